@@ -1,0 +1,1 @@
+"""Agents: a family; each member drives the window its own way."""

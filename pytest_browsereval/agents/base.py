@@ -1,0 +1,85 @@
+"""What an agent is: a config block that builds an evaluator, which executes one attempt."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from pytest_browsereval.browsers.base import Window
+from pytest_browsereval.capture.context import CaptureContext
+from pytest_browsereval.model.results import AgentResult
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.registry import Component
+from pytest_browsereval.tools.base import Toolbox
+
+
+@dataclass(frozen=True)
+class AgentContext:
+    """All that an agent needs; handed to ``AgentConfig.build``."""
+
+    config: AgentConfig
+    """The agent's own block."""
+    task: Task
+    """Its ``start_url`` is absolute: placeholders of sites are filled in."""
+    window: Window
+    """The window that the attempt works in, at its start page."""
+    tools: Toolbox
+    """The tools that are switched on; calls through it are recorded, counted and limited."""
+    capture: CaptureContext
+    """Records what is not a tool call: texts, usage, warnings."""
+    output_dir: Path
+    """The run's folder."""
+    task_output_dir: Path
+    """The attempt's folder, which exists."""
+    base_dir: Path
+    """The folder of the eval config, which paths in the block are relative to."""
+
+    @property
+    def window_id(self) -> int:
+        """The window's number."""
+        return self.window.window_id
+
+    @property
+    def tab_id(self) -> int:
+        """The current tab's number."""
+        return self.window.tab_id
+
+
+class AgentEvaluator(ABC):
+    """Executes one attempt."""
+
+    @abstractmethod
+    async def execute(self) -> AgentResult:
+        """Work until done. Limits end it from outside by ``LimitReached`` or cancellation.
+
+        Raises:
+            Fault: something other than the agent's work broke, a provider for example.
+            LimitReached: steps, tokens or money ran out; let it through.
+        """
+
+
+class AgentConfig(Component):
+    """Base of the agent family's members."""
+
+    family: ClassVar[str] = "agent"
+
+    @abstractmethod
+    def build(self, context: AgentContext) -> AgentEvaluator:
+        """Return the evaluator of one attempt."""
+        raise NotImplementedError
+
+    def preflight(self, base_dir: Path) -> None:
+        """Check before anything is spent what can be checked: keys, files, callables.
+
+        Args:
+            base_dir: the folder of the eval config.
+
+        Raises:
+            ConfigError: with what to type next.
+        """
+
+    def label(self) -> str:
+        """Return a short name for header and report."""
+        return self.type

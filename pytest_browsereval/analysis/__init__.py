@@ -1,0 +1,1 @@
+"""Decides from the run folder."""

@@ -1,0 +1,1 @@
+"""Browsers: a family with one member so far; windows for attempts."""

@@ -1,0 +1,1 @@
+"""Records an attempt while it runs: messages, pictures, errors."""

@@ -1,0 +1,50 @@
+"""Pictures of the window, numbered and written at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytest_browsereval.browsers.base import PictureFormat, Window
+
+
+class ScreenshotCapture:
+    """Takes pictures into ``screenshots/001.jpeg``, ... Numbers have no gaps: a failed one takes none.
+
+    Args:
+        window: what to take pictures of.
+        folder: the attempt's folder.
+        picture: the format, which is also the files' suffix.
+        quality: 0 to 100, for jpeg and webp.
+    """
+
+    def __init__(
+        self, window: Window, folder: Path, *, picture: PictureFormat = "jpeg", quality: int = 80
+    ) -> None:
+        self._window = window
+        self._folder = folder / "screenshots"
+        self._picture: PictureFormat = picture
+        self._quality = quality
+        self._count = 0
+
+    @property
+    def count(self) -> int:
+        """How many pictures there are."""
+        return self._count
+
+    def path(self, number: int) -> Path:
+        """Return the file of a picture."""
+        return self._folder / f"{number:03d}.{self._picture}"
+
+    async def capture(self) -> int:
+        """Take a picture and return its number, from 1.
+
+        Raises:
+            Fault: source *screenshot*, when the page cannot be drawn.
+            OSError: the file could not be written.
+        """
+        data = await self._window.screenshot(self._picture, self._quality)
+        if not self._count:
+            self._folder.mkdir(exist_ok=True)
+        self.path(self._count + 1).write_bytes(data)
+        self._count += 1
+        return self._count

@@ -1,0 +1,1 @@
+"""Datasets: a family; each reads rows of one format."""

@@ -1,0 +1,101 @@
+"""Everything that this package raises on purpose.
+
+BrowserEvalError
+├── UsageError              wrong before anything was spent: exit code 4
+│   ├── ConfigError         the eval config
+│   ├── DatasetError        rows of a dataset
+│   └── RegistryError       unknown, clashing or broken plug-in members
+├── Fault                   the attempt is *errored*: something other than the agent's work broke
+│   └── StopRun             ... and no further attempt can succeed (a refused key, say)
+└── LimitReached            the attempt is over: steps, time, tokens or money ran out
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from enum import StrEnum
+
+
+class ErrorSource(StrEnum):
+    """What broke. The values are on disk and permanent."""
+
+    WINDOW_CREATION = "window_creation"
+    NAVIGATION = "navigation"
+    SITE = "site"
+    BROWSER = "browser"
+    PROVIDER = "provider"
+    AGENT = "agent"
+    TOOL = "tool"
+    SCREENSHOT = "screenshot"
+    MESSAGE_LOGGING = "message_logging"
+    GRADER = "grader"
+    CLEANUP = "cleanup"
+    HARNESS = "harness"
+    UNKNOWN = "unknown"
+
+
+class TerminationReason(StrEnum):
+    """Why the agent stopped. The values are on disk and permanent."""
+
+    COMPLETED = "completed"
+    MAX_STEPS = "max_steps"
+    TIMEOUT = "timeout"
+    BUDGET = "budget"
+    ERROR = "error"
+
+
+class BrowserEvalError(Exception):
+    """Base of all that this package raises on purpose."""
+
+
+class UsageError(BrowserEvalError):
+    """Wrong input, found before anything was spent: pytest ends with exit code 4."""
+
+
+class ConfigError(UsageError):
+    """The eval config cannot be used; the message has file, line, path, value and what is allowed."""
+
+
+class DatasetError(UsageError):
+    """Rows of a dataset cannot be used; the message has file and line of the first five."""
+
+
+class RegistryError(UsageError):
+    """A plug-in member is unknown, clashes with another one or cannot be loaded."""
+
+
+class Fault(BrowserEvalError):
+    """Something other than the agent's work broke: the attempt is *errored*, never *failed*.
+
+    Args:
+        source: what broke.
+        message: one sentence for a reader of the report.
+    """
+
+    def __init__(self, source: ErrorSource, message: str) -> None:
+        super().__init__(message)
+        self.source = source
+
+
+class StopRun(Fault):
+    """A fault that every further attempt would meet as well: the run stops at once."""
+
+
+class LimitReached(BrowserEvalError):
+    """A limit of the attempt ended it; graders still judge what was reached.
+
+    Args:
+        reason: the termination reason to record.
+        message: which limit, its value, and what was used.
+    """
+
+    def __init__(self, reason: TerminationReason, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+def nearest(given: str, known: Iterable[str]) -> str:
+    """Return ``" Did you mean 'x'?"`` for the known name nearest to the given one, or ``""``."""
+    matches = difflib.get_close_matches(given, list(known), n=1, cutoff=0.6)
+    return f" Did you mean {matches[0]!r}?" if matches else ""

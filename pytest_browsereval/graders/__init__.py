@@ -1,0 +1,1 @@
+"""Graders: a family; each judges a recorded attempt."""

@@ -1,0 +1,86 @@
+"""What a grader is: it observes the live window once, then judges the recorded attempt.
+
+Two steps, so that a grade can be made again offline: ``observe`` runs while the window is open and
+returns plain JSON, which is stored in ``evidence.json``; ``grade`` sees that evidence and the
+attempt's files, nothing live.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+from pydantic import Field, JsonValue
+
+from pytest_browsereval.browsers.base import Window
+from pytest_browsereval.errors import TerminationReason
+from pytest_browsereval.model.grades import GraderResult
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.registry import Component
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A finished attempt, as a grader sees it."""
+
+    task: Task
+    final_answer: str | None
+    termination_reason: TerminationReason
+    final_url: str | None
+    folder: Path
+    """The attempt's folder: ``messages.jsonl``, ``screenshots/``."""
+    evidence: Mapping[str, JsonValue] = field(default_factory=dict)
+    """What ``observe`` returned, by the grader's name."""
+    site_urls: Mapping[str, str] = field(default_factory=dict)
+    """Base URLs of the sites that were up, by name."""
+    base_dir: Path = Path()
+    """The folder of the eval config, which paths in the block are relative to."""
+
+
+class GraderConfig(Component):
+    """Base of the grader family's members; a member holds its options and does the grading itself."""
+
+    family: ClassVar[str] = "grader"
+
+    name: str | None = Field(default=None, min_length=1)
+    """What reports call this grader; the type by default. Names must differ within a row."""
+
+    @property
+    def label(self) -> str:
+        """The name in reports, ``pass_when`` and ``grades.json``."""
+        return self.name or self.type
+
+    def check(self, task: Task) -> None:
+        """Check before anything is spent that this grader can judge this row.
+
+        Raises:
+            ValueError: the row lacks something or holds something wrong; the message says what to write.
+        """
+
+    def preflight(self, base_dir: Path) -> None:
+        """Check before anything is spent what does not depend on a row: programs, packages.
+
+        Raises:
+            ConfigError: with what to type next.
+        """
+
+    async def observe(self, window: Window, task: Task, site_urls: Mapping[str, str]) -> JsonValue:
+        """Read from the live window what ``grade`` will need; plain JSON, None for nothing.
+
+        Raises:
+            Fault: the page cannot be read: the grade is *errored*.
+        """
+        del window, task, site_urls
+        return None
+
+    @abstractmethod
+    async def grade(self, recorded: Recorded) -> GraderResult:
+        """Judge the recorded attempt.
+
+        Raises:
+            Fault: the grader cannot judge: the grade is *errored*. Any other exception counts as one.
+        """
+        raise NotImplementedError

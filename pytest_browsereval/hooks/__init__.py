@@ -1,0 +1,1 @@
+"""pytest's side, one feature a module."""

@@ -1,0 +1,1 @@
+"""The closed vocabulary: what is read, what is recorded, what is judged."""

@@ -1,0 +1,112 @@
+"""The lines of ``messages.jsonl``: a closed union, discriminated on ``type``.
+
+Field spellings are those of the design documents (camelCase); ours, which were added to them, are
+snake_case: ``span_id``, ``parent_id``, ``duration_ms``, ``usage``.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from pytest_browsereval.model.results import Usage
+
+SCHEMA_VERSION = 1
+"""Raised when a field changes its meaning; written in every manifest."""
+
+
+def now() -> str:
+    """Return the time as ISO 8601 in UTC with milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    timestamp: str = Field(default_factory=now)
+    span_id: str | None = None
+    parent_id: str | None = None
+    """The span that this one is nested in, a delegation for example."""
+    duration_ms: float | None = None
+    """Measured by a monotonic clock, never by differences of timestamps."""
+    usage: Usage | None = None
+
+
+class UserMessage(_Message):
+    """What the agent was told."""
+
+    type: Literal["user"] = "user"
+    content: str
+
+
+class AssistantMessage(_Message):
+    """What the model said."""
+
+    type: Literal["assistant"] = "assistant"
+    content: str
+
+
+class ToolCallMessage(_Message):
+    """A tool is about to run."""
+
+    type: Literal["tool_call"] = "tool_call"
+    tool: str
+    tool_call_id: str = Field(alias="toolCallId")
+    params: dict[str, Any]
+
+
+class ToolResultMessage(_Message):
+    """What the tool returned, and the number of the picture that was taken after it."""
+
+    type: Literal["tool_result"] = "tool_result"
+    tool_call_id: str = Field(alias="toolCallId")
+    result: Any
+    is_error: bool = Field(alias="isError")
+    screenshot: int | None = None
+    url: str | None = None
+    """The page's address after the call."""
+
+
+class ErrorMessage(_Message):
+    """Something broke."""
+
+    type: Literal["error"] = "error"
+    content: str
+    error_code: str | None = Field(default=None, alias="errorCode")
+
+
+class DelegationMessage(_Message):
+    """An orchestrator hands a goal to an executor."""
+
+    type: Literal["delegation"] = "delegation"
+    instruction: str
+    executor_id: str = Field(alias="executorId")
+    max_steps: int | None = Field(default=None, alias="maxSteps")
+
+
+class DelegationResultMessage(_Message):
+    """An executor reports back."""
+
+    type: Literal["delegation_result"] = "delegation_result"
+    executor_id: str = Field(alias="executorId")
+    summary: str
+    status: Literal["done", "blocked", "timeout", "max_steps"]
+    steps_used: int = Field(alias="stepsUsed")
+    current_url: str | None = Field(default=None, alias="currentUrl")
+
+
+Message = Annotated[
+    UserMessage
+    | AssistantMessage
+    | ToolCallMessage
+    | ToolResultMessage
+    | ErrorMessage
+    | DelegationMessage
+    | DelegationResultMessage,
+    Field(discriminator="type"),
+]
+
+message_adapter: TypeAdapter[Message] = TypeAdapter(Message)
+"""Reads one line: ``message_adapter.validate_json(line)``."""

@@ -1,0 +1,116 @@
+"""What an attempt leaves behind: usage, errors, warnings, metadata."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from pytest_browsereval.errors import ErrorSource, TerminationReason
+from pytest_browsereval.model.grades import GraderResult, Verdict
+
+if TYPE_CHECKING:
+    from pytest_browsereval.model.messages import Message
+
+
+class Usage(BaseModel):
+    """Tokens and money of one or more model calls."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    requests: int = 0
+    cost_usd: float | None = None
+    """None: the price of the model is not known; never guessed."""
+
+    def __add__(self, other: Usage) -> Usage:
+        """Return the sum; a cost is unknown as soon as one part's cost is unknown."""
+        if not self.requests:
+            return other
+        if not other.requests:
+            return self
+        known = self.cost_usd is not None and other.cost_usd is not None
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
+            requests=self.requests + other.requests,
+            cost_usd=(self.cost_usd or 0) + (other.cost_usd or 0) if known else None,
+        )
+
+
+class TaskError(BaseModel):
+    """Something broke, and what it was."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    source: ErrorSource
+    message: str
+    timestamp: str
+    details: dict[str, JsonValue] | None = None
+
+
+class EvalWarning(BaseModel):
+    """Something a reader should know of, though the attempt went on."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    source: ErrorSource
+    message: str
+    timestamp: str
+
+
+class TaskMetadata(BaseModel):
+    """``metadata.json`` of an attempt. It is there if and only if the attempt is finished."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    query_id: str
+    dataset: str
+    query: str
+    variant: str = "default"
+    trial: int = 1
+    attempt: int = 1
+    node_id: str = ""
+    tags: tuple[str, ...] = ()
+    website: str | None = None
+    row_hash: str = ""
+    start_url: str | None = None
+    started_at: str
+    completed_at: str
+    total_duration_ms: float
+    agent_duration_ms: float = 0.0
+    grading_duration_ms: float = 0.0
+    total_steps: int
+    """Tool calls, whatever the agent."""
+    screenshot_count: int = 0
+    termination_reason: TerminationReason
+    final_answer: str | None
+    errors: tuple[TaskError, ...] = ()
+    warnings: tuple[EvalWarning, ...] = ()
+    agent_config: dict[str, JsonValue] = Field(default_factory=dict)
+    grader_results: dict[str, GraderResult] = Field(default_factory=dict)
+    usage: Usage = Usage()
+    cost_usd: float | None = None
+    """Agent and graders together; None if a part of it is unknown, 0 without model calls."""
+    verdict: Verdict
+    error_source: ErrorSource | None = None
+    """Set if and only if the verdict is *errored*."""
+    reason: str = ""
+    """Why the verdict is what it is, in one line."""
+    final_url: str | None = None
+    device_pixel_ratio: float | None = None
+
+
+@dataclass(frozen=True)
+class AgentResult:
+    """What ``AgentEvaluator.execute()`` returns."""
+
+    final_answer: str | None
+    """What the agent says is the answer; None if it gave none."""
+    termination_reason: TerminationReason = TerminationReason.COMPLETED
+    messages: tuple[Message, ...] = field(default=(), repr=False)
+    """Messages that are not in the log yet; agents that use the capture leave this empty."""

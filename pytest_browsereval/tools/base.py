@@ -1,0 +1,199 @@
+"""A tool, its output contract, and the toolbox that an attempt calls tools through.
+
+Contract: every tool returns either a plain sentence or the envelope ``{"ok": bool, "output": str}``,
+one of the two for each tool, and never raises. Ours return the envelope (:class:`ToolResult`).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+
+from pytest_browsereval.browsers.base import Window
+from pytest_browsereval.capture.context import CaptureContext
+from pytest_browsereval.errors import (
+    ErrorSource,
+    Fault,
+    LimitReached,
+    TerminationReason,
+    nearest,
+)
+
+DONE = "done"
+"""The tool that ends an attempt with its answer."""
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """The envelope."""
+
+    ok: bool
+    output: str
+
+    def as_json(self) -> dict[str, str | bool]:
+        """Return ``{"ok": ..., "output": ...}``."""
+        return {"ok": self.ok, "output": self.output}
+
+
+class ToolError(Exception):
+    """Raised inside a tool's body for a readable refusal; becomes ``{ok: false}``, never escapes."""
+
+
+ToolBody = Callable[..., Awaitable[str]]
+"""``async def name(window, **arguments) -> str``: the output on success."""
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One atomic capability: a name, a description, a flat schema made from the signature."""
+
+    name: str
+    description: str
+    arguments: type[BaseModel]
+    body: ToolBody
+    takes_picture: bool = True
+    """False for tools that leave the page as it was."""
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of the arguments: an object, flat, with no titles."""
+        schema = self.arguments.model_json_schema()
+        for name in ("title", "description"):
+            schema.pop(name, None)
+        for field in schema.get("properties", {}).values():
+            field.pop("title", None)
+        return {**schema, "properties": schema.get("properties", {})}
+
+
+def tool(body: ToolBody | None = None, *, takes_picture: bool = True) -> Any:
+    """Make a :class:`Tool` of an async function: ``@tool`` or ``@tool(takes_picture=False)``.
+
+    The first parameter is the window; the others, with their annotations (``Annotated[str,
+    Field(description=...)]``) and defaults, become the schema. The docstring becomes the description.
+    """
+
+    def make(function: ToolBody) -> Tool:
+        parameters = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+        fields: dict[str, Any] = {
+            p.name: (p.annotation, ... if p.default is p.empty else p.default) for p in parameters
+        }
+        name = function.__name__
+        model = create_model(
+            f"{name}_arguments", __config__=ConfigDict(extra="forbid", frozen=True), **fields
+        )
+        description = " ".join((inspect.getdoc(function) or "").split())
+        return Tool(name, description, model, function, takes_picture)
+
+    return make if body is None else make(body)
+
+
+class ToolRunner(Protocol):
+    """Runs a tool's body in a window, with whatever the window has to watch over meanwhile."""
+
+    async def __call__(self, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
+        """Return the envelope. Never raises for what the page did.
+
+        Raises:
+            Fault: the window has died, so that nothing can work in it again.
+        """
+
+
+class Toolbox:
+    """The tools of one attempt: records, counts and limits every call.
+
+    Args:
+        tools: the tools that are switched on, by unique names.
+        run: runs a tool's body in the window.
+        capture: records the calls.
+        max_steps: how many calls the attempt may make; ``done`` is not counted.
+    """
+
+    def __init__(
+        self,
+        tools: Sequence[Tool],
+        run: ToolRunner,
+        capture: CaptureContext,
+        *,
+        max_steps: int | None = None,
+    ) -> None:
+        self._tools: Mapping[str, Tool] = {tool.name: tool for tool in tools}
+        self._run = run
+        self._capture = capture
+        self._max_steps = max_steps
+        self.answer: str | None = None
+        """What ``done`` was called with."""
+        self.is_done = False
+        """True once ``done`` was called."""
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools that are switched on."""
+        return tuple(self._tools.values())
+
+    async def call(self, name: str, arguments: dict[str, Any] | None = None) -> ToolResult:
+        """Run a tool by its name and record the call.
+
+        Args:
+            name: the tool's name; an unknown one gives ``ok: false`` with the nearest name.
+            arguments: as its schema says; wrong ones give ``ok: false`` with what is wrong.
+
+        Raises:
+            LimitReached: the attempt has used its steps.
+            Fault: the window has died.
+        """
+        arguments = dict(arguments or {})
+        limit = self._max_steps
+        if name != DONE and limit is not None and self._capture.steps >= limit:
+            raise LimitReached(
+                TerminationReason.MAX_STEPS, f"limits.max_steps is {limit}; all were used"
+            )
+        call = await self._capture.before_tool_call(name, arguments)
+        fault: Fault | None = None
+        try:
+            result = await self._checked(name, arguments)
+        except Fault as error:
+            fault, result = error, ToolResult(ok=False, output=str(error))
+        known = self._tools.get(name)
+        await self._capture.after_tool_call(
+            call,
+            result.as_json(),
+            is_error=not result.ok,
+            picture=fault is None and (known is None or known.takes_picture),
+        )
+        if fault is not None:
+            raise fault
+        return result
+
+    async def _checked(self, name: str, arguments: dict[str, Any]) -> ToolResult:
+        known = self._tools.get(name)
+        if known is None:
+            hint = nearest(name, self._tools)
+            return ToolResult(
+                ok=False, output=f"unknown tool {name!r}.{hint} Tools: {', '.join(self._tools)}."
+            )
+        try:
+            checked = known.arguments.model_validate(arguments)
+        except ValidationError as error:
+            problems = "; ".join(
+                f"{'.'.join(map(str, e['loc'])) or name}: {e['msg']}" for e in error.errors()
+            )
+            return ToolResult(ok=False, output=f"wrong arguments for {name}: {problems}")
+        values = {field: getattr(checked, field) for field in known.arguments.model_fields}
+        if name == DONE:
+            self.is_done, self.answer = True, values["answer"]
+            return ToolResult(ok=True, output="The task is over.")
+        try:
+            return await self._run(known, values)
+        except (Fault, LimitReached):
+            raise
+        except ToolError as error:
+            return ToolResult(ok=False, output=str(error))
+        except Exception as error:  # noqa: BLE001 a tool must never throw into an agent
+            self._capture.add_warning(
+                ErrorSource.TOOL, f"{name} raised {type(error).__name__}: {error}"
+            )
+            return ToolResult(ok=False, output=str(error) or type(error).__name__)
