@@ -56,9 +56,7 @@ class Registry:
         self._owners: dict[tuple[str, str], str] = {}
         self._aliases: dict[tuple[str, str], str] = {}
 
-    def register(
-        self, member: ComponentT, *, owner: str = OURS, aliases: tuple[str, ...] = ()
-    ) -> ComponentT:
+    def register(self, member: ComponentT, *, owner: str = OURS, aliases: tuple[str, ...] = ()) -> ComponentT:
         """Add a member to its family and return it, so that it serves as a decorator too.
 
         Args:
@@ -135,9 +133,7 @@ class Plugged:
     def __init__(self, family: str) -> None:
         self.family = family
 
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Return a schema that looks the member up in the validation context."""
         del source, handler
         return core_schema.with_info_plain_validator_function(

@@ -65,9 +65,7 @@ class CaptureContext:
         self.screenshot = ScreenshotCapture(
             window, config.folder, picture=config.picture, quality=config.quality
         )
-        self.messages = MessageLogger(
-            config.folder, redact=config.redact, on_message=config.on_message
-        )
+        self.messages = MessageLogger(config.folder, redact=config.redact, on_message=config.on_message)
         self.usage = Usage()
         self.steps = 0
         """Tool calls begun."""
@@ -104,9 +102,7 @@ class CaptureContext:
         tokens = self.usage.input_tokens + self.usage.output_tokens
         limit = self.config.max_tokens
         if limit is not None and tokens >= limit:
-            raise LimitReached(
-                TerminationReason.BUDGET, f"limits.max_tokens is {limit}; {tokens} were used"
-            )
+            raise LimitReached(TerminationReason.BUDGET, f"limits.max_tokens is {limit}; {tokens} were used")
         money, cost = self.config.max_cost_usd, self.usage.cost_usd
         if money is not None and cost is not None and cost >= money:
             raise LimitReached(
@@ -115,10 +111,10 @@ class CaptureContext:
 
     # -- tool hooks
 
-    async def before_tool_call(self, tool: str, params: dict[str, Any]) -> ToolCall:
-        """Record that a tool is about to run."""
+    async def before_tool_call(self, tool: str, params: dict[str, Any], *, is_step: bool = True) -> ToolCall:
+        """Record that a tool is about to run; ``is_step`` is False for the finishing tool."""
         call_id = f"call-{next(self._ids)}"
-        self.steps += 1
+        self.steps += is_step
         if self.config.screenshots == "both":
             await self._picture()
         self.log(ToolCallMessage(tool=tool, tool_call_id=call_id, params=params, span_id=call_id))
@@ -165,9 +161,7 @@ class CaptureContext:
     ) -> None:
         """Record that something broke."""
         text = self.config.redact(message)
-        self._errors.append(
-            TaskError(source=source, message=text, timestamp=now(), details=details)
-        )
+        self._errors.append(TaskError(source=source, message=text, timestamp=now(), details=details))
         self.log(ErrorMessage(content=text, error_code=str(source)))
 
     def add_warning(self, source: ErrorSource, message: str) -> None:

@@ -13,7 +13,6 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.errors import (
     ErrorSource,
@@ -148,10 +147,8 @@ class Toolbox:
         arguments = dict(arguments or {})
         limit = self._max_steps
         if name != DONE and limit is not None and self._capture.steps >= limit:
-            raise LimitReached(
-                TerminationReason.MAX_STEPS, f"limits.max_steps is {limit}; all were used"
-            )
-        call = await self._capture.before_tool_call(name, arguments)
+            raise LimitReached(TerminationReason.MAX_STEPS, f"limits.max_steps is {limit}; all were used")
+        call = await self._capture.before_tool_call(name, arguments, is_step=name != DONE)
         fault: Fault | None = None
         try:
             result = await self._checked(name, arguments)
@@ -193,7 +190,5 @@ class Toolbox:
         except ToolError as error:
             return ToolResult(ok=False, output=str(error))
         except Exception as error:  # noqa: BLE001 a tool must never throw into an agent
-            self._capture.add_warning(
-                ErrorSource.TOOL, f"{name} raised {type(error).__name__}: {error}"
-            )
+            self._capture.add_warning(ErrorSource.TOOL, f"{name} raised {type(error).__name__}: {error}")
             return ToolResult(ok=False, output=str(error) or type(error).__name__)

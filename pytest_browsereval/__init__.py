@@ -1,0 +1,1 @@
+"""Browser-agent evals as pytest items. Public names are added here as their modules land."""
