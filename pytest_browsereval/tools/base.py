@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, create_model
 
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.errors import (
@@ -33,7 +33,7 @@ class ToolResult:
     ok: bool
     output: str
 
-    def as_json(self) -> dict[str, str | bool]:
+    def as_json(self) -> dict[str, JsonValue]:
         """Return ``{"ok": ..., "output": ...}``."""
         return {"ok": self.ok, "output": self.output}
 
