@@ -44,6 +44,10 @@ class Component(BaseModel):
             )
         return default
 
+    def secrets(self) -> tuple[str, ...]:
+        """Return values that must never be written: keys, tokens. The run redacts them everywhere."""
+        return ()
+
 
 ComponentT = TypeVar("ComponentT", bound=type[Component])
 

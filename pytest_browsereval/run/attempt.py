@@ -1,0 +1,347 @@
+"""One attempt, end to end: sites, window, capture, agent, evidence, grades, verdict, files."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from pytest_browsereval.agents.base import AgentConfig, AgentContext
+from pytest_browsereval.browsers.base import Window
+from pytest_browsereval.browsers.windows import WindowManager
+from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig
+from pytest_browsereval.capture.trajectory import TrajectorySaver
+from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, StopRun, TerminationReason
+from pytest_browsereval.graders.base import GraderConfig, Recorded
+from pytest_browsereval.graders.verdicts import combine
+from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.model.messages import Message, now
+from pytest_browsereval.model.results import AgentResult, TaskError, TaskMetadata, Usage
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey
+from pytest_browsereval.sites import Sites, fill, names_in
+from pytest_browsereval.tools.base import Tool, Toolbox
+from pytest_browsereval.tools.runner import WindowToolRunner
+
+GRADER_TIMEOUT_S = 300.0
+"""A grader that has not answered by then is errored; its own limits are usually much shorter."""
+OBSERVE_TIMEOUT_S = 30.0
+"""The same for what a grader reads from the live page."""
+
+
+@dataclass(frozen=True)
+class Services:
+    """What the attempts of a process share."""
+
+    config: EvalConfig
+    store: RunStore
+    sites: Sites
+    windows: WindowManager
+    tools: tuple[Tool, ...]
+    redact: Callable[[str], str] = str
+    on_message: Callable[[str, Message], None] | None = None
+    """Told of every message with the attempt's node id."""
+    grade: Callable[[GraderConfig, Recorded], GraderResult | None] | None = None
+    """Asked before a grader is: its answer, unless None, stands in for the grader's."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """Which attempt to make."""
+
+    node_id: str
+    key: TrialKey
+    task: Task
+    graders: tuple[GraderConfig, ...]
+    agent: AgentConfig
+
+
+@dataclass
+class Progress:
+    """What an attempt has come to so far; becomes its metadata."""
+
+    started_at: str = field(default_factory=now)
+    started: float = field(default_factory=time.perf_counter)
+    agent_ms: float = 0.0
+    grading_ms: float = 0.0
+    result: AgentResult = AgentResult(None, TerminationReason.ERROR)
+    fault: Fault | None = None
+    final_url: str | None = None
+    start_url: str | None = None
+    evidence: dict[str, JsonValue] = field(default_factory=dict)
+    unobserved: dict[str, str] = field(default_factory=dict)
+    """Graders that could not observe the page, and why."""
+    grades: dict[str, GraderResult] = field(default_factory=dict)
+    errors: tuple[TaskError, ...] = ()
+
+
+async def run_attempt(job: Job, services: Services) -> tuple[TaskMetadata, AttemptFolder]:
+    """Make one attempt and record it.
+
+    Returns:
+        Its metadata, which is on disk already, and its folder.
+
+    Raises:
+        StopRun: no further attempt can succeed. This one is recorded as errored.
+        OSError: the run folder cannot be written.
+    """
+    folder = services.store.begin_attempt(job.key, job.node_id)
+    attempt = _Attempt(job, services, folder)
+    stop: StopRun | None = None
+    try:
+        await attempt.run()
+    except StopRun as error:
+        stop = error
+        attempt.progress.fault = error
+    except Fault as error:
+        attempt.progress.fault = error
+    except Exception as error:  # noqa: BLE001 whatever breaks, the attempt is recorded
+        attempt.progress.fault = Fault(ErrorSource.HARNESS, _told(error))
+    metadata = attempt.save()
+    folder.finished()
+    if stop is not None:
+        raise stop
+    return metadata, folder
+
+
+def _told(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {error}{where}"
+
+
+class _Attempt:
+    def __init__(self, job: Job, services: Services, folder: AttemptFolder) -> None:
+        self.job = job
+        self.services = services
+        self.folder = folder
+        self.progress = Progress()
+        self.saver = TrajectorySaver(folder.path, redact=services.redact)
+        self.capture: CaptureContext | None = None
+
+    # -- the course of an attempt
+
+    async def run(self) -> None:
+        config = self.services.config
+        text = self.job.task.model_dump_json() + "".join(g.model_dump_json() for g in self.job.graders)
+        names = names_in(text) & set(config.sites)
+        async with self.services.sites.lease(names) as urls:
+            task = Task.model_validate(fill(self.job.task.model_dump(), urls))
+            graders = [type(g).model_validate(fill(g.model_dump(), urls)) for g in self.job.graders]
+            self.progress.start_url = task.start_url
+            await self._in_window(task, graders, urls)
+            if self.progress.fault is None:
+                await self._grade(task, graders, urls)
+
+    async def _in_window(self, task: Task, graders: list[GraderConfig], urls: Mapping[str, str]) -> None:
+        windows, key = self.services.windows, str(self.folder.path)
+        try:
+            window = await windows.create_window(key, task.start_url, task.setup_script)
+            self.capture = CaptureContext(self._capture_config(), window)
+            try:
+                await self._agent(task, window)
+                await self._observe(task, graders, window, urls)
+            finally:
+                self.progress.final_url = window.url or None
+                self.progress.errors = self.capture.errors
+                self.capture.close()
+        finally:
+            await windows.close_window(key)
+
+    def _capture_config(self) -> CaptureContextConfig:
+        capture, limits, node_id = self.services.config.capture, self.services.config.limits, self.job.node_id
+        tell = self.services.on_message
+        return CaptureContextConfig(
+            folder=self.folder.path,
+            screenshots=capture.screenshots,
+            picture=capture.format,
+            quality=capture.quality,
+            max_tokens=limits.max_tokens,
+            max_cost_usd=limits.max_cost_usd,
+            redact=self.services.redact,
+            on_message=None if tell is None else lambda message: tell(node_id, message),
+        )
+
+    async def _agent(self, task: Task, window: Window) -> None:
+        capture, limits = self._recording(), self.services.config.limits
+        tools = Toolbox(
+            self.services.tools, WindowToolRunner(window), capture, max_steps=limits.max_steps
+        )
+        context = AgentContext(
+            config=self.job.agent,
+            task=task,
+            window=window,
+            tools=tools,
+            capture=capture,
+            output_dir=self.services.store.root,
+            task_output_dir=self.folder.path,
+            base_dir=self.services.config.base_dir,
+        )
+        capture.log_user(task.query)
+        started = time.perf_counter()
+        try:
+            self.progress.result = await self._limited(context)
+        finally:
+            self.progress.agent_ms = (time.perf_counter() - started) * 1000
+            await capture.final_picture()
+        if window.dead:
+            raise Fault(ErrorSource.BROWSER, window.dead)
+
+    async def _limited(self, context: AgentContext) -> AgentResult:
+        """Run the agent within its limits; a limit is a result, anything else that breaks a fault."""
+        limit_ms = self.services.config.limits.timeout_ms
+        capture = self._recording()
+        try:
+            async with asyncio.timeout(limit_ms / 1000) as scope:
+                result = await self.job.agent.build(context).execute()
+        except LimitReached as limit:
+            capture.add_warning(ErrorSource.AGENT, f"stopped: {limit}")
+            return AgentResult(context.tools.answer, limit.reason)
+        except TimeoutError as error:
+            if not scope.expired():
+                raise Fault(ErrorSource.AGENT, f"the agent raised {_told(error)}") from error
+            capture.add_warning(ErrorSource.AGENT, f"stopped: limits.timeout_ms is {limit_ms}")
+            return AgentResult(context.tools.answer, TerminationReason.TIMEOUT)
+        except Fault:
+            raise
+        except Exception as error:
+            if context.window.dead:
+                raise Fault(ErrorSource.BROWSER, context.window.dead) from error
+            raise Fault(ErrorSource.AGENT, f"the agent raised {_told(error)}") from error
+        for message in result.messages:
+            capture.log(message)
+        return result
+
+    def _recording(self) -> CaptureContext:
+        assert self.capture is not None  # noqa: S101 set before the agent is built
+        return self.capture
+
+    # -- grading
+
+    async def _observe(
+        self, task: Task, graders: list[GraderConfig], window: Window, urls: Mapping[str, str]
+    ) -> None:
+        for grader in graders:
+            try:
+                async with asyncio.timeout(OBSERVE_TIMEOUT_S):
+                    seen = await grader.observe(window, task, urls)
+            except Exception as error:  # noqa: BLE001 the grade errs, the attempt is recorded
+                why = str(error) if isinstance(error, Fault) else _told(error)
+                self.progress.unobserved[grader.label] = why
+            else:
+                if seen is not None:
+                    self.progress.evidence[grader.label] = seen
+
+    async def _grade(self, task: Task, graders: list[GraderConfig], urls: Mapping[str, str]) -> None:
+        self.saver.save_evidence(self.progress.evidence)
+        recorded = Recorded(
+            task=task,
+            final_answer=self.progress.result.final_answer,
+            termination_reason=self.progress.result.termination_reason,
+            final_url=self.progress.final_url,
+            folder=self.folder.path,
+            evidence=self.progress.evidence,
+            site_urls=urls,
+            base_dir=self.services.config.base_dir,
+        )
+        started = time.perf_counter()
+        for grader in graders:
+            self.progress.grades[grader.label] = await self._graded(grader, recorded)
+        self.progress.grading_ms = (time.perf_counter() - started) * 1000
+        self.saver.save_grades(self.progress.grades)
+
+    async def _graded(self, grader: GraderConfig, recorded: Recorded) -> GraderResult:
+        started = time.perf_counter()
+        try:
+            if why := self.progress.unobserved.get(grader.label):
+                raise Fault(ErrorSource.GRADER, f"the final page could not be read: {why}")
+            result = self.services.grade(grader, recorded) if self.services.grade else None
+            if result is None:
+                async with asyncio.timeout(GRADER_TIMEOUT_S):
+                    result = await grader.grade(recorded)
+        except Exception as error:  # noqa: BLE001 a grader that cannot judge errs; it never scores 0
+            why = str(error) if isinstance(error, Fault) else _told(error)
+            result = GraderResult(grader=grader.label, verdict=Verdict.ERRORED, reasoning=why)
+        return result.model_copy(update={"duration_ms": round((time.perf_counter() - started) * 1000, 3)})
+
+    # -- the record
+
+    def save(self) -> TaskMetadata:
+        """Decide the verdict and write the metadata; returns it."""
+        progress, capture = self.progress, self.capture
+        verdict, source, reason = self._verdict()
+        errors = progress.errors
+        if progress.fault is not None:
+            text = self.services.redact(str(progress.fault))
+            errors = (*errors, TaskError(source=progress.fault.source, message=text, timestamp=now()))
+        task, key = self.job.task, self.job.key
+        usage = capture.usage if capture else Usage()
+        metadata = TaskMetadata(
+            query_id=task.query_id,
+            dataset=task.dataset,
+            query=task.query,
+            variant=key.variant,
+            trial=key.trial,
+            attempt=self.folder.number,
+            node_id=self.job.node_id,
+            tags=task.tags,
+            website=task.metadata.website,
+            row_hash=task.content_hash(),
+            start_url=progress.start_url,
+            started_at=progress.started_at,
+            completed_at=now(),
+            total_duration_ms=round((time.perf_counter() - progress.started) * 1000, 3),
+            agent_duration_ms=round(progress.agent_ms, 3),
+            grading_duration_ms=round(progress.grading_ms, 3),
+            total_steps=capture.steps if capture else 0,
+            screenshot_count=capture.screenshot.count if capture else 0,
+            termination_reason=TerminationReason.ERROR
+            if progress.fault
+            else progress.result.termination_reason,
+            final_answer=progress.result.final_answer,
+            errors=errors,
+            warnings=capture.warnings if capture else (),
+            agent_config=self.job.agent.model_dump(mode="json"),
+            grader_results=progress.grades,
+            usage=usage,
+            cost_usd=self._cost(usage),
+            verdict=verdict,
+            error_source=source,
+            reason=self.services.redact(reason),
+            final_url=progress.final_url,
+        )
+        self.saver.save_metadata(metadata)
+        return metadata
+
+    def _verdict(self) -> tuple[Verdict, ErrorSource | None, str]:
+        if self.progress.fault is not None:
+            return Verdict.ERRORED, self.progress.fault.source, str(self.progress.fault)
+        return combine(self.progress.grades, self.services.config.pass_when)
+
+    def _cost(self, usage: Usage) -> float | None:
+        parts = [usage.cost_usd if usage.requests else 0.0]
+        parts += [g.cost_usd for g in self.progress.grades.values() if g.cost_usd is not None]
+        known = [part for part in parts if part is not None]
+        return sum(known) if len(known) == len(parts) else None
+
+
+async def run_trial(job: Job, services: Services, *, retries: int) -> tuple[TaskMetadata, AttemptFolder]:
+    """Attempt a trial until it is passed or failed, at most ``1 + retries`` times.
+
+    Only an *errored* attempt is followed by another one; every attempt stays in the run folder.
+
+    Raises:
+        StopRun: no further attempt of the run can succeed.
+        OSError: the run folder cannot be written.
+    """
+    metadata, folder = await run_attempt(job, services)
+    for _ in range(retries):
+        if metadata.verdict is not Verdict.ERRORED:
+            break
+        metadata, folder = await run_attempt(job, services)
+    return metadata, folder

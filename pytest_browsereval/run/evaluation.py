@@ -1,0 +1,171 @@
+"""An eval config being run in this process: its plan, its run folder, its browser and its sites."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from pytest_browsereval.browsers.base import Browser, Window
+from pytest_browsereval.browsers.windows import WindowManager
+from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.errors import ConfigError, StopRun
+from pytest_browsereval.graders.base import GraderConfig, Recorded
+from pytest_browsereval.model.grades import GraderResult
+from pytest_browsereval.model.messages import Message
+from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.registry import Registry
+from pytest_browsereval.run.attempt import Job, Services, run_trial
+from pytest_browsereval.run.manifest import manifest
+from pytest_browsereval.run.plan import Entry, Plan, ReadyTask
+from pytest_browsereval.run.store import AttemptFolder, RunStore
+from pytest_browsereval.sites import Sites, check
+from pytest_browsereval.tools.toolkits import resolve_tools
+
+REDACTED = "[redacted]"
+
+
+class Evaluation:
+    """One config in one process. Its async methods run on the loop that owns the browser.
+
+    Args:
+        config: what to run.
+        registry: where rows look their graders up.
+        run_id: the same for every process of the run.
+        worker: names this process.
+
+    Raises:
+        ConfigError: a tool switch names no tool.
+    """
+
+    def __init__(self, config: EvalConfig, registry: Registry, *, run_id: str, worker: str = "main") -> None:
+        self.config = config
+        try:
+            self.tools = resolve_tools(config.tools)
+        except ValueError as error:
+            raise ConfigError(f"{config.path}: tools: {error}") from None
+        self.plan = Plan(config, registry, frozenset(tool.name for tool in self.tools))
+        self.store = RunStore.locate(config.output_dir, config.name, run_id, worker=worker)
+        self.on_message: Callable[[str, Message], None] | None = None
+        self.modify_task: Callable[[Task], Task] | None = None
+        self.grade: Callable[[GraderConfig, Recorded], GraderResult | None] | None = None
+        self.on_window: Callable[[Window, Task], None] | None = None
+        self.stopped: StopRun | None = None
+        """Set once an attempt has shown that no further one can succeed."""
+        self._secrets = tuple(s for member in self._members() for s in member.secrets() if s)
+        self._starting = asyncio.Lock()
+        self._services: Services | None = None
+        self._browser: Browser | None = None
+
+    def _members(self) -> Iterable[Any]:
+        return (*self.config.variants.values(), *self.config.graders, self.config.browser)
+
+    def redact(self, text: str) -> str:
+        """Return the text without the secrets of the config."""
+        for secret in self._secrets:
+            text = text.replace(secret, REDACTED)
+        return text
+
+    # -- before anything is spent
+
+    def preflight(self) -> None:
+        """Check what can be checked without a browser: keys, callables, programs, folders of sites.
+
+        Raises:
+            ConfigError: with what to type next.
+        """
+        check(self.config.sites, self.config.base_dir)
+        for agent in self.config.variants.values():
+            agent.preflight(self.config.base_dir)
+        for grader in self.config.graders:
+            grader.preflight(self.config.base_dir)
+
+    def check_rows(self, entries: Iterable[Entry]) -> None:
+        """Read and check every row that is to run, and what its graders need.
+
+        Raises:
+            DatasetError: rows are wrong.
+            ConfigError: a grader's program is missing.
+        """
+        entries = list(entries)
+        self.plan.check(entries)
+        seen: set[str] = set()
+        for entry in entries:
+            for grader in self.plan.ready(entry).graders:
+                if (block := grader.model_dump_json()) not in seen:
+                    seen.add(block)
+                    grader.preflight(self.config.base_dir)
+
+    # -- on the loop
+
+    async def trial(self, entry: Entry, node_id: str) -> tuple[TaskMetadata, AttemptFolder]:
+        """Run one trial, with its retries.
+
+        Raises:
+            StopRun: no further attempt can succeed.
+            Fault: the browser cannot be started.
+            OSError: the run folder cannot be written.
+        """
+        if self.stopped is not None:
+            raise self.stopped
+        ready = self.plan.ready(entry)
+        services = await self.services()
+        try:
+            return await run_trial(self._job(entry, node_id, ready), services, retries=self.config.retries)
+        except StopRun as stop:
+            self.stopped = stop
+            raise
+        finally:
+            if entry.trial == self.config.trials:
+                self.plan.forget(entry)
+
+    def _job(self, entry: Entry, node_id: str, ready: ReadyTask) -> Job:
+        task = self.modify_task(ready.task) if self.modify_task else ready.task
+        return Job(node_id, entry.key, task, ready.graders, self.config.variants[entry.variant])
+
+    async def services(self) -> Services:
+        """Return what attempts share, started at the first call.
+
+        Raises:
+            Fault: the browser cannot be started.
+            OSError: the run folder cannot be written.
+        """
+        async with self._starting:
+            if self._services is None:
+                browser = self.config.browser.build()
+                await browser.start()
+                self._browser = browser
+                self.store.write_manifest(manifest(self.config, browser.description, self.tools))
+                self._services = Services(
+                    config=self.config,
+                    store=self.store,
+                    sites=Sites(self.config.sites, self.config.base_dir, self.store.root / "sites"),
+                    windows=WindowManager(browser),
+                    tools=self.tools,
+                    redact=self.redact,
+                    on_message=self.on_message,
+                    grade=self.grade,
+                )
+            return self._services
+
+    @property
+    def browser_description(self) -> str:
+        """Name, version and binary of the browser; empty before it was started."""
+        return self._browser.description if self._browser else ""
+
+    async def close(self) -> None:
+        """Close windows, browser and sites; never raises."""
+        services, self._services = self._services, None
+        if services is not None:
+            await services.windows.close_all()
+            await services.sites.close()
+        if self._browser is not None:
+            await self._browser.close()
+            self._browser = None
+
+    def forget(self) -> None:
+        """Drop what lived on a loop that was lost; the next attempt starts a browser of its own."""
+        self._starting = asyncio.Lock()
+        self._services = None
+        self._browser = None

@@ -1,0 +1,267 @@
+"""Lanes: one background event loop, K attempts at once. Knows nothing of pytest.
+
+The loop runs in a daemon thread of our own: submitting never blocks the caller, stopping has a
+deadline, and a loop that is stuck in blocking code can be left behind. (anyio's blocking portal
+waits for the loop to answer and joins its thread with no deadline.)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+import threading
+import time
+import traceback
+import weakref
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable
+from concurrent.futures import CancelledError, Future
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_lane: ContextVar[Hashable] = ContextVar("lane", default=None)
+_lane_of: weakref.WeakKeyDictionary[asyncio.Future[Any], Hashable] = weakref.WeakKeyDictionary()
+"""Which attempt a task belongs to, those that an attempt starts included. (``Task.get_context`` would
+tell, but Python 3.11 has no such method.)"""
+
+
+def _tagged_task(
+    loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, Any], **options: Any
+) -> asyncio.Task[Any]:
+    task: asyncio.Task[Any] = asyncio.Task(work, loop=loop, **options)
+    if (lane := _lane.get()) is not None:
+        _lane_of[task] = lane
+    return task
+
+TICK_S = 0.1
+"""How often a waiting caller looks around; Ctrl-C and alarms arrive between two ticks."""
+
+
+class LoopLost(Exception):  # noqa: N818 an event, told to the attempts that it hit
+    """The loop ended or is stuck; ``culprit`` is the key of the attempt that blocks it, if known."""
+
+    def __init__(self, message: str, culprit: Hashable = None) -> None:
+        super().__init__(message)
+        self.culprit = culprit
+
+
+class LoopThread:
+    """An asyncio loop in a daemon thread; every call into it returns at once or has a deadline."""
+
+    def __init__(self) -> None:
+        self.error: BaseException | None = None
+        self.is_lost = False
+        self._ready: Future[asyncio.AbstractEventLoop] = Future()
+        self._stopping: asyncio.Event
+        self._thread = threading.Thread(target=self._run, name="browsereval-loop", daemon=True)
+        self._thread.start()
+        self.loop = self._ready.result(30)
+
+    def _run(self) -> None:
+        async def serve() -> None:
+            self._stopping = asyncio.Event()
+            loop = asyncio.get_running_loop()
+            loop.set_task_factory(_tagged_task)
+            self._ready.set_result(loop)
+            await self._stopping.wait()
+
+        try:
+            asyncio.run(serve())  # cancels what is left and waits for its cleanup
+        except BaseException as error:  # noqa: BLE001 SystemExit in a task ends the loop: reported by take()
+            self.error = error
+
+    @property
+    def is_usable(self) -> bool:
+        """False once the loop has ended or was given up."""
+        return not self.is_lost and self._thread.is_alive()
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Start a coroutine; does not wait."""
+        return asyncio.run_coroutine_threadsafe(work, self.loop)
+
+    def soon(self, call: Callable[[], object]) -> None:
+        """Have the loop call something; nothing happens when the loop has ended."""
+        with contextlib.suppress(RuntimeError):
+            self.loop.call_soon_threadsafe(call)
+
+    def where(self) -> str:
+        """Return the innermost frame that is not of the standard library's asyncio: file, line, code."""
+        frame = sys._current_frames().get(self._thread.ident or 0)  # noqa: SLF001 the documented way
+        frames = [f for f in traceback.extract_stack(frame) if "asyncio" not in f.filename] if frame else []
+        return f"{frames[-1].filename}:{frames[-1].lineno}: {frames[-1].line}" if frames else "(no frame)"
+
+    def stop(self, grace_s: float) -> bool:
+        """Cancel everything and end the thread; False if it did not end in time."""
+        self.soon(lambda: self._stopping.set())
+        self._thread.join(grace_s)
+        return not self._thread.is_alive()
+
+
+class Lanes:
+    """Runs wanted attempts first in, first out, at most ``width`` at once.
+
+    Args:
+        width: how many run at once.
+        stuck_s: after how many seconds without an answer the loop counts as stuck.
+        may_start: asked before an attempt starts; False holds it back (see ``must`` of ``want``).
+        on_lost: called after a loop was given up, so that what lived on it is forgotten.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        *,
+        stuck_s: float = 10.0,
+        may_start: Callable[[], bool] = lambda: True,
+        on_lost: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.width = width
+        self.stuck_s = stuck_s
+        self._may_start = may_start
+        self._on_lost = on_lost
+        self._wanted: dict[Hashable, Future[Any]] = {}
+        self._thread: LoopThread | None = None
+        self._places = asyncio.Semaphore(width)
+        self._groups: dict[str, asyncio.Lock] = {}
+        self.is_closed = False
+
+    @property
+    def thread(self) -> LoopThread:
+        """The loop's thread; a new one when there is none or the old one was lost."""
+        if self._thread is None or not self._thread.is_usable:
+            self._thread = LoopThread()
+            self._places = asyncio.Semaphore(self.width)
+            self._groups = {}
+        return self._thread
+
+    def __contains__(self, key: Hashable) -> bool:
+        """Whether the attempt was wanted and has not been taken."""
+        return key in self._wanted
+
+    def want(
+        self,
+        key: Hashable,
+        attempt: Callable[[], Coroutine[Any, Any, Any]],
+        *,
+        group: str = "",
+        must: bool = False,
+    ) -> None:
+        """Queue an attempt, unless it is queued already.
+
+        Args:
+            key: what ``take`` asks for.
+            attempt: makes the coroutine; called when a lane is free.
+            group: attempts of one group never run at the same time.
+            must: start it even if ``may_start`` says no.
+        """
+        if self.is_closed or key in self._wanted:
+            return
+        thread = self.thread
+
+        async def lane() -> Any:
+            _lane.set(key)
+            if (task := asyncio.current_task()) is not None:
+                _lane_of[task] = key
+            async with self._alone_in(group), self._places:
+                if self.is_closed or not (must or self._may_start()):
+                    raise asyncio.CancelledError
+                return await attempt()
+
+        self._wanted[key] = thread.submit(lane())
+
+    @contextlib.asynccontextmanager
+    async def _alone_in(self, group: str) -> AsyncIterator[None]:
+        if not group:
+            yield
+            return
+        async with self._groups.setdefault(group, asyncio.Lock()):
+            yield
+
+    def take(self, key: Hashable, on_tick: Callable[[], None] = lambda: None) -> Any:
+        """Wait for a wanted attempt and return what it returned.
+
+        Args:
+            key: which one.
+            on_tick: called while waiting; may want more attempts, may raise to stop waiting.
+
+        Raises:
+            LoopLost: the loop ended or is stuck.
+            CancelledError: the attempt was held back by ``may_start`` or cancelled.
+        """
+        future = self._wanted.pop(key)
+        try:
+            return self._wait(future, on_tick)
+        except (LoopLost, CancelledError):
+            raise
+        except BaseException as error:  # Ctrl-C, a time-out plug-in: the attempt goes as well
+            if isinstance(error, (KeyboardInterrupt, SystemExit)):
+                self.is_closed = True  # else the lane that becomes free starts another one
+            future.cancel()
+            raise
+
+    def call(self, work: Coroutine[Any, Any, T], on_tick: Callable[[], None] = lambda: None) -> T:
+        """Run a coroutine on the loop beside the lanes and wait for it; interruptible."""
+        future = self.thread.submit(work)
+        try:
+            return self._wait(future, on_tick)
+        except BaseException:
+            future.cancel()
+            raise
+
+    def _wait(self, future: Future[T], on_tick: Callable[[], None]) -> T:
+        thread = self.thread
+        beat = [time.monotonic()]
+
+        def answer() -> None:
+            beat[0] = time.monotonic()
+
+        while True:
+            try:
+                return future.result(TICK_S)
+            except TimeoutError:
+                if future.done():
+                    raise
+            on_tick()
+            if not thread.is_usable:
+                self._lose(thread)
+                raise LoopLost(f"the event loop ended: {thread.error!r}")
+            thread.soon(answer)
+            if time.monotonic() - beat[0] > self.stuck_s:
+                task = asyncio.current_task(thread.loop)  # whose step has never returned
+                culprit = _lane_of.get(task) if task is not None else None
+                where = thread.where()
+                self._lose(thread)
+                raise LoopLost(f"blocking code has held the event loop for {self.stuck_s:g} s: {where}", culprit)
+
+    def _lose(self, thread: LoopThread) -> None:
+        thread.is_lost = True
+        self._wanted.clear()
+        self._on_lost()
+
+    def cancel(self, keys: set[Hashable] | None = None) -> None:
+        """Cancel wanted attempts, all of them or those of the given keys."""
+        for key in list(self._wanted):
+            if keys is None or key in keys:
+                self._wanted.pop(key).cancel()
+
+    def close(self, grace_s: float = 5.0, last: Callable[[], Coroutine[Any, Any, None]] | None = None) -> bool:
+        """Cancel everything, run ``last`` on the loop, stop it; False if it did not stop in time."""
+        self.is_closed = True
+        self.cancel()
+        if self._thread is None or not self._thread.is_usable:
+            return True
+        thread = self._thread
+
+        async def end() -> None:
+            await asyncio.sleep(0)
+            lanes = [task for task in asyncio.all_tasks() if task in _lane_of]
+            if lanes:
+                await asyncio.wait(lanes, timeout=grace_s)
+            if last is not None:
+                await last()
+
+        with contextlib.suppress(TimeoutError, CancelledError):
+            thread.submit(end()).result(grace_s * 2)
+        return thread.stop(grace_s)

@@ -1,0 +1,163 @@
+"""What an eval config asks for: rows × variants × trials, each with its name, and each row checked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from pytest_browsereval.agents.base import AgentConfig
+from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.datasets.base import DatasetConfig, RowRef
+from pytest_browsereval.datasets.ids import safe_id
+from pytest_browsereval.errors import DatasetError, RegistryError
+from pytest_browsereval.graders.base import GraderConfig
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.registry import Registry
+from pytest_browsereval.run.store import TrialKey
+
+SHOWN = 5
+"""How many bad rows a message lists before it counts the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One trial that is to run: the seed of one item."""
+
+    name: str
+    """The last part of the node id: ``safe-id`` or ``safe-id[variant-trial]``."""
+    ref: RowRef
+    dataset: DatasetConfig
+    variant: str
+    trial: int
+
+    @property
+    def key(self) -> TrialKey:
+        """Which trial it is."""
+        return TrialKey(self.ref.query_id, self.variant, self.trial)
+
+
+@dataclass(frozen=True)
+class ReadyTask:
+    """A row that was read, checked and given its graders."""
+
+    task: Task
+    graders: tuple[GraderConfig, ...]
+
+
+class Plan:
+    """All trials of a config, and the way from one to its checked row."""
+
+    def __init__(self, config: EvalConfig, registry: Registry, tool_names: frozenset[str]) -> None:
+        self.config = config
+        self._registry = registry
+        self._tool_names = tool_names
+        self._ready: dict[tuple[str, int, str], ReadyTask] = {}
+
+    # -- collection: nothing but ids
+
+    def entries(self, only: Collection[str] | None = None) -> Iterator[Entry]:
+        """Yield the trials in the order of the file; rows first, then variants, then trials.
+
+        Args:
+            only: safe ids of rows; the others are left out, which saves reading them.
+
+        Raises:
+            DatasetError: a file is missing or unreadable, ids are missing or clash.
+        """
+        variants, trials = list(self.config.variants), self.config.trials
+        seen: dict[str, RowRef] = {}
+        for dataset in self.config.dataset:
+            for ref in dataset.index(self.config.base_dir):
+                name = safe_id(ref.query_id)
+                if (other := seen.setdefault(name, ref)) is not ref:
+                    raise DatasetError(
+                        f"{ref.path}:{ref.line}: the id {ref.query_id!r} is also in {other.path}:{other.line}. "
+                        "Ids must differ over all datasets of a config; rename one."
+                    )
+                if only is not None and name not in only:
+                    continue
+                for variant in variants:
+                    for trial in range(1, trials + 1):
+                        suffix = _suffix(variant, trial, len(variants), trials)
+                        yield Entry(name + suffix, ref, dataset, variant, trial)
+
+    # -- before the first attempt: every selected row in full
+
+    def check(self, entries: Iterable[Entry]) -> None:
+        """Read and check the rows of all given trials.
+
+        Raises:
+            DatasetError: some are wrong; the first five are told with file and line, the rest counted.
+        """
+        problems: list[str] = []
+        for entry in entries:
+            try:
+                self.ready(entry)
+            except DatasetError as error:
+                if str(error) not in problems:
+                    problems.append(str(error))
+        if problems:
+            more = f"\nand {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
+            raise DatasetError("\n".join(problems[:SHOWN]) + more)
+
+    def ready(self, entry: Entry) -> ReadyTask:
+        """Return the trial's row with its graders, checked against graders, agent and tools.
+
+        Raises:
+            DatasetError: with file, line, what was given and what to write.
+        """
+        key = (str(entry.ref.path), entry.ref.offset, entry.variant)
+        if key not in self._ready:
+            self._ready[key] = self._read(entry)
+        return self._ready[key]
+
+    def forget(self, entry: Entry) -> None:
+        """Let a row go whose last trial is over, so that a long run stays small."""
+        self._ready.pop((str(entry.ref.path), entry.ref.offset, entry.variant), None)
+
+    def _read(self, entry: Entry) -> ReadyTask:
+        task = entry.dataset.read(entry.ref)
+        where = f"{entry.ref.path}:{entry.ref.line}: row {task.query_id!r}"
+        graders = self.config.graders or tuple(self._graders(task, where))
+        if not graders:
+            raise DatasetError(
+                f"{where} has no grader, and neither has the config. Name one in the row "
+                '("graders": ["answer"]) or for all rows in the config (graders: [answer]).'
+            )
+        labels = [grader.label for grader in graders]
+        if len(set(labels)) < len(labels):
+            raise DatasetError(f"{where}: graders {labels} share a name. Give one a `name` of its own.")
+        agent: AgentConfig = self.config.variants[entry.variant]
+        try:
+            agent.check(task, self._tool_names)
+            for grader in graders:
+                grader.check(task)
+        except ValueError as error:
+            raise DatasetError(f"{where}: {error}") from None
+        return ReadyTask(task, graders)
+
+    def _graders(self, task: Task, where: str) -> Iterator[GraderConfig]:
+        for given in task.graders:
+            block = {"type": given} if isinstance(given, str) else given
+            name = block.get("type")
+            if not isinstance(name, str):
+                raise DatasetError(f"{where}: the grader {given!r} has no type. Write {{'type': NAME}}.")
+            try:
+                member = self._registry.get("grader", name)
+                grader = member.model_validate(
+                    {**block, "type": member.type_name()}, context={"registry": self._registry}
+                )
+            except RegistryError as error:
+                raise DatasetError(f"{where}: {error}") from None
+            except ValidationError as error:
+                problems = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+                raise DatasetError(f"{where}: grader {name}: {problems}") from None
+            assert isinstance(grader, GraderConfig)  # noqa: S101 what the family holds
+            yield grader
+
+
+def _suffix(variant: str, trial: int, variants: int, trials: int) -> str:
+    parts = [variant] * (variants > 1) + [str(trial)] * (trials > 1)
+    return f"[{'-'.join(parts)}]" if parts else ""

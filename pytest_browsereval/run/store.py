@@ -1,0 +1,127 @@
+"""The run folder: where everything is, written by many processes and read by anyone.
+
+``results/<name>/<UTC time>-<6 random letters>/`` holds ``manifest.json``, a folder for every attempt
+and, derived, ``summary.json``. An attempt's folder is written by one process only. The file
+``in-flight/<worker>-<n>.json`` stands for an attempt that has begun and is not finished.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import random
+import string
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pytest_browsereval.capture.trajectory import write_whole
+from pytest_browsereval.datasets.ids import safe_id
+from pytest_browsereval.model.results import TaskMetadata
+
+
+def new_run_id() -> str:
+    """Return ``<UTC time>-<6 random letters>``: sorts by time, and two runs never share one."""
+    letters = "".join(random.SystemRandom().choices(string.ascii_lowercase, k=6))
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{letters}"
+
+
+@dataclass(frozen=True)
+class TrialKey:
+    """Which trial: a task, an agent setup and a number from 1."""
+
+    query_id: str
+    variant: str = "default"
+    trial: int = 1
+
+
+@dataclass(frozen=True)
+class AttemptFolder:
+    """One try at a trial, begun in this process."""
+
+    path: Path
+    number: int
+    marker: Path
+    """The file that stands for it while it is in flight."""
+
+    def finished(self) -> None:
+        """Take it out of flight; call it after ``metadata.json`` was written."""
+        self.marker.unlink(missing_ok=True)
+
+
+class RunStore:
+    """A run's folder.
+
+    Args:
+        root: the folder; made when the first file is written.
+        worker: names the writing process among those of the run.
+    """
+
+    def __init__(self, root: Path, *, worker: str = "main") -> None:
+        self.root = root
+        self._worker = worker
+        self._numbers = itertools.count(1)
+
+    @classmethod
+    def locate(cls, output_dir: Path, name: str, run_id: str, *, worker: str = "main") -> RunStore:
+        """Return the store of a run; every process of the run gets the same folder."""
+        return cls(output_dir / safe_id(name) / run_id, worker=worker)
+
+    # -- the run
+
+    def write_manifest(self, manifest: dict[str, Any]) -> None:
+        """Write ``manifest.json`` unless a process of the same run has written it already."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        target = self.root / "manifest.json"
+        if not target.exists():
+            write_whole(target, json.dumps(manifest, ensure_ascii=False, indent=1) + "\n")
+
+    def write_summary(self, summary: dict[str, Any]) -> Path:
+        """Write ``summary.json`` and return its path."""
+        target = self.root / "summary.json"
+        write_whole(target, json.dumps(summary, ensure_ascii=False, indent=1) + "\n")
+        return target
+
+    # -- attempts
+
+    def trial_folder(self, key: TrialKey) -> Path:
+        """Return where a trial's attempts are."""
+        return self.root / "tasks" / safe_id(key.query_id) / safe_id(key.variant) / str(key.trial)
+
+    def begin_attempt(self, key: TrialKey, node_id: str) -> AttemptFolder:
+        """Make the folder of a new attempt: the next number that no earlier one has.
+
+        Raises:
+            OSError: it cannot be made.
+        """
+        trial = self.trial_folder(key)
+        trial.mkdir(parents=True, exist_ok=True)
+        number = 1
+        while True:
+            with contextlib.suppress(FileExistsError):
+                (path := trial / f"attempt-{number}").mkdir()
+                break
+            number += 1
+        marker = self.root / "in-flight" / f"{self._worker}-{next(self._numbers)}.json"
+        marker.parent.mkdir(exist_ok=True)
+        relative = path.relative_to(self.root).as_posix()
+        marker.write_text(json.dumps({"node_id": node_id, "pid": os.getpid(), "folder": relative}))
+        return AttemptFolder(path, number, marker)
+
+    def in_flight(self, worker: str | None = None) -> list[str]:
+        """Return the node ids of attempts that have begun and are not finished, of one worker or all."""
+        pattern = f"{worker}-*.json" if worker else "*.json"
+        found = []
+        for path in sorted((self.root / "in-flight").glob(pattern)):
+            with contextlib.suppress(OSError, ValueError, KeyError):
+                found.append(str(json.loads(path.read_text())["node_id"]))
+        return found
+
+    def attempts(self) -> Iterator[tuple[Path, TaskMetadata]]:
+        """Yield every finished attempt with its folder, in the order of the folders' names."""
+        for path in sorted((self.root / "tasks").glob("*/*/*/attempt-*/metadata.json")):
+            yield path.parent, TaskMetadata.model_validate_json(path.read_bytes())
