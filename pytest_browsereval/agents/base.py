@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -12,7 +13,7 @@ from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.registry import Component
-from pytest_browsereval.tools.base import Toolbox
+from pytest_browsereval.tools.base import Tool, Toolbox
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,17 @@ class AgentConfig(Component):
 
         Raises:
             ConfigError: with what to type next.
+        """
+
+    def check(self, task: Task, tools: Mapping[str, Tool]) -> None:
+        """Check before anything is spent that this agent can work on this row.
+
+        Args:
+            task: the row; placeholders of sites may still be in it.
+            tools: the tools that will be switched on, by name.
+
+        Raises:
+            ValueError: the row lacks something or holds something wrong; the message says what to write.
         """
 
     def label(self) -> str:

@@ -45,7 +45,7 @@ class Evaluation:
             self.tools = resolve_tools(config.tools)
         except ValueError as error:
             raise ConfigError(f"{config.path}: tools: {error}") from None
-        self.plan = Plan(config, registry, frozenset(tool.name for tool in self.tools))
+        self.plan = Plan(config, registry, {tool.name: tool for tool in self.tools})
         self.store = RunStore.locate(config.output_dir, config.name, run_id, worker=worker)
         self.on_message: Callable[[str, Message], None] | None = None
         self.modify_task: Callable[[Task], Task] | None = None

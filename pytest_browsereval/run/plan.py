@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from pydantic import ValidationError
@@ -16,6 +16,7 @@ from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.tools.base import Tool
 
 SHOWN = 5
 """How many bad rows a message lists before it counts the rest."""
@@ -49,10 +50,10 @@ class ReadyTask:
 class Plan:
     """All trials of a config, and the way from one to its checked row."""
 
-    def __init__(self, config: EvalConfig, registry: Registry, tool_names: frozenset[str]) -> None:
+    def __init__(self, config: EvalConfig, registry: Registry, tools: Mapping[str, Tool]) -> None:
         self.config = config
         self._registry = registry
-        self._tool_names = tool_names
+        self._tools = tools
         self._ready: dict[tuple[str, int, str], ReadyTask] = {}
 
     # -- collection: nothing but ids
@@ -131,7 +132,7 @@ class Plan:
             raise DatasetError(f"{where}: graders {labels} share a name. Give one a `name` of its own.")
         agent: AgentConfig = self.config.variants[entry.variant]
         try:
-            agent.check(task, self._tool_names)
+            agent.check(task, self._tools)
             for grader in graders:
                 grader.check(task)
         except ValueError as error:

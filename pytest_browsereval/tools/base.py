@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, create_model
 
-from pytest_browsereval.capture.context import CaptureContext
+from pytest_browsereval.capture.context import CaptureContext, ToolCall
 from pytest_browsereval.errors import (
     ErrorSource,
     Fault,
@@ -145,10 +145,7 @@ class Toolbox:
             Fault: the window has died.
         """
         arguments = dict(arguments or {})
-        limit = self._max_steps
-        if name != DONE and limit is not None and self._capture.steps >= limit:
-            raise LimitReached(TerminationReason.MAX_STEPS, f"limits.max_steps is {limit}; all were used")
-        call = await self._capture.before_tool_call(name, arguments, is_step=name != DONE)
+        call = await self._begin(name, arguments, is_step=name != DONE)
         fault: Fault | None = None
         try:
             result = await self._checked(name, arguments)
@@ -164,6 +161,31 @@ class Toolbox:
         if fault is not None:
             raise fault
         return result
+
+    async def refuse(self, name: str, arguments: dict[str, Any], why: str) -> ToolResult:
+        """Record and count a call that cannot be made, because its arguments are not JSON for example.
+
+        Raises:
+            LimitReached: the attempt has used its steps.
+        """
+        call = await self._begin(name, arguments, is_step=True)
+        result = ToolResult(ok=False, output=why)
+        await self._capture.after_tool_call(call, result.as_json(), is_error=True, picture=False)
+        return result
+
+    async def peek(self, name: str) -> ToolResult:
+        """Run a tool without arguments and without recording it: what the harness itself looks at.
+
+        Raises:
+            Fault: the window has died.
+        """
+        return await self._checked(name, {})
+
+    async def _begin(self, name: str, arguments: dict[str, Any], *, is_step: bool) -> ToolCall:
+        limit = self._max_steps
+        if is_step and limit is not None and self._capture.steps >= limit:
+            raise LimitReached(TerminationReason.MAX_STEPS, f"limits.max_steps is {limit}; all were used")
+        return await self._capture.before_tool_call(name, arguments, is_step=is_step)
 
     async def _checked(self, name: str, arguments: dict[str, Any]) -> ToolResult:
         known = self._tools.get(name)
