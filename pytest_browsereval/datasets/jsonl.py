@@ -1,0 +1,152 @@
+"""JSON Lines: one row a line. Collecting parses no more of a row than its id."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+from pytest_browsereval.datasets.base import RowRef
+from pytest_browsereval.datasets.rows import Ids, RowFile, gc_paused, selected
+from pytest_browsereval.documents import DocumentError, shown, unreadable
+from pytest_browsereval.documents.json_text import json_value
+from pytest_browsereval.errors import DatasetError
+from pytest_browsereval.model.tasks import Task
+
+BOM = b"\xef\xbb\xbf"
+
+FEW = 50
+"""Up to so many named ids are searched in the bytes; more are found quicker by reading every id."""
+
+_TEXT = rb'"(?:[^"\\]|\\.)*+"'
+_SCALAR = rb"(?:" + _TEXT + rb"|[-+.\w]+)"
+
+
+class JsonLinesConfig(RowFile):
+    """Reads JSON Lines, BrowserOS's own format."""
+
+    type: Literal["jsonl"] = "jsonl"
+
+    def index(self, base_dir: Path, ids: Collection[str] | None = None) -> Sequence[RowRef]:
+        """Return the selected rows by their ids, found by one regular expression a line.
+
+        Args:
+            base_dir: the folder of the eval config.
+            ids: where only these are wanted, the others may be left out.
+
+        Raises:
+            DatasetError: the file cannot be read or is empty, a row has no id, ids clash.
+        """
+        path = self.file(base_dir)
+        try:
+            if ids is not None and len(ids) <= FEW and self.select == type(self.select)():
+                found = self._search(path, ids)
+                if found is not None:
+                    return found
+            with gc_paused(), path.open("rb") as file:
+                refs = self._scan(path, file)
+        except OSError as error:
+            raise DatasetError(f"{shown(path)}: {unreadable(path, error)}") from None
+        refs = selected(refs, self.select, self._tags, path)
+        return refs if ids is None else [ref for ref in refs if ref.query_id in ids]
+
+    def read(self, ref: RowRef) -> Task:
+        """Return one row, checked in full.
+
+        Raises:
+            DatasetError: with file, line, key, value and what is allowed.
+        """
+        return self.task(self._row(ref), ref)
+
+    def _row(self, ref: RowRef) -> Any:
+        try:
+            with ref.path.open("rb") as file:
+                file.seek(ref.offset)
+                return json_value(file.read(ref.length).decode())
+        except (DocumentError, UnicodeDecodeError) as error:
+            raise DatasetError(f"{shown(ref.path)}:{ref.line}: {_told(error)}") from None
+        except OSError as error:
+            raise DatasetError(f"{shown(ref.path)}: {unreadable(ref.path, error)}") from None
+
+    def _tags(self, ref: RowRef) -> list[str]:
+        tags = self._row(ref).get(self.columns.get("tags", "tags"))
+        return [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
+
+    def _scan(self, path: Path, file: BinaryIO) -> list[RowRef]:
+        key = json.dumps(self.id_column).encode()
+        find_id = _id_pattern(key).match
+        rows = Ids(path, self.id_column)
+        offset = 0
+        for line, raw in enumerate(file, 1):
+            length = len(raw)
+            match = find_id(raw)
+            # A second mention, or no closing brace: only parsing can tell what the row is.
+            if match and raw.find(key, match.end()) < 0 and raw.endswith((b"}\n", b"}", b"}\r\n")):
+                try:
+                    rows.add(match[1].decode(), line, offset, length)
+                except UnicodeDecodeError as error:
+                    rows.wrong(line, _told(error))
+            elif not raw.isspace():
+                skipped = len(BOM) if line == 1 and raw.startswith(BOM) else 0
+                _parse_id(rows, raw[skipped:], line, offset + skipped)
+            offset += length
+        return rows.done()
+
+    def _search(self, path: Path, ids: Collection[str]) -> list[RowRef] | None:
+        """Return the named rows without reading the others; None if that cannot be certain."""
+        data = path.read_bytes()
+        rows = Ids(path, self.id_column)
+        starts: set[int] = set()
+        for query_id in ids:
+            found = set(self._starts(data, query_id))
+            if not found:
+                return None
+            starts |= found
+        for start in sorted(starts):
+            raw = _line_at(data, start)
+            _parse_id(rows, raw, data.count(b"\n", 0, start) + 1, start)
+        return rows.done()
+
+    def _starts(self, data: bytes, query_id: str) -> Iterator[int]:
+        """Yield where lines begin whose id is this one."""
+        needle = json.dumps(query_id, ensure_ascii=False).encode(errors="replace")
+        place = data.find(needle)
+        while place >= 0:
+            start = data.rfind(b"\n", 0, place) + 1
+            start += len(BOM) if start == 0 and data.startswith(BOM) else 0
+            try:
+                row = json.loads(_line_at(data, start))
+            except ValueError:
+                row = None
+            if isinstance(row, dict) and row.get(self.id_column) == query_id:
+                yield start
+            place = data.find(needle, place + 1)
+
+
+def _id_pattern(key: bytes) -> re.Pattern[bytes]:
+    """Return what matches a line up to its id, if none but plain values stand before it."""
+    pair = rb"\s*+" + _TEXT + rb"\s*+:\s*+" + _SCALAR + rb"\s*+,"
+    before = rb"(?:(?!\s*+" + re.escape(key) + rb")" + pair + rb")*+"
+    return re.compile(rb"\s*+\{" + before + rb"\s*+" + re.escape(key) + rb'\s*+:\s*+"([^"\\\x00-\x1f]++)"')
+
+
+def _line_at(data: bytes, start: int) -> bytes:
+    end = data.find(b"\n", start)
+    return data[start:] if end < 0 else data[start : end + 1]
+
+
+def _parse_id(rows: Ids, raw: bytes, line: int, offset: int) -> None:
+    if not raw.strip():
+        return
+    try:
+        rows.add_row(json_value(raw.decode()), line, offset, len(raw))
+    except (DocumentError, UnicodeDecodeError) as error:
+        rows.wrong(line, _told(error))
+
+
+def _told(error: DocumentError | UnicodeDecodeError) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"not UTF-8 (byte {error.object[error.start]:#04x}). Save the file as UTF-8."
+    return str(error)

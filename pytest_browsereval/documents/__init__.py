@@ -1,0 +1,8 @@
+"""YAML, JSON and TOML texts as plain values that still know their lines."""
+
+from __future__ import annotations
+
+from pytest_browsereval.documents.base import Document, DocumentError, KeyPath, read_text, shown, unreadable
+from pytest_browsereval.documents.suffixes import parse
+
+__all__ = ["Document", "DocumentError", "KeyPath", "parse", "read_text", "shown", "unreadable"]

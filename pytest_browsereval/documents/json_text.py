@@ -1,0 +1,95 @@
+"""JSON, without repeated keys."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NoReturn
+
+from pytest_browsereval.documents.base import Document, DocumentError, KeyPath
+
+
+def json_value(text: str) -> Any:
+    """Return the value of a JSON text; repeated keys, NaN and infinities are refused.
+
+    Raises:
+        DocumentError: it is not JSON.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_unrepeated, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        raise DocumentError(f"not JSON: {error.msg} (column {error.colno}).", error.lineno) from None
+    except RecursionError:
+        raise DocumentError("not readable: nested too deeply.") from None
+    except ValueError as error:
+        raise DocumentError(f"not JSON: {error}.") from None
+
+
+def _unrepeated(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    block = dict(pairs)
+    if len(block) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {twice!r} occurs twice; leave one out")
+    return block
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number in JSON")
+
+
+def parse_json(text: str) -> Document:
+    """Return the document of a JSON text.
+
+    Raises:
+        DocumentError: it is not JSON.
+    """
+    value = json_value(text)
+    lines: dict[KeyPath, int] = {}
+
+    def line_of(path: KeyPath) -> int | None:
+        if not lines:
+            lines.update(_json_lines(text))
+        return _deepest(lines, path)
+
+    return Document(value, line_of)
+
+
+def _deepest(lines: dict[KeyPath, int], path: KeyPath) -> int | None:
+    while path and path not in lines:
+        path = path[:-1]
+    return lines.get(path)
+
+
+_JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+')
+
+
+def _json_lines(text: str) -> Iterator[tuple[KeyPath, int]]:
+    """Yield the line of every value of a text that is known to be JSON."""
+    path: list[str | int] = []
+    line, done, expects_key = 1, 0, False
+    yield (), 1
+    for token in _JSON_TOKEN.finditer(text):
+        line += text.count("\n", done, token.start())
+        done, word = token.start(), token[0]
+        if word == "{":
+            expects_key = True
+            path.append("")
+        elif word == "[":
+            path.append(0)
+            yield tuple(path), line
+        elif word in "}]":
+            path.pop()
+            expects_key = False
+        elif word == "," and isinstance(path[-1], int):
+            path[-1] += 1
+            # The value itself begins further on; its own line is told by the token after this one.
+            following = _JSON_TOKEN.search(text, token.end())
+            yield tuple(path), line + text.count("\n", done, following.start() if following else done)
+        elif word == ",":
+            expects_key = True
+        elif expects_key:
+            path[-1] = json.loads(word)
+            expects_key = False
+            yield tuple(path), line

@@ -1,0 +1,21 @@
+"""The format of a text, by its file's suffix."""
+
+from __future__ import annotations
+
+from pytest_browsereval.documents.base import Document, DocumentError
+from pytest_browsereval.documents.json_text import parse_json
+from pytest_browsereval.documents.toml_text import parse_toml
+from pytest_browsereval.documents.yaml_text import parse_yaml
+
+
+def parse(text: str, suffix: str) -> Document:
+    """Return the document of a text in the format of that file suffix.
+
+    Raises:
+        DocumentError: the text is not in that format, or the format is not known.
+    """
+    parsers = {".yaml": parse_yaml, ".yml": parse_yaml, ".json": parse_json, ".toml": parse_toml}
+    parser = parsers.get(suffix.lower())
+    if parser is None:
+        raise DocumentError(f"the suffix {suffix!r} names no format. Known: {', '.join(parsers)}.")
+    return parser(text)

@@ -1,0 +1,237 @@
+"""What pydantic found wrong, in sentences: what was given, what is allowed, what to type next."""
+
+from __future__ import annotations
+
+import re
+import reprlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from pytest_browsereval.errors import RegistryError, nearest
+from pytest_browsereval.registry import Plugged, Registry
+
+_SECRET = re.compile(
+    r"(^|_)(api_?key|access_key_id|secret(_access_key)?|(session_|access_|auth_)?token|passw(or)?d|passphrase"
+    r"|credentials?|authorization|cookies?|private_key)$"
+)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong."""
+
+    path: tuple[str | int, ...]
+    """Where: keys and indexes as the user wrote them."""
+    message: str
+    kind: str = ""
+    """Pydantic's name of the error; ours for our own."""
+
+    @property
+    def where(self) -> str:
+        """The path with dots."""
+        return ".".join(map(str, self.path))
+
+
+def snake(name: str) -> str:
+    """Return the snake_case form of a key, so that spellings can be compared."""
+    return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
+
+
+def is_secret_key(name: str) -> bool:
+    """Return whether values under this key must never be shown."""
+    return bool(_SECRET.search(snake(name).replace("-", "_")))
+
+
+def short(value: object) -> str:
+    """Return a ``repr`` that fits in a sentence."""
+    limit = reprlib.Repr()
+    limit.maxstring = limit.maxother = 80
+    return limit.repr(value)
+
+
+def field_names(model: type[BaseModel]) -> list[str]:
+    """Return the keys that a block of this model may have, sorted."""
+    return sorted(model.model_fields)
+
+
+def problems_in(
+    error: ValidationError, model: type[BaseModel], raw: object, registry: Registry | None = None
+) -> list[Problem]:
+    """Return what is wrong, one problem for each place.
+
+    Args:
+        error: what validating ``raw`` by ``model`` raised.
+        model: the model.
+        raw: the value that was validated, for keys as the user wrote them.
+        registry: where blocks of plug-in members are looked up.
+    """
+    found: dict[tuple[str | int, ...], list[Problem]] = {}
+    for details in error.errors(include_url=False):
+        problem = _problem(details, model, raw, registry)
+        same = found.setdefault(problem.path, [])
+        if problem.message not in [other.message for other in same]:
+            same.append(problem)
+    return [
+        Problem(path, " Or: ".join(p.message for p in several), several[0].kind)
+        for path, several in found.items()
+    ]
+
+
+def _problem(
+    details: ErrorDetails, model: type[BaseModel], raw: object, registry: Registry | None
+) -> Problem:
+    is_absent = details["type"] in ("missing", "extra_forbidden")
+    loc = details["loc"]
+    kind: Any = model
+    path: list[str | int] = []
+    value = raw
+    parents = loc[:-1] if is_absent else loc
+    for part in parents:
+        kind = _resolve(kind, value, registry)
+        key = written_key(value, part)
+        if key is None:
+            continue  # a label of a union's branch, or a step that validators put in
+        kind, value = _step(kind, part), _inner(value, key)
+        path.append(key)
+    if is_absent and loc:
+        path.append(loc[-1])
+    owner = _resolve(kind, value, registry)
+    allowed = field_names(owner) if isinstance(owner, type) and issubclass(owner, BaseModel) else []
+    if details["type"] == "plugged_unknown" and isinstance(value, Mapping):
+        path.append("type")
+    is_secret = any(isinstance(part, str) and is_secret_key(part) for part in path)
+    return Problem(tuple(path), sentence(details, allowed, hide=is_secret), details["type"])
+
+
+def written_key(value: object, part: str | int) -> str | int | None:
+    """Return the key of ``value`` that spells ``part``, in whatever case; None if there is none."""
+    if isinstance(value, Mapping):
+        if part in value:
+            return part
+        return next((key for key in value if isinstance(key, str) and snake(key) == part), None)
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes) and isinstance(part, int):
+        return part if part < len(value) else None
+    return None
+
+
+def _inner(value: Any, key: str | int) -> Any:
+    return value[key]
+
+
+def _resolve(kind: Any, value: object, registry: Registry | None) -> Any:
+    """Return the model or container that a value of this annotation is validated by."""
+    while get_origin(kind) is Annotated:
+        base, *extras = get_args(kind)
+        for extra in extras:
+            if isinstance(extra, Plugged):
+                return _member(extra.family, value, registry)
+        kind = base
+    if get_origin(kind) in (Union, UnionType):
+        return next(_fitting(get_args(kind), value, registry), None)
+    return kind
+
+
+def _fitting(branches: Iterable[Any], value: object, registry: Registry | None) -> Iterator[Any]:
+    for branch in branches:
+        resolved = _resolve(branch, value, registry)
+        container = get_origin(resolved) or resolved
+        if not isinstance(container, type):
+            continue
+        wanted: Any = BaseModel | Mapping if isinstance(value, Mapping) else list | tuple | Sequence
+        if isinstance(value, Mapping | list) and issubclass(container, wanted):
+            yield resolved
+
+
+def _member(family: str, value: object, registry: Registry | None) -> Any:
+    name = value.get("type") if isinstance(value, Mapping) else value
+    if registry is None or not isinstance(name, str):
+        return None
+    try:
+        return registry.get(family, name)
+    except RegistryError:
+        return None
+
+
+def _step(kind: Any, part: str | int) -> Any:
+    """Return the annotation of the value under that key of a model or container."""
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        field = kind.model_fields.get(str(part))
+        if field is None:
+            return None
+        plugged = next((extra for extra in field.metadata if isinstance(extra, Plugged)), None)
+        return Annotated[field.annotation, plugged] if plugged else field.annotation
+    args = [arg for arg in get_args(kind) if arg is not Ellipsis]
+    return args[-1] if args else None
+
+
+# -- one sentence for each kind of error
+
+_EXPECTED = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "string": "a text",
+    "path": "a path",
+    "dict": "a block of keys",
+    "mapping": "a block of keys",
+    "model": "a block of keys",
+    "tuple": "a list",
+    "list": "a list",
+    "set": "a list",
+    "frozen": "a list",
+}
+_BOUNDS = {
+    "greater_than_equal": ("ge", "at least"),
+    "greater_than": ("gt", "more than"),
+    "less_than_equal": ("le", "at most"),
+    "less_than": ("lt", "less than"),
+}
+
+
+def sentence(details: ErrorDetails, allowed: Sequence[str] = (), *, hide: bool = False) -> str:
+    """Return what is wrong, what is allowed and what to type.
+
+    Args:
+        details: one error of pydantic.
+        allowed: the keys of the block that it is about.
+        hide: True for secrets: the value is not told.
+    """
+    kind, context = details["type"], details.get("ctx", {})
+    given = "'***'" if hide else short(details["input"])
+    if kind == "extra_forbidden":
+        key = str(details["loc"][-1])
+        return f"unknown key.{nearest(snake(key), allowed)} Allowed: {', '.join(allowed)}."
+    if kind == "missing":
+        return "missing; it has to be given."
+    if kind in ("literal_error", "enum"):
+        return _not_a_choice(details["input"], given, str(context.get("expected", "")))
+    return _wrong_value(kind, given, context, details["msg"])
+
+
+def _not_a_choice(value: object, given: str, expected: str) -> str:
+    choices = re.findall(r"'([^']*)'", expected)
+    hint = nearest(value, choices) if isinstance(value, str) else ""
+    return f"{given} is not allowed.{hint} Allowed: {', '.join(choices) or expected}."
+
+
+def _wrong_value(kind: str, given: str, context: Mapping[str, Any], message: str) -> str:
+    if kind in _BOUNDS:
+        name, words = _BOUNDS[kind]
+        return f"must be {words} {_number(context[name])}; it is {given}."
+    if kind == "string_too_short":
+        return f"must have at least {context['min_length']} characters; it is {given}."
+    if kind.startswith("plugged") or "error" in context:
+        return str(context.get("error") or message)
+    expected = _EXPECTED.get(kind.partition("_")[0])
+    if expected and kind.endswith(("_type", "_parsing", "_from_float")):
+        return f"expected {expected}, not {given}."
+    return f"{message[:1].lower()}{message[1:].removesuffix('.')}; it is {given}."
+
+
+def _number(bound: object) -> str:
+    return f"{bound:_}" if isinstance(bound, int) else str(bound)
