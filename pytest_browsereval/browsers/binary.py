@@ -1,0 +1,310 @@
+"""Which Chromium is used: the candidates in order, how each is launched, what to say when none starts.
+
+Finding is cheap (does the file exist?) and proving is a launch, so the launch that proves a candidate
+is the one that is used. Nothing is remembered on disk.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_browsereval.browsers.machine import driver_folder, driver_trouble
+from pytest_browsereval.errors import ConfigError, ErrorSource, StopRun
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser, BrowserType, Playwright
+
+VARIABLE = "BROWSEREVAL_BROWSER"
+"""The environment variable that names a browser: a path, or a program on PATH."""
+
+_CONFIG_KEY = "browser.binary"
+_PLAYWRIGHT = "Playwright"
+_PATH = "PATH"
+_INSTALLED = "installed"
+
+_SHELL_NAMES = ("headless-shell", "headless_shell")
+_CHROMES = ("google-chrome", "google-chrome-stable", "chrome")
+_CHROMIUMS = ("chromium", "chromium-browser")
+
+_OMNIBOX = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup")
+"""The full browser opens two pop-up pages, with a renderer, for each window unless these are off:
+a third of its CPU per context (3.3 against 2.2 s for 15 contexts)."""
+
+_FEATURE_FILES = ("coreBundle.js", "server/chromium/chromiumSwitches.js")
+_FEATURE_LIST = re.compile(r"\bdisabledFeatures = (?:\([^)]*\) => )?\[(.*?)\]\.filter", re.DOTALL)
+_FEATURE = re.compile(r'^\s*"([A-Za-z0-9]+)"', re.MULTILINE)
+
+_NO_DISPLAY = "no display to show a window on"
+_SAID = re.compile(r"\[err\] (.+)")
+_ENDED = re.compile(r"process did exit: ([^>\n]+)>")
+_REASON_LENGTH = 240
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A browser that may start; nothing has been launched yet."""
+
+    name: str
+    source: str
+    """Where it was found: a config key, a variable, ``PATH``, ``Playwright`` or ``installed``."""
+    path: Path | None = None
+    """None: Playwright knows where its own browsers are."""
+    channel: str | None = None
+    """What Playwright calls it, for one of its own browsers."""
+    is_headless_shell: bool = False
+
+    @property
+    def is_named(self) -> bool:
+        """True when somebody asked for this very browser, so that no other may stand in."""
+        return self.source in {_CONFIG_KEY, VARIABLE}
+
+    def __str__(self) -> str:
+        """Return what a message calls it."""
+        return f"{self.name} ({self.source}{f': {self.path}' if self.path else ''})"
+
+
+@dataclass(frozen=True)
+class Binary:
+    """A browser that has been launched."""
+
+    path: Path | None
+    """None for one of Playwright's own."""
+    name: str
+    version: str
+    is_headless_shell: bool
+    source: str
+
+    def __str__(self) -> str:
+        """Return what the header and the manifest call it."""
+        where = f"{self.source}: {self.path}" if self.path else self.source
+        return f"{self.name} {self.version} ({where})"
+
+
+def candidates(explicit: str | Path | None = None, *, headed: bool = False) -> list[Candidate]:
+    """Return the browsers to try, best first, without launching any.
+
+    A named browser is the only candidate: a wrong name never falls back to another browser.
+    Playwright's own are always listed; launching one that is not there fails within milliseconds.
+
+    Args:
+        explicit: the config's ``binary``; it beats the environment variable.
+        headed: leave out headless shells, which cannot show a window.
+
+    Raises:
+        ConfigError: the named browser does not exist, cannot be executed, or cannot do what is asked.
+    """
+    if explicit is not None:
+        return [_named(str(explicit), _CONFIG_KEY, headed=headed)]
+    if named := os.environ.get(VARIABLE):
+        return [_named(named, VARIABLE, headed=headed)]
+    found: dict[Path | str | None, Candidate] = {}
+    for candidate in _in_order():
+        if not (headed and candidate.is_headless_shell):
+            found.setdefault(candidate.path.resolve() if candidate.path else candidate.channel, candidate)
+    return list(found.values())
+
+
+def _in_order() -> Iterator[Candidate]:
+    yield from _on_path("Chromium headless shell", ("chromium-headless-shell",), is_headless_shell=True)
+    yield Candidate(
+        "Chromium headless shell", _PLAYWRIGHT, channel="chromium-headless-shell", is_headless_shell=True
+    )
+    yield Candidate("Chromium", _PLAYWRIGHT, channel="chromium")
+    yield from _on_path("Google Chrome", _CHROMES[:2])
+    yield from _installed()
+    yield from _on_path("Chromium", _CHROMIUMS)
+
+
+def _on_path(name: str, programs: Sequence[str], *, is_headless_shell: bool = False) -> Iterator[Candidate]:
+    for program in programs:
+        if path := shutil.which(program):
+            yield Candidate(name, _PATH, Path(path), is_headless_shell=is_headless_shell)
+
+
+def _installed() -> Iterator[Candidate]:
+    for name, path in _usual_places(sys.platform):
+        if path.is_file():
+            yield Candidate(name, _INSTALLED, path)
+
+
+def _usual_places(system: str) -> Iterator[tuple[str, Path]]:
+    """Yield where installers put Chrome and Chromium, whether or not they are there."""
+    chrome, chromium = "Google Chrome", "Chromium"
+    if system == "darwin":
+        for applications in (Path("/Applications"), Path.home() / "Applications"):
+            for name in (chrome, chromium):
+                yield name, applications / f"{name}.app" / "Contents" / "MacOS" / name
+    elif system == "win32":
+        for variable in ("PROGRAMFILES", "PROGRAMFILES(X86)", "LOCALAPPDATA"):
+            if folder := os.environ.get(variable):
+                yield chrome, Path(folder) / "Google" / "Chrome" / "Application" / "chrome.exe"
+                yield chromium, Path(folder) / "Chromium" / "Application" / "chrome.exe"
+    else:
+        yield chrome, Path("/opt/google/chrome/chrome")
+
+
+def _named(given: str, source: str, *, headed: bool) -> Candidate:
+    found = shutil.which(os.fspath(Path(given).expanduser()))
+    if found is None:
+        raise ConfigError(
+            f"{source} is {given!r}, which is no program that can be executed. Allowed: the path of a "
+            f"Chromium or Chrome, or the name of one on PATH. Type  browsereval doctor  to see what is "
+            f"found when {source} is not set."
+        )
+    is_shell = any(mark in Path(found).name for mark in _SHELL_NAMES)
+    if headed and is_shell:
+        raise ConfigError(
+            f"{source} is {given!r}, a headless shell, which cannot show a window. Allowed with "
+            f"--eval-headed: a full Chromium or Chrome. Leave --eval-headed out, or name such a browser."
+        )
+    return Candidate(
+        _name_of(Path(found), is_shell=is_shell), source, Path(found), is_headless_shell=is_shell
+    )
+
+
+def _name_of(path: Path, *, is_shell: bool) -> str:
+    if is_shell:
+        return "Chromium headless shell"
+    return "Google Chrome" if path.name.lower().startswith(("google", "chrome")) else "Chromium"
+
+
+@functools.cache
+def playwright_features_off() -> tuple[str, ...]:
+    """Return the features that Playwright itself switches off; empty when its list cannot be read.
+
+    They have to be repeated: a second ``--disable-features`` replaces the first one.
+    """
+    folder = driver_folder()
+    for name in _FEATURE_FILES if folder else ():
+        file = Path(folder or "") / "package" / "lib" / name
+        listed = _FEATURE_LIST.search(file.read_text(errors="replace")) if file.is_file() else None
+        if listed:
+            return tuple(_FEATURE.findall(listed.group(1)))
+    return ()
+
+
+def launch_arguments(candidate: Candidate | Binary, *, headed: bool = False) -> list[str]:
+    """Return the switches to add to Playwright's own.
+
+    ``--no-sandbox`` is not among them: Playwright adds it unless it is told ``chromium_sandbox=True``.
+    Where Playwright's list of features cannot be read, its own switches stay as they are; then the
+    full browser costs more CPU, and ``browsereval doctor`` says so.
+    """
+    switches = ["--disable-quic"]  # one protocol for what is recorded, blocked and counted
+    if not headed:
+        switches.append("--disable-gpu")  # the same pictures on every machine
+    own = () if candidate.is_headless_shell else playwright_features_off()
+    if own:
+        switches.append("--disable-features=" + ",".join([*own, *_OMNIBOX]))
+    return switches
+
+
+def launch_options(candidate: Candidate, *, headed: bool = False) -> dict[str, Any]:
+    """Return the keyword arguments for Playwright's ``chromium.launch``."""
+    options: dict[str, Any] = {"headless": not headed, "args": launch_arguments(candidate, headed=headed)}
+    if candidate.path is not None:
+        options["executable_path"] = candidate.path
+    else:
+        options["channel"] = candidate.channel
+    return options
+
+
+async def launch_first(
+    chromium: BrowserType, tried_in_order: Sequence[Candidate], *, headed: bool = False, **more: Any
+) -> tuple[Browser, Binary]:
+    """Launch the candidates one after another and return the first that starts, still running.
+
+    Args:
+        chromium: ``playwright.chromium`` of a driver that runs.
+        tried_in_order: from :func:`candidates`.
+        headed: show the window.
+        more: further arguments of Playwright's ``launch``.
+
+    Raises:
+        StopRun: source *browser*; none starts, and the message says why not and what to type.
+    """
+    from playwright.async_api import Error  # noqa: PLC0415 -- 0.2 s, paid by those who launch
+
+    tried: list[tuple[Candidate, str]] = []
+    for candidate in tried_in_order:
+        try:
+            browser = await chromium.launch(**{**more, **launch_options(candidate, headed=headed)})
+        except Error as error:
+            tried.append((candidate, reason(str(error))))
+        else:
+            return browser, _binary(candidate, browser.version)
+    raise StopRun(ErrorSource.BROWSER, no_browser_message(tried))
+
+
+def _binary(candidate: Candidate, version: str) -> Binary:
+    return Binary(candidate.path, candidate.name, version, candidate.is_headless_shell, candidate.source)
+
+
+async def start_driver() -> Playwright:
+    """Start Playwright's driver.
+
+    Raises:
+        StopRun: source *browser*; the message says what it lacks and what to type.
+    """
+    from playwright.async_api import async_playwright  # noqa: PLC0415 -- as above
+
+    try:
+        return await async_playwright().start()
+    except Exception as error:  # Playwright raises a bare Exception when its Node ends at once
+        trouble = await driver_trouble() or f"Playwright's driver does not start: {error}"
+        raise StopRun(ErrorSource.BROWSER, trouble) from error
+
+
+async def find_binary(explicit: str | Path | None = None, *, headed: bool = False) -> Binary:
+    """Return the browser that is used, proved by a launch, and end it again.
+
+    Raises:
+        ConfigError: the named browser cannot be meant.
+        StopRun: source *browser*; none starts.
+    """
+    choice = candidates(explicit, headed=headed)
+    driver = await start_driver()
+    try:
+        browser, binary = await launch_first(driver.chromium, choice, headed=headed)
+        await browser.close()
+    finally:
+        await driver.stop()
+    return binary
+
+
+def reason(error: str) -> str:
+    """Return the line of Playwright's launch error that says why a browser did not start."""
+    if "executable doesn't exist" in error.lower() or "is not found at" in error:
+        return "not installed"
+    if "XServer" in error or "X server" in error or "platform failed to initialize" in error:
+        return _NO_DISPLAY
+    said: list[str] = [line for line in _SAID.findall(error) if "dbus" not in line]
+    telling = [line for line in said if "error while loading shared libraries" in line]
+    ended: list[str] = _ENDED.findall(error)
+    lines = [*telling, *said, *ended, *error.splitlines(), "no reason given"]
+    return lines[0].removeprefix("BrowserType.launch: ")[:_REASON_LENGTH]
+
+
+def no_browser_message(tried: Sequence[tuple[Candidate, str]]) -> str:
+    """Return what to say when no candidate started.
+
+    Args:
+        tried: every candidate with the reason why it did not start.
+    """
+    head = "No Chromium starts on this machine:"
+    remedy = f"Type  browsereval install-browser  or set {VARIABLE} to the path of a Chromium or Chrome."
+    if len(tried) == 1 and tried[0][0].is_named:
+        source = tried[0][0].source
+        head = "The browser that was asked for does not start:"
+        remedy = f"Name another one in {source}, or leave {source} out to have one looked for."
+    if any(why == _NO_DISPLAY for _, why in tried):
+        remedy += " Without a display, leave --eval-headed out or type xvfb-run before the command."
+    return "\n".join([head, *(f"  {candidate}: {why}" for candidate, why in tried), remedy])

@@ -1,0 +1,126 @@
+"""What this machine is, and whether Playwright's own Node can start on it."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+import platform
+import re
+import shlex
+import shutil
+import sys
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+_MISSING_LIBRARY = re.compile(r"error while loading shared libraries: ([^\s:]+):")
+
+_PACKAGE_OF_LIBRARY = {"libatomic.so.1": "libatomic1", "libstdc++.so.6": "libstdc++6"}
+"""Debian's packages of the libraries that Playwright's Node needs beside the C library."""
+
+_NODE_PATIENCE_S = 30.0
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The facts that decide how a browser gets onto this machine."""
+
+    system: str
+    """As in ``sys.platform``: ``linux``, ``darwin``, ``win32``."""
+    is_debian: bool
+    """It has apt-get and is Debian or one of its children."""
+    is_ubuntu: bool
+    """A child of Debian whose ``chromium`` packages are stubs for a snap."""
+    is_root: bool
+
+    def apt_get(self, *arguments: str) -> str:
+        """Return the apt-get line to type here, with ``sudo`` where it is needed."""
+        words = ("apt-get", *arguments) if self.is_root else ("sudo", "apt-get", *arguments)
+        return shlex.join(words)
+
+
+def this_machine() -> Machine:
+    """Return the facts about the machine that this process runs on."""
+    try:
+        release = platform.freedesktop_os_release()
+    except OSError:
+        release = {}
+    names = {release.get("ID", ""), *release.get("ID_LIKE", "").split()}
+    return Machine(
+        system=sys.platform,
+        is_debian=bool(names & {"debian", "ubuntu"}) and shutil.which("apt-get") is not None,
+        is_ubuntu="ubuntu" in names,
+        is_root=hasattr(os, "geteuid") and os.geteuid() == 0,
+    )
+
+
+@functools.cache
+def driver_folder() -> Path | None:
+    """Return the folder of Playwright's driver, found without importing Playwright."""
+    spec = find_spec("playwright")
+    if spec is None or spec.origin is None:
+        return None
+    return Path(spec.origin).parent / "driver"
+
+
+def driver_node() -> str:
+    """Return the Node that Playwright starts its driver with."""
+    own = (driver_folder() or Path()) / ("node.exe" if sys.platform == "win32" else "node")
+    return os.environ.get("PLAYWRIGHT_NODEJS_PATH", str(own))
+
+
+async def driver_trouble(node: str | None = None) -> str | None:
+    """Return why Playwright's driver cannot start and what to type, or None when it can.
+
+    Playwright itself only says that a connection was closed. The usual cause is a bare Debian or
+    Ubuntu, which lacks ``libatomic.so.1``.
+
+    Args:
+        node: the Node to try; Playwright's own by default.
+    """
+    node = node or driver_node()
+    try:
+        process = await asyncio.create_subprocess_exec(
+            node,
+            "--version",
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+        )
+    except OSError as error:
+        return _driver_message(node, f"cannot be run ({error.strerror})", _reinstall())
+    try:
+        _, said = await asyncio.wait_for(process.communicate(), _NODE_PATIENCE_S)
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+        return _driver_message(node, f"said nothing for {_NODE_PATIENCE_S:g} s", _reinstall())
+    if process.returncode == 0:
+        return None
+    return _explain(node, said.decode(errors="replace"), this_machine())
+
+
+def _explain(node: str, said: str, machine: Machine) -> str:
+    missing = _MISSING_LIBRARY.search(said)
+    if missing is None:
+        lines = said.strip().splitlines()
+        return _driver_message(node, f"ends with {lines[-1] if lines else 'an error'!r}", _reinstall())
+    library = missing.group(1)
+    package = _PACKAGE_OF_LIBRARY.get(library)
+    if machine.is_debian and package:
+        remedy = machine.apt_get("install", "-y", package)
+    else:
+        remedy = f"the command that installs the package of your system with {library} in it"
+    return _driver_message(node, f"misses the shared library {library!r}", remedy)
+
+
+def _driver_message(node: str, what: str, remedy: str) -> str:
+    return (
+        f"Playwright's driver cannot start: its Node {node!r} {what}. "
+        f"No browser can be driven without it. Type:\n  {remedy}"
+    )
+
+
+def _reinstall() -> str:
+    return shlex.join([sys.executable, "-m", "pip", "install", "--force-reinstall", "playwright"])

@@ -1,0 +1,289 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+from playwright.async_api import Error
+
+from pytest_browsereval.browsers import binary, machine
+from pytest_browsereval.browsers.binary import Candidate, candidates, find_binary
+from pytest_browsereval.errors import ConfigError, ErrorSource, StopRun
+
+SHELL = Candidate(
+    "Chromium headless shell", "PATH", Path("/x/chromium-headless-shell"), is_headless_shell=True
+)
+FULL = Candidate("Chromium", "PATH", Path("/x/chromium"))
+
+
+def program(path: Path, text: str) -> Path:
+    """Write a program that can be executed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+@pytest.fixture
+def real_browser() -> Path:
+    """The browser of this machine."""
+    found = asyncio.run(find_binary())
+    if found.path is None:
+        pytest.skip("the only browser here is Playwright's own, which has no path to link to")
+    return found.path
+
+
+@pytest.fixture
+def only_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that is all of PATH; the usual places hold nothing, nor does Playwright's cache."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path / "cache"))
+    monkeypatch.delenv(binary.VARIABLE, raising=False)
+    monkeypatch.setattr(binary, "_usual_places", lambda _: iter(()))
+    return folder
+
+
+def test_order(only_path: Path) -> None:
+    """Headless shells come before full browsers, and Playwright's own before those of the system."""
+    for name in ("chromium", "google-chrome", "chromium-headless-shell"):
+        program(only_path / name, "#!/bin/sh\n")
+    assert [(found.source, found.path.name if found.path else found.channel) for found in candidates()] == [
+        ("PATH", "chromium-headless-shell"),
+        ("Playwright", "chromium-headless-shell"),
+        ("Playwright", "chromium"),
+        ("PATH", "google-chrome"),
+        ("PATH", "chromium"),
+    ]
+
+
+def test_headed_needs_a_full_browser(only_path: Path) -> None:
+    """A headless shell is no candidate when a window is to be shown."""
+    program(only_path / "chromium-headless-shell", "#!/bin/sh\n")
+    assert [found.channel for found in candidates(headed=True)] == ["chromium"]
+
+
+def test_links_to_one_browser_are_one_candidate(only_path: Path) -> None:
+    """Two names of the same file are tried once, under the first name."""
+    program(only_path / "google-chrome-stable", "#!/bin/sh\n")
+    (only_path / "google-chrome").symlink_to(only_path / "google-chrome-stable")
+    assert [found.path for found in candidates() if found.path] == [only_path / "google-chrome"]
+
+
+def test_config_beats_environment(only_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The config's binary is the only candidate, whatever the variable says."""
+    chosen = program(only_path / "mine", "#!/bin/sh\n")
+    monkeypatch.setenv(binary.VARIABLE, "other")
+    assert candidates(chosen) == [Candidate("Chromium", "browser.binary", chosen)]
+
+
+def test_variable_may_name_a_program_on_path(only_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The variable takes a bare name, and the name tells a headless shell."""
+    program(only_path / "my-headless-shell", "#!/bin/sh\n")
+    monkeypatch.setenv(binary.VARIABLE, "my-headless-shell")
+    (found,) = candidates()
+    assert found.is_headless_shell
+    assert found.path == only_path / "my-headless-shell"
+
+
+def test_wrong_name_never_falls_back(only_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A named browser that is not there is an error, even with others on PATH."""
+    program(only_path / "chromium", "#!/bin/sh\n")
+    monkeypatch.setenv(binary.VARIABLE, "/no/such/chrome")
+    with pytest.raises(ConfigError, match=r"BROWSEREVAL_BROWSER is '/no/such/chrome'.*Allowed.*Type"):
+        candidates()
+
+
+def test_named_headless_shell_cannot_be_headed(only_path: Path) -> None:
+    """Asking for a window of a named headless shell is refused before a launch."""
+    shell = program(only_path / "chromium-headless-shell", "#!/bin/sh\n")
+    with pytest.raises(ConfigError, match="cannot show a window"):
+        candidates(shell, headed=True)
+
+
+@pytest.mark.parametrize(
+    ("system", "expected"),
+    [
+        ("darwin", "Google Chrome.app/Contents/MacOS/Google Chrome"),
+        ("win32", "Google/Chrome/Application/chrome.exe"),
+        ("linux", "google/chrome/chrome"),
+    ],
+)
+def test_usual_places(system: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each system has its usual place of Google Chrome."""
+    monkeypatch.setenv("PROGRAMFILES", "/programs")
+    places = [path.as_posix() for _, path in binary._usual_places(system)]
+    assert any(place.endswith(expected) for place in places)
+
+
+def test_real_launch(real_browser: Path) -> None:
+    """The browser found was launched: it tells its version, and no process of it is left."""
+    found = asyncio.run(find_binary(real_browser))
+    assert int(found.version.split(".")[0]) > 100
+    assert found.version in str(found)
+    left = [child.name() for child in psutil.Process().children(recursive=True)]
+    assert not [name for name in left if "chrom" in name]
+
+
+def test_broken_candidate_is_passed_over(real_browser: Path, only_path: Path) -> None:
+    """A browser that ends at once is skipped, and the next one is used."""
+    program(only_path / "chromium-headless-shell", "#!/bin/sh\necho no snap here >&2\nexit 3\n")
+    program(only_path / "chromium", f'#!/bin/sh\nexec "{real_browser}" "$@"\n')
+    found = asyncio.run(find_binary())
+    assert found.path == only_path / "chromium"
+
+
+def test_playwrights_own_is_found_by_launching(
+    real_browser: Path, only_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A headless shell in Playwright's cache is used although nothing is on PATH."""
+    with pytest.raises(StopRun):
+        asyncio.run(find_binary())
+    missing = asyncio.run(playwrights_place())
+    program(missing, f'#!/bin/sh\nexec "{real_browser}" "$@"\n')
+    found = asyncio.run(find_binary())
+    assert (found.source, found.path, found.is_headless_shell) == ("Playwright", None, True)
+
+
+async def playwrights_place() -> Path:
+    """Return where Playwright looks for its headless shell."""
+    driver = await binary.start_driver()
+    try:
+        await driver.chromium.launch(channel="chromium-headless-shell")
+    except Error as error:
+        line = next(line for line in str(error).splitlines() if "Executable doesn't exist at" in line)
+        return Path(line.split("doesn't exist at ")[1])
+    finally:
+        await driver.stop()
+    pytest.fail("Playwright's cache was to be empty")
+
+
+def test_nothing_starts(only_path: Path) -> None:
+    """Without a browser the message lists what was tried, why not, and what to type."""
+    program(only_path / "chromium", "#!/bin/sh\necho chromium: please install the snap >&2\nexit 1\n")
+    with pytest.raises(StopRun) as caught:
+        asyncio.run(find_binary())
+    message = str(caught.value)
+    assert caught.value.source is ErrorSource.BROWSER
+    assert "Chromium headless shell (Playwright): not installed" in message
+    assert f"Chromium (PATH: {only_path / 'chromium'}): chromium: please install the snap" in message
+    assert "browsereval install-browser" in message
+    assert binary.VARIABLE in message
+
+
+def test_named_browser_that_does_not_start(only_path: Path) -> None:
+    """A named browser that ends at once is an error which names the key, not an installation."""
+    broken = program(only_path / "mine", "#!/bin/sh\nexit 7\n")
+    with pytest.raises(StopRun, match="asked for does not start") as caught:
+        asyncio.run(find_binary(broken))
+    assert "exitCode=7" in str(caught.value)
+    assert "leave browser.binary out" in str(caught.value)
+    assert "install-browser" not in str(caught.value)
+
+
+def test_missing_library_is_the_reason() -> None:
+    """Of all that a browser says, the missing library is what is told."""
+    said = "[pid=1][err] dbus: no\n  - [pid=1][err] noise\n  - [pid=1][err] x: error while loading shared "
+    assert binary.reason(f"{said}libraries: libnss3.so: cannot open").startswith("x: error while loading")
+
+
+def test_no_display_is_explained() -> None:
+    """A browser that has no display to show itself on comes with two ways out."""
+    why = binary.reason("Looks like you launched a headed browser without having a XServer running.")
+    assert "xvfb-run" in binary.no_browser_message([(FULL, why)])
+
+
+def test_full_browser_keeps_playwrights_features_off() -> None:
+    """The full browser's pop-ups are switched off in a list that repeats Playwright's own."""
+    (switch,) = [text for text in binary.launch_arguments(FULL) if text.startswith("--disable-features=")]
+    assert {"WebUIOmniboxPopup", "PaintHolding", "ThirdPartyStoragePartitioning"} <= set(
+        switch.partition("=")[2].split(",")
+    )
+    assert not any("disable-features" in text for text in binary.launch_arguments(SHELL))
+
+
+def test_switches_reach_the_browser(real_browser: Path, tmp_path: Path) -> None:
+    """The last --disable-features on a full browser's command line holds Playwright's own list."""
+    seen = tmp_path / "seen"
+    wrapper = program(
+        tmp_path / "chromium", f'#!/bin/sh\nprintf "%s\\n" "$@" > "{seen}"\nexec "{real_browser}" "$@"\n'
+    )
+    asyncio.run(find_binary(wrapper))
+    first, last = [line for line in seen.read_text().splitlines() if line.startswith("--disable-features=")]
+    assert last.startswith(first)
+    assert "WebUIOmniboxPopup" in last
+
+
+def test_unreadable_feature_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where Playwright's list cannot be found, its own switch is left alone."""
+    monkeypatch.setattr(binary, "driver_folder", lambda: tmp_path)
+    binary.playwright_features_off.cache_clear()
+    try:
+        assert not any("disable-features" in text for text in binary.launch_arguments(FULL))
+    finally:
+        binary.playwright_features_off.cache_clear()
+
+
+@pytest.mark.parametrize("opening", ["disabledFeatures = [", "const disabledFeatures = (assistantMode) => ["])
+def test_feature_list_of_both_bundles(opening: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The list is read from the one-file bundle and from the module of earlier versions."""
+    file = tmp_path / "package" / "lib" / "server" / "chromium" / "chromiumSwitches.js"
+    file.parent.mkdir(parents=True)
+    file.write_text(f'{opening}\n  // of "Old"\n  "First",\n  "Second",\n  x ? "No" : ""\n].filter(Boolean);')
+    monkeypatch.setattr(binary, "driver_folder", lambda: tmp_path)
+    binary.playwright_features_off.cache_clear()
+    try:
+        assert binary.playwright_features_off() == ("First", "Second")
+    finally:
+        binary.playwright_features_off.cache_clear()
+
+
+LIBATOMIC = (
+    "#!/bin/sh\necho '/x/node: error while loading shared libraries: libatomic.so.1: "
+    "cannot open shared object file: No such file or directory' >&2\nexit 127\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("is_debian", "is_root", "remedy"),
+    [
+        (True, True, "\n  apt-get install -y libatomic1"),
+        (True, False, "\n  sudo apt-get install -y libatomic1"),
+        (False, True, "package of your system with libatomic.so.1"),
+    ],
+)
+def test_node_without_libatomic(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_debian: bool, is_root: bool, remedy: str
+) -> None:
+    """A driver that lacks its library is explained with the exact command of the system."""
+    here = machine.Machine("linux", is_debian=is_debian, is_ubuntu=False, is_root=is_root)
+    monkeypatch.setattr(machine, "this_machine", lambda: here)
+    monkeypatch.setenv("PLAYWRIGHT_NODEJS_PATH", str(program(tmp_path / "node", LIBATOMIC)))
+    with pytest.raises(StopRun) as caught:
+        asyncio.run(find_binary(sys.executable))
+    assert "libatomic.so.1" in str(caught.value)
+    assert remedy in str(caught.value)
+
+
+def test_node_that_runs_is_no_trouble() -> None:
+    """Playwright's own Node is found and starts."""
+    assert Path(machine.driver_node()).is_file()
+    assert asyncio.run(machine.driver_trouble()) is None
+
+
+def test_node_that_is_not_there(tmp_path: Path) -> None:
+    """A missing Node leads to a reinstallation of Playwright by this very Python."""
+    trouble = asyncio.run(machine.driver_trouble(str(tmp_path / "node")))
+    assert trouble is not None
+    assert "No such file" in trouble
+    assert f"{sys.executable} -m pip install --force-reinstall playwright" in trouble
+
+
+def test_this_machine_tells_root() -> None:
+    """Whether sudo is needed follows from the effective user."""
+    assert machine.this_machine().is_root == (os.geteuid() == 0)
