@@ -1,25 +1,5 @@
 "use strict";
-// Markup with everything escaped that is put into it, and the frame around every page.
-class Markup {
-  constructor(text) {
-    this.text = text;
-  }
-}
-
-const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
-const raw = (text) => new Markup(text);
-
-function escaped(value) {
-  if (value instanceof Markup) return value.text;
-  if (Array.isArray(value)) return value.map(escaped).join("");
-  if (value === null || value === undefined || value === false) return "";
-  return String(value).replace(/[&<>"']/g, (letter) => ESCAPES[letter]);
-}
-
-const html = (parts, ...values) => raw(parts.reduce((text, part, i) => text + escaped(values[i - 1]) + part));
-const $ = (selector) => document.querySelector(selector);
-const query = new URLSearchParams(location.search);
-
+// The frame around every page, and small parts of pages.
 function link(url, label, extra = "") {
   const here = location.pathname.split("/").pop() || "index.html";
   const current = (url === "./" ? "index.html" : url) === here;

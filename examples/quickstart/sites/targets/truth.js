@@ -1,0 +1,63 @@
+"use strict";
+// What really happened on this page. All numbers are CSS pixels of the viewport.
+window.truth = {
+  device_pixel_ratio: devicePixelRatio,
+  viewport: { width: innerWidth, height: innerHeight },
+  targets: [],
+  shots: [],
+  hits: 0,
+  misses: 0,
+  all_hit: false,
+  places: [],
+  drags: [],
+  field: { focused: false, value: "" },
+  hover: { inside: false, entered: 0, x: null, y: null },
+  scroll: { top: 0, max: 0, at_end: false, first_day: 1, last_day: 1 },
+};
+
+const $ = (selector) => document.querySelector(selector);
+const round = (number) => Math.round(number * 100) / 100;
+const distance = (a, b) => round(Math.hypot(a.x - b.x, a.y - b.y));
+const redraws = [];
+
+// A canvas that is sharp at any device scale; `paint` gets a context in CSS pixels.
+function drawing(canvas, paint) {
+  const { width, height } = { width: canvas.width, height: canvas.height };
+  const redraw = () => {
+    canvas.width = Math.round(width * devicePixelRatio);
+    canvas.height = Math.round(height * devicePixelRatio);
+    const context = canvas.getContext("2d");
+    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    paint(context, width, height);
+  };
+  redraws.push(redraw);
+  return redraw;
+}
+
+// Where an event is inside an element, in CSS pixels.
+function within(element, event) {
+  const box = element.getBoundingClientRect();
+  return { x: event.clientX - box.left, y: event.clientY - box.top };
+}
+
+// Things drawn on a canvas, with their centres as places of the viewport.
+function onScreen(canvas, things) {
+  const box = canvas.getBoundingClientRect();
+  return things.map(({ left, top, ...rest }) => ({ ...rest, x: box.left + left, y: box.top + top }));
+}
+
+function label(context, text, x, y, colour = "#dbe6ee", size = 13, align = "center") {
+  context.font = `${size}px system-ui, "Segoe UI", Roboto, Arial, sans-serif`;
+  context.fillStyle = colour;
+  context.textAlign = align;
+  context.fillText(text, x, y);
+}
+
+function refresh() {
+  truth.device_pixel_ratio = devicePixelRatio;
+  truth.viewport = { width: innerWidth, height: innerHeight };
+  for (const redraw of redraws) redraw();
+}
+
+for (const kind of ["resize", "scroll"]) addEventListener(kind, refresh);
+$("#reset").addEventListener("click", () => location.reload());
