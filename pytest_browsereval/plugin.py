@@ -1,1 +1,139 @@
-"""The ``pytest11`` entry point: options; loads ``hooks/`` only when an eval is asked for."""
+"""The ``pytest11`` entry point: options, and a door that stays shut until an eval is asked for.
+
+Imported in every pytest run of the environment, so it imports nothing but the standard library and
+pytest (budget: 30 ms of CPU; ``benchmarks/startup.py`` measures it).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_browsereval.hooks import fixtures
+
+if TYPE_CHECKING:
+    from pytest_browsereval.hooks.collection import EvalFile
+
+SUFFIXES = (".eval.yaml", ".eval.yml", ".eval.json", ".eval.toml")
+"""Files with these endings are collected wherever pytest looks."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the ``--eval-*`` options."""
+    group = parser.getgroup("browsereval", "browser-agent evals")
+    add = group.addoption
+    add("--eval-config", action="append", default=[], metavar="FILE", help="run this eval config (repeatable)")
+    add(
+        "--eval-set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="override a key of the config: limits.max_steps=20 (repeatable)",
+    )
+    add("--eval-agent", metavar="NAME", help="run this variant only, or this agent type instead of the config's")
+    add("--eval-limit", type=_positive, metavar="N", help="run the first N rows of each config")
+    add("--eval-trials", type=_positive, metavar="N", help="repeat each task N times")
+    add("--eval-lanes", type=_positive, metavar="N", help="attempts at once in each process")
+    add("--eval-output", metavar="DIR", help="where run folders go (default: results/ beside the config)")
+    add("--eval-min-pass-rate", type=_rate, metavar="RATE", help="gate: fail under this pass rate (0 to 1)")
+    add("--eval-headed", action="store_true", default=False, help="show the browser's windows")
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
+
+
+def _rate(text: str) -> float:
+    number = float(text)
+    if not 0 <= number <= 1:
+        raise ValueError(text)
+    return number
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Add the hooks of ``hookspecs``."""
+    from pytest_browsereval import hookspecs
+
+    pluginmanager.add_hookspecs(hookspecs)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Put the files of ``--eval-config`` among pytest's arguments.
+
+    Named alone they are all that runs; beside other arguments they are added, unless an argument is
+    the same file with a ``::id``.
+    """
+    files = list(dict.fromkeys(config.getoption("eval_config")))
+    if not files:
+        return
+    base = config.invocation_params.dir
+    named = {(base / arg.partition("::")[0]).resolve() for arg in config.args}
+    extra = [file for file in files if (base / file).resolve() not in named]
+    if config.args_source is not pytest.Config.ArgsSource.ARGS:
+        config.args = extra
+        config.args_source = pytest.Config.ArgsSource.ARGS
+    else:
+        config.args = [*config.args, *extra]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Offer the fixtures; wake up if the command line asks for an eval."""
+    config.addinivalue_line("markers", "browsereval(dataset, **config): run this test for each row of a dataset")
+    config.pluginmanager.register(fixtures, "browsereval-fixtures")
+    if config.getoption("eval_config") or any(_is_eval(arg.partition("::")[0]) for arg in config.args):
+        wake(config)
+    elif _distributes(config) and _holds_evals(config):
+        wake(config)
+
+
+def wake(config: pytest.Config) -> Any:
+    """Load what an eval needs, once; returns the ``EvalSession``."""
+    from pytest_browsereval.hooks.session import start
+
+    return start(config)
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> EvalFile | None:
+    """Collect eval configs: those named by ``--eval-config`` and every ``*.eval.*`` file."""
+    if not (_is_eval(file_path.name) or (file_path.suffix and _is_named(parent.config, file_path))):
+        return None
+    session = wake(parent.config)
+    from pytest_browsereval.hooks.collection import EvalFile
+
+    return EvalFile.of(session, parent, file_path)
+
+
+def _is_eval(name: str) -> bool:
+    return name.endswith(SUFFIXES)
+
+
+def _is_named(config: pytest.Config, path: Path) -> bool:
+    files: list[str] = config.getoption("eval_config")
+    if not files:
+        return False
+    base = config.invocation_params.dir
+    return any((base / file).resolve() == path.resolve() for file in files)
+
+
+def _distributes(config: pytest.Config) -> bool:
+    return bool(config.getoption("tx", None) or config.getoption("numprocesses", None)) and not hasattr(
+        config, "workerinput"
+    )
+
+
+def _holds_evals(config: pytest.Config) -> bool:
+    """Whether an eval file lies under the arguments: xdist's controller, which collects nothing, must know."""
+    pruned = {"node_modules", "__pycache__", "venv", "build", "dist"}
+    for arg in config.args:
+        for _, folders, files in os.walk(config.invocation_params.dir / arg.partition("::")[0]):
+            folders[:] = [name for name in folders if not name.startswith(".") and name not in pruned]
+            if any(_is_eval(name) for name in files):
+                return True
+    return False

@@ -121,6 +121,12 @@ class Registry:
         )
         return f"unknown {family} {name!r}.{nearest(name, known)} Known: {listed or 'none'}."
 
+    def everything(self) -> Iterator[tuple[str, str, type[Component], tuple[str, ...]]]:
+        """Yield (family, name, member, aliases) in the order of registration."""
+        for (family, name), member in self._members.items():
+            aliases = [a for (f, a), n in self._aliases.items() if f == family and n == name and a != name]
+            yield family, name, member, tuple(aliases)
+
     def members(self, family: str) -> Iterator[tuple[str, type[Component], str]]:
         """Yield (name, member, owner) in the order of registration."""
         for (fam, name), member in self._members.items():

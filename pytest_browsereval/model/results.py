@@ -101,6 +101,8 @@ class TaskMetadata(BaseModel):
     """Set if and only if the verdict is *errored*."""
     reason: str = ""
     """Why the verdict is what it is, in one line."""
+    stops_run: bool = False
+    """True if the fault is one that every further attempt would meet as well."""
     final_url: str | None = None
     device_pixel_ratio: float | None = None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import time
 import traceback
 from collections.abc import Callable, Mapping
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from pytest_browsereval.agents.base import AgentConfig, AgentContext
+from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.windows import WindowManager
 from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig
@@ -34,6 +35,19 @@ OBSERVE_TIMEOUT_S = 30.0
 """The same for what a grader reads from the live page."""
 
 
+@dataclass
+class Behaviour:
+    """What plug-ins change about an attempt; None leaves a thing as it is."""
+
+    modify_task: Callable[[Task], Task] | None = None
+    window_opened: Callable[[Window, Task], object] | None = None
+    create_agent: Callable[[AgentContext], AgentEvaluator | None] | None = None
+    message: Callable[[str, Message], object] | None = None
+    """Told of every message with the attempt's node id."""
+    grade: Callable[[GraderConfig, Recorded], GraderResult | None] | None = None
+    """Its answer, unless None, stands in for the grader's."""
+
+
 @dataclass(frozen=True)
 class Services:
     """What the attempts of a process share."""
@@ -43,11 +57,8 @@ class Services:
     sites: Sites
     windows: WindowManager
     tools: tuple[Tool, ...]
+    behaviour: Behaviour
     redact: Callable[[str], str] = str
-    on_message: Callable[[str, Message], None] | None = None
-    """Told of every message with the attempt's node id."""
-    grade: Callable[[GraderConfig, Recorded], GraderResult | None] | None = None
-    """Asked before a grader is: its answer, unless None, stands in for the grader's."""
 
 
 @dataclass(frozen=True)
@@ -81,32 +92,38 @@ class Progress:
 
 
 async def run_attempt(job: Job, services: Services) -> tuple[TaskMetadata, AttemptFolder]:
-    """Make one attempt and record it.
+    """Make one attempt and record it; one that meets a ``StopRun`` is recorded as errored too.
 
     Returns:
         Its metadata, which is on disk already, and its folder.
 
     Raises:
-        StopRun: no further attempt can succeed. This one is recorded as errored.
         OSError: the run folder cannot be written.
     """
     folder = services.store.begin_attempt(job.key, job.node_id)
     attempt = _Attempt(job, services, folder)
-    stop: StopRun | None = None
     try:
         await attempt.run()
-    except StopRun as error:
-        stop = error
-        attempt.progress.fault = error
     except Fault as error:
         attempt.progress.fault = error
+    except asyncio.CancelledError:
+        folder.finished()  # given up, not in flight: without metadata it does not count
+        raise
     except Exception as error:  # noqa: BLE001 whatever breaks, the attempt is recorded
         attempt.progress.fault = Fault(ErrorSource.HARNESS, _told(error))
-    metadata = attempt.save()
-    folder.finished()
-    if stop is not None:
-        raise stop
-    return metadata, folder
+    return attempt.save(), folder
+
+
+def record_fault(job: Job, services: Services, fault: Fault) -> tuple[TaskMetadata, AttemptFolder]:
+    """Record an attempt that could not be finished by itself: its process died, its loop was stuck.
+
+    Raises:
+        OSError: the run folder cannot be written.
+    """
+    folder = services.store.begin_attempt(job.key, job.node_id)
+    attempt = _Attempt(job, services, folder)
+    attempt.progress.fault = fault
+    return attempt.save(), folder
 
 
 def _told(error: BaseException) -> str:
@@ -144,6 +161,8 @@ class _Attempt:
             window = await windows.create_window(key, task.start_url, task.setup_script)
             self.capture = CaptureContext(self._capture_config(), window)
             try:
+                if opened := self.services.behaviour.window_opened:
+                    opened(window, task)
                 await self._agent(task, window)
                 await self._observe(task, graders, window, urls)
             finally:
@@ -155,7 +174,7 @@ class _Attempt:
 
     def _capture_config(self) -> CaptureContextConfig:
         capture, limits, node_id = self.services.config.capture, self.services.config.limits, self.job.node_id
-        tell = self.services.on_message
+        tell = self.services.behaviour.message
         return CaptureContextConfig(
             folder=self.folder.path,
             screenshots=capture.screenshots,
@@ -164,7 +183,7 @@ class _Attempt:
             max_tokens=limits.max_tokens,
             max_cost_usd=limits.max_cost_usd,
             redact=self.services.redact,
-            on_message=None if tell is None else lambda message: tell(node_id, message),
+            on_message=None if tell is None else functools.partial(tell, node_id),
         )
 
     async def _agent(self, task: Task, window: Window) -> None:
@@ -198,7 +217,7 @@ class _Attempt:
         capture = self._recording()
         try:
             async with asyncio.timeout(limit_ms / 1000) as scope:
-                result = await self.job.agent.build(context).execute()
+                result = await self._evaluator(context).execute()
         except LimitReached as limit:
             capture.add_warning(ErrorSource.AGENT, f"stopped: {limit}")
             return AgentResult(context.tools.answer, limit.reason)
@@ -216,6 +235,10 @@ class _Attempt:
         for message in result.messages:
             capture.log(message)
         return result
+
+    def _evaluator(self, context: AgentContext) -> AgentEvaluator:
+        create = self.services.behaviour.create_agent
+        return (create(context) if create else None) or self.job.agent.build(context)
 
     def _recording(self) -> CaptureContext:
         assert self.capture is not None  # noqa: S101 set before the agent is built
@@ -260,7 +283,8 @@ class _Attempt:
         try:
             if why := self.progress.unobserved.get(grader.label):
                 raise Fault(ErrorSource.GRADER, f"the final page could not be read: {why}")
-            result = self.services.grade(grader, recorded) if self.services.grade else None
+            stand_in = self.services.behaviour.grade
+            result = stand_in(grader, recorded) if stand_in else None
             if result is None:
                 async with asyncio.timeout(GRADER_TIMEOUT_S):
                     result = await grader.grade(recorded)
@@ -312,10 +336,12 @@ class _Attempt:
             cost_usd=self._cost(usage),
             verdict=verdict,
             error_source=source,
+            stops_run=isinstance(progress.fault, StopRun),
             reason=self.services.redact(reason),
             final_url=progress.final_url,
         )
         self.saver.save_metadata(metadata)
+        self.folder.finished()
         return metadata
 
     def _verdict(self) -> tuple[Verdict, ErrorSource | None, str]:
@@ -336,12 +362,11 @@ async def run_trial(job: Job, services: Services, *, retries: int) -> tuple[Task
     Only an *errored* attempt is followed by another one; every attempt stays in the run folder.
 
     Raises:
-        StopRun: no further attempt of the run can succeed.
         OSError: the run folder cannot be written.
     """
     metadata, folder = await run_attempt(job, services)
     for _ in range(retries):
-        if metadata.verdict is not Verdict.ERRORED:
+        if metadata.verdict is not Verdict.ERRORED or metadata.stops_run:
             break
         metadata, folder = await run_attempt(job, services)
     return metadata, folder

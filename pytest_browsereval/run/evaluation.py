@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
-from pytest_browsereval.browsers.base import Browser, Window
+from pytest_browsereval.browsers.base import Browser
 from pytest_browsereval.browsers.windows import WindowManager
 from pytest_browsereval.config import EvalConfig
-from pytest_browsereval.errors import ConfigError, StopRun
-from pytest_browsereval.graders.base import GraderConfig, Recorded
-from pytest_browsereval.model.grades import GraderResult
-from pytest_browsereval.model.messages import Message
+from pytest_browsereval.errors import ConfigError, Fault
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.registry import Registry
-from pytest_browsereval.run.attempt import Job, Services, run_trial
+from pytest_browsereval.run.attempt import Behaviour, Job, Services, record_fault, run_trial
 from pytest_browsereval.run.manifest import manifest
-from pytest_browsereval.run.plan import Entry, Plan, ReadyTask
+from pytest_browsereval.run.plan import Entry, Plan
 from pytest_browsereval.run.store import AttemptFolder, RunStore
 from pytest_browsereval.sites import Sites, check
 from pytest_browsereval.tools.toolkits import resolve_tools
@@ -47,12 +43,9 @@ class Evaluation:
             raise ConfigError(f"{config.path}: tools: {error}") from None
         self.plan = Plan(config, registry, {tool.name: tool for tool in self.tools})
         self.store = RunStore.locate(config.output_dir, config.name, run_id, worker=worker)
-        self.on_message: Callable[[str, Message], None] | None = None
-        self.modify_task: Callable[[Task], Task] | None = None
-        self.grade: Callable[[GraderConfig, Recorded], GraderResult | None] | None = None
-        self.on_window: Callable[[Window, Task], None] | None = None
-        self.stopped: StopRun | None = None
-        """Set once an attempt has shown that no further one can succeed."""
+        self.behaviour = Behaviour()
+        self.stopped: str | None = None
+        """Why no further attempt can succeed, once one has shown it."""
         self._secrets = tuple(s for member in self._members() for s in member.secrets() if s)
         self._starting = asyncio.Lock()
         self._services: Services | None = None
@@ -103,26 +96,42 @@ class Evaluation:
         """Run one trial, with its retries.
 
         Raises:
-            StopRun: no further attempt can succeed.
             Fault: the browser cannot be started.
             OSError: the run folder cannot be written.
         """
-        if self.stopped is not None:
-            raise self.stopped
-        ready = self.plan.ready(entry)
         services = await self.services()
-        try:
-            return await run_trial(self._job(entry, node_id, ready), services, retries=self.config.retries)
-        except StopRun as stop:
-            self.stopped = stop
-            raise
-        finally:
-            if entry.trial == self.config.trials:
-                self.plan.forget(entry)
+        metadata, folder = await run_trial(self._job(entry, node_id), services, retries=self.config.retries)
+        if metadata.stops_run:
+            self.stopped = metadata.reason
+        if entry.trial == self.config.trials:
+            self.plan.forget(entry)
+        return metadata, folder
 
-    def _job(self, entry: Entry, node_id: str, ready: ReadyTask) -> Job:
-        task = self.modify_task(ready.task) if self.modify_task else ready.task
+    def record_fault(self, entry: Entry, node_id: str, fault: Fault) -> tuple[TaskMetadata, AttemptFolder]:
+        """Record a trial as errored that could not finish by itself; needs no loop.
+
+        Raises:
+            OSError: the run folder cannot be written.
+        """
+        return record_fault(self._job(entry, node_id), self._make_services(), fault)
+
+    def _job(self, entry: Entry, node_id: str) -> Job:
+        ready = self.plan.ready(entry)
+        modify = self.behaviour.modify_task
+        task = modify(ready.task) if modify else ready.task
         return Job(node_id, entry.key, task, ready.graders, self.config.variants[entry.variant])
+
+    def _make_services(self) -> Services:
+        browser = self._browser or self.config.browser.build()
+        return Services(
+            config=self.config,
+            store=self.store,
+            sites=Sites(self.config.sites, self.config.base_dir, self.store.root / "sites"),
+            windows=WindowManager(browser),
+            tools=self.tools,
+            behaviour=self.behaviour,
+            redact=self.redact,
+        )
 
     async def services(self) -> Services:
         """Return what attempts share, started at the first call.
@@ -137,16 +146,7 @@ class Evaluation:
                 await browser.start()
                 self._browser = browser
                 self.store.write_manifest(manifest(self.config, browser.description, self.tools))
-                self._services = Services(
-                    config=self.config,
-                    store=self.store,
-                    sites=Sites(self.config.sites, self.config.base_dir, self.store.root / "sites"),
-                    windows=WindowManager(browser),
-                    tools=self.tools,
-                    redact=self.redact,
-                    on_message=self.on_message,
-                    grade=self.grade,
-                )
+                self._services = self._make_services()
             return self._services
 
     @property

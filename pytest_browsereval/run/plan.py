@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -55,6 +56,8 @@ class Plan:
         self._registry = registry
         self._tools = tools
         self._ready: dict[tuple[str, int, str], ReadyTask] = {}
+        self.limit: int | None = None
+        """Take the first so many rows only."""
 
     # -- collection: nothing but ids
 
@@ -77,12 +80,35 @@ class Plan:
                         f"{ref.path}:{ref.line}: the id {ref.query_id!r} is also in {other.path}:{other.line}. "
                         "Ids must differ over all datasets of a config; rename one."
                     )
+                if self.limit is not None and len(seen) > self.limit:
+                    return
                 if only is not None and name not in only:
                     continue
                 for variant in variants:
                     for trial in range(1, trials + 1):
                         suffix = _suffix(variant, trial, len(variants), trials)
                         yield Entry(name + suffix, ref, dataset, variant, trial)
+
+    def find(self, name: str) -> Entry:
+        """Return the trial of an item's name.
+
+        Raises:
+            KeyError: there is none.
+        """
+        for entry in self.entries(only={name.partition("[")[0]}):
+            if entry.name == name:
+                return entry
+        raise KeyError(name)
+
+    def marks(self, entry: Entry) -> tuple[str, ...]:
+        """Return the names of the markers that a row's dataset and tags become.
+
+        Raises:
+            DatasetError: the row cannot be read.
+        """
+        task = self.ready(entry).task
+        names = [re.sub(r"\W", "_", name).lstrip("_") for name in (task.dataset, *task.tags)]
+        return tuple(dict.fromkeys(name for name in names if name))
 
     # -- before the first attempt: every selected row in full
 

@@ -1,0 +1,39 @@
+"""Connects the behaviour hooks to an evaluation, each only if some plug-in answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.run.evaluation import Evaluation
+
+
+def connect(evaluation: Evaluation, config: pytest.Config) -> None:
+    """Have the evaluation ask the hooks; unused ones cost nothing."""
+    hook, mine = config.hook, evaluation.behaviour
+
+    def used(name: str, call: Callable[..., Any]) -> Any:
+        return call if getattr(hook, name).get_hookimpls() else None
+
+    mine.modify_task = used(
+        "pytest_browsereval_modify_task",
+        lambda task: hook.pytest_browsereval_modify_task(task=task, config=evaluation.config) or task,
+    )
+    mine.window_opened = used(
+        "pytest_browsereval_window_opened",
+        lambda window, task: hook.pytest_browsereval_window_opened(window=window, task=task),
+    )
+    mine.create_agent = used(
+        "pytest_browsereval_create_agent",
+        lambda context: hook.pytest_browsereval_create_agent(context=context),
+    )
+    mine.message = used(
+        "pytest_browsereval_message",
+        lambda node_id, message: hook.pytest_browsereval_message(node_id=node_id, message=message),
+    )
+    mine.grade = used(
+        "pytest_browsereval_grade",
+        lambda grader, recorded: hook.pytest_browsereval_grade(grader=grader, recorded=recorded),
+    )

@@ -1,0 +1,68 @@
+"""An eval config as a collector: its rows become items, in the order of the file."""
+
+from __future__ import annotations
+
+import gc
+import types
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.hooks.items import EvalItem
+from pytest_browsereval.hooks.session import EvalSession
+from pytest_browsereval.run.evaluation import Evaluation
+
+
+class EvalFile(pytest.Module):
+    """An eval config. A Module, not a File: module-scoped fixtures find no node in a File."""
+
+    obj = types.ModuleType("browsereval_rows")  # so that nothing is imported
+    evaluation: Evaluation
+    eval_session: EvalSession
+
+    @classmethod
+    def of(cls, session: EvalSession, parent: pytest.Collector, path: Path) -> EvalFile:
+        """Return the collector of a config file."""
+        made: EvalFile = cls.from_parent(parent, path=path, nodeid=session.nodeid_of(path))
+        made.eval_session = session
+        return made
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Yield an item for each trial; a file that cannot be used is reported before anything runs."""
+        gc_was_on = gc.isenabled()
+        gc.disable()  # 100,000 items are no garbage: looking for it costs a third of the time
+        try:
+            yield from list(self._items(self.eval_session.evaluation(self.path)))
+        except UsageError as error:
+            self.eval_session.problems.append(error)
+        finally:
+            if gc_was_on:
+                gc.enable()
+
+    def _items(self, evaluation: Evaluation) -> Iterator[EvalItem]:
+        fixtureinfo = None
+        selects = bool(self.config.option.markexpr or self.config.option.keyword)
+        for entry in evaluation.plan.entries(only=self._asked_for()):
+            item = EvalItem.of(self, evaluation, entry, eval_attempt, fixtureinfo)
+            fixtureinfo = item.shared_fixtureinfo()
+            if selects:  # else no more of a row is read than its id
+                item.add_marks()
+            yield item
+
+    def _asked_for(self) -> frozenset[str] | None:
+        """Return the names of the rows that the arguments ask for, or None for all of them."""
+        names = set()
+        for arg in self.config.args:
+            file, colons, name = arg.partition("::")
+            if (self.config.invocation_params.dir / file).resolve() != self.path.resolve():
+                continue
+            if not colons:
+                return None
+            names.add(name.partition("[")[0])
+        return frozenset(names) or None
+
+
+def eval_attempt() -> None:
+    """Stand for an attempt; the item's setup makes it and the item's call reads the verdict."""

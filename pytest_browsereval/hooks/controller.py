@@ -1,0 +1,135 @@
+"""The controller's side: rows are checked before anything is spent, and nothing is lost on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.analysis.summary import RunSummary, summary_of
+from pytest_browsereval.errors import Fault, UsageError
+from pytest_browsereval.hooks.items import EvalItem
+from pytest_browsereval.hooks.session import EvalSession
+from pytest_browsereval.run.evaluation import Evaluation
+
+
+class Controller:
+    """Knows which items must finish, which have, and what the run folders say.
+
+    Args:
+        session: the eval session of this process, which is not an xdist worker.
+    """
+
+    def __init__(self, session: EvalSession) -> None:
+        self.session = session
+        self.expected: dict[str, None] = {}
+        """Node ids of all items that are to run."""
+        self.rows: dict[str, Evaluation] = {}
+        """The eval items among them."""
+        self.finished: set[str] = set()
+        self.verdicts: dict[str, str] = {}
+        self.summaries: dict[Evaluation, RunSummary] = {}
+        self.missing: list[str] = []
+        self.has_looped = False
+
+    # -- what must finish
+
+    def expect(self, node_ids: Iterable[str]) -> None:
+        """Take over the ids that are to run.
+
+        Raises:
+            pytest.UsageError: a config or a selected row is wrong.
+        """
+        by_file: dict[str, list[str]] = {}
+        for node_id in node_ids:
+            if node_id not in self.expected:
+                self.expected[node_id] = None
+                file, _, name = node_id.partition("::")
+                by_file.setdefault(file, []).append(name)
+        try:
+            for file, names in by_file.items():
+                path = self.session.path_of(file)
+                if path in self.session.evaluations or path.name.endswith(_SUFFIXES):
+                    self._check(self.session.evaluation(path), file, set(names))
+        except UsageError as error:
+            raise pytest.UsageError(str(error)) from None
+
+    def _check(self, evaluation: Evaluation, file: str, names: set[str]) -> None:
+        evaluation.preflight()
+        rows = {name.partition("[")[0] for name in names}
+        entries = [entry for entry in evaluation.plan.entries(only=rows) if entry.name in names]
+        evaluation.check_rows(entries)
+        self.rows.update(dict.fromkeys((f"{file}::{entry.name}" for entry in entries), evaluation))
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Iterator[Any]:
+        """Check all rows and start the browser; after the loop, write the summaries."""
+        option = session.config.option
+        if not (option.collectonly or option.setuponly or option.setupplan):
+            self.has_looped = True
+            self.expect(item.nodeid for item in session.items)
+            self._start_browsers(session)
+        result = yield
+        self.summarise()
+        return result
+
+    def _start_browsers(self, session: pytest.Session) -> None:
+        """Find out now, not at the first item, that there is no browser."""
+        ahead: Any = session.config.pluginmanager.get_plugin("browsereval-ahead")
+        for evaluation in {i.evaluation: None for i in session.items if isinstance(i, EvalItem)}:
+            try:
+                ahead.lanes.call(evaluation.services())
+            except Fault as fault:
+                raise pytest.UsageError(str(fault)) from None
+            except OSError as error:
+                raise pytest.UsageError(
+                    f"the run folder {evaluation.store.root} cannot be written: {error}. "
+                    "Name another place with --eval-output=DIR."
+                ) from None
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
+        """Do the same for what a worker has collected."""
+        self.has_looped = True
+        self.expect(ids)
+
+    # -- what has finished
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Note the verdict."""
+        verdict = getattr(report, "browsereval_verdict", None)
+        if verdict is not None:
+            self.verdicts[report.nodeid] = verdict
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        """Note that an item is over."""
+        self.finished.add(nodeid)
+
+    def summarise(self) -> None:
+        """Read the run folders and write ``summary.json`` into each."""
+        for evaluation in dict.fromkeys(self.rows.values()):
+            if evaluation not in self.summaries and evaluation.store.root.exists():
+                summary = summary_of(evaluation.store)
+                self.summaries[evaluation] = summary
+                selected = sum(owner is evaluation for owner in self.rows.values())
+                evaluation.store.write_summary({"selected": selected, **summary.as_json()})
+                self.session.config.hook.pytest_browsereval_run_summary(
+                    summary=summary, run_folder=evaluation.store.root
+                )
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Make a run that has lost items red: exit code 3 where pytest would say 0 or 1.
+
+        (A value that cannot be sent kills an xdist worker, and the run would end with 0.)
+        """
+        self.summarise()
+        if not self.has_looped:
+            return
+        self.missing = [node_id for node_id in self.expected if node_id not in self.finished]
+        if self.missing and int(session.exitstatus) in (0, 1) and not (session.shouldfail or session.shouldstop):
+            session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+
+
+_SUFFIXES = (".eval.yaml", ".eval.yml", ".eval.json", ".eval.toml")

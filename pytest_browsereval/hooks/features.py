@@ -1,0 +1,36 @@
+"""The features of pytest's side, each a module of its own; this is the list of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_browsereval.hooks.ahead import Ahead
+from pytest_browsereval.hooks.controller import Controller
+from pytest_browsereval.hooks.gating import Gating
+from pytest_browsereval.hooks.html import HtmlReport
+from pytest_browsereval.hooks.items import Reports
+from pytest_browsereval.hooks.progress import Progress
+from pytest_browsereval.hooks.session import EvalSession
+from pytest_browsereval.hooks.terminal import Terminal
+
+
+def register(session: EvalSession, config: pytest.Config) -> None:
+    """Register the features that this process needs; a worker neither gates nor prints."""
+    manager = config.pluginmanager
+    manager.register(session, "browsereval-session")
+    manager.register(Ahead(session), "browsereval-ahead")
+    manager.register(Reports(), "browsereval-reports")
+    if session.is_worker:
+        return
+    controller = Controller(session)
+    manager.register(controller, "browsereval-controller")
+    manager.register(Gating(session, controller), "browsereval-gating")
+    if manager.has_plugin("xdist"):
+        from pytest_browsereval.hooks.xdist import Distribution
+
+        manager.register(Distribution(session, controller), "browsereval-distribution")
+    if manager.has_plugin("html"):
+        manager.register(HtmlReport(session), "browsereval-html")
+    if manager.has_plugin("terminalreporter"):
+        manager.register(Progress(session, controller), "browsereval-progress")
+        manager.register(Terminal(session, controller), "browsereval-terminal")

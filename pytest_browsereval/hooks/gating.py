@@ -1,0 +1,68 @@
+"""The gate: rows that it covers are xfailed, and one item for each rule carries the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.analysis.gate import RuleResult, decide
+from pytest_browsereval.hooks.controller import Controller
+from pytest_browsereval.hooks.session import EvalSession
+
+PREFIX = "gate::"
+
+
+class Gating:
+    """Decides the gate of each config after the last item, in the process that all reports reach."""
+
+    def __init__(self, session: EvalSession, controller: Controller) -> None:
+        self._session = session
+        self._controller = controller
+        self.results: list[tuple[str, RuleResult]] = []
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Iterator[Any]:
+        """Report the gate's items; not reached after Ctrl-C, ``-x`` or an internal error."""
+        result = yield
+        option = session.config.option
+        if not (option.collectonly or option.setuponly or option.setupplan):
+            self._controller.summarise()
+            several = len(self._controller.summaries) > 1
+            for evaluation, summary in self._controller.summaries.items():
+                if evaluation.config.is_gated:
+                    for rule in decide(summary, evaluation.config.gate):
+                        name = f"{evaluation.config.name}::{rule.name}" if several else rule.name
+                        self.results.append((name, rule))
+                        self._report(session, name, rule)
+        return result
+
+    def _report(self, session: pytest.Session, name: str, rule: RuleResult) -> None:
+        hook, node_id, location = session.config.hook, PREFIX + name, ("gate", None, name)
+        session.testscollected += 1
+        hook.pytest_runtest_logstart(nodeid=node_id, location=location)
+        for when in ("setup", "call", "teardown"):
+            is_bad = when == "call" and not rule.is_met
+            report = pytest.TestReport(
+                nodeid=node_id,
+                location=location,
+                keywords={},
+                outcome="failed" if is_bad else "passed",
+                longrepr=f"gate not met: {rule.message}" if is_bad else None,
+                when=when,  # type: ignore[arg-type]
+                user_properties=[("gate", rule.name), ("figures", rule.message)],
+            )
+            hook.pytest_runtest_logreport(report=report)
+        hook.pytest_runtest_logfinish(nodeid=node_id, location=location)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Iterator[Any]:
+        """Repair the cache of failed tests: xfailed rows are bad ones, and the gate's items are no tests."""
+        result = yield
+        cache = getattr(session.config, "cache", None)
+        if cache is not None and self.results and not self._session.is_worker:
+            known = dict(cache.get("cache/lastfailed", {}))
+            known.update({i: True for i, v in self._controller.verdicts.items() if v != "passed"})
+            cache.set("cache/lastfailed", {i: True for i in known if not i.startswith(PREFIX)})
+        return result

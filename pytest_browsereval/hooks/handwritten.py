@@ -1,0 +1,267 @@
+"""What the fixtures of hand-written tests do: one object for each test, closed when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Coroutine, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+import pytest
+
+from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
+from pytest_browsereval.browsers.base import Window
+from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig
+from pytest_browsereval.config import config_from
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.graders.base import GraderConfig
+from pytest_browsereval.hooks.ahead import Ahead
+from pytest_browsereval.hooks.session import EvalSession, start
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.report.assertion import explain
+from pytest_browsereval.run.attempt import Job, run_trial
+from pytest_browsereval.run.evaluation import Evaluation
+from pytest_browsereval.run.plan import Entry
+from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.sites import fill
+from pytest_browsereval.tools.base import Toolbox
+from pytest_browsereval.tools.runner import WindowToolRunner
+
+T = TypeVar("T")
+
+evaluations_key = pytest.StashKey[dict[str, Evaluation]]()
+
+
+def wait(config: pytest.Config, work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine on the loop of this process's browser and wait for it; interruptible."""
+    start(config)
+    ahead = config.pluginmanager.get_plugin("browsereval-ahead")
+    assert isinstance(ahead, Ahead)  # noqa: S101 registered with the session
+    return ahead.lanes.call(work)
+
+
+def evaluation_of(config: pytest.Config, node: pytest.Item | Any) -> Evaluation:
+    """Return the evaluation that a test's marker asks for, else the one of ``--eval-config``.
+
+    The marker holds either ``config="file"`` or keys of a config; paths are relative to the test's file.
+
+    Raises:
+        pytest.UsageError: it cannot be used.
+    """
+    session = start(config)
+    marker = node.get_closest_marker("browsereval")
+    given: dict[str, Any] = dict(marker.kwargs) if marker else {}
+    if marker and marker.args:
+        given["dataset"] = marker.args[0]
+    try:
+        return _evaluation(session, given, Path(node.path))
+    except UsageError as error:
+        raise pytest.UsageError(f"{node.nodeid}: {error}") from None
+
+
+def _evaluation(session: EvalSession, given: Mapping[str, Any], test_file: Path) -> Evaluation:
+    if "config" in given:
+        return session.evaluation(test_file.parent / given["config"])
+    named = session.config.getoption("eval_config")
+    if not given and len(named) == 1:
+        return session.evaluation(session.config.invocation_params.dir / named[0])
+    made = session.config.stash.setdefault(evaluations_key, {})
+    key = f"{test_file}: {sorted(given.items())!r}"
+    if key not in made:
+        block = {"agent": "noop", **given, "name": given.get("name", test_file.stem)}
+        config = config_from(block, path=test_file, registry=session.registration.registry)
+        made[key] = Evaluation(
+            config, session.registration.registry, run_id=session.run_id, worker=session.worker
+        )
+        session.evaluations[test_file / str(len(made))] = made[key]  # closed with the others
+    return made[key]
+
+
+def rows_of(config: pytest.Config, node: Any) -> list[Entry]:
+    """Return the rows that a test is parametrised with.
+
+    Raises:
+        pytest.UsageError: the dataset cannot be used.
+    """
+    try:
+        return list(evaluation_of(config, node).plan.entries())
+    except UsageError as error:
+        raise pytest.UsageError(f"{node.nodeid}: {error}") from None
+
+
+class WindowHandle:
+    """A window, and a way for a synchronous test to run coroutines in its loop."""
+
+    def __init__(self, window: Window, config: pytest.Config) -> None:
+        self._window = window
+        self._config = config
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the window has."""
+        return getattr(self._window, name)
+
+    def wait(self, work: Awaitable[T]) -> T:
+        """Run a coroutine on the browser's loop and return its result: ``window.wait(window.page.title())``."""
+
+        async def run() -> T:
+            return await work
+
+        return wait(self._config, run())
+
+
+@dataclass(frozen=True)
+class EvalOutcome:
+    """What ``run_eval`` returns."""
+
+    metadata: TaskMetadata
+    folder: Path
+
+    @property
+    def verdict(self) -> Verdict:
+        """Passed, failed or errored."""
+        return self.metadata.verdict
+
+    @property
+    def final_answer(self) -> str | None:
+        """What the agent answered."""
+        return self.metadata.final_answer
+
+    def assert_passed(self) -> None:
+        """Assert the verdict, with the whole report as message."""
+        assert self.verdict is Verdict.PASSED, explain(self.metadata, self.folder)  # noqa: S101 its purpose
+
+
+class Handwritten:
+    """The window, capture and agent of one test."""
+
+    def __init__(self, request: pytest.FixtureRequest) -> None:
+        self._request = request
+        self._config = request.config
+        self.evaluation = evaluation_of(request.config, request.node)
+        self._stack = AsyncExitStack()
+        self._window: Window | None = None
+        self._capture: CaptureContext | None = None
+        self._urls: Mapping[str, str] | None = None
+        self._graders: tuple[GraderConfig, ...] = self.evaluation.config.graders
+
+    @classmethod
+    def of(cls, request: pytest.FixtureRequest) -> Handwritten:
+        """Return the object of a test."""
+        return cls(request)
+
+    def __enter__(self) -> Handwritten:
+        """Open nothing yet: what a test does not ask for is not started."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the window and give the sites back."""
+        if self._capture is not None:
+            self._capture.close()
+        if self._urls is not None or self._window is not None:
+            wait(self._config, self._stack.aclose())
+
+    # -- what the fixtures return
+
+    def task(self, entry: Entry | None) -> Task:
+        """Return the row of a parametrised test, its placeholders filled."""
+        if entry is None:
+            raise pytest.UsageError(
+                f"{self._request.node.nodeid}: eval_task needs rows. "
+                'Write @pytest.mark.browsereval(dataset="rows.jsonl") or (config="eval.yaml").'
+            )
+        try:
+            ready = self.evaluation.plan.ready(entry)
+        except UsageError as error:
+            raise pytest.UsageError(str(error)) from None
+        self._graders = ready.graders
+        return Task.model_validate(fill(ready.task.model_dump(), self._site_urls()))
+
+    def _site_urls(self) -> Mapping[str, str]:
+        if self._urls is None:
+
+            async def lease() -> Mapping[str, str]:
+                services = await self.evaluation.services()
+                urls = await self._stack.enter_async_context(services.sites.lease(services.config.sites))
+                return dict(urls)
+
+            self._urls = wait(self._config, lease()) if self.evaluation.config.sites else {}
+        return self._urls
+
+    def open_window(self, task: Task | None) -> WindowHandle:
+        """Open the test's window."""
+        key = self._request.node.nodeid
+
+        async def create() -> Window:
+            services = await self.evaluation.services()
+            window = await services.windows.create_window(
+                key, task.start_url if task else None, task.setup_script if task else None
+            )
+            self._stack.push_async_callback(services.windows.close_window, key)
+            return window
+
+        self._window = wait(self._config, create())
+        return WindowHandle(self._window, self._config)
+
+    def capture(self) -> CaptureContext:
+        """Return the recorder of the test's window."""
+        assert self._window is not None  # noqa: S101 the fixture asks for the window first
+        folder = Path(self._request.getfixturevalue("tmp_path")) / "attempt"
+        folder.mkdir(exist_ok=True)
+        capture = self.evaluation.config.capture
+        config = CaptureContextConfig(
+            folder=folder,
+            screenshots=capture.screenshots,
+            picture=capture.format,
+            quality=capture.quality,
+            redact=self.evaluation.redact,
+        )
+        self._capture = CaptureContext(config, self._window)
+        return self._capture
+
+    def agent(self, task: Task) -> AgentEvaluator:
+        """Return the config's first agent, ready to execute in the test's window."""
+        assert self._window is not None  # noqa: S101 the fixture asks for both first
+        assert self._capture is not None  # noqa: S101 the same
+        config = next(iter(self.evaluation.config.variants.values()))
+        limits = self.evaluation.config.limits
+        context = AgentContext(
+            config=config,
+            task=task,
+            window=self._window,
+            tools=Toolbox(
+                self.evaluation.tools,
+                WindowToolRunner(self._window),
+                self._capture,
+                max_steps=limits.max_steps,
+            ),
+            capture=self._capture,
+            output_dir=self._capture.config.folder.parent,
+            task_output_dir=self._capture.config.folder,
+            base_dir=self.evaluation.config.base_dir,
+        )
+        return config.build(context)
+
+    def run(self, task: Task) -> Any:
+        """Run a task from start to verdict; returns an ``EvalOutcome``, or its awaitable on the loop."""
+
+        async def whole() -> EvalOutcome:
+            services = await self.evaluation.services()
+            variant, agent = next(iter(self.evaluation.config.variants.items()))
+            job = Job(
+                self._request.node.nodeid, TrialKey(task.query_id, variant), task, self._graders, agent
+            )
+            metadata, folder = await run_trial(job, services, retries=self.evaluation.config.retries)
+            return EvalOutcome(metadata, folder.path)
+
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return wait(self._config, whole())
+        return whole()

@@ -1,0 +1,184 @@
+"""A trial as a pytest item: the attempt and its grading are the setup, the verdict is the call."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_browsereval.errors import BrowserEvalError
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.report.assertion import explain
+from pytest_browsereval.run.evaluation import Evaluation
+from pytest_browsereval.run.plan import Entry
+
+if TYPE_CHECKING:
+    from pytest_browsereval.hooks.ahead import Ahead
+    from pytest_browsereval.hooks.collection import EvalFile
+
+
+registered_marks_key = pytest.StashKey[set[str]]()
+
+
+class AttemptErrored(BrowserEvalError):
+    """The attempt is errored: raised in setup, so that pytest reports an error, not a failure."""
+
+
+class AttemptFailed(AssertionError):
+    """The attempt is failed: raised in the call."""
+
+
+class EvalItem(pytest.Function):
+    """One trial. Fixtures of conftests apply to it as to any test."""
+
+    evaluation: Evaluation
+    entry: Entry
+    metadata: TaskMetadata | None = None
+    folder: Path | None = None
+
+    @classmethod
+    def of(
+        cls, parent: EvalFile, evaluation: Evaluation, entry: Entry, callobj: Any, fixtureinfo: Any
+    ) -> EvalItem:
+        """Return the item of a trial; ``fixtureinfo`` is shared by all rows of a file."""
+        shared = {} if fixtureinfo is None else {"fixtureinfo": fixtureinfo}
+        item: EvalItem = cls.from_parent(parent, name=entry.name, callobj=callobj, **shared)
+        if entry.name.endswith("]") and hasattr(item, "_id"):
+            # pytest 9.1 and later compare structured ids: one that was made of a name with brackets is not
+            # equal to the same text read back from the cache, and --lf would run everything.
+            item._id = type(item._id).parse(item.nodeid)
+        item.evaluation = evaluation
+        item.entry = entry
+        return item
+
+    def add_marks(self) -> None:
+        """Mark the item with its row's dataset and tags, registering each as a marker."""
+        known = self.config.stash.setdefault(registered_marks_key, set())
+        for name in self.evaluation.plan.marks(self.entry):
+            if name not in known:
+                known.add(name)
+                self.config.addinivalue_line("markers", f"{name}: a dataset or tag of eval rows")
+            if self.get_closest_marker(name) is None:
+                self.add_marker(name)
+
+    def shared_fixtureinfo(self) -> Any:
+        """Return what pytest knows of this item's fixtures, for the next row of the file."""
+        return self._fixtureinfo
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Point reports at the row: file and line of the dataset."""
+        return self.entry.ref.path, max(self.entry.ref.line - 1, 0), self.name
+
+    def setup(self) -> None:
+        """Set the fixtures up, then make the attempt; raises ``AttemptErrored`` if it is errored."""
+        self.metadata = self.folder = None
+        self.add_marks()
+        super().setup()
+        option = self.config.option
+        if option.setuponly or option.setupplan:  # they show fixtures and must not pay for an agent
+            return
+        ahead: Ahead = self.config.pluginmanager.get_plugin("browsereval-ahead")  # type: ignore[assignment]
+        self.metadata, self.folder = ahead.result_of(self)
+        self.user_properties.extend(properties(self.metadata, self.folder))
+        self.ihook.pytest_browsereval_task_done(metadata=self.metadata, folder=self.folder)
+        if self.metadata.verdict is Verdict.ERRORED:
+            raise AttemptErrored(self.metadata.reason)
+
+    def runtest(self) -> None:
+        """Assert the verdict."""
+        if self.metadata is not None and self.metadata.verdict is Verdict.FAILED:
+            raise AttemptFailed(self.metadata.reason)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Show an attempt as a colleague would tell it, anything else as pytest does."""
+        if isinstance(excinfo.value, AttemptErrored | AttemptFailed):
+            return self.explanation()
+        return super().repr_failure(excinfo)
+
+    def explanation(self) -> str:
+        """Return the report of the attempt: task, answer, grades, last steps, where to look."""
+        assert self.metadata is not None  # noqa: S101 set before either exception is raised
+        assert self.folder is not None  # noqa: S101 the same
+        return explain(self.metadata, self.folder)
+
+
+def properties(metadata: TaskMetadata, folder: Path) -> Iterator[tuple[str, Any]]:
+    """Yield what JUnit and other readers are told of a trial: names with JSON scalars."""
+    yield "verdict", str(metadata.verdict)
+    if metadata.error_source is not None:
+        yield "error_source", str(metadata.error_source)
+    for name, grade in metadata.grader_results.items():
+        yield f"score.{name}", grade.score
+    yield "steps", metadata.total_steps
+    yield "duration_s", round(metadata.total_duration_ms / 1000, 3)
+    yield "termination_reason", str(metadata.termination_reason)
+    if metadata.usage.requests:
+        yield "tokens_in", metadata.usage.input_tokens
+        yield "tokens_out", metadata.usage.output_tokens
+    yield "cost_usd", metadata.cost_usd
+    yield "variant", metadata.variant
+    yield "trial", metadata.trial
+    yield "attempt", metadata.attempt
+    yield "folder", folder.as_posix()
+
+
+class Reports:
+    """Puts the verdict on the items' reports."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[Any]:
+        """Tell an errored attempt in words: pytest asks ``repr_failure`` for calls only."""
+        report: Any = yield
+        if not isinstance(item, EvalItem) or item.metadata is None:
+            return report
+        report.user_properties = list(item.user_properties)
+        if call.when == "setup":
+            report.browsereval_verdict = str(item.metadata.verdict)
+        if call.excinfo is not None and isinstance(call.excinfo.value, AttemptErrored):
+            report.longrepr = item.explanation()
+            _expect(item, report, f"errored: {item.metadata.reason}")
+        elif call.excinfo is not None and isinstance(call.excinfo.value, AttemptFailed):
+            _expect(item, report, f"failed: {item.metadata.reason}")
+        return report
+
+
+def _expect(item: EvalItem, report: Any, reason: str) -> None:
+    """Report a bad row under a gate as xfailed: the gate's items decide, so a green job shows no red row."""
+    if item.evaluation.config.is_gated and item.evaluation.config.gate.rows == "xfail":
+        report.outcome = "skipped"
+        report.wasxfail = reason
+
+
+def fixture_scopes(item: EvalItem) -> tuple[set[tuple[int, str]], bool]:
+    """Return the wider fixtures around an item, each with the node it lives for, and whether one is its own.
+
+    A fixture counts as the item's own if it is function-scoped and comes from a conftest: those of
+    plug-ins are autouse in some, and would make every row run alone. There is no public way to see a
+    scope before setup, so this reads what other large plug-ins read too.
+    """
+    info = getattr(item, "_fixtureinfo", None)
+    if info is None:
+        return set(), True  # unknown: the row runs alone, which is slow but never wrong
+    wider, own = set(), False
+    for name in info.names_closure:
+        for definition in info.name2fixturedefs.get(name, ())[-1:]:
+            if definition.scope != "function":
+                wider.add((id(definition), _node_of(item, definition.scope)))
+            elif _is_from_conftest(definition.func):
+                own = True
+    return wider, own
+
+
+def _node_of(item: pytest.Item, scope: str) -> str:
+    kinds = {"module": pytest.Module, "package": pytest.Package, "class": pytest.Class}
+    node = item.getparent(kinds[scope]) if scope in kinds else None
+    return node.nodeid if node else ""
+
+
+def _is_from_conftest(function: Any) -> bool:
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return code is not None and Path(code.co_filename).name == "conftest.py"

@@ -1,0 +1,153 @@
+"""An eval session: what pytest's side of an eval shares between its features, in each process."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval.config import EvalConfig, load_config
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.hooks.registration import Registration
+from pytest_browsereval.run.evaluation import Evaluation
+from pytest_browsereval.run.store import new_run_id
+
+eval_session_key = pytest.StashKey["EvalSession"]()
+
+CLOSE_GRACE_S = 5.0
+"""How long windows, browsers and sites may take to close before they are left to the operating system."""
+
+
+class EvalSession:
+    """The configs that are loaded, by file, and what every process of the run agrees on.
+
+    Args:
+        config: pytest's.
+
+    Raises:
+        UsageError: an installed plug-in is broken or members clash.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        given: dict[str, str] = getattr(config, "workerinput", {})
+        self.is_worker = bool(given)
+        self.worker = given.get("workerid", "main")
+        self.run_id = given.get("browsereval_run_id") or new_run_id()
+        self.evaluations: dict[Path, Evaluation] = {}
+        self.problems: list[UsageError] = []
+        """Found while collecting; the run ends with them before anything is spent."""
+        self.registration = Registration(config)
+        self.registration.fill()
+
+    # -- configs
+
+    def evaluation(self, path: Path) -> Evaluation:
+        """Return the evaluation of a config file, loaded at the first call.
+
+        Raises:
+            UsageError: the file cannot be used.
+        """
+        path = path.resolve()
+        if path not in self.evaluations:
+            self.evaluations[path] = self._load(path)
+        return self.evaluations[path]
+
+    def _load(self, path: Path) -> Evaluation:
+        loaded = load_config(path, registry=self.registration.registry, overrides=list(self._overrides()))
+        loaded = self._choose_agent(loaded)
+        evaluation = Evaluation(
+            loaded, self.registration.registry, run_id=self.run_id, worker=self.worker
+        )
+        evaluation.plan.limit = self.config.getoption("eval_limit")
+        from pytest_browsereval.hooks.behaviour import connect
+
+        connect(evaluation, self.config)
+        return evaluation
+
+    def _overrides(self) -> Iterator[str]:
+        option = self.config.getoption
+        yield from option("eval_set")
+        for name, key in (("trials", "trials"), ("lanes", "lanes"), ("min_pass_rate", "gate.min_pass_rate")):
+            if (value := option(f"eval_{name}")) is not None:
+                yield f"{key}={value}"
+        if output := option("eval_output"):
+            yield f"output_dir={json.dumps(str((self.config.invocation_params.dir / output).resolve()))}"
+        if option("eval_headed"):
+            yield "browser.headless=false"
+
+    def _choose_agent(self, loaded: EvalConfig) -> EvalConfig:
+        name = self.config.getoption("eval_agent")
+        if name is None:
+            return loaded
+        if name in loaded.variants:
+            return loaded.model_copy(update={"variants": {name: loaded.variants[name]}})
+        member = self.registration.registry.get("agent", name)  # tells the nearest name
+        agent = member.model_validate({"type": member.type_name()}, context={"registry": self.registration.registry})
+        return loaded.model_copy(update={"variants": {"default": agent}})
+
+    def nodeid_of(self, path: Path) -> str:
+        """Return the node id of a config file: relative to the root folder, also for one outside of it.
+
+        (pytest leaves the file out of the ids of files outside its root folder: two such files would
+        share their ids.)
+        """
+        root = self.config.rootpath
+        if path.is_relative_to(root):
+            return path.relative_to(root).as_posix()
+        try:
+            return Path(os.path.relpath(path, root)).as_posix()
+        except ValueError:  # another drive
+            return path.as_posix()
+
+    def path_of(self, nodeid: str) -> Path:
+        """Return the config file of an item's node id."""
+        return Path(os.path.normpath(self.config.rootpath / nodeid.partition("::")[0]))
+
+    # -- pytest's hooks
+
+    def pytest_plugin_registered(self, plugin: object) -> None:
+        """Ask conftests that come up after the start."""
+        self.registration.late(plugin)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """Refuse configs that were named on the command line before anything else happens."""
+        if self.is_worker:
+            return
+        base = self.config.invocation_params.dir
+        for file in self.config.getoption("eval_config"):
+            try:
+                self.evaluation(base / file)
+            except UsageError as error:
+                raise pytest.UsageError(str(error)) from None
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collection(self) -> Iterator[None]:
+        """End the run when files that were found while collecting cannot be used."""
+        result = yield
+        if self.problems:
+            text = "\n".join(str(problem) for problem in self.problems)
+            if self.is_worker:
+                self.config.workeroutput["browsereval_problems"] = text  # type: ignore[attr-defined]
+            raise pytest.UsageError(text)
+        return result
+
+
+def start(config: pytest.Config) -> EvalSession:
+    """Return pytest's eval session, made at the first call together with the hooks that serve it."""
+    session = config.stash.get(eval_session_key, None)
+    if session is not None:
+        return session
+    try:
+        session = EvalSession(config)
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
+    config.stash[eval_session_key] = session
+    from pytest_browsereval.hooks import features
+
+    features.register(session, config)
+    return session

@@ -1,0 +1,96 @@
+"""The terminal's header and summary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.analysis.summary import RunSummary
+from pytest_browsereval.hooks.controller import Controller
+from pytest_browsereval.hooks.session import EvalSession
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.report.table import table, totals
+from pytest_browsereval.run.evaluation import Evaluation
+
+COLOURS = {Verdict.PASSED: "green", Verdict.FAILED: "red", Verdict.ERRORED: "yellow"}
+
+
+class Terminal:
+    """Says what is about to run, and what came of it."""
+
+    def __init__(self, session: EvalSession, controller: Controller) -> None:
+        self._session = session
+        self._controller = controller
+
+    def pytest_report_header(self, config: pytest.Config) -> list[str]:
+        """Name the configs that the command line names: agent, lanes, and what is not used of them."""
+        lines = []
+        if self._session.registration.packages:
+            lines.append(f"eval plug-ins: {', '.join(self._session.registration.packages)}")
+        for evaluation in self._session.evaluations.values():
+            lines.extend(self._about(evaluation, config))
+        return lines
+
+    def _about(self, evaluation: Evaluation, config: pytest.Config) -> list[str]:
+        loaded = evaluation.config
+        agents = ", ".join(f"{name}: {agent.label()}" for name, agent in loaded.variants.items())
+        if list(loaded.variants) == ["default"]:
+            agents = loaded.variants["default"].label()
+        parts = [f"agent {agents}"]
+        processes = config.getoption("numprocesses", None)
+        lanes = loaded.lanes
+        if loaded.num_workers is not None:
+            lanes = -(-loaded.num_workers // (processes or 1))
+        parts.append(f"{lanes} lanes" if lanes > 1 else "1 lane")
+        if processes:
+            parts.append(f"in each of {processes} processes")
+            if config.getoption("dist", "load") not in ("load", "no"):
+                parts.append(f"--dist {config.getoption('dist')}: at most 2 lanes")
+        if loaded.trials > 1:
+            parts.append(f"{loaded.trials} trials")
+        return [f"eval {loaded.name}: {', '.join(parts)}", *(f"  note: {note}" for note in loaded.notes)]
+
+    def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
+        """Print a table for each config, the pass rate, the gate and where the run folder is."""
+        for evaluation, summary in self._controller.summaries.items():
+            self._table(terminalreporter, evaluation, summary, config)
+        missing = self._controller.missing
+        if missing and self._controller.has_looped:
+            terminalreporter.line(
+                f"incomplete: {len(missing)} of {len(self._controller.expected)} items have no result, "
+                f"first {missing[0]}",
+                red=True,
+            )
+
+    def _table(self, out: Any, evaluation: Evaluation, summary: RunSummary, config: pytest.Config) -> None:
+        out.section(f"eval {evaluation.config.name}")
+        encoding = getattr(out._tw._file, "encoding", None) or "utf-8"  # noqa: SLF001 no public way
+        ascii_only = not _can_encode("✓✗…", encoding)
+        for line in table(summary, width=out._tw.fullwidth, ascii_only=ascii_only):  # noqa: SLF001 the same
+            markup = {COLOURS[line.verdict]: True} if line.verdict else {"bold": True}
+            out.line(line.text.replace("…", "...") if ascii_only else line.text, **markup)
+        selected = sum(owner is evaluation for owner in self._controller.rows.values())
+        out.line("")
+        text = totals(summary, selected)
+        out.line(text.replace("·", "|") if ascii_only else text, bold=True)
+        gating: Any = config.pluginmanager.get_plugin("browsereval-gating")
+        for name, rule in gating.results if evaluation.config.is_gated else ():
+            out.line(f"gate {name}: {rule.message}", **{"green" if rule.is_met else "red": True})
+        if evaluation.browser_description:
+            out.line(f"browser: {evaluation.browser_description}")
+        out.line(f"run folder: {_short(evaluation.store.root, config)}")
+
+
+def _short(path: Path, config: pytest.Config) -> str:
+    base = config.invocation_params.dir
+    return str(path.relative_to(base)) if path.is_relative_to(base) else str(path)
+
+
+def _can_encode(text: str, encoding: str) -> bool:
+    try:
+        text.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True

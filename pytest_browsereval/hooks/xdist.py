@@ -1,0 +1,179 @@
+"""xdist: slots that workers may run ahead over, deaths that blame the right row, one stop for all."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from xdist.scheduler import LoadScheduling
+
+from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.hooks.controller import Controller
+from pytest_browsereval.hooks.session import EvalSession
+from pytest_browsereval.hooks.share import STOP_NAME, SUSPECTS_NAME
+
+QUEUED = 3
+"""Items that a worker has in its queue; it runs ahead over its whole slot."""
+
+
+class SlotScheduling(LoadScheduling):
+    """Item *i* belongs to slot *i* modulo the number of workers, and is run in order.
+
+    Args:
+        config: pytest's.
+        log: xdist's.
+        slots: the slot of each worker, by its id; a replacement has its predecessor's.
+    """
+
+    def __init__(self, config: pytest.Config, log: Any, slots: Mapping[str, int]) -> None:
+        super().__init__(config, log)
+        self._slots = slots
+
+    def schedule(self) -> None:
+        """Send the first items once all workers have collected the same."""
+        if self.collection is None:
+            if not self._check_nodes_have_same_collection():
+                return
+            self.collection = next(iter(self.node2collection.values()))
+            self.pending[:] = range(len(self.collection))
+        for node in self.nodes:
+            self.check_schedule(node)
+
+    def _of_slot(self, node: Any) -> list[int]:
+        slot = self._slots[node.gateway.id]
+        return [place for place in self.pending if place % self.numnodes == slot]
+
+    def check_schedule(self, node: Any, duration: float = 0) -> None:
+        """Top up a worker's queue; end it when its slot is empty."""
+        del duration
+        if node.shutting_down or node not in self.node2collection:
+            return
+        mine = self._of_slot(node)
+        room = max(0, QUEUED - len(self.node2pending[node]))
+        for place in mine[:room]:
+            self.pending.remove(place)
+            self.node2pending[node].append(place)
+            node.send_runtest_some([place])
+        if not mine[room:]:
+            node.shutdown()
+
+    def remove_node(self, node: Any) -> str | None:
+        """Take a dead worker's items back, in order: what lies behind an item has not been done yet."""
+        had_items = bool(self.node2pending[node])
+        crashed: str | None = super().remove_node(node)
+        self.pending.sort()
+        return crashed if had_items else None
+
+    def mark_test_pending(self, item: str) -> None:
+        """Have an item run again."""
+        assert self.collection is not None  # noqa: S101 an item has been run
+        self.pending.append(self.collection.index(item))
+        self.pending.sort()
+        for node in self.nodes:
+            self.check_schedule(node)
+
+
+class Distribution:
+    """The controller's side of xdist."""
+
+    def __init__(self, session: EvalSession, controller: Controller) -> None:
+        self._session = session
+        self._controller = controller
+        self._folder = Path(tempfile.mkdtemp(prefix="browsereval-"))
+        self._slots: dict[str, int] = {}
+        self._orphans: list[int] = []
+        self._culprits: dict[str, str] = {}
+        self._tried_again: set[str] = set()
+        self.problem: str | None = None
+        """What a worker could not use; the run ends with exit code 4."""
+
+    # -- what workers are told
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker its slot, the run's id and the folder that all processes share."""
+        name = node.gateway.id
+        slot = self._orphans.pop(0) if self._orphans else len(self._slots)
+        self._slots[name] = slot
+        node.workerinput["browsereval_slot"] = slot
+        node.workerinput["browsereval_run_id"] = self._session.run_id
+        node.workerinput["browsereval_dist"] = self._session.config.getvalue("dist")  # its own says "no"
+        node.workerinput["browsereval_control"] = str(self._folder)
+
+    @pytest.hookimpl(optionalhook=True, tryfirst=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
+        """Stand in for ``load``, which a bare ``-n`` means too; any other distribution is the user's."""
+        return SlotScheduling(config, log, self._slots) if config.getvalue("dist") == "load" else None
+
+    # -- deaths
+
+    @pytest.hookimpl(optionalhook=True, tryfirst=True)
+    def pytest_testnodedown(self, node: Any, error: Any) -> None:
+        """Find out which attempts were in flight: one of them did it, so each of them runs alone."""
+        name = node.gateway.id
+        problem = getattr(node, "workeroutput", {}).get("browsereval_problems")
+        self.problem = self.problem or problem
+        if not error or name not in self._slots:
+            return
+        self._orphans.append(self._slots.pop(name))
+        flying = {}
+        for evaluation in self._session.evaluations.values():
+            for node_id in evaluation.store.in_flight(name):
+                flying[node_id] = str(error)
+        if len(flying) == 1:  # it was alone: no second try
+            self._culprits.update(flying)
+        with (self._folder / SUSPECTS_NAME).open("a") as file:
+            file.writelines(f"{node_id}\n" for node_id in flying)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_handlecrashitem(self, crashitem: str, report: Any, sched: Any) -> None:
+        """Blame the row that was in flight alone; xdist blames the one that was merely up."""
+        if crashitem not in self._controller.rows:
+            self._controller.finished.add(crashitem)  # a crash has no logfinish
+            return
+        if crashitem in self._controller.verdicts:  # its result had come in, only its end had not
+            report.when, report.outcome, report.longrepr = "teardown", "passed", None
+            self._controller.finished.add(crashitem)
+        elif crashitem in self._culprits or crashitem in self._tried_again:
+            self._record(crashitem, report)
+        else:
+            self._tried_again.add(crashitem)
+            report.when, report.outcome = "setup", "rerun"
+            sched.mark_test_pending(crashitem)
+
+    def _record(self, node_id: str, report: Any) -> None:
+        why = f"the worker process died while this attempt ran alone in it: {report.longrepr}"
+        evaluation = self._controller.rows[node_id]
+        entry = evaluation.plan.find(node_id.partition("::")[2])
+        evaluation.record_fault(entry, node_id, Fault(ErrorSource.HARNESS, why))
+        report.when, report.longrepr = "setup", f"errored (harness): {why}"
+        report.browsereval_verdict = "errored"
+        self._controller.finished.add(node_id)
+        if evaluation.config.is_gated and evaluation.config.gate.rows == "xfail":
+            report.outcome, report.wasxfail = "skipped", f"errored: {why}"
+
+    # -- the end
+
+    def pytest_keyboard_interrupt(self) -> None:
+        """Ask all workers to stop now: execnet would take five seconds to pass Ctrl-C on."""
+        (self._folder / STOP_NAME).touch()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Give what workers could not use the exit code of a usage error."""
+        if self.problem is not None:
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Tell what workers could not use."""
+        if self.problem is not None:
+            terminalreporter.section("eval cannot run", red=True)
+            terminalreporter.line(self.problem, red=True)
+
+    def pytest_unconfigure(self) -> None:
+        """Remove the shared folder."""
+        shutil.rmtree(self._folder, ignore_errors=True)

@@ -1,0 +1,82 @@
+"""The hooks of pytest-browsereval, in the order of a run.
+
+Write them in a ``conftest.py`` or in a module named by an entry point of the group
+``pytest_browsereval``. Where a docstring says *on the loop's thread*, the hook is called beside the
+running attempts: be quick there, and do not call pytest's objects.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
+    from pytest_browsereval.analysis.summary import RunSummary
+    from pytest_browsereval.browsers.base import Window
+    from pytest_browsereval.config import EvalConfig
+    from pytest_browsereval.graders.base import GraderConfig, Recorded
+    from pytest_browsereval.model.grades import GraderResult
+    from pytest_browsereval.model.messages import Message
+    from pytest_browsereval.model.results import TaskMetadata
+    from pytest_browsereval.model.tasks import Task
+    from pytest_browsereval.registry import Registry
+
+# ---------------------------------------------------------------- before the run
+
+
+@pytest.hookspec
+def pytest_browsereval_register(registry: Registry) -> None:
+    """Called once for each plug-in when an eval is asked for, before any config is read.
+
+    Register members with ``registry.register(MyAgentConfig)``. Asked: built-ins first, then installed
+    packages, then conftests. A member that a sub-folder's conftest brings comes too late for configs
+    that were named by ``--eval-config``.
+    """
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_browsereval_modify_task(task: Task, config: EvalConfig) -> Task | None:
+    """Called before each trial, on the loop's thread: return another task to run instead, or None.
+
+    The row was checked already; use ``task.model_copy(update={...})``.
+    """
+
+
+# ---------------------------------------------------------------- during an attempt
+
+
+@pytest.hookspec
+def pytest_browsereval_window_opened(window: Window, task: Task) -> None:
+    """Called when an attempt's window is at its start page, on the loop's thread."""
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_browsereval_create_agent(context: AgentContext) -> AgentEvaluator | None:
+    """Called on the loop's thread to build the agent; None leaves it to the config block's ``build``."""
+
+
+@pytest.hookspec
+def pytest_browsereval_message(node_id: str, message: Message) -> None:
+    """Called for every message once it is on disk, on the loop's thread."""
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_browsereval_grade(grader: GraderConfig, recorded: Recorded) -> GraderResult | None:
+    """Called on the loop's thread before a grader is asked; a result stands in for the grader's."""
+
+
+# ---------------------------------------------------------------- after it
+
+
+@pytest.hookspec
+def pytest_browsereval_task_done(metadata: TaskMetadata, folder: Path) -> None:
+    """Called in the main thread when a trial's item reports; under xdist, in the worker."""
+
+
+@pytest.hookspec
+def pytest_browsereval_run_summary(summary: RunSummary, run_folder: Path) -> None:
+    """Called once for each config after all items, where the gate is decided: under xdist, the controller."""

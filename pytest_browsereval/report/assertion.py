@@ -1,0 +1,113 @@
+"""The text of a bad attempt: what a colleague would tell of it, from the run folder alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
+from pytest_browsereval.model.messages import (
+    Message,
+    ToolCallMessage,
+    ToolResultMessage,
+    message_adapter,
+)
+from pytest_browsereval.model.results import TaskMetadata
+
+LAST_STEPS = 5
+LONGEST = 200
+"""Characters of a value that are shown before it is cut."""
+
+
+def explain(metadata: TaskMetadata, folder: Path) -> str:
+    """Return the report of an attempt: task, answer, grades with reasons, last steps, where to look.
+
+    Args:
+        metadata: of the attempt.
+        folder: its folder, which the steps are read from.
+    """
+    return "\n".join(_lines(metadata, folder))
+
+
+def _lines(metadata: TaskMetadata, folder: Path) -> Iterator[str]:
+    source = f" ({metadata.error_source})" if metadata.error_source else ""
+    yield f"{metadata.verdict}{source}: {metadata.reason}"
+    yield ""
+    yield f"task     {_cut(metadata.query)}"
+    if metadata.start_url:
+        yield f"started  {metadata.start_url}"
+    if metadata.final_url:
+        yield f"ended    {metadata.final_url}"
+    answer = "none was given" if metadata.final_answer is None else repr(_cut(metadata.final_answer))
+    yield f"answer   {answer}"
+    yield (
+        f"agent    {metadata.agent_config.get('type', '?')}, {metadata.total_steps} steps, "
+        f"{metadata.total_duration_ms / 1000:.1f} s, {metadata.termination_reason}"
+    )
+    for grade in metadata.grader_results.values():
+        yield from _grade(grade)
+    for warning in metadata.warnings[-3:]:
+        yield f"warning  {warning.source}: {_cut(warning.message)}"
+    yield from _steps(folder)
+    yield f"folder   {folder}"
+
+
+def _grade(grade: GraderResult) -> Iterator[str]:
+    score = "no score" if grade.score is None else f"score {grade.score:g}"
+    yield f"grade    {grade.grader}: {grade.verdict}, {score}. {_cut(grade.reasoning)}"
+    for criterion in grade.criteria:
+        if criterion.verdict is not Verdict.PASSED:
+            yield from _criterion(criterion)
+
+
+def _criterion(criterion: Criterion) -> Iterator[str]:
+    yield f"         - {_cut(criterion.name)}: {criterion.verdict}. {_cut(criterion.reason)}"
+    if criterion.expected is not None or criterion.actual is not None:
+        yield f"           expected {_value(criterion.expected)}"
+        yield f"           actual   {_value(criterion.actual)}"
+
+
+def _steps(folder: Path) -> Iterator[str]:
+    messages = list(read_messages(folder))
+    results = {m.tool_call_id: m for m in messages if isinstance(m, ToolResultMessage)}
+    calls = [m for m in messages if isinstance(m, ToolCallMessage)]
+    if calls:
+        shown = calls[-LAST_STEPS:]
+        yield f"steps    the last {len(shown)} of {len(calls)}"
+    for number, call in list(enumerate(calls, 1))[-LAST_STEPS:]:
+        result = results.get(call.tool_call_id)
+        arguments = ", ".join(f"{name}={_value(value)}" for name, value in call.params.items())
+        yield f"         {number}. {call.tool}({_cut(arguments)}) → {_outcome(result)}"
+
+
+def _outcome(result: ToolResultMessage | None) -> str:
+    if result is None:
+        return "no result"
+    output = result.result.get("output", "") if isinstance(result.result, dict) else result.result
+    first = str(output).partition("\n")[0]
+    return ("error: " if result.is_error else "") + _cut(first, 100)
+
+
+def read_messages(folder: Path) -> Iterator[Message]:
+    """Yield the messages of an attempt; a last line that was cut by a kill is left out."""
+    try:
+        lines = (folder / "messages.jsonl").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return
+    for line in lines:
+        try:
+            yield message_adapter.validate_json(line)
+        except ValidationError:
+            return
+
+
+def _value(value: object) -> str:
+    return _cut(json.dumps(value, ensure_ascii=False))
+
+
+def _cut(text: str, longest: int = LONGEST) -> str:
+    flat = "".join(c if c.isprintable() else " " for c in text)
+    return flat if len(flat) <= longest else flat[: longest - 1] + "…"

@@ -1,0 +1,103 @@
+"""The table that ends a run in the terminal: one line for each trial, 80 columns unless more are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
+from pytest_browsereval.model.grades import GraderResult, Verdict
+
+MOST_ROWS = 40
+"""With more trials than this, passed ones are counted instead of listed."""
+MARKS = {Verdict.PASSED: "✓", Verdict.FAILED: "✗", Verdict.ERRORED: "!"}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the table and the verdict that colours it."""
+
+    text: str
+    verdict: Verdict | None = None
+
+
+def table(summary: RunSummary, *, width: int = 80, ascii_only: bool = False) -> Iterator[Line]:
+    """Yield the lines: a head, the trials with the bad ones first, and what was left out.
+
+    Args:
+        summary: of the run.
+        width: columns of the terminal.
+        ascii_only: for terminals that cannot show the marks.
+    """
+    trials = sorted(summary.trials, key=lambda t: list(MARKS)[::-1].index(t.metadata.verdict))
+    if len(trials) > MOST_ROWS:
+        bad = [t for t in trials if t.metadata.verdict is not Verdict.PASSED]
+        trials = bad[:MOST_ROWS]
+    names = [_name(trial, summary) for trial in trials]
+    grades = [_grades(trial) for trial in trials]
+    tail = f" {'steps':>5} {'time':>7}"
+    longest_grades = max((len(g) for g in grades), default=6)
+    room = max(width - len("✓ errored  ") - len(tail) - 2, 20)
+    name_width = min(max((len(n) for n in names), default=4), max(room - min(longest_grades, 30), 12))
+    grade_width = max(room - name_width, 6)
+    yield Line(f"  {'task':<{name_width}}  verdict  {'grades':<{grade_width}}{tail}".rstrip())
+    for trial, name, shown in zip(trials, names, grades, strict=True):
+        data = trial.metadata
+        mark = {"✓": "+", "✗": "x", "!": "!"}[MARKS[data.verdict]] if ascii_only else MARKS[data.verdict]
+        yield Line(
+            f"{mark} {_fit(name, name_width)}  {data.verdict!s:<7}  {_fit(shown, grade_width)}"
+            f" {data.total_steps:>5} {_time(data.total_duration_ms):>7}",
+            data.verdict,
+        )
+    if len(summary.trials) > len(trials):
+        passed = summary.count(Verdict.PASSED)
+        rest = len(summary.trials) - len(trials) - passed
+        more = f", {rest} more failed or errored" if rest else ""
+        yield Line(f"  … {passed} passed{more}")
+
+
+def _name(trial: TrialOutcome, summary: RunSummary) -> str:
+    data = trial.metadata
+    variants = {t.metadata.variant for t in summary.trials}
+    trials = {t.metadata.trial for t in summary.trials}
+    parts = [data.variant] * (len(variants) > 1) + [str(data.trial)] * (len(trials) > 1)
+    name = data.query_id + (f"[{'-'.join(parts)}]" if parts else "")
+    return "".join(c if c.isprintable() else "?" for c in name)
+
+
+def _grades(trial: TrialOutcome) -> str:
+    data = trial.metadata
+    if data.verdict is Verdict.ERRORED and not data.grader_results:
+        return str(data.error_source)
+    return " ".join(_grade(grade) for grade in data.grader_results.values())
+
+
+def _grade(grade: GraderResult) -> str:
+    return f"{grade.grader} {'error' if grade.score is None else f'{grade.score:.2g}'}"
+
+
+def _time(ms: float) -> str:
+    return f"{ms / 1000:.1f} s" if ms < 60_000 else f"{int(ms // 60_000)}m{int(ms % 60_000 // 1000):02d}s"
+
+
+def _fit(text: str, width: int) -> str:
+    return f"{text:<{width}}" if len(text) <= width else text[: width - 1] + "…"
+
+
+def totals(summary: RunSummary, selected: int) -> str:
+    """Return one line: counts, the pass rate with its denominator, money."""
+    rate = summary.pass_rate
+    shown = "no trial was judged" if rate is None else (
+        f"pass rate {rate:.1%} ({summary.count(Verdict.PASSED)} of {summary.judged} judged)"
+    )
+    parts = [shown]
+    if errored := summary.count(Verdict.ERRORED):
+        sources = ", ".join(f"{source} {n}" for source, n in summary.errors_by_source().items())
+        parts.append(f"{errored} errored, not in the rate ({sources})")
+    if selected > len(summary.trials):
+        parts.append(f"{selected - len(summary.trials)} not run")
+    if summary.cost_usd is None:
+        parts.append("cost unknown")
+    elif summary.cost_usd:
+        parts.append(f"${summary.cost_usd:.4f}")
+    return " · ".join(parts)
