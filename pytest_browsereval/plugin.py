@@ -25,7 +25,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the ``--eval-*`` options."""
     group = parser.getgroup("browsereval", "browser-agent evals")
     add = group.addoption
-    add("--eval-config", action="append", default=[], metavar="FILE", help="run this eval config (repeatable)")
+    add(
+        "--eval-config", action="append", default=[], metavar="FILE", help="run this eval config (repeatable)"
+    )
     add(
         "--eval-set",
         action="append",
@@ -33,7 +35,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="KEY=VALUE",
         help="override a key of the config: limits.max_steps=20 (repeatable)",
     )
-    add("--eval-agent", metavar="NAME", help="run this variant only, or this agent type instead of the config's")
+    add(
+        "--eval-agent",
+        metavar="NAME",
+        help="run this variant only, or this agent type instead of the config's",
+    )
     add("--eval-limit", type=_positive, metavar="N", help="run the first N rows of each config")
     add("--eval-trials", type=_positive, metavar="N", help="repeat each task N times")
     add("--eval-lanes", type=_positive, metavar="N", help="attempts at once in each process")
@@ -85,11 +91,12 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Offer the fixtures; wake up if the command line asks for an eval."""
-    config.addinivalue_line("markers", "browsereval(dataset, **config): run this test for each row of a dataset")
+    config.addinivalue_line(
+        "markers", "browsereval(dataset, **config): run this test for each row of a dataset"
+    )
     config.pluginmanager.register(fixtures, "browsereval-fixtures")
-    if config.getoption("eval_config") or any(_is_eval(arg.partition("::")[0]) for arg in config.args):
-        wake(config)
-    elif _distributes(config) and _holds_evals(config):
+    asks = config.getoption("eval_config") or any(_is_eval(arg.partition("::")[0]) for arg in config.args)
+    if asks or (_distributes(config) and _holds_evals(config)):
         wake(config)
 
 
@@ -129,7 +136,7 @@ def _distributes(config: pytest.Config) -> bool:
 
 
 def _holds_evals(config: pytest.Config) -> bool:
-    """Whether an eval file lies under the arguments: xdist's controller, which collects nothing, must know."""
+    """Whether an eval file lies under the arguments: xdist's controller collects nothing, yet must know."""
     pruned = {"node_modules", "__pycache__", "venv", "build", "dist"}
     for arg in config.args:
         for _, folders, files in os.walk(config.invocation_params.dir / arg.partition("::")[0]):

@@ -35,6 +35,7 @@ class Ahead:
         self._bad = 0  # failed and errored attempts that are known, reported or not
         self._share = Share(session.config)
         self._blocked: dict[EvalItem, str] = {}
+        self._lost: set[EvalItem] = set()
         self._lanes: Lanes | None = None
 
     # -- lanes
@@ -43,7 +44,9 @@ class Ahead:
     def lanes(self) -> Lanes:
         """The lanes of this process; as many as the config with the most lanes asks for."""
         if self._lanes is None:
-            widths = [self._width(e.config.lanes, e.config.num_workers) for e in self.session.evaluations.values()]
+            widths = [
+                self._width(e.config.lanes, e.config.num_workers) for e in self.session.evaluations.values()
+            ]
             self._lanes = Lanes(max(widths, default=1), may_start=self._may_start, on_lost=self._forget)
         return self._lanes
 
@@ -67,26 +70,16 @@ class Ahead:
         """Return the item's outcome, having run its attempt unless that ran ahead already.
 
         Raises:
-            AttemptErrored: the run was stopped before it could start.
+            RunStoppedError: the run was stopped before it could start.
+            StoreError: the run folder cannot be written.
         """
         if (why := item.evaluation.stopped) is not None:
             raise RunStoppedError(why)
-        if item in self._blocked:
-            return self._errored(item, self._blocked.pop(item))
-        self._fill(item)
         try:
-            outcome = self._take(item)
-        except LoopLost as lost:
-            if lost.culprit in (None, item):
-                return self._errored(item, str(lost))
-            if isinstance(lost.culprit, EvalItem):
-                self._blocked[lost.culprit] = str(lost)
-            return self.result_of(item)  # a bystander: once more, on a new loop
-        except (KeyboardInterrupt, SystemExit):
-            raise
+            outcome = self._outcome(item)
         except OSError as error:
             raise StoreError(item.evaluation.store.root, error) from error
-        except pytest.exit.Exception:
+        except (KeyboardInterrupt, SystemExit, pytest.exit.Exception):
             raise
         except BaseException as error:
             with contextlib.suppress(OSError):  # a time-out plug-in, say: counted, not lost
@@ -95,6 +88,20 @@ class Ahead:
         if outcome[0].stops_run:
             item.session.shouldstop = f"{item.nodeid}: {outcome[0].reason}"
         return outcome
+
+    def _outcome(self, item: EvalItem) -> Outcome:
+        if item in self._blocked:
+            return self._errored(item, self._blocked.pop(item))
+        self._fill(item)
+        try:
+            return self._take(item)
+        except LoopLost as lost:
+            if lost.culprit is item or (lost.culprit is None and item in self._lost):
+                return self._errored(item, str(lost))
+            self._lost.add(item)
+            if isinstance(lost.culprit, EvalItem):
+                self._blocked[lost.culprit] = str(lost)
+            return self._outcome(item)  # a bystander, as far as is known: once more, on a new loop
 
     def _take(self, item: EvalItem) -> Outcome:
         try:

@@ -128,7 +128,11 @@ class Controller:
         if not self.has_looped:
             return
         self.missing = [node_id for node_id in self.expected if node_id not in self.finished]
-        if self.missing and int(session.exitstatus) in (0, 1) and not (session.shouldfail or session.shouldstop):
+        if (
+            self.missing
+            and int(session.exitstatus) in (0, 1)
+            and not (session.shouldfail or session.shouldstop)
+        ):
             session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
 
 

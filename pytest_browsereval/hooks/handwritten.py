@@ -106,7 +106,7 @@ class WindowHandle:
         return getattr(self._window, name)
 
     def wait(self, work: Awaitable[T]) -> T:
-        """Run a coroutine on the browser's loop and return its result: ``window.wait(window.page.title())``."""
+        """Run a coroutine on the browser's loop and return its result: ``w.wait(w.page.title())``."""
 
         async def run() -> T:
             return await work
@@ -254,9 +254,7 @@ class Handwritten:
         async def whole() -> EvalOutcome:
             services = await self.evaluation.services()
             variant, agent = next(iter(self.evaluation.config.variants.items()))
-            job = Job(
-                self._request.node.nodeid, TrialKey(task.query_id, variant), task, self._graders, agent
-            )
+            job = Job(self._request.node.nodeid, TrialKey(task.query_id, variant), task, self._graders, agent)
             metadata, folder = await run_trial(job, services, retries=self.evaluation.config.retries)
             return EvalOutcome(metadata, folder.path)
 

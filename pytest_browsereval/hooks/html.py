@@ -27,7 +27,9 @@ class HtmlReport:
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_header(self, cells: list[str]) -> None:
         """Name the columns."""
-        cells[AT:AT] = [f'<th class="sortable" data-column-type="browsereval">{name}</th>' for name in COLUMNS]
+        cells[AT:AT] = [
+            f'<th class="sortable" data-column-type="browsereval">{name}</th>' for name in COLUMNS
+        ]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_row(self, report: Any, cells: list[str]) -> None:

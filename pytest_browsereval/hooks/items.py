@@ -93,7 +93,7 @@ class EvalItem(pytest.Function):
         if self.metadata is not None and self.metadata.verdict is Verdict.FAILED:
             raise AttemptFailed(self.metadata.reason)
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:  # type: ignore[override]
         """Show an attempt as a colleague would tell it, anything else as pytest does."""
         if isinstance(excinfo.value, AttemptErrored | AttemptFailed):
             return self.explanation()

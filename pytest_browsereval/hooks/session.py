@@ -21,6 +21,15 @@ CLOSE_GRACE_S = 5.0
 """How long windows, browsers and sites may take to close before they are left to the operating system."""
 
 
+OPTION_KEYS = (
+    ("trials", "trials"),
+    ("lanes", "lanes"),
+    ("limit", "limit"),
+    ("min_pass_rate", "gate.min_pass_rate"),
+)
+"""Options that are short for ``--eval-set KEY=...``."""
+
+
 class EvalSession:
     """The configs that are loaded, by file, and what every process of the run agrees on.
 
@@ -59,10 +68,7 @@ class EvalSession:
     def _load(self, path: Path) -> Evaluation:
         loaded = load_config(path, registry=self.registration.registry, overrides=list(self._overrides()))
         loaded = self._choose_agent(loaded)
-        evaluation = Evaluation(
-            loaded, self.registration.registry, run_id=self.run_id, worker=self.worker
-        )
-        evaluation.plan.limit = self.config.getoption("eval_limit")
+        evaluation = Evaluation(loaded, self.registration.registry, run_id=self.run_id, worker=self.worker)
         from pytest_browsereval.hooks.behaviour import connect
 
         connect(evaluation, self.config)
@@ -71,7 +77,7 @@ class EvalSession:
     def _overrides(self) -> Iterator[str]:
         option = self.config.getoption
         yield from option("eval_set")
-        for name, key in (("trials", "trials"), ("lanes", "lanes"), ("min_pass_rate", "gate.min_pass_rate")):
+        for name, key in OPTION_KEYS:
             if (value := option(f"eval_{name}")) is not None:
                 yield f"{key}={value}"
         if output := option("eval_output"):
@@ -86,7 +92,9 @@ class EvalSession:
         if name in loaded.variants:
             return loaded.model_copy(update={"variants": {name: loaded.variants[name]}})
         member = self.registration.registry.get("agent", name)  # tells the nearest name
-        agent = member.model_validate({"type": member.type_name()}, context={"registry": self.registration.registry})
+        agent = member.model_validate(
+            {"type": member.type_name()}, context={"registry": self.registration.registry}
+        )
         return loaded.model_copy(update={"variants": {"default": agent}})
 
     def nodeid_of(self, path: Path) -> str:

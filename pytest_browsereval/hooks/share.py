@@ -26,7 +26,9 @@ class Share:
         self._items: list[pytest.Item] = []
         self._place: dict[pytest.Item, int] = {}
         self.next: pytest.Item | None = None
-        self._folder = Path(self._given["browsereval_control"]) if "browsereval_control" in self._given else None
+        self._folder = (
+            Path(self._given["browsereval_control"]) if "browsereval_control" in self._given else None
+        )
 
     @property
     def processes(self) -> int:

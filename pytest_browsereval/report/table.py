@@ -87,8 +87,10 @@ def _fit(text: str, width: int) -> str:
 def totals(summary: RunSummary, selected: int) -> str:
     """Return one line: counts, the pass rate with its denominator, money."""
     rate = summary.pass_rate
-    shown = "no trial was judged" if rate is None else (
-        f"pass rate {rate:.1%} ({summary.count(Verdict.PASSED)} of {summary.judged} judged)"
+    shown = (
+        "no trial was judged"
+        if rate is None
+        else (f"pass rate {rate:.1%} ({summary.count(Verdict.PASSED)} of {summary.judged} judged)")
     )
     parts = [shown]
     if errored := summary.count(Verdict.ERRORED):

@@ -80,7 +80,7 @@ class Progress:
     started: float = field(default_factory=time.perf_counter)
     agent_ms: float = 0.0
     grading_ms: float = 0.0
-    result: AgentResult = AgentResult(None, TerminationReason.ERROR)
+    result: AgentResult = field(default_factory=lambda: AgentResult(None, TerminationReason.ERROR))
     fault: Fault | None = None
     final_url: str | None = None
     start_url: str | None = None
@@ -188,9 +188,7 @@ class _Attempt:
 
     async def _agent(self, task: Task, window: Window) -> None:
         capture, limits = self._recording(), self.services.config.limits
-        tools = Toolbox(
-            self.services.tools, WindowToolRunner(window), capture, max_steps=limits.max_steps
-        )
+        tools = Toolbox(self.services.tools, WindowToolRunner(window), capture, max_steps=limits.max_steps)
         context = AgentContext(
             config=self.job.agent,
             task=task,
@@ -228,7 +226,7 @@ class _Attempt:
             return AgentResult(context.tools.answer, TerminationReason.TIMEOUT)
         except Fault:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # sys.exit() in an agent must not end the loop
             if context.window.dead:
                 raise Fault(ErrorSource.BROWSER, context.window.dead) from error
             raise Fault(ErrorSource.AGENT, f"the agent raised {_told(error)}") from error
@@ -281,17 +279,20 @@ class _Attempt:
     async def _graded(self, grader: GraderConfig, recorded: Recorded) -> GraderResult:
         started = time.perf_counter()
         try:
-            if why := self.progress.unobserved.get(grader.label):
-                raise Fault(ErrorSource.GRADER, f"the final page could not be read: {why}")
-            stand_in = self.services.behaviour.grade
-            result = stand_in(grader, recorded) if stand_in else None
-            if result is None:
-                async with asyncio.timeout(GRADER_TIMEOUT_S):
-                    result = await grader.grade(recorded)
-        except Exception as error:  # noqa: BLE001 a grader that cannot judge errs; it never scores 0
+            result = await self._asked(grader, recorded)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 a grader that cannot judge errs, never scores 0
             why = str(error) if isinstance(error, Fault) else _told(error)
             result = GraderResult(grader=grader.label, verdict=Verdict.ERRORED, reasoning=why)
         return result.model_copy(update={"duration_ms": round((time.perf_counter() - started) * 1000, 3)})
+
+    async def _asked(self, grader: GraderConfig, recorded: Recorded) -> GraderResult:
+        if why := self.progress.unobserved.get(grader.label):
+            raise Fault(ErrorSource.GRADER, f"the final page could not be read: {why}")
+        stand_in = self.services.behaviour.grade
+        if stand_in and (result := stand_in(grader, recorded)) is not None:
+            return result
+        async with asyncio.timeout(GRADER_TIMEOUT_S):
+            return await grader.grade(recorded)
 
     # -- the record
 

@@ -46,7 +46,8 @@ class Evaluation:
         self.behaviour = Behaviour()
         self.stopped: str | None = None
         """Why no further attempt can succeed, once one has shown it."""
-        self._secrets = tuple(s for member in self._members() for s in member.secrets() if s)
+        own = (s for member in self._members() for s in member.secrets())
+        self._secrets = tuple(s for s in (*config.secrets(), *own) if s)
         self._starting = asyncio.Lock()
         self._services: Services | None = None
         self._browser: Browser | None = None

@@ -35,11 +35,12 @@ def _tagged_task(
         _lane_of[task] = lane
     return task
 
+
 TICK_S = 0.1
 """How often a waiting caller looks around; Ctrl-C and alarms arrive between two ticks."""
 
 
-class LoopLost(Exception):  # noqa: N818 an event, told to the attempts that it hit
+class LoopLost(Exception):
     """The loop ended or is stuck; ``culprit`` is the key of the attempt that blocks it, if known."""
 
     def __init__(self, message: str, culprit: Hashable = None) -> None:
@@ -77,6 +78,11 @@ class LoopThread:
         """False once the loop has ended or was given up."""
         return not self.is_lost and self._thread.is_alive()
 
+    def give_up(self) -> None:
+        """Use it no more; it ends by itself if its blocking code ever returns."""
+        self.is_lost = True
+        self.soon(self._stopping.set)
+
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         """Start a coroutine; does not wait."""
         return asyncio.run_coroutine_threadsafe(work, self.loop)
@@ -94,7 +100,7 @@ class LoopThread:
 
     def stop(self, grace_s: float) -> bool:
         """Cancel everything and end the thread; False if it did not end in time."""
-        self.soon(lambda: self._stopping.set())
+        self.soon(self._stopping.set)
         self._thread.join(grace_s)
         return not self._thread.is_alive()
 
@@ -233,10 +239,12 @@ class Lanes:
                 culprit = _lane_of.get(task) if task is not None else None
                 where = thread.where()
                 self._lose(thread)
-                raise LoopLost(f"blocking code has held the event loop for {self.stuck_s:g} s: {where}", culprit)
+                raise LoopLost(
+                    f"blocking code has held the event loop for {self.stuck_s:g} s: {where}", culprit
+                )
 
     def _lose(self, thread: LoopThread) -> None:
-        thread.is_lost = True
+        thread.give_up()
         self._wanted.clear()
         self._on_lost()
 
@@ -246,7 +254,9 @@ class Lanes:
             if keys is None or key in keys:
                 self._wanted.pop(key).cancel()
 
-    def close(self, grace_s: float = 5.0, last: Callable[[], Coroutine[Any, Any, None]] | None = None) -> bool:
+    def close(
+        self, grace_s: float = 5.0, last: Callable[[], Coroutine[Any, Any, None]] | None = None
+    ) -> bool:
         """Cancel everything, run ``last`` on the loop, stop it; False if it did not stop in time."""
         self.is_closed = True
         self.cancel()

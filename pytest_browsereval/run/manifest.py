@@ -72,7 +72,7 @@ def _version(name: str) -> str | None:
 
 def _git_commit(folder: Path) -> str | None:
     try:
-        result = subprocess.run(  # noqa: S603 a fixed command
+        result = subprocess.run(
             ["git", "rev-parse", "HEAD"],  # noqa: S607 the user's git
             cwd=folder,
             capture_output=True,

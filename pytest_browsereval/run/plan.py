@@ -1,4 +1,4 @@
-"""What an eval config asks for: rows × variants × trials, each with its name, and each row checked."""
+"""What an eval config asks for: rows by variants by trials, each with its name, and each row checked."""
 
 from __future__ import annotations
 
@@ -56,8 +56,6 @@ class Plan:
         self._registry = registry
         self._tools = tools
         self._ready: dict[tuple[str, int, str], ReadyTask] = {}
-        self.limit: int | None = None
-        """Take the first so many rows only."""
 
     # -- collection: nothing but ids
 
@@ -77,10 +75,10 @@ class Plan:
                 name = safe_id(ref.query_id)
                 if (other := seen.setdefault(name, ref)) is not ref:
                     raise DatasetError(
-                        f"{ref.path}:{ref.line}: the id {ref.query_id!r} is also in {other.path}:{other.line}. "
+                        f"{ref.path}:{ref.line}: the id {ref.query_id!r} is in {other.path}:{other.line}. "
                         "Ids must differ over all datasets of a config; rename one."
                     )
-                if self.limit is not None and len(seen) > self.limit:
+                if self.config.limit is not None and len(seen) > self.config.limit:
                     return
                 if only is not None and name not in only:
                     continue
