@@ -15,6 +15,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from pytest_browsereval.errors import RegistryError, nearest
+from pytest_browsereval.later import member_refusal
 
 FAMILIES = ("agent", "grader", "toolkit", "dataset", "browser")
 """The families that are open to plug-ins."""
@@ -26,7 +27,7 @@ OURS = "pytest-browsereval"
 class Component(BaseModel):
     """Base of every member of every family: frozen, strict about its keys, named by ``type``."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, loc_by_alias=False)
 
     family: ClassVar[str] = ""
 
@@ -115,6 +116,8 @@ class Registry:
 
     def unknown(self, family: str, name: str) -> str:
         """Return the message for a name that no member has."""
+        if (refusal := member_refusal(family, name)) is not None:
+            return refusal
         known = {label: owner for (fam, label), owner in self._owners.items() if fam == family}
         listed = ", ".join(
             label if owner == OURS else f"{label} (from {owner})" for label, owner in known.items()

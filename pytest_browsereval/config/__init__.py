@@ -1,0 +1,8 @@
+"""The eval config: what is run, on which rows, judged how, within which limits."""
+
+from __future__ import annotations
+
+from pytest_browsereval.config.loading import load_config
+from pytest_browsereval.config.model import CaptureConfig, EvalConfig, GateConfig, LimitsConfig
+
+__all__ = ["CaptureConfig", "EvalConfig", "GateConfig", "LimitsConfig", "load_config"]

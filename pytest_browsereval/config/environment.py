@@ -1,0 +1,55 @@
+"""``${NAME}`` in a config: the value of an environment variable, an error if it is not set."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_browsereval.errors import nearest
+from pytest_browsereval.problems import Problem, is_secret_key
+
+_REFERENCE = re.compile(r"\$\$\{|\$\{([^}]*)\}")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+_ALSO_SECRET = ("_KEY", "_PASS", "_PWD")
+
+MIN_SECRET = 6
+"""Shorter values are not blotted out: ``test`` would vanish from every text."""
+
+
+@dataclass
+class Interpolation:
+    """Fills in ``${NAME}``, and keeps what was wrong and what is secret."""
+
+    environ: Mapping[str, str]
+    problems: list[Problem] = field(default_factory=list)
+    secrets: list[str] = field(default_factory=list)
+
+    def fill(self, value: Any, path: tuple[str | int, ...] = ()) -> Any:
+        """Return the value with its texts filled in; ``$${`` stands for a plain ``${``."""
+        if isinstance(value, dict):
+            return {key: self.fill(inner, (*path, key)) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [self.fill(inner, (*path, place)) for place, inner in enumerate(value)]
+        if isinstance(value, str) and "${" in value:
+            return _REFERENCE.sub(lambda match: self._value(match, path), value)
+        return value
+
+    def _value(self, match: re.Match[str], path: tuple[str | int, ...]) -> str:
+        name = match[1]
+        if name is None:
+            return "${"
+        if not _NAME.match(name):
+            told = f"{match[0]!r} names no variable. Write ${{NAME}}, or $${{ for a plain ${{."
+            self.problems.append(Problem(path, told))
+            return match[0]
+        if name not in self.environ:
+            told = f"the environment variable {name!r} is not set.{nearest(name, self.environ)}"
+            self.problems.append(Problem(path, f"{told} Set it, or write $${{ for a plain ${{."))
+            return match[0]
+        value = self.environ[name]
+        if (is_secret_key(name) or name.endswith(_ALSO_SECRET)) and len(value) >= MIN_SECRET:
+            self.secrets.append(value)
+        return value

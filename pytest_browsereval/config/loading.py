@@ -1,0 +1,182 @@
+"""From a file, the command line and the environment to an eval config, or to all that is wrong."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from pydantic import ValidationError
+
+from pytest_browsereval.config.browseros import convert
+from pytest_browsereval.config.draft import Draft
+from pytest_browsereval.config.environment import Interpolation
+from pytest_browsereval.config.model import EvalConfig
+from pytest_browsereval.config.refusals import take_refused
+from pytest_browsereval.datasets.rows import TYPE_BY_SUFFIX
+from pytest_browsereval.documents import Document, DocumentError, parse, read_text, shown
+from pytest_browsereval.errors import ConfigError, nearest
+from pytest_browsereval.problems import Problem, field_names, problems_in, short, snake, written_key
+from pytest_browsereval.registry import Registry
+
+
+def load_config(
+    path: Path,
+    *,
+    registry: Registry,
+    overrides: Sequence[str] = (),
+    options: Mapping[str, object] | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> EvalConfig:
+    """Return the config of a file: YAML, JSON or TOML, of ours or of BrowserOS.
+
+    Args:
+        path: the file.
+        registry: the members that blocks may name.
+        overrides: ``key.path=value`` each; they beat the file.
+        options: values by dotted key; they beat the overrides.
+        environ: the environment; the process's own by default.
+
+    Raises:
+        ConfigError: with everything that is wrong, each with file, line and path.
+    """
+    path = path.absolute()
+    name = shown(path)
+    document = _read(path, name)
+    draft = Draft(document.value, name, document.line_of)
+    environment = Interpolation(os.environ if environ is None else environ)
+    draft.tree = environment.fill(draft.tree)
+    draft.problems += environment.problems
+    draft.problems += _two_spellings(draft.tree)
+    convert(draft, environment.environ)
+    for text in overrides:
+        draft.override(text)
+    for key, value in (options or {}).items():
+        draft.set(tuple(key.split(".")), value, f"the option for {key}")
+    draft.problems += take_refused(draft.tree)
+    _complete(draft, path)
+    config = _validated(draft, registry)
+    if draft.problems or document.problems or config is None:
+        _refuse(draft, document)
+    config._path, config._notes = path, tuple(draft.notes)  # noqa: SLF001 set once, here
+    config._secrets = tuple(dict.fromkeys(environment.secrets))  # noqa: SLF001
+    return config.model_copy(update={"output_dir": (path.parent / config.output_dir).absolute()})
+
+
+def _read(path: Path, name: str) -> Document:
+    try:
+        document = parse(read_text(path), path.suffix)
+    except DocumentError as error:
+        place = name if error.line is None else f"{name}:{error.line}"
+        raise ConfigError(f"{place}: {error}") from None
+    if document.value is None or document.value == {}:
+        raise ConfigError(f"{name}: the file is empty. Write at least  agent: ...  and  dataset: ...")
+    if not isinstance(document.value, dict):
+        raise ConfigError(
+            f"{name}:1: an eval config is a block of keys, not {short(document.value)}. "
+            "Write at least  agent: ...  and  dataset: ..."
+        )
+    return document
+
+
+def _two_spellings(value: Any, path: tuple[str | int, ...] = ()) -> list[Problem]:
+    """Return a problem for each key that stands in a block in snake_case and in camelCase."""
+    problems = []
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, child in inner:
+        plain = snake(key) if isinstance(key, str) else key
+        if plain != key and plain in value and isinstance(key, str) and key[:1].islower():
+            problems.append(Problem((*path, key), f"also given as {plain!r}. Leave one out."))
+        problems += _two_spellings(child, (*path, key))
+    return problems
+
+
+# -- shorthands in full
+
+
+def _complete(draft: Draft, path: Path) -> None:
+    tree = draft.tree
+    tree.setdefault("name", path.stem.removesuffix(".eval") or path.stem)
+    tree.setdefault("browser", {"type": "playwright"})
+    if isinstance(tree["browser"], dict):
+        tree["browser"].setdefault("type", "playwright")
+    if written_key(tree, "lanes") is not None and written_key(tree, "num_workers") is not None:
+        draft.wrong(("num_workers",), "excludes `lanes`, which is given too. Leave one out.")
+    _complete_agents(draft)
+    if isinstance(tree.get("graders"), str | dict):
+        tree["graders"] = [tree["graders"]]
+        draft.came_from(("graders", 0), ("graders",))
+    if "dataset" in tree:
+        _complete_datasets(draft)
+
+
+def _complete_agents(draft: Draft) -> None:
+    tree = draft.tree
+    if "agent" in tree and "variants" in tree:
+        draft.wrong(("agent",), "excludes `variants`, which is given too. Leave one out.")
+        tree.pop("agent")
+    elif "agent" in tree:
+        tree["variants"] = {"default": tree.pop("agent")}
+        draft.came_from(("variants", "default"), ("agent",))
+    elif "variants" not in tree:
+        draft.wrong((), "agent: missing. Write  agent: {type: NAME}  or  variants: {NAME: {type: ...}}.")
+        tree["variants"] = None
+
+
+def _complete_datasets(draft: Draft) -> None:
+    given = draft.tree["dataset"]
+    if not isinstance(given, list):
+        given = [given]
+        draft.came_from(("dataset", 0), ("dataset",))
+    blocks = []
+    for place, entry in enumerate(given):
+        block = {"path": entry} if isinstance(entry, str) else entry
+        if isinstance(entry, str):
+            origin = ("dataset",) if not isinstance(draft.tree["dataset"], list) else ("dataset", place)
+            draft.came_from(("dataset", place, "path"), origin)
+        if isinstance(block, dict) and "type" not in block and isinstance(block.get("path"), str):
+            block = {**block, "type": _type_of(draft, ("dataset", place, "path"), block["path"])}
+        blocks.append(block)
+    draft.tree["dataset"] = blocks
+
+
+def _type_of(draft: Draft, where: tuple[str | int, ...], file: str) -> str | None:
+    suffix = Path(file).suffix.lower()
+    if suffix not in TYPE_BY_SUFFIX:
+        draft.wrong(
+            where,
+            f"the suffix of {file!r} names no format. Known: {', '.join(TYPE_BY_SUFFIX)}. "
+            "For another one write  dataset: [{type: jsonl, path: ...}].",
+        )
+    return TYPE_BY_SUFFIX.get(suffix)
+
+
+# -- checking
+
+
+def _validated(draft: Draft, registry: Registry) -> EvalConfig | None:
+    try:
+        return EvalConfig.model_validate(draft.tree, context={"registry": registry})
+    except ValidationError as error:
+        known = {problem.path for problem in draft.problems}
+        for problem in problems_in(error, EvalConfig, draft.tree, registry):
+            covered = any(problem.path[: len(path)] == path or path[:-1] == problem.path for path in known)
+            if not covered or not known:
+                draft.problems.append(_top_level(problem))
+        return None
+
+
+def _top_level(problem: Problem) -> Problem:
+    """Return the problem with the top-level keys that the model itself does not have."""
+    if problem.kind != "extra_forbidden" or len(problem.path) != 1:
+        return problem
+    known = sorted({*field_names(EvalConfig), "agent"})
+    hint = nearest(snake(str(problem.path[0])), known)
+    return Problem(problem.path, f"unknown key.{hint} Allowed: {', '.join(known)}.")
+
+
+def _refuse(draft: Draft, document: Document) -> NoReturn:
+    told = [(line or 0, f"{draft.file}:{line}: {message}") for line, message in document.problems]
+    told += [draft.told(problem) for problem in draft.problems]
+    raise ConfigError("\n".join(dict.fromkeys(message for _, message in sorted(told, key=lambda t: t[0]))))

@@ -1,0 +1,218 @@
+"""The eval config: one frozen model of the file, the command line and the environment."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    StringConstraints,
+    ValidationInfo,
+    field_validator,
+)
+from pydantic.alias_generators import to_camel
+
+from pytest_browsereval.agents.base import AgentConfig
+from pytest_browsereval.browsers.base import BrowserConfig, PictureFormat
+from pytest_browsereval.capture.context import ScreenshotMode
+from pytest_browsereval.config.redaction import redacted
+from pytest_browsereval.datasets.base import DatasetConfig
+from pytest_browsereval.errors import nearest
+from pytest_browsereval.graders.base import GraderConfig
+from pytest_browsereval.graders.verdicts import PassWhen, Primary
+from pytest_browsereval.registry import Plugged
+
+try:
+    from pytest_browsereval.sites import SiteConfig
+except ModuleNotFoundError:  # lands soon
+    SiteConfig = Any  # type: ignore[misc,assignment]
+
+VariantName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=60)]
+"""Part of node ids and folders."""
+
+SiteName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=60)]
+"""What rows write in braces: ``{shop}``."""
+
+
+RULES = ("all", "any", "majority")
+
+
+class Block(BaseModel):
+    """Base of the blocks of a config: frozen, strict about keys, camelCase accepted."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        populate_by_name=True,
+        alias_generator=to_camel,
+        loc_by_alias=False,
+        hide_input_in_errors=True,
+    )
+
+
+class LimitsConfig(Block):
+    """What one attempt may use; a limit that is reached ends it, and graders judge what was reached."""
+
+    timeout_ms: int = Field(default=1_800_000, ge=1_000, le=86_400_000)
+    """The agent's time, in milliseconds."""
+    max_steps: int = Field(default=100, ge=1)
+    """Tool calls, ``done`` not counted."""
+    max_tokens: int | None = Field(default=None, ge=1)
+    """Input and output tokens together."""
+    max_cost_usd: float | None = Field(default=None, gt=0)
+    """What the model calls of an attempt may cost."""
+
+
+class CaptureConfig(Block):
+    """What is recorded of an attempt besides its messages."""
+
+    screenshots: ScreenshotMode = "after"
+    """After every tool call, before and after it (``both``), only the final page, or none (``off``)."""
+    format: PictureFormat = "jpeg"
+    """The pictures' format."""
+    quality: int = Field(default=80, ge=1, le=100)
+    """Of JPEG and WebP pictures."""
+
+
+class GateConfig(Block):
+    """The rules that a run must meet; the job fails if one is broken."""
+
+    min_pass_rate: float | None = Field(default=None, ge=0, le=1)
+    """Passed trials among the judged ones, at least: 0.9 for 90 %. Errored trials are in neither number."""
+    must_pass: tuple[str, ...] = ()
+    """Ids of rows all of whose trials have to pass."""
+    max_error_rate: float = Field(default=0.05, ge=0, le=1)
+    """Errored trials among all of them, at most."""
+    rows: Literal["xfail", "fail"] = "xfail"
+    """How rows that did not pass show: ``xfail`` leaves the verdict to the gate, ``fail`` shows them red."""
+
+
+class EvalConfig(Block):
+    """All that a run needs to know."""
+
+    name: str = Field(min_length=1, max_length=100)
+    """The run's name; the file's stem by default."""
+    variants: dict[VariantName, Annotated[AgentConfig, Plugged("agent")]] = Field(min_length=1)
+    """Agents by name, each run on every row; a single one may be given as ``agent``."""
+    dataset: tuple[Annotated[DatasetConfig, Plugged("dataset")], ...] = Field(min_length=1)
+    """Where the rows come from: a path, or a list of blocks ``{type, path, select}``."""
+    limit: int | None = Field(default=None, ge=1)
+    """The first so many rows of all datasets together."""
+    graders: tuple[Annotated[GraderConfig, Plugged("grader")], ...] = ()
+    """Graders of every row; if there are any they replace the rows' own."""
+    pass_when: PassWhen = "all"
+    """How grades make the verdict: ``all``, ``any``, ``majority`` of them, or ``{primary: NAME}``."""
+    tools: dict[str, bool] = Field(default_factory=dict)
+    """Switches by the name of a tool or a toolkit; a toolkit set false beats its members."""
+    browser: Annotated[BrowserConfig, Plugged("browser")]
+    """The browser that windows are opened in; Playwright's Chromium by default."""
+    sites: dict[SiteName, SiteConfig] = Field(default_factory=dict)
+    """Local web apps under test; a row says ``{name}`` for the base URL of one."""
+    limits: LimitsConfig = LimitsConfig()
+    """What one attempt may use."""
+    trials: int = Field(default=1, ge=1)
+    """How often each task is run."""
+    retries: int = Field(default=1, ge=0)
+    """Further attempts after one that *errored*; a failed one is never repeated."""
+    lanes: int = Field(default=1, ge=1)
+    """Attempts at once in one process."""
+    num_workers: int | None = Field(default=None, ge=1, le=20)
+    """Attempts at once in all; divided among the processes of ``-n``. Takes the place of ``lanes``."""
+    capture: CaptureConfig = CaptureConfig()
+    """What is recorded of an attempt."""
+    gate: GateConfig = GateConfig()
+    """The rules that the run must meet."""
+    output_dir: Path = Path("results")
+    """Where run folders go; relative to the file."""
+
+    _path: Path = PrivateAttr(default=Path("eval.yaml"))
+    _secrets: tuple[str, ...] = PrivateAttr(default=())
+    _notes: tuple[str, ...] = PrivateAttr(default=())
+
+    # -- shorthands, before the fields are checked
+
+    @field_validator("pass_when", mode="before")
+    @classmethod
+    def _is_a_rule(cls, value: Any) -> Any:
+        is_primary = isinstance(value, dict) and list(value) == ["primary"]
+        if is_primary or isinstance(value, Primary) or str(value).startswith("primary:"):
+            return value
+        if value not in RULES:
+            hint = nearest(value, RULES) if isinstance(value, str) else ""
+            raise ValueError(f"{value!r} is no rule.{hint} Allowed: {', '.join(RULES)}, primary: NAME.")
+        return value
+
+    # -- what has to fit together
+
+    @field_validator("variants")
+    @classmethod
+    def _folders_differ(cls, value: dict[str, AgentConfig]) -> dict[str, AgentConfig]:
+        if len({name.lower() for name in value}) < len(value):
+            names = ", ".join(value)
+            raise ValueError(f"{names} differ only in case and would share a folder. Rename one.")
+        return value
+
+    @field_validator("graders")
+    @classmethod
+    def _names_differ(cls, value: tuple[GraderConfig, ...]) -> tuple[GraderConfig, ...]:
+        labels = [grader.label for grader in value]
+        twice = next((label for label in labels if labels.count(label) > 1), None)
+        if twice:
+            raise ValueError(f"two graders are named {twice!r}. Give one a `name` of its own.")
+        return value
+
+    @field_validator("pass_when")
+    @classmethod
+    def _primary_exists(cls, value: PassWhen, info: ValidationInfo) -> PassWhen:
+        labels = [grader.label for grader in info.data.get("graders", ())]
+        if labels and isinstance(value, Primary) and value.primary not in labels:
+            hint = nearest(value.primary, labels)
+            raise ValueError(f"no grader is named {value.primary!r}.{hint} Graders: {', '.join(labels)}.")
+        return value
+
+    # -- derived
+
+    @property
+    def path(self) -> Path:
+        """The config's file, absolute."""
+        return self._path
+
+    @property
+    def base_dir(self) -> Path:
+        """The folder that paths in the config are relative to."""
+        return self._path.parent
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What of the file has no effect here, and why; for the header."""
+        return self._notes
+
+    @property
+    def is_gated(self) -> bool:
+        """True if the config has a gate."""
+        return "gate" in self.model_fields_set
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return values of secret-looking environment variables that the file names by ``${NAME}``."""
+        return self._secrets
+
+    def public_dump(self) -> dict[str, Any]:
+        """Return the config as JSON without any secret and without paths of this machine."""
+        dump = self.model_dump(mode="json")
+        if self.output_dir.is_relative_to(self.base_dir):
+            dump["output_dir"] = self.output_dir.relative_to(self.base_dir).as_posix()
+        result: dict[str, Any] = redacted(dump, self._secrets)
+        return result
+
+    def content_hash(self) -> str:
+        """Return 16 hex digits over what can change results: not where, how fast, or by which gate."""
+        dump = self.public_dump()
+        for key in ("name", "output_dir", "lanes", "num_workers", "gate"):
+            dump.pop(key)
+        return hashlib.sha256(json.dumps(dump, sort_keys=True).encode()).hexdigest()[:16]
