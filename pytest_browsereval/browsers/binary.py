@@ -12,7 +12,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +46,12 @@ _NO_DISPLAY = "no display to show a window on"
 _SAID = re.compile(r"\[err\] (.+)")
 _ENDED = re.compile(r"process did exit: ([^>\n]+)>")
 _REASON_LENGTH = 240
+
+_DRAW_TEXT = """() => {
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.fillText("text", 9, 99);
+  return pen.getImageData(0, 0, 99, 99).data.some((value) => value > 0);
+}"""
 
 
 @dataclass(frozen=True)
@@ -81,6 +87,8 @@ class Binary:
     version: str
     is_headless_shell: bool
     source: str
+    draws_text: bool = True
+    """False: there is no font, and pages with text crash. Only :func:`find_binary` looks."""
 
     def __str__(self) -> str:
         """Return what the header and the manifest call it."""
@@ -231,12 +239,14 @@ async def launch_first(
     Raises:
         StopRun: source *browser*; none starts, and the message says why not and what to type.
     """
-    from playwright.async_api import Error  # noqa: PLC0415 -- 0.2 s, paid by those who launch
+    from playwright.async_api import Error  # takes 0.2 s
 
     tried: list[tuple[Candidate, str]] = []
     for candidate in tried_in_order:
         try:
-            browser = await chromium.launch(**{**more, **launch_options(candidate, headed=headed)})
+            options = launch_options(candidate, headed=headed)
+            options["args"] += more.get("args", ())
+            browser = await chromium.launch(**{**more, **options})
         except Error as error:
             tried.append((candidate, reason(str(error))))
         else:
@@ -254,7 +264,7 @@ async def start_driver() -> Playwright:
     Raises:
         StopRun: source *browser*; the message says what it lacks and what to type.
     """
-    from playwright.async_api import async_playwright  # noqa: PLC0415 -- as above
+    from playwright.async_api import async_playwright
 
     try:
         return await async_playwright().start()
@@ -264,7 +274,7 @@ async def start_driver() -> Playwright:
 
 
 async def find_binary(explicit: str | Path | None = None, *, headed: bool = False) -> Binary:
-    """Return the browser that is used, proved by a launch, and end it again.
+    """Return the browser that is used, proved by a launch and a page with text, and end it again.
 
     Raises:
         ConfigError: the named browser cannot be meant.
@@ -274,10 +284,21 @@ async def find_binary(explicit: str | Path | None = None, *, headed: bool = Fals
     driver = await start_driver()
     try:
         browser, binary = await launch_first(driver.chromium, choice, headed=headed)
+        drawn = await _draws_text(browser)
         await browser.close()
     finally:
         await driver.stop()
-    return binary
+    return replace(binary, draws_text=drawn)
+
+
+async def _draws_text(browser: Browser) -> bool:
+    from playwright.async_api import Error
+
+    page = await browser.new_page()
+    try:
+        return bool(await page.evaluate(_DRAW_TEXT))
+    except Error:  # without any font the page crashes
+        return False
 
 
 def reason(error: str) -> str:

@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+import asyncio
+import shlex
+import stat
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from pytest_browsereval.browsers import binary, install
+from pytest_browsereval.browsers.binary import find_binary
+from pytest_browsereval.browsers.machine import Machine
+from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, StopRun
+
+DEBIAN = Machine("linux", is_debian=True, is_ubuntu=False, is_root=True)
+UBUNTU = Machine("linux", is_debian=True, is_ubuntu=True, is_root=True)
+USER = Machine("linux", is_debian=True, is_ubuntu=False, is_root=False)
+
+
+class Bench:
+    """A machine of fakes: an empty PATH but for programs that write down how they were called."""
+
+    def __init__(self, folder: Path, browser: Path) -> None:
+        self.bin = folder / "bin"
+        self.bin.mkdir()
+        self.log = folder / "log"
+        self.said: list[str] = []
+        self.browser = f'#!/bin/sh\nexec "{browser}" "$@"\n'
+
+    def program(self, name: str, *lines: str) -> Path:
+        """Put a program on PATH that logs its arguments and then does the lines."""
+        path = self.bin / name
+        log = f'echo "{name} $*" >> "{self.log}"'
+        path.write_text("\n".join(["#!/bin/sh", log, *lines, ""]))
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        return path
+
+    def brings(self, name: str) -> str:
+        """Return the line that puts a browser which starts on PATH."""
+        text = shlex.quote(self.browser)
+        return f"printf %s {text} > {self.bin}/{name}; /bin/chmod +x {self.bin}/{name}"
+
+    def calls(self) -> list[str]:
+        """Return how the programs were called."""
+        return self.log.read_text().splitlines() if self.log.exists() else []
+
+    def install(self) -> binary.Binary:
+        """Run the command under test."""
+        return asyncio.run(install.install_browser(self.said.append))
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    """Nothing but fakes on PATH, no browser, and a Playwright whose download fails."""
+    real = asyncio.run(find_binary())
+    if real.path is None:
+        pytest.skip("the only browser here is Playwright's own, which has no path to link to")
+    bench = Bench(tmp_path, real.path)
+    monkeypatch.setenv("PATH", str(bench.bin))
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path / "cache"))
+    monkeypatch.delenv(binary.VARIABLE, raising=False)
+    monkeypatch.setattr(binary, "_usual_places", lambda _: iter(()))
+    python = bench.program("python", "echo no network here", "exit 1")
+    monkeypatch.setattr(sys, "executable", str(python))
+    monkeypatch.setattr(install, "this_machine", lambda: DEBIAN)
+    return bench
+
+
+def test_browser_that_is_there_is_kept(bench: Bench) -> None:
+    """With a browser that starts nothing is installed, however often it is asked for."""
+    browser = bench.bin / "chromium"
+    browser.write_text(bench.browser)
+    browser.chmod(0o755)
+    assert bench.install() == bench.install()
+    assert bench.calls() == []
+
+
+def test_download_comes_first(bench: Bench) -> None:
+    """Playwright's download is tried before the system's packages are touched."""
+    bench.program("python", bench.brings("chromium-headless-shell"))
+    bench.program("apt-get", "exit 1")
+    assert bench.install().is_headless_shell
+    assert bench.calls() == ["python -m playwright install chromium-headless-shell"]
+
+
+def test_packages_of_debian(bench: Bench) -> None:
+    """Where the download fails, root gets Debian's headless shell, after one update of the lists."""
+    bench.program("apt-get", f'case "$*" in *chromium-headless-shell*) {bench.brings("chromium")};; esac')
+    assert bench.install().path == bench.bin / "chromium"
+    update, installed = bench.calls()[1:]
+    assert update.startswith("apt-get update")
+    assert installed.startswith("apt-get install -y --no-install-recommends")
+    assert installed.endswith(" chromium-headless-shell")
+
+
+def test_full_browser_stands_in_for_the_shell(bench: Bench) -> None:
+    """A release without the headless shell's package gets the full browser."""
+    full = f'case "$*" in *" chromium") {bench.brings("chromium")};; *-shell) exit 100;; esac'
+    bench.program("apt-get", full)
+    assert bench.install().path == bench.bin / "chromium"
+
+
+def test_ubuntu_gets_libraries_only(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On Ubuntu no chromium package is installed, for it would be a stub for a snap."""
+    monkeypatch.setattr(install, "this_machine", lambda: UBUNTU)
+    bench.program("python", f'case "$*" in *install-deps*) {bench.brings("chromium")};; esac')
+    bench.program("apt-get")
+    assert bench.install().name == "Chromium"
+    assert [call.split()[3] for call in bench.calls()] == ["install", "install-deps"]
+
+
+def test_ordinary_user_gets_commands(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without root nothing of the system is touched; the message has the sudo lines and what failed."""
+    monkeypatch.setattr(install, "this_machine", lambda: USER)
+    bench.program("apt-get")
+    with pytest.raises(Fault) as caught:
+        bench.install()
+    message = str(caught.value)
+    assert caught.value.source is ErrorSource.BROWSER
+    assert not any(call.startswith("apt-get") for call in bench.calls())
+    assert "sudo apt-get update && sudo apt-get install -y --no-install-recommends " in message
+    assert "no network here" in message
+    assert "Type  browsereval install-browser" not in message
+
+
+def test_driver_library_is_installed_first(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a bare Debian root gets libatomic1 before anything else is tried."""
+    node = bench.bin / "node"
+    node.write_text(
+        "#!/bin/sh\necho 'error while loading shared libraries: libatomic.so.1: no' >&2\nexit 127\n"
+    )
+    node.chmod(0o755)
+    monkeypatch.setenv("PLAYWRIGHT_NODEJS_PATH", str(node))
+    bench.program("apt-get", "exit 100")
+    with pytest.raises(Fault, match=r"libatomic\.so\.1"):
+        bench.install()
+    assert [call.split()[1] for call in bench.calls()] == ["update", "install"]
+    assert bench.calls()[1].endswith(" libatomic1")
+
+
+@pytest.mark.parametrize("given", ["nowhere", "python"])
+def test_named_browser_is_never_replaced(bench: Bench, monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    """Where the environment names a browser, none is installed beside it."""
+    monkeypatch.setenv(binary.VARIABLE, given)
+    with pytest.raises((ConfigError, StopRun), match=binary.VARIABLE):
+        bench.install()
+    assert not any("install" in call for call in bench.calls())
+
+
+def test_time_limit_ends_the_whole_command(tmp_path: Path) -> None:
+    """A command over its limit is ended with what it started, and told as not done."""
+    pid_file = tmp_path / "pid"
+    script = f"sleep 300 & echo $! > {shlex.quote(str(pid_file))}; wait"
+    code, _ = asyncio.run(install._run(["/bin/sh", "-c", script], 0.5))
+    assert code is None
+    child = int(pid_file.read_text())
+    assert not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE
+
+
+def test_ways_of_each_system() -> None:
+    """Each system is told commands of its own, which start with this very Python where one is needed."""
+    mac = install.ways(Machine("darwin", is_debian=False, is_ubuntu=False, is_root=False))
+    assert any("brew install" in line for line in mac)
+    ubuntu = install.ways(Machine("linux", is_debian=True, is_ubuntu=True, is_root=False))
+    assert f"sudo {shlex.quote(sys.executable)} -m playwright install-deps" in ubuntu[0]
+    assert any("snap" in line for line in ubuntu)
+    other = install.ways(Machine("linux", is_debian=False, is_ubuntu=False, is_root=True))
+    assert not any("apt-get" in line for line in other)
+
+
+def test_output_is_cut_to_what_tells() -> None:
+    """Stack lines of a failed download are left out, and the last words are kept."""
+    output = "Downloading\n    at Foo (x.js:1)\n  errno: -3008,\n}\nFailed to install browsers\n"
+    assert install._telling_lines(output) == ["    Downloading", "    Failed to install browsers"]
+
+
+def test_environment_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Proxies and the like reach the commands, and apt asks no questions."""
+    monkeypatch.setenv("SOME_PROXY", "there")
+    code, output = asyncio.run(install._run(["/bin/sh", "-c", "echo $SOME_PROXY $DEBIAN_FRONTEND"], 20))
+    assert (code, output.split()) == (0, ["there", "noninteractive"])
