@@ -1,0 +1,210 @@
+"""The chat-completions client: one request, its retries, its usage and cost."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
+
+from pytest_browsereval.errors import ErrorSource, Fault, StopRun
+from pytest_browsereval.llm.completion import Completion, check_body, read_body
+from pytest_browsereval.llm.config import LLMConfig
+from pytest_browsereval.llm.prices import cost_usd
+from pytest_browsereval.llm.retries import RetryPolicy, TryFailed
+from pytest_browsereval.llm.wire import Body, Wire
+
+REDACTED = "[redacted]"
+
+LONGEST_MESSAGE = 500
+"""Characters of a provider's message that are passed on."""
+
+Send = Callable[[Body], Awaitable[Body]]
+"""Takes a request's JSON body, returns the body of the reply; retries are behind it."""
+
+
+class Interceptor(Protocol):
+    """Stands between every client and the network: records replies, or answers from a record."""
+
+    is_offline: bool
+    """True if it never sends anything: then no key is needed."""
+
+    async def exchange(self, url: str, request: Body, send: Send) -> Body:
+        """Return the reply to a request, by ``send(request)`` or from elsewhere.
+
+        Args:
+            url: the provider's base URL.
+            request: model, messages and all other parameters; holds no key.
+            send: sends it, retries included.
+
+        Raises:
+            Fault: there is no reply.
+        """
+
+
+class ChatClient:
+    """Talks to one model. Safe to be shared by all lanes of a process.
+
+    Args:
+        config: the model.
+        policy: how requests are tried again; made of the config by default.
+    """
+
+    def __init__(self, config: LLMConfig, policy: RetryPolicy | None = None) -> None:
+        self.config = config
+        self._policy = policy or RetryPolicy(max_tries=config.max_tries, deadline_s=config.retry_deadline_s)
+        self._wire = Wire(config)
+
+    async def complete(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        tools: Sequence[Mapping[str, Any]] = (),
+        response_format: Mapping[str, Any] | None = None,
+        tool_choice: str | Mapping[str, Any] | None = None,
+    ) -> Completion:
+        """Send a conversation and return the model's reply.
+
+        Args:
+            messages: as chat completions define them.
+            tools: function tools, ``{"type": "function", "function": {...}}``.
+            response_format: a JSON schema that the reply has to follow, for providers that know it.
+            tool_choice: ``auto``, ``required``, ``none`` or a tool.
+
+        Raises:
+            Fault: source *provider*; the provider refused the request, or gave no usable reply in time.
+            StopRun: the provider refused the key, or the account is empty.
+            ConfigError: there is no key.
+        """
+        request = self._request(messages, tools, response_format, tool_choice)
+        started = time.perf_counter()
+        retries = 0
+
+        async def send(body: Body) -> Body:
+            nonlocal retries
+            reply, retries = await self._send(body)
+            return reply
+
+        body = await (
+            _interceptor.exchange(self.config.url, request, send) if _interceptor else send(request)
+        )
+        reply = read_body(body)
+        model = body.get("model")
+        cost = await cost_usd(self.config, reply.usage, model if isinstance(model, str) else None)
+        return replace(
+            reply,
+            usage=reply.usage.model_copy(update={"cost_usd": cost}),
+            duration_ms=round((time.perf_counter() - started) * 1000, 3),
+            retries=retries,
+        )
+
+    async def close(self) -> None:
+        """Close the connections; a later request opens new ones."""
+        await self._wire.close()
+
+    def _request(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        tools: Sequence[Mapping[str, Any]],
+        response_format: Mapping[str, Any] | None,
+        tool_choice: str | Mapping[str, Any] | None,
+    ) -> Body:
+        config = self.config
+        wanted = {
+            "tools": list(tools) or None,
+            "tool_choice": tool_choice,
+            "response_format": response_format,
+            "temperature": config.temperature,
+            config.traits.output_limit_field: config.max_output_tokens,
+            "seed": config.seed,
+            "reasoning_effort": config.reasoning_effort,
+        }
+        given = {name: value for name, value in wanted.items() if value is not None}
+        return {"model": config.model_name, "messages": list(messages), **given}
+
+    # -- retries
+
+    async def _send(self, request: Body) -> tuple[Body, int]:
+        policy = self._policy
+        deadline = policy.clock() + policy.deadline_s
+        for tries in range(1, policy.max_tries + 1):
+            try:
+                return await self._try(request, deadline - policy.clock()), tries - 1
+            except TryFailed as failure:
+                wait_s = policy.delay(tries, failure)
+                is_late = policy.clock() + wait_s >= deadline
+                if tries == policy.max_tries or is_late or not failure.is_worth_a_retry:
+                    raise self._fault(failure, tries, wait_s if is_late else None) from None
+                await policy.sleep(wait_s)
+        raise AssertionError("a policy has at least one try")
+
+    async def _try(self, request: Body, left_s: float) -> Body:
+        limit_s = min(self.config.request_timeout_s, left_s)
+        try:
+            async with asyncio.timeout(limit_s):
+                body: Any = await self._wire.send(request)
+        except TimeoutError:
+            raise TryFailed(f"no reply within {limit_s:g} s") from None
+        return check_body(body)
+
+    def _fault(self, failure: TryFailed, tries: int, wait_s: float | None) -> Fault:
+        config = self.config
+        where = f"{config.provider} {config.model_name} at {urlsplit(config.url).netloc}"
+        what = f"answered {failure.status}" if failure.status else "gave no usable reply"
+        after = f" after {tries} tries" if tries > 1 else ""
+        text = f"{where} {what}{after}: {self._redacted(str(failure))[:LONGEST_MESSAGE]}"
+        if failure.ends_the_run:
+            return StopRun(
+                ErrorSource.PROVIDER, f"{text}. Check {self._key_name()} and the account behind it."
+            )
+        if wait_s is not None and failure.is_worth_a_retry:
+            text += f" (the next try in {wait_s:.0f} s would pass retry_deadline_s)"
+        return Fault(ErrorSource.PROVIDER, text)
+
+    def _key_name(self) -> str:
+        named = self.config.model_dump(mode="json")["api_key"] or self.config.traits.key_variable
+        return f"the key {named}" if named and "*" not in named else "the api_key"
+
+    def _redacted(self, text: str) -> str:
+        for secret in self.config.secrets():
+            text = text.replace(secret, REDACTED)
+        return text
+
+
+# -- the clients of this process
+
+_interceptor: Interceptor | None = None
+_clients: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[LLMConfig, ChatClient]] = WeakKeyDictionary()
+
+
+def set_interceptor(interceptor: Interceptor | None) -> None:
+    """Put something between all clients of this process and the network; None takes it away."""
+    global _interceptor  # noqa: PLW0603 clients are the process's, so this is
+    _interceptor = interceptor
+
+
+def chat_client(config: LLMConfig) -> ChatClient:
+    """Return the client of a model on the running loop: attempts share it, and its connections."""
+    clients = _clients.setdefault(asyncio.get_running_loop(), {})
+    if config not in clients:
+        clients[config] = ChatClient(config)
+    return clients[config]
+
+
+async def close_clients() -> None:
+    """Close all clients of the running loop."""
+    for client in _clients.pop(asyncio.get_running_loop(), {}).values():
+        await client.close()
+
+
+def check_key(config: LLMConfig) -> None:
+    """Check before anything is spent that there is a key, where one will be needed.
+
+    Raises:
+        ConfigError: there is none; the message tells which variable to set.
+    """
+    if _interceptor is None or not _interceptor.is_offline:
+        config.resolve_key()

@@ -1,0 +1,50 @@
+"""What a model call costs: from the config, else from the price list; never guessed."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from importlib import import_module
+
+from pytest_browsereval.llm.config import LLMConfig
+from pytest_browsereval.model.results import Usage
+
+
+async def cost_usd(config: LLMConfig, usage: Usage, model: str | None = None) -> float | None:
+    """Return the price of a call in US dollars, None where it is not known.
+
+    Args:
+        config: which model was called, and where.
+        usage: its tokens; without any, the price is not known.
+        model: the name that the provider answered under, if the configured one is not listed.
+    """
+    if not usage.input_tokens + usage.output_tokens:
+        return None
+    if config.prices is not None:
+        return (
+            usage.input_tokens * config.prices.input_per_mtok
+            + usage.output_tokens * config.prices.output_per_mtok
+        ) / 1e6
+    if config.is_local:
+        return None
+    if "genai_prices" not in sys.modules:
+        # A quarter of a second, in which the other lanes go on.
+        await asyncio.to_thread(import_module, "genai_prices")
+    for name in (config.model_name, model):
+        if name and (price := _listed(config.url, name, usage)) is not None:
+            return price
+    return None
+
+
+def _listed(url: str, model: str, usage: Usage) -> float | None:
+    import genai_prices  # loaded by cost_usd
+
+    tokens = genai_prices.Usage(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cache_read_tokens=usage.cache_read_tokens,
+    )
+    try:
+        return float(genai_prices.calc_price(tokens, model, provider_api_url=url).total_price)
+    except (LookupError, ValueError):
+        return None

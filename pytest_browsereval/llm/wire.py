@@ -1,0 +1,109 @@
+"""One request over HTTP, by the ``openai`` package: a body comes back, or :class:`TryFailed`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from pytest_browsereval.llm.completion import StreamedReply
+from pytest_browsereval.llm.config import LLMConfig
+from pytest_browsereval.llm.retries import TryFailed, retry_after, told_by
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+Body = dict[str, Any]
+
+_NEVER_SENT = "no-key"
+"""Stands for the key of a server that wants none: the header is left out."""
+
+
+class Wire:
+    """The connections to one model's server; opened at the first request."""
+
+    def __init__(self, config: LLMConfig) -> None:
+        self._config = config
+        self._sdk: AsyncOpenAI | None = None
+        self._opening = asyncio.Lock()
+        self._extra: Body = {}
+
+    async def send(self, request: Body) -> Any:
+        """Send one request, once, and return the reply's JSON.
+
+        Raises:
+            TryFailed: there is no reply that is JSON.
+            ConfigError: there is no key.
+        """
+        sdk = await self._open()
+        import openai  # loaded by _open
+
+        try:
+            send = self._streamed if self._config.stream else self._plain
+            return await send(sdk, {**request, **self._extra})
+        except openai.APIStatusError as error:
+            message, code = told_by(error.body, error.message)
+            after = retry_after(error.response.headers)
+            raise TryFailed(message, status=error.status_code, retry_after_s=after, code=code) from None
+        except openai.APITimeoutError:
+            raise TryFailed(f"no reply within {self._config.request_timeout_s:g} s") from None
+        except openai.APIConnectionError as error:
+            raise TryFailed(f"the connection failed: {error.__cause__ or error}") from None
+        except openai.APIError as error:
+            message, code = told_by(error.body, error.message)
+            raise TryFailed(message, code=code) from None
+
+    async def _plain(self, sdk: AsyncOpenAI, request: Body) -> Any:
+        create: Any = sdk.chat.completions.with_raw_response.create
+        text = (await create(**request)).text
+        try:
+            return json.loads(text)
+        except ValueError:
+            raise TryFailed(f"the reply is not JSON: {text[:100]!r}") from None
+
+    async def _streamed(self, sdk: AsyncOpenAI, request: Body) -> Any:
+        create: Any = sdk.chat.completions.create
+        reply = StreamedReply()
+        stream = await create(**request, stream=True, stream_options={"include_usage": True})
+        try:
+            async for chunk in stream:
+                reply.add(chunk.model_dump(exclude_unset=True))
+        except (ValueError, OSError) as error:
+            raise TryFailed(f"the stream broke: {error}") from None
+        finally:
+            await stream.close()
+        return reply.body()
+
+    async def _open(self) -> AsyncOpenAI:
+        async with self._opening:
+            if self._sdk is None:
+                key = self._config.resolve_key()
+                # Half a second, in which the other lanes go on.
+                await asyncio.to_thread(import_module, "openai.resources.chat.completions")
+                self._sdk = self._make_sdk(key)
+            return self._sdk
+
+    def _make_sdk(self, key: str | None) -> AsyncOpenAI:
+        import openai  # loaded by _open
+
+        if key is None:
+            self._extra = {"extra_headers": {"Authorization": openai.Omit()}}
+        sdk = openai.AsyncOpenAI(
+            # Without a value it would read OPENAI_API_KEY and send it to whatever server this is.
+            api_key=key or _NEVER_SENT,
+            base_url=self._config.url,
+            timeout=self._config.request_timeout_s,
+            max_retries=0,
+            # A proxy of the environment cannot reach this machine's own ports.
+            http_client=openai.DefaultAsyncHttpxClient(trust_env=not self._config.is_local),
+        )
+        if self._config.provider != "openai":
+            sdk.organization = sdk.project = None
+        return sdk
+
+    async def close(self) -> None:
+        """Close the connections; a later request opens new ones."""
+        sdk, self._sdk = self._sdk, None
+        if sdk is not None:
+            await sdk.close()

@@ -1,0 +1,279 @@
+"""A model server on a loopback port that answers from a script."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+
+from pytest_browsereval.testing.protocol import Refused, check_request
+from pytest_browsereval.testing.replies import Reply, body_of, chunks_of, refuses, says
+
+CLOSE_S = 5.0
+
+
+@dataclass(frozen=True)
+class ModelRequest:
+    """One request that the server got."""
+
+    body: Mapping[str, Any]
+    headers: Mapping[str, str]
+    """Without ``Authorization``. Names are in lower case."""
+    authorization: str | None = field(default=None, repr=False)
+    """The header that holds the key."""
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """The conversation."""
+        return list(self.body["messages"])
+
+    @property
+    def tool_names(self) -> list[str]:
+        """Names of the tools that the model may call."""
+        return [tool["function"]["name"] for tool in self.body.get("tools") or ()]
+
+    @property
+    def last_text(self) -> str:
+        """The text of the last message."""
+        content = self.messages[-1]["content"]
+        if isinstance(content, str):
+            return content
+        return "".join(part.get("text", "") for part in content or ())
+
+
+Script = Sequence[Reply | str] | Callable[[ModelRequest], Reply | str]
+
+
+class ScriptedModel:
+    """Speaks the chat-completions protocol, streamed and plain, on a real socket.
+
+    Use it as a context manager, with ``base_url`` as the model's address::
+
+        with ScriptedModel([calls(call("click", target="text=Buy")), done("bought")]) as model:
+            config = {"type": "single", "model": "scripted", "base_url": model.base_url}
+
+    It refuses with status 400 what real servers refuse: tool messages that answer no call, calls
+    without an answer, unknown parameters, bad names. A script that is over refuses as well, and so a
+    test cannot pass by asking more often than it says.
+
+    Args:
+        script: the replies, one for each request; or a function that makes a reply of a request.
+            A plain string is a reply of text.
+        api_key: the key to ask for; without it every key is taken.
+    """
+
+    def __init__(self, script: Script, *, api_key: str | None = None) -> None:
+        self.requests: list[ModelRequest] = []
+        """All requests that were answered from the script, in order."""
+        self.problems: list[str] = []
+        """Why requests were refused that broke the protocol."""
+        self.on_connection: Callable[[tuple[str, int]], None] | None = None
+        """Told the client's address of every new connection."""
+        self._script = script
+        self._api_key = api_key
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._server: _Server | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def base_url(self) -> str:
+        """Where the server listens: ``http://127.0.0.1:PORT/v1``."""
+        if self._server is None:
+            raise RuntimeError("the scripted model is not running. Use it in a with block, or call start()")
+        return f"http://127.0.0.1:{self._server.server_port}/v1"
+
+    @property
+    def left(self) -> int:
+        """How many replies of a list are left."""
+        return 0 if callable(self._script) else len(self._script) - len(self.requests)
+
+    def start(self) -> Self:
+        """Listen on a free port."""
+        self._closing.clear()
+        self._server = _Server(self)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, name="scripted-model"
+        )
+        self._thread.daemon = True
+        self._thread.start()
+        return self
+
+    def close(self) -> None:
+        """End all connections and give the port back."""
+        server, thread = self._server, self._thread
+        self._server = self._thread = None
+        self._closing.set()
+        if server is not None and thread is not None:
+            server.shutdown()
+            server.server_close()
+            thread.join(CLOSE_S)
+
+    def __enter__(self) -> Self:
+        """Start."""
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close."""
+        self.close()
+
+    def assert_finished(self) -> None:
+        """Assert that every reply was asked for and that no request broke the protocol."""
+        if self.problems:
+            raise AssertionError(f"requests that a real server refuses: {self.problems}")
+        if self.left:
+            raise AssertionError(f"{self.left} replies of the script were never asked for")
+
+    # -- called by the connections' threads
+
+    def answer(self, request: ModelRequest) -> Reply:
+        """Return the reply to a request."""
+        if self._api_key is not None and request.authorization != f"Bearer {self._api_key}":
+            return refuses(401, "Incorrect API key provided", code="invalid_api_key")
+        try:
+            check_request(request.body)
+            reply = self._next(request)
+        except Refused as problem:
+            self.problems.append(str(problem))
+            return refuses(400, str(problem))
+        return says(reply) if isinstance(reply, str) else reply
+
+    def _next(self, request: ModelRequest) -> Reply | str:
+        with self._lock:
+            number = len(self.requests)
+            if not callable(self._script) and number >= len(self._script):
+                raise Refused(f"the script is over: it has {number} replies")
+            self.requests.append(request)
+        return self._script(request) if callable(self._script) else self._script[number]
+
+    def wait(self, seconds: float) -> bool:
+        """Wait, or until the server is closed; return True in the second case."""
+        return self._closing.wait(seconds)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, model: ScriptedModel) -> None:
+        self.model = model
+        self._connections: set[socket.socket] = set()
+        self._guard = threading.Lock()
+        super().__init__(("127.0.0.1", 0), _Handler)
+
+    def get_request(self) -> tuple[socket.socket, Any]:
+        connection, address = super().get_request()
+        with self._guard:
+            self._connections.add(connection)
+        if self.model.on_connection is not None:
+            self.model.on_connection(address)
+        return connection, address
+
+    def shutdown_request(self, request: Any) -> None:
+        with self._guard:
+            self._connections.discard(request)
+        super().shutdown_request(request)
+
+    def server_close(self) -> None:
+        """Close the port, and the connections that clients keep alive."""
+        with self._guard:
+            connections = list(self._connections)
+        for connection in connections:
+            _hang_up(connection)
+        super().server_close()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: clients that hang up are part of many tests."""
+        del request, client_address
+
+
+def _hang_up(connection: socket.socket) -> None:
+    try:
+        connection.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        return  # it is closed already
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1  # head and body leave in one piece
+    disable_nagle_algorithm = True
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 the base class names it
+        """Say nothing."""
+
+    def do_GET(self) -> None:
+        """Answer the list of models."""
+        if self.path == "/v1/models":
+            models = [{"id": "scripted", "object": "model", "created": 1, "owned_by": "tests"}]
+            self._send(200, json.dumps({"object": "list", "data": models}))
+        else:
+            self._send(404, json.dumps({"error": {"message": f"no such path: {self.path}"}}))
+
+    def do_POST(self) -> None:
+        """Answer a chat completion."""
+        raw = self.rfile.read(int(self.headers.get("content-length") or 0))
+        if self.path != "/v1/chat/completions":
+            self._send(404, json.dumps({"error": {"message": f"no such path: {self.path}"}}))
+            return
+        request = self._request(raw)
+        reply = self.server.model.answer(request)
+        if reply.delay_s and self.server.model.wait(reply.delay_s):
+            self.close_connection = True
+        elif request.body.get("stream") and reply.status < 400 and reply.raw is None:
+            self._stream(request, reply)
+        else:
+            model = str(request.body.get("model"))
+            body = json.dumps(body_of(reply, model)) if reply.raw is None else reply.raw
+            self._send(reply.status, body, reply.headers, is_cut=reply.is_cut)
+
+    def _request(self, raw: bytes) -> ModelRequest:
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        key = headers.pop("authorization", None)
+        try:
+            body = json.loads(raw)
+        except ValueError:
+            body = None
+        return ModelRequest(body if isinstance(body, dict) else {}, headers, key)
+
+    def _send(
+        self, status: int, text: str, headers: Mapping[str, str] | None = None, *, is_cut: bool = False
+    ) -> None:
+        data = text.encode()
+        self.send_response(status)
+        for name, value in {"Content-Type": "application/json", **(headers or {})}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data[: len(data) // 2] if is_cut else data)
+        self.close_connection = self.close_connection or is_cut
+
+    def _stream(self, request: ModelRequest, reply: Reply) -> None:
+        wants_usage = bool((request.body.get("stream_options") or {}).get("include_usage"))
+        chunks = chunks_of(reply, str(request.body.get("model")), with_usage=wants_usage)
+        events = [f"data: {json.dumps(chunk)}\n\n".encode() for chunk in chunks] + [b"data: [DONE]\n\n"]
+        if reply.is_cut:
+            events = events[: len(events) // 2]
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        for name, value in reply.headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        for event in events:
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(event), event))
+            self.wfile.flush()
+        if reply.is_cut:
+            self.close_connection = True
+        else:
+            self.wfile.write(b"0\r\n\r\n")

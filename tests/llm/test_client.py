@@ -1,0 +1,449 @@
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, StopRun
+from pytest_browsereval.llm.client import (
+    ChatClient,
+    chat_client,
+    check_key,
+    close_clients,
+    set_interceptor,
+)
+from pytest_browsereval.llm.completion import Completion
+from pytest_browsereval.llm.config import LLMConfig
+from pytest_browsereval.llm.retries import RetryPolicy
+from pytest_browsereval.testing import Reply, ScriptedModel, call, calls, refuses, says, sends
+
+KEY = "sk-test-0123456789"
+HELLO = [{"role": "user", "content": "hello"}]
+
+
+class Waits:
+    """Stands for asyncio.sleep: takes no time, and moves the policy's clock."""
+
+    def __init__(self) -> None:
+        self.all: list[float] = []
+
+    async def sleep(self, seconds: float) -> None:
+        self.all.append(seconds)
+
+    def policy(self, **fields: Any) -> RetryPolicy:
+        return RetryPolicy(
+            **{"sleep": self.sleep, "clock": lambda: sum(self.all), "draw": lambda: 1.0, **fields}
+        )
+
+
+@pytest.fixture
+def waits() -> Waits:
+    return Waits()
+
+
+def settings(model: ScriptedModel | str, **fields: Any) -> LLMConfig:
+    url = model if isinstance(model, str) else model.base_url
+    return LLMConfig.model_validate({"model": "scripted", "base_url": url, "api_key": KEY, **fields})
+
+
+def with_client(
+    config: LLMConfig, policy: RetryPolicy | None, use: Callable[[ChatClient], Awaitable[Any]]
+) -> Any:
+    async def run() -> Any:
+        client = ChatClient(config, policy)
+        try:
+            return await use(client)
+        finally:
+            await client.close()
+
+    return asyncio.run(run())
+
+
+async def asked(model: ScriptedModel) -> None:
+    while not model.requests:  # noqa: ASYNC110 the server is a thread
+        await asyncio.sleep(0.01)
+
+
+def ask(config: LLMConfig, policy: RetryPolicy | None = None, **options: Any) -> Completion:
+    reply = with_client(config, policy, lambda client: client.complete(HELLO, **options))
+    assert isinstance(reply, Completion)
+    return reply
+
+
+@pytest.fixture(params=[False, True], ids=["plain", "streamed"])
+def stream(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
+
+
+def test_a_text_is_returned(stream: bool) -> None:  # noqa: FBT001 a fixture
+    """Text, usage, finish reason and duration come back, streamed or not."""
+    with ScriptedModel([says("Good day to you.").costing(12, 5, cached=4)], api_key=KEY) as model:
+        reply = ask(settings(model, stream=stream))
+    assert reply.text == "Good day to you."
+    assert (reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.cache_read_tokens) == (12, 5, 4)
+    assert (reply.usage.requests, reply.usage.cost_usd) == (1, None)
+    assert (reply.finish_reason, reply.retries, reply.tool_calls) == ("stop", 0, ())
+    assert reply.duration_ms > 0
+
+
+def test_tool_calls_are_returned(stream: bool) -> None:  # noqa: FBT001 a fixture
+    """Several calls of one reply keep their order, ids and arguments."""
+    wanted = calls(call("click", target="e1"), call("fill", target="e2", text="schön"), text="I begin.")
+    with ScriptedModel([wanted]) as model:
+        reply = ask(settings(model, stream=stream))
+    assert [(c.id, c.name, c.arguments) for c in reply.tool_calls] == [
+        (wanted.calls[0].id, "click", {"target": "e1"}),
+        (wanted.calls[1].id, "fill", {"target": "e2", "text": "schön"}),
+    ]
+    assert (reply.text, reply.finish_reason) == ("I begin.", "tool_calls")
+
+
+def test_settings_reach_the_request() -> None:
+    """What is set is sent under the provider's names; what is not set is left out."""
+    tool = {"type": "function", "function": {"name": "done", "parameters": {"type": "object"}}}
+    schema = {"type": "json_schema", "json_schema": {"name": "grade", "schema": {"type": "object"}}}
+    with ScriptedModel(lambda _: says("ok")) as model:
+        ask(settings(model))
+        ask(
+            settings(model, temperature=0, seed=7, max_output_tokens=50, reasoning_effort="low"),
+            tools=[tool],
+            tool_choice="auto",
+            response_format=schema,
+        )
+        ask(settings(model, provider="openai", max_output_tokens=50))
+    assert set(model.requests[0].body) == {"model", "messages"}
+    second = model.requests[1].body
+    assert (second["temperature"], second["seed"], second["max_tokens"]) == (0, 7, 50)
+    assert (second["tools"], second["tool_choice"], second["reasoning_effort"]) == ([tool], "auto", "low")
+    assert second["response_format"] == schema
+    assert model.requests[2].body["max_completion_tokens"] == 50
+    assert model.problems == []
+
+
+@pytest.mark.parametrize("status", [408, 409, 429, 500, 503])
+def test_passing_troubles_are_tried_again(
+    waits: Waits,
+    status: int,
+    stream: bool,  # noqa: FBT001 a fixture
+) -> None:
+    """The third try succeeds; the waits before it double."""
+    with ScriptedModel([refuses(status), refuses(status), says("at last")]) as model:
+        reply = ask(settings(model, stream=stream), waits.policy())
+    assert (reply.text, reply.retries) == ("at last", 2)
+    assert waits.all == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        sends('{"choices": [{"mess'),
+        sends("<html>Bad gateway</html>"),
+        sends('{"choices": []}'),
+        sends('{"error": {"message": "upstream is busy", "code": 503}}'),
+        sends("[]"),
+        says("the connection ends in the middle of this").cut(),
+    ],
+    ids=["half JSON", "HTML", "no choices", "error in a 200", "a list", "cut"],
+)
+def test_unusable_replies_are_tried_again(waits: Waits, broken: Reply) -> None:
+    """A reply that cannot be read is no answer, and no crash."""
+    with ScriptedModel([broken, says("whole")]) as model:
+        reply = ask(settings(model), waits.policy())
+    assert (reply.text, reply.retries) == ("whole", 1)
+
+
+@pytest.mark.parametrize("broken", [says("cut off in the middle").cut(), sends("data: {oops\n\n")])
+def test_broken_streams_are_tried_again(waits: Waits, broken: Reply) -> None:
+    """Half a stream is never taken for a whole reply."""
+    with ScriptedModel([broken, says("whole")]) as model:
+        reply = ask(settings(model, stream=True), waits.policy())
+    assert (reply.text, reply.retries) == ("whole", 1)
+
+
+def test_retry_after_in_seconds_is_respected(waits: Waits) -> None:
+    """No request is sent before the provider's moment."""
+    with ScriptedModel([refuses(429, retry_after=17), says("ok")]) as model:
+        ask(settings(model), waits.policy(draw=lambda: 0.0))
+    assert waits.all == [17.0]
+
+
+def test_retry_after_as_a_date_is_respected(waits: Waits) -> None:
+    """An HTTP date counts like seconds."""
+    moment = datetime.now(UTC) + timedelta(seconds=120)
+    with ScriptedModel([refuses(503, retry_after=format_datetime(moment, usegmt=True)), says("ok")]) as model:
+        ask(settings(model), waits.policy(draw=lambda: 0.0))
+    assert 60 < waits.all[0] <= 120
+
+
+def test_tries_end_with_a_fault(waits: Waits) -> None:
+    """After the last try the fault tells provider, status, tries and the provider's words."""
+    with (
+        ScriptedModel(lambda _: refuses(503, "the engine is overloaded")) as model,
+        pytest.raises(
+            Fault, match=r"scripted at 127\.0\.0\.1:\d+ answered 503 after 3 tries: the engine"
+        ) as caught,
+    ):
+        ask(settings(model), waits.policy(max_tries=3))
+    assert caught.value.source is ErrorSource.PROVIDER
+    assert not isinstance(caught.value, StopRun)
+    assert (len(model.requests), len(waits.all)) == (3, 2)
+
+
+def test_the_config_says_how_often_to_try() -> None:
+    """max_tries of the config counts the first request too."""
+    with ScriptedModel(lambda _: refuses(500)) as model, pytest.raises(Fault, match="answered 500: "):
+        ask(settings(model, max_tries=1))
+    assert len(model.requests) == 1
+
+
+def test_no_wait_passes_the_deadline(waits: Waits) -> None:
+    """A provider that asks to wait longer than allowed is given up at once, and the message says so."""
+    with (
+        ScriptedModel(lambda _: refuses(429, "slow down", retry_after=3600)) as model,
+        pytest.raises(Fault, match=r"slow down \(the next try in 360\d s would pass retry_deadline_s\)"),
+    ):
+        ask(settings(model), waits.policy(deadline_s=600))
+    assert (len(model.requests), waits.all) == (1, [])
+
+
+@pytest.mark.parametrize("status", [400, 404, 413, 422])
+def test_wrong_requests_are_not_tried_again(waits: Waits, status: int) -> None:
+    """The same request would be refused again: one try, one fault."""
+    with (
+        ScriptedModel(lambda _: refuses(status, "no such thing")) as model,
+        pytest.raises(Fault, match=f"answered {status}: no such thing") as caught,
+    ):
+        ask(settings(model), waits.policy())
+    assert not isinstance(caught.value, StopRun)
+    assert len(model.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "refusal", [refuses(401), refuses(403), refuses(402), refuses(429, code="insufficient_quota")]
+)
+def test_a_refused_key_stops_the_run(waits: Waits, refusal: Reply) -> None:
+    """A key or an account that no request can succeed with ends everything at once."""
+    with (
+        ScriptedModel(lambda _: refusal) as model,
+        pytest.raises(StopRun, match="Check the api_key") as caught,
+    ):
+        ask(settings(model), waits.policy())
+    assert caught.value.source is ErrorSource.PROVIDER
+    assert (len(model.requests), waits.all) == (1, [])
+
+
+def test_a_refused_key_is_told_by_its_variable(waits: Waits, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message says which variable to look at."""
+    monkeypatch.setenv("MY_MODEL_KEY", "sk-wrong-0123456789")
+    with ScriptedModel([], api_key=KEY) as model, pytest.raises(StopRun, match="the key MY_MODEL_KEY"):
+        ask(settings(model, api_key="MY_MODEL_KEY"), waits.policy())
+
+
+def test_a_key_never_comes_back_in_a_message(waits: Waits) -> None:
+    """A provider that repeats the key, at any place of a long message, does not get it printed."""
+    words = "x" * 490 + f" your key is {KEY}, friend"
+    for text in (f"Incorrect API key provided: {KEY}.", words):
+        with ScriptedModel(lambda _, text=text: refuses(400, text)) as model:  # type: ignore[misc]
+            with pytest.raises(Fault) as caught:
+                ask(settings(model), waits.policy())
+            assert "sk-test" not in str(caught.value)
+
+
+def test_a_server_that_is_not_there_is_a_fault(waits: Waits) -> None:
+    """A refused connection is tried again, and then told with its cause."""
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{holder.getsockname()[1]}/v1"
+        with pytest.raises(Fault, match="gave no usable reply after 2 tries: the connection failed"):
+            ask(settings(url), waits.policy(max_tries=2))
+    assert len(waits.all) == 1
+
+
+def test_a_slow_reply_is_given_up_and_tried_again(waits: Waits, stream: bool) -> None:  # noqa: FBT001 a fixture
+    """Each request has its own limit of time."""
+    with ScriptedModel([says("too late").after(30), says("in time")]) as model:
+        reply = ask(settings(model, stream=stream, request_timeout_s=0.3), waits.policy())
+    assert (reply.text, reply.retries) == ("in time", 1)
+
+
+def test_a_request_can_be_cancelled() -> None:
+    """Cancelling ends the request at once, wherever it waits, and the client still works."""
+
+    async def use(client: ChatClient) -> str:
+        task = asyncio.ensure_future(client.complete(HELLO))
+        await asked(model)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return (await client.complete(HELLO)).text
+
+    with ScriptedModel([says("never seen").after(60), says("still here")]) as model:
+        assert with_client(settings(model), None, use) == "still here"
+
+
+def test_waiting_for_the_next_try_can_be_cancelled() -> None:
+    """The back-off is a wait like any other."""
+
+    async def use(client: ChatClient) -> None:
+        task = asyncio.ensure_future(client.complete(HELLO))
+        await asked(model)
+        await asyncio.sleep(0.1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    with ScriptedModel([refuses(429, retry_after=300)]) as model:
+        with_client(settings(model), None, use)
+
+
+def test_requests_at_once_do_not_disturb_each_other() -> None:
+    """Lanes share a client; each gets its own reply."""
+
+    async def use(client: ChatClient) -> list[str]:
+        asked = [client.complete([{"role": "user", "content": str(n)}]) for n in range(8)]
+        return [reply.text for reply in await asyncio.gather(*asked)]
+
+    with ScriptedModel(lambda request: says(f"reply to {request.last_text}")) as model:
+        assert with_client(settings(model), None, use) == [f"reply to {n}" for n in range(8)]
+
+
+def test_one_client_is_shared_and_closed() -> None:
+    """The same config gets the same client on a loop; after closing, a new one."""
+
+    async def run() -> None:
+        first = chat_client(config)
+        assert chat_client(config.model_copy()) is first
+        assert chat_client(config.model_copy(update={"temperature": 1.0})) is not first
+        await first.complete(HELLO)
+        await close_clients()
+        assert chat_client(config) is not first
+        await chat_client(config).complete(HELLO)
+        await close_clients()
+
+    with ScriptedModel(["one", "two"]) as model:
+        config = settings(model)
+        asyncio.run(run())
+        model.assert_finished()
+
+
+def test_connections_are_kept_open() -> None:
+    """Two requests in a row use one connection."""
+    ports: list[int] = []
+
+    async def use(client: ChatClient) -> None:
+        await client.complete(HELLO)
+        await client.complete(HELLO)
+
+    with ScriptedModel(["one", "two"]) as model:
+        model.on_connection = lambda address: ports.append(address[1])
+        with_client(settings(model), None, use)
+    assert len(ports) == 1
+
+
+def test_a_proxy_of_the_environment_does_not_catch_local_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model on this machine is reached although a proxy is set for everything."""
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with ScriptedModel(["direct"]) as model:
+        assert ask(settings(model, max_tries=1)).text == "direct"
+
+
+def test_no_key_of_the_environment_is_sent_to_a_keyless_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """OPENAI_API_KEY and its companions stay at home."""
+    for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.setenv(name, "value-of-the-environment")
+    with ScriptedModel(["ok"]) as model:
+        ask(settings(model, api_key=None))
+    request = model.requests[0]
+    assert request.authorization is None
+    assert "value-of-the-environment" not in str(dict(request.headers))
+
+
+def test_a_base_url_of_the_environment_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where requests go is the config's decision alone."""
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+    with ScriptedModel(["ok"]) as model:
+        assert ask(settings(model, max_tries=1)).text == "ok"
+
+
+class Recorder:
+    is_offline = False
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, dict[str, Any], dict[str, Any]]] = []
+
+    async def exchange(
+        self,
+        url: str,
+        request: dict[str, Any],
+        send: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]],
+    ) -> dict[str, Any]:
+        reply = await send(request)
+        self.seen.append((url, request, reply))
+        return reply
+
+
+class Player:
+    is_offline = True
+
+    def __init__(self, reply: dict[str, Any]) -> None:
+        self.reply = reply
+
+    async def exchange(self, url: str, request: dict[str, Any], send: Any) -> dict[str, Any]:
+        del url, request, send
+        return self.reply
+
+
+@pytest.fixture
+def nothing_between() -> Iterator[None]:
+    yield
+    set_interceptor(None)
+
+
+@pytest.mark.usefixtures("nothing_between")
+def test_an_interceptor_sees_every_exchange_once(waits: Waits) -> None:
+    """Retries are behind it: it gets request and reply, and never a key."""
+    recorder = Recorder()
+    set_interceptor(recorder)
+    with ScriptedModel([refuses(500), says("kept")]) as model:
+        config = settings(model)
+        reply = ask(config, waits.policy())
+    assert (reply.text, reply.retries) == ("kept", 1)
+    [(url, request, body)] = recorder.seen
+    assert (url, request["messages"]) == (config.url, HELLO)
+    assert body["choices"][0]["message"]["content"] == "kept"
+    assert KEY not in str(request)
+
+
+@pytest.mark.usefixtures("nothing_between")
+def test_an_offline_interceptor_needs_no_key_and_no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replies from a record are read like others; the key is not asked for."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    config = LLMConfig(provider="openai", model="gpt-4o")
+    with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
+        check_key(config)
+    usage = {"prompt_tokens": 1000, "completion_tokens": 100}
+    set_interceptor(
+        Player({"choices": [{"message": {"content": "recorded"}, "finish_reason": "stop"}], "usage": usage})
+    )
+    check_key(config)
+    reply = ask(config)
+    assert reply.text == "recorded"
+    assert reply.usage.cost_usd is not None
+
+
+def test_no_thread_stays_behind() -> None:
+    """A closed server leaves no thread, though clients kept their connections."""
+    before = set(threading.enumerate())
+    with ScriptedModel(["one"]) as model:
+        ask(settings(model))
+    left = [t for t in set(threading.enumerate()) - before if "scripted" in t.name]
+    assert left == []

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.llm.completion import StreamedReply, check_body, read_body
+from pytest_browsereval.llm.retries import TryFailed
+from pytest_browsereval.testing.protocol import check_request
+
+
+def body(message: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"choices": [{"message": message, "finish_reason": "stop"}], **more}
+
+
+def function(name: str, arguments: Any, call_id: str | None = "c1") -> dict[str, Any]:
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+@pytest.mark.parametrize("given", [None, [], "text", {}, {"choices": []}, {"choices": [{}]}, {"choices": 3}])
+def test_a_body_without_a_reply_is_refused(given: Any) -> None:
+    """Whatever is no reply counts as a failed try."""
+    with pytest.raises(TryFailed, match="the reply") as caught:
+        check_body(given)
+    assert caught.value.is_worth_a_retry
+
+
+def test_an_error_in_a_good_response_has_its_status() -> None:
+    """A gateway that answers 200 with an error inside is classified by that error."""
+    with pytest.raises(TryFailed, match="upstream is busy") as caught:
+        check_body({"error": {"message": "upstream is busy", "code": 429}})
+    assert caught.value.status == 429
+
+
+def test_text_is_read_from_strings_parts_and_refusals() -> None:
+    """All forms of content give the same text."""
+    assert read_body(body({"content": "hello"})).text == "hello"
+    parts = [{"type": "text", "text": "hel"}, {"type": "text", "text": "lo"}]
+    assert read_body(body({"content": parts})).text == "hello"
+    assert read_body(body({"content": None, "refusal": "I will not"})).text == "I will not"
+    assert read_body(body({"content": None})).text == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "arguments"),
+    [
+        ('{"x": 1}', {"x": 1}),
+        ("", {}),
+        (None, {}),
+        ({"x": 1}, {"x": 1}),
+        ('{"x": ', None),
+        ("[1]", None),
+        ("null", None),
+    ],
+)
+def test_arguments_are_an_object_or_nothing(given: Any, arguments: dict[str, Any] | None) -> None:
+    """Servers that send an object instead of text are understood; what is no object is None."""
+    reply = read_body(body({"content": None, "tool_calls": [function("click", given)]}))
+    assert reply.tool_calls[0].arguments == arguments
+
+
+def test_calls_without_an_id_get_one() -> None:
+    """Some servers leave ids out; the answers still need something to refer to."""
+    calls = [function("a", "{}", None), function("b", "{}", "")]
+    reply = read_body(body({"content": None, "tool_calls": calls}))
+    assert [call.id for call in reply.tool_calls] == ["call_1", "call_2"]
+    assert [call["id"] for call in reply.message["tool_calls"]] == ["call_1", "call_2"]
+
+
+def test_a_reply_can_always_be_sent_back() -> None:
+    """Broken arguments and impossible names are mended in the history, not in what is recorded."""
+    calls = [function("do it; now", '{"x": ', "c1"), function("", "", "c2")]
+    reply = read_body(body({"content": None, "tool_calls": calls}))
+    assert [call.name for call in reply.tool_calls] == ["do it; now", ""]
+    assert reply.tool_calls[0].raw == '{"x": '
+    answers = [{"role": "tool", "tool_call_id": c.id, "content": "no"} for c in reply.tool_calls]
+    user = {"role": "user", "content": "go"}
+    check_request({"model": "m", "messages": [user, reply.message, *answers]})
+
+
+def test_reasoning_is_sent_back() -> None:
+    """Models that think between calls get their thoughts back; other fields are left out."""
+    message: dict[str, Any] = {
+        "content": "x",
+        "reasoning_content": "hm",
+        "annotations": [],
+        "tool_calls": None,
+    }
+    assert read_body(body(message)).message == {
+        "role": "assistant",
+        "content": "x",
+        "reasoning_content": "hm",
+    }
+
+
+def test_extra_fields_of_a_call_are_sent_back() -> None:
+    """Signatures that a provider puts beside a call survive."""
+    call = {**function("a", "{}"), "extra_content": {"google": {"thought_signature": "s"}}}
+    reply = read_body(body({"content": None, "tool_calls": [call]}))
+    assert reply.message["tool_calls"][0]["extra_content"] == {"google": {"thought_signature": "s"}}
+
+
+def test_usage_is_read_where_it_is_given() -> None:
+    """Tokens in, out and from a cache; a reply without usage is still a request."""
+    usage = {"prompt_tokens": 9, "completion_tokens": 4, "prompt_tokens_details": {"cached_tokens": 3}}
+    read = read_body(body({"content": "x"}, usage=usage)).usage
+    assert (read.input_tokens, read.output_tokens, read.cache_read_tokens, read.requests) == (9, 4, 3, 1)
+    without = read_body(body({"content": "x"})).usage
+    assert (without.input_tokens, without.requests) == (0, 1)
+
+
+def test_a_stream_is_put_together() -> None:
+    """Interleaved pieces of two calls and a text make the body of a plain reply."""
+    reply = StreamedReply()
+    for delta in (
+        {"role": "assistant", "content": "he"},
+        {"tool_calls": [{"index": 1, "id": "b", "type": "function", "function": {"name": "two"}}]},
+        {"tool_calls": [{"index": 0, "id": "a", "type": "function", "function": {"name": "one"}}]},
+        {"tool_calls": [{"index": 1, "function": {"arguments": '{"y"'}}]},
+        {"content": "llo", "reasoning_content": "hm"},
+        {"tool_calls": [{"index": 1, "function": {"arguments": ": 2}"}}]},
+    ):
+        reply.add({"model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
+    reply.add({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]})
+    reply.add({"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 6}})
+    whole = reply.body()
+    read = read_body(check_body(whole))
+    assert [(c.id, c.name, c.arguments) for c in read.tool_calls] == [
+        ("a", "one", {}),
+        ("b", "two", {"y": 2}),
+    ]
+    assert (read.text, read.finish_reason, read.usage.output_tokens) == ("hello", "tool_calls", 6)
+    assert read.message["reasoning_content"] == "hm"
+    assert whole["model"] == "m"
+
+
+def test_a_stream_without_an_end_is_no_reply() -> None:
+    """Half an answer is never taken for a whole one."""
+    reply = StreamedReply()
+    reply.add({"choices": [{"index": 0, "delta": {"content": "The answer is"}, "finish_reason": None}]})
+    with pytest.raises(TryFailed, match="before the reply was complete"):
+        reply.body()

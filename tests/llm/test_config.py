@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.llm.config import LLMConfig
+
+
+def config(**fields: Any) -> LLMConfig:
+    return LLMConfig.model_validate({"provider": "openai", "model": "gpt-4o", **fields})
+
+
+@pytest.fixture(autouse=True)
+def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "MY_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_both_spellings_are_read() -> None:
+    """BrowserOS's camelCase and our snake_case give the same settings."""
+    camel = config(apiKey="MY_KEY", baseUrl="http://host/v1", reasoningEffort="high", maxOutputTokens=5)
+    snake = config(api_key="MY_KEY", base_url="http://host/v1", reasoning_effort="high", max_output_tokens=5)
+    assert camel == snake
+
+
+def test_both_spellings_at_once_are_refused() -> None:
+    """Two values for one setting are an error, not a silent choice."""
+    with pytest.raises(ValidationError, match="apiKey"):
+        config(api_key="ONE", apiKey="TWO")
+
+
+def test_every_field_of_browseros_is_accepted() -> None:
+    """A BrowserOS block loads unchanged, fields without a meaning here included."""
+    block = {
+        "provider": "openrouter",
+        "providerId": "p1",
+        "model": "m",
+        "apiKey": "MY_KEY",
+        "resourceName": "r",
+        "region": "eu",
+        "accessKeyId": "AKIA",
+        "secretAccessKey": "s",
+        "sessionToken": "t",
+        "reasoningSummary": "auto",
+        "acpAgentId": "a",
+        "acpCommand": "c",
+        "acpFixedWorkspacePath": "w",
+    }
+    assert LLMConfig.model_validate(block).provider_id == "p1"
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"provider": "openai-compatible"}, "write  base_url"),
+        ({"provider": "azure"}, "resource_name or a base_url"),
+        ({"provider": "ollama", "model": None}, "write  model: name"),
+        ({"provider": "anthropic", "seed": 3}, "leave  seed  out"),
+        ({"base_url": "ftp://host"}, "'ftp://host' is no url"),
+        ({"base_url": "https://me:secret@host/v1"}, "must not hold a user name"),
+        ({"provider": "bedrock"}, "openai-compatible"),
+        ({"temprature": 1}, "temprature"),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(fields: dict[str, Any], told: str) -> None:
+    """Each refusal says what to write; none waits for the first request."""
+    with pytest.raises(ValidationError) as caught:
+        config(**fields)
+    assert told in str(caught.value).lower()
+
+
+def test_a_refused_block_does_not_show_its_key() -> None:
+    """A key stays out of the message about its neighbours."""
+    with pytest.raises(ValidationError) as caught:
+        config(api_key="sk-live-0123456789", provider="anthropic", seed=1)
+    assert "sk-live" not in str(caught.value)
+
+
+def test_a_key_is_in_no_text_of_the_config() -> None:
+    """repr, str and JSON hide a literal key."""
+    literal = config(api_key="sk-live-0123456789")
+    assert "sk-live" not in repr(literal) + str(literal) + literal.model_dump_json()
+
+
+def test_the_name_of_a_variable_is_kept_in_json() -> None:
+    """A name is no secret, and a manifest should tell which key was used."""
+    assert config(api_key="MY_KEY").model_dump(mode="json")["api_key"] == "MY_KEY"
+
+
+def test_a_config_survives_being_dumped_and_read_in_python() -> None:
+    """The key is still there after a dump that stays in the process."""
+    literal = config(api_key="sk-live-0123456789")
+    assert LLMConfig.model_validate(literal.model_dump()).resolve_key() == "sk-live-0123456789"
+
+
+def test_the_key_comes_from_the_named_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line break at the end of the variable is no part of the key."""
+    monkeypatch.setenv("MY_KEY", "sk-env-0123456789\n")
+    assert config(api_key="MY_KEY").resolve_key() == "sk-env-0123456789"
+
+
+def test_a_provider_s_own_variable_is_read_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without api_key the provider's variable is used at the provider's address."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-own-0123456789")
+    assert config().resolve_key() == "sk-own-0123456789"
+
+
+def test_a_provider_s_own_key_goes_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With another address the key has to be named; OPENAI_API_KEY is not sent to strangers."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-own-0123456789")
+    with pytest.raises(ConfigError, match=r"at elsewhere.example has no api_key"):
+        config(base_url="https://elsewhere.example/v1").resolve_key()
+    assert config(base_url="http://127.0.0.1:9/v1").resolve_key() is None
+
+
+def test_a_missing_key_says_which_variable_to_set() -> None:
+    """The message names the variable."""
+    with pytest.raises(ConfigError, match="export OPENAI_API_KEY="):
+        config().resolve_key()
+
+
+@pytest.mark.parametrize("provider", ["ollama", "lmstudio"])
+def test_local_providers_need_no_key(provider: str) -> None:
+    """Servers on one's own machine are asked without a key."""
+    assert config(provider=provider).resolve_key() is None
+
+
+def test_the_word_none_is_no_key() -> None:
+    """A keyless server on another machine is possible, if one says so."""
+    assert config(base_url="http://gpu.example/v1", api_key="none").resolve_key() is None
+
+
+def test_a_key_that_no_header_can_carry_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A typographic dash from a web page is found before the first request, and the key is not shown."""
+    monkeypatch.setenv("MY_KEY", "sk\N{EN DASH}0123456789")
+    with pytest.raises(ConfigError, match="Paste it again") as caught:
+        config(api_key="MY_KEY").resolve_key()
+    assert "0123456789" not in str(caught.value)
+
+
+def test_secrets_are_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The key and the cloud fields are secrets; the variable's name and short place-holders are not."""
+    monkeypatch.setenv("MY_KEY", "sk-env-0123456789")
+    full = config(api_key="MY_KEY", secret_access_key="aws-secret-value")
+    assert full.secrets() == ("sk-env-0123456789", "aws-secret-value")
+    assert config(provider="ollama", api_key="ollama").secrets() == ()
+    assert config(api_key="UNSET_NAME").secrets() == ()
+
+
+def test_addresses_are_made_of_provider_and_settings() -> None:
+    """The provider's address, the given one, or Azure's with its resource."""
+    assert config().url == "https://api.openai.com/v1"
+    assert config(base_url="http://host/v1/chat/completions").url == "http://host/v1"
+    azure = config(provider="azure", resource_name="mine")
+    assert azure.url == "https://mine.openai.azure.com/openai/v1"
+
+
+@pytest.mark.parametrize(
+    ("url", "is_local"),
+    [
+        ("http://127.0.0.1:1/v1", True),
+        ("http://[::1]:1/v1", True),
+        ("http://localhost/v1", True),
+        ("http://10.0.0.1/v1", False),
+        ("https://localhost.example/v1", False),
+    ],
+)
+def test_loopback_addresses_are_local(url: str, is_local: bool) -> None:  # noqa: FBT001 a table
+    """Only what stays on this machine is local."""
+    assert config(base_url=url).is_local is is_local

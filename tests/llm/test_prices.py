@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.llm.config import LLMConfig
+from pytest_browsereval.llm.prices import cost_usd
+from pytest_browsereval.model.results import Usage
+
+USAGE = Usage(input_tokens=1_000_000, output_tokens=100_000, requests=1)
+
+
+def cost(usage: Usage = USAGE, answered_as: str | None = None, **fields: Any) -> float | None:
+    return asyncio.run(cost_usd(LLMConfig.model_validate(fields), usage, answered_as))
+
+
+def test_a_listed_model_has_its_price() -> None:
+    """The price list knows the model at its provider's address; cached tokens cost less."""
+    full = cost(provider="openai", model="gpt-4o")
+    cached = cost(USAGE.model_copy(update={"cache_read_tokens": 900_000}), provider="openai", model="gpt-4o")
+    assert full is not None
+    assert cached is not None
+    assert 0 < cached < full
+
+
+def test_prices_of_the_config_come_first() -> None:
+    """Dollars for a million tokens, in and out."""
+    prices = {"input_per_mtok": 2, "output_per_mtok": 10}
+    assert cost(provider="openai", model="gpt-4o", prices=prices) == pytest.approx(3.0)
+    assert cost(provider="ollama", model="x", prices=prices) == pytest.approx(3.0)
+
+
+def test_the_name_in_the_reply_helps_where_the_configured_one_is_unknown() -> None:
+    """Deployments have names of their own; the reply tells the model behind one."""
+    azure: dict[str, Any] = {"provider": "azure", "resource_name": "mine", "model": "our-deployment"}
+    assert cost(**azure) is None
+    assert cost(answered_as="gpt-4o", **azure) == cost(provider="openai", model="gpt-4o")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"provider": "openai", "model": "no-such-model-9"},
+        {"provider": "ollama", "model": "gpt-4o"},
+        {"base_url": "http://127.0.0.1:1/v1", "model": "gpt-4o"},
+        {"base_url": "https://gateway.example/v1", "model": "gpt-4o"},
+    ],
+)
+def test_a_price_is_never_guessed(fields: dict[str, Any]) -> None:
+    """Unknown models, local ones and unknown servers have no price, whatever the model is called."""
+    assert cost(**fields) is None
+
+
+def test_a_reply_without_usage_has_no_price() -> None:
+    """No tokens told is not the same as nothing spent."""
+    prices = {"input_per_mtok": 2, "output_per_mtok": 10}
+    assert cost(Usage(requests=1), provider="openai", model="gpt-4o", prices=prices) is None

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.llm.retries import RetryPolicy, TryFailed, retry_after, told_by
+
+
+def test_back_off_doubles_up_to_its_cap() -> None:
+    """Full jitter: the drawn share of a bound that doubles with every try."""
+    policy = RetryPolicy(base_s=1, cap_s=10, draw=lambda: 1.0)
+    delays = [policy.delay(tries, TryFailed("x")) for tries in range(1, 7)]
+    assert delays == [1, 2, 4, 8, 10, 10]
+    assert RetryPolicy(draw=lambda: 0.0).delay(5, TryFailed("x")) == 0
+
+
+def test_the_provider_s_word_is_a_lower_bound() -> None:
+    """No try comes before the moment that the provider named."""
+    failure = TryFailed("x", status=429, retry_after_s=20)
+    assert RetryPolicy(draw=lambda: 0.0).delay(1, failure) == 20
+    assert 20 < RetryPolicy(draw=lambda: 1.0).delay(1, failure) <= 21
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "7"}, 7),
+        ({"retry-after": "0.25"}, 0.25),
+        ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
+        ({"retry-after": "-3"}, 0),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "soon"}, None),
+        ({}, None),
+    ],
+)
+def test_retry_after_is_read_in_seconds(headers: dict[str, str], seconds: float | None) -> None:
+    """Seconds, milliseconds and nonsense are told apart."""
+    assert retry_after(headers) == seconds
+
+
+def test_retry_after_is_read_as_a_date() -> None:
+    """An HTTP date is the time until then; one in the past is no time at all."""
+    start = datetime(2030, 1, 1, tzinfo=UTC)
+    header = {"retry-after": format_datetime(start + timedelta(seconds=42), usegmt=True)}
+    assert retry_after(header, start.timestamp()) == 42
+    assert retry_after(header, start.timestamp() + 100) == 0
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "retried", "stops"),
+    [
+        (None, None, True, False),
+        (408, None, True, False),
+        (409, None, True, False),
+        (429, None, True, False),
+        (429, "insufficient_quota", False, True),
+        (500, None, True, False),
+        (529, None, True, False),
+        (400, None, False, False),
+        (404, None, False, False),
+        (422, None, False, False),
+        (401, None, False, True),
+        (402, None, False, True),
+        (403, None, False, True),
+    ],
+)
+def test_failures_are_classified(
+    status: int | None,
+    code: str | None,
+    retried: bool,  # noqa: FBT001 a table
+    stops: bool,  # noqa: FBT001 a table
+) -> None:
+    """What may pass is tried again, what every request would meet stops the run, the rest is final."""
+    failure = TryFailed("x", status=status, code=code)
+    assert (failure.is_worth_a_retry, failure.ends_the_run) == (retried, stops)
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ({"error": {"message": "m", "code": "c"}}, ("m", "c")),
+        ({"message": "m", "code": 429}, ("m", None)),
+        ([{"error": {"message": "m"}}], ("m", None)),
+        ({"error": "m"}, ("m", None)),
+        ("plain", ("plain", None)),
+        ({}, ("fallback", None)),
+        (None, ("fallback", None)),
+    ],
+)
+def test_error_bodies_of_all_forms_are_read(body: Any, told: tuple[str, str | None]) -> None:
+    """Providers wrap their message in different ways."""
+    assert told_by(body, "fallback") == told

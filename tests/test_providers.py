@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import pytest
+
+from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.providers import (
+    PROVIDERS,
+    REFUSED,
+    is_variable_name,
+    provider_named,
+    resolve_env_value,
+)
+
+
+@pytest.mark.parametrize("name", sorted(PROVIDERS))
+def test_every_provider_has_an_address_or_asks_for_one(name: str) -> None:
+    """A provider without an address of its own is the one that takes any, and it alone."""
+    provider = provider_named(name)
+    assert (provider.base_url is None) == (name == "openai-compatible")
+    assert provider.base_url is None or not provider.base_url.endswith("/")
+
+
+@pytest.mark.parametrize("name", sorted(PROVIDERS))
+def test_a_provider_has_a_key_variable_or_needs_no_key(name: str) -> None:
+    """Remote providers know their variable; keyless ones have none."""
+    provider = provider_named(name)
+    if provider.is_keyless or provider.base_url is None:
+        assert provider.key_variable is None
+    else:
+        assert provider.key_variable is not None
+        assert is_variable_name(provider.key_variable)
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_a_provider_of_another_protocol_is_refused_with_what_to_write(name: str) -> None:
+    """A BrowserOS provider that cannot be used is told by name, with a line to write instead."""
+    with pytest.raises(ValueError, match=f"provider '{name}' .*write  provider"):
+        provider_named(name)
+
+
+def test_a_misspelt_provider_is_told_its_nearest_name() -> None:
+    """The message has the given value, the nearest name and all names."""
+    with pytest.raises(ValueError, match=r"'opnai'.* Did you mean 'openai'\? Known: .*moonshot"):
+        provider_named("opnai")
+
+
+def test_a_capital_value_is_the_name_of_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The variable's content is returned, never its name."""
+    monkeypatch.setenv("MY_MODEL_KEY", "sk-from-the-environment")
+    assert resolve_env_value("MY_MODEL_KEY") == "sk-from-the-environment"
+
+
+def test_any_other_value_stands_for_itself() -> None:
+    """Lower case letters, dashes and blanks make a value literal."""
+    assert resolve_env_value("sk-Literal") == "sk-Literal"
+    assert resolve_env_value("us-east-1") == "us-east-1"
+
+
+@pytest.mark.parametrize("content", [None, ""])
+def test_a_missing_variable_is_an_error_that_says_what_to_type(
+    monkeypatch: pytest.MonkeyPatch, content: str | None
+) -> None:
+    """An unset or empty variable is refused; its name is never used as the key."""
+    monkeypatch.delenv("MY_MODEL_KEY", raising=False)
+    if content is not None:
+        monkeypatch.setenv("MY_MODEL_KEY", content)
+    with pytest.raises(ConfigError, match=r"api_key is 'MY_MODEL_KEY'.*export MY_MODEL_KEY=\.\.\."):
+        resolve_env_value("MY_MODEL_KEY")
+
+
+def test_a_key_that_happens_to_be_capitals_is_not_shown() -> None:
+    """What reads as a key rather than as a name stays out of the message."""
+    with pytest.raises(ConfigError) as caught:
+        resolve_env_value("A1B2C3D4E5F6")
+    assert "A1B2" not in str(caught.value)
