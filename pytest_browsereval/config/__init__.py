@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_browsereval.config.loading import load_config
+from pytest_browsereval.config.loading import config_from, load_config
 from pytest_browsereval.config.model import CaptureConfig, EvalConfig, GateConfig, LimitsConfig
 
-__all__ = ["CaptureConfig", "EvalConfig", "GateConfig", "LimitsConfig", "load_config"]
+__all__ = ["CaptureConfig", "EvalConfig", "GateConfig", "LimitsConfig", "config_from", "load_config"]

@@ -42,17 +42,44 @@ def load_config(
         ConfigError: with everything that is wrong, each with file, line and path.
     """
     path = path.absolute()
+    document = _read(path, shown(path))
+    return _config(
+        document, path, registry, overrides, options or {}, os.environ if environ is None else environ
+    )
+
+
+def config_from(value: Mapping[str, Any], *, path: Path, registry: Registry) -> EvalConfig:
+    """Return the config that a mapping says, a marker's keywords for example.
+
+    Args:
+        value: keys of a config.
+        path: the file that it stands in: messages name it, and paths are relative to its folder.
+        registry: the members that blocks may name.
+
+    Raises:
+        ConfigError: with everything that is wrong.
+    """
+    return _config(Document(dict(value), lambda _: None), path.absolute(), registry, (), {}, os.environ)
+
+
+def _config(
+    document: Document,
+    path: Path,
+    registry: Registry,
+    overrides: Sequence[str],
+    options: Mapping[str, object],
+    environ: Mapping[str, str],
+) -> EvalConfig:
     name = shown(path)
-    document = _read(path, name)
     draft = Draft(document.value, name, document.line_of)
-    environment = Interpolation(os.environ if environ is None else environ)
+    environment = Interpolation(environ)
     draft.tree = environment.fill(draft.tree)
     draft.problems += environment.problems
     draft.problems += _two_spellings(draft.tree)
     convert(draft, environment.environ)
     for text in overrides:
         draft.override(text)
-    for key, value in (options or {}).items():
+    for key, value in options.items():
         draft.set(tuple(key.split(".")), value, f"the option for {key}")
     draft.problems += take_refused(draft.tree)
     _complete(draft, path)

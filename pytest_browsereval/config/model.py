@@ -106,7 +106,7 @@ class EvalConfig(Block):
     """The first so many rows of all datasets together."""
     graders: tuple[Annotated[GraderConfig, Plugged("grader")], ...] = ()
     """Graders of every row; if there are any they replace the rows' own."""
-    pass_when: PassWhen = "all"
+    pass_when: PassWhen = "all"  # noqa: S105 a rule, not a password
     """How grades make the verdict: ``all``, ``any``, ``majority`` of them, or ``{primary: NAME}``."""
     tools: dict[str, bool] = Field(default_factory=dict)
     """Switches by the name of a tool or a toolkit; a toolkit set false beats its members."""

@@ -34,6 +34,9 @@ from pytest_browsereval.tools.runner import WindowToolRunner
 
 T = TypeVar("T")
 
+_DEFAULTS: dict[str, Any] = {"agent": "noop", "dataset": [{"type": "jsonl", "path": "no-rows.jsonl"}]}
+"""For tests that want a window only: an agent that does nothing, and rows that are never read."""
+
 evaluations_key = pytest.StashKey[dict[str, Evaluation]]()
 
 
@@ -73,7 +76,7 @@ def _evaluation(session: EvalSession, given: Mapping[str, Any], test_file: Path)
     made = session.config.stash.setdefault(evaluations_key, {})
     key = f"{test_file}: {sorted(given.items())!r}"
     if key not in made:
-        block = {"agent": "noop", **given, "name": given.get("name", test_file.stem)}
+        block = {**_DEFAULTS, **given, "name": given.get("name", test_file.stem)}
         config = config_from(block, path=test_file, registry=session.registration.registry)
         made[key] = Evaluation(
             config, session.registration.registry, run_id=session.run_id, worker=session.worker

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import sys
 import threading
 import time
@@ -85,7 +86,12 @@ class LoopThread:
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         """Start a coroutine; does not wait."""
-        return asyncio.run_coroutine_threadsafe(work, self.loop)
+        try:
+            return asyncio.run_coroutine_threadsafe(work, self.loop)
+        except RuntimeError:  # the loop has just ended: the waiter finds out
+            future: Future[T] = Future()
+            work.close()
+            return future
 
     def soon(self, call: Callable[[], object]) -> None:
         """Have the loop call something; nothing happens when the loop has ended."""
@@ -128,6 +134,7 @@ class Lanes:
         self._may_start = may_start
         self._on_lost = on_lost
         self._wanted: dict[Hashable, Future[Any]] = {}
+        self._unstarted: dict[Hashable, Coroutine[Any, Any, Any]] = {}
         self._thread: LoopThread | None = None
         self._places = asyncio.Semaphore(width)
         self._groups: dict[str, asyncio.Lock] = {}
@@ -167,15 +174,21 @@ class Lanes:
         thread = self.thread
 
         async def lane() -> Any:
+            self._unstarted.pop(key, None)
             _lane.set(key)
             if (task := asyncio.current_task()) is not None:
                 _lane_of[task] = key
             async with self._alone_in(group), self._places:
                 if self.is_closed or not (must or self._may_start()):
                     raise asyncio.CancelledError
-                return await attempt()
+                try:
+                    return await attempt()
+                except SystemExit as leaving:  # it would end the loop, and every other attempt with it
+                    raise RuntimeError(f"SystemExit({leaving.code!r}) in an attempt") from leaving
 
-        self._wanted[key] = thread.submit(lane())
+        work = lane()
+        self._unstarted[key] = work
+        self._wanted[key] = thread.submit(work)
 
     @contextlib.asynccontextmanager
     async def _alone_in(self, group: str) -> AsyncIterator[None]:
@@ -214,6 +227,8 @@ class Lanes:
             return self._wait(future, on_tick)
         except BaseException:
             future.cancel()
+            if inspect.getcoroutinestate(work) == inspect.CORO_CREATED:
+                work.close()
             raise
 
     def _wait(self, future: Future[T], on_tick: Callable[[], None]) -> T:
@@ -246,7 +261,13 @@ class Lanes:
     def _lose(self, thread: LoopThread) -> None:
         thread.give_up()
         self._wanted.clear()
+        self._drop_unstarted()
         self._on_lost()
+
+    def _drop_unstarted(self) -> None:
+        """Close coroutines that their loop never began, else Python warns of each."""
+        while self._unstarted:
+            self._unstarted.popitem()[1].close()
 
     def cancel(self, keys: set[Hashable] | None = None) -> None:
         """Cancel wanted attempts, all of them or those of the given keys."""
@@ -272,6 +293,11 @@ class Lanes:
             if last is not None:
                 await last()
 
+        ending = end()
         with contextlib.suppress(TimeoutError, CancelledError):
-            thread.submit(end()).result(grace_s * 2)
-        return thread.stop(grace_s)
+            thread.submit(ending).result(grace_s * 2)
+        has_stopped = thread.stop(grace_s)
+        self._drop_unstarted()
+        if inspect.getcoroutinestate(ending) == inspect.CORO_CREATED:
+            ending.close()
+        return has_stopped

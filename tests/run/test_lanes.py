@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
@@ -117,27 +116,18 @@ def test_blocking_code_is_blamed_and_left_behind(lanes: Lanes) -> None:
     assert lanes.take("bystander") == 1
 
 
-def test_a_loop_that_ends_is_noticed(lanes: Lanes) -> None:
-    """``SystemExit`` in an attempt ends the loop; the waiter is told and the next attempt has a new one."""
+def test_leaving_the_interpreter_ends_one_attempt_only(lanes: Lanes) -> None:
+    """``SystemExit`` in an attempt is an error of that attempt; the loop and the others go on."""
 
     async def leaves() -> None:
         raise SystemExit(5)
 
-    async def waits() -> None:
-        await asyncio.sleep(30)
-
-    lanes.want("waits", waits)
-    lanes.want("leaves", leaves)
-    with pytest.raises((LoopLost, CancelledError, SystemExit)):
-        lanes.take("waits")
     course = Course()
-    for _ in range(2):  # the old loop may still have been ending when the first one was wanted
-        lanes.want("next", course.attempt(7))
-        with contextlib.suppress(LoopLost):
-            assert lanes.take("next") == 7
-            break
-    else:
-        pytest.fail("no new loop took over")
+    lanes.want("leaves", leaves)
+    lanes.want("other", course.attempt(7))
+    with pytest.raises(RuntimeError, match=r"SystemExit\(5\)"):
+        lanes.take("leaves")
+    assert lanes.take("other") == 7
 
 
 def test_interrupting_the_wait_cancels_the_attempts() -> None:
