@@ -7,9 +7,13 @@ from pytest_browsereval.registry import Registry
 
 def pytest_browsereval_register(registry: Registry) -> None:
     """Register what this package brings, in the order in which messages and help list it."""
+    from pytest_browsereval.datasets.files import CsvConfig, JsonConfig, YamlConfig
     from pytest_browsereval.datasets.jsonl import JsonLinesConfig
 
     registry.register(JsonLinesConfig, aliases=("browseros",))
+    registry.register(JsonConfig)
+    registry.register(CsvConfig)
+    registry.register(YamlConfig)
 
 
 def builtin_registry() -> Registry:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from pytest_browsereval.datasets.base import RowRef
-from pytest_browsereval.datasets.rows import Ids, RowFile, gc_paused, selected
+from pytest_browsereval.datasets.rows import Ids, RowFile, gc_paused
+from pytest_browsereval.datasets.selection import selected
 from pytest_browsereval.documents import DocumentError, shown, unreadable
 from pytest_browsereval.documents.json_text import json_value
 from pytest_browsereval.errors import DatasetError

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import gc
-import heapq
-import random
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 
-from pytest_browsereval.datasets.base import DatasetConfig, RowRef, Select
+from pytest_browsereval.datasets.base import DatasetConfig, RowRef
 from pytest_browsereval.documents import shown
 from pytest_browsereval.errors import DatasetError, nearest
-from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.model.tasks import RowMetadata, Task
 from pytest_browsereval.problems import problems_in, short
 
 SHOWN = 5
@@ -33,6 +31,9 @@ TYPE_BY_SUFFIX = {
 
 ADDITIONAL = "metadata.additional"
 
+ROW_KEYS = frozenset(Task.model_fields) | {f"metadata.{name}" for name in RowMetadata.model_fields}
+"""What a column may be named after."""
+
 
 class RowFile(DatasetConfig):
     """Base of the members that read rows of a file."""
@@ -41,6 +42,15 @@ class RowFile(DatasetConfig):
     """Which column of the file holds which key of a row, ``{query_id: ID, query: Task}``; keys of the
     metadata are written ``metadata.category``. Columns that are not named then go to
     ``metadata.additional``."""
+
+    @field_validator("columns")
+    @classmethod
+    def _are_keys_of_a_row(cls, value: dict[str, str]) -> dict[str, str]:
+        for key in value:
+            if key not in ROW_KEYS:
+                keys = ", ".join(sorted(ROW_KEYS))
+                raise ValueError(f"{key!r} is no key of a row.{nearest(key, ROW_KEYS)} Keys: {keys}.")
+        return value
 
     @property
     def id_column(self) -> str:
@@ -88,26 +98,30 @@ def to_task(row: Mapping[str, Any], where: str) -> Task:
 
 def renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
     """Return a row with the keys of a task: columns renamed, unnamed ones in ``metadata.additional``."""
-    key_of = {column: key for key, column in columns.items()}
-    fields = set(Task.model_fields)
+    keys_of: dict[str, list[str]] = {}
+    for key, column in columns.items():
+        keys_of.setdefault(column, []).append(key)
     result: dict[str, Any] = {}
+    inner: list[tuple[str, Any]] = []
     for column, value in row.items():
-        key = key_of.get(column) or (column if column in fields and column not in columns else "")
-        target, name = result, key
-        if not key:
-            target, name = _block(result, ADDITIONAL), column
-        elif key.startswith("metadata."):
-            target, name = _block(result, "metadata"), key.removeprefix("metadata.")
-        earlier = target.get(name)
-        merges = isinstance(earlier, dict) and isinstance(value, dict)
-        target[name] = {**value, **earlier} if merges else value
+        own = column if column in ROW_KEYS and column not in columns else f"{ADDITIONAL}.{column}"
+        for key in keys_of.get(column, [own]):
+            if "." in key:
+                inner.append((key, value))
+            else:
+                result[key] = value
+    for key, value in inner:
+        _put_inside(result, key.split(".", 2), value)
     return result
 
 
-def _block(row: dict[str, Any], dotted: str) -> dict[str, Any]:
-    for name in dotted.split("."):
-        row = row.setdefault(name, {})
-    return row
+def _put_inside(row: dict[str, Any], path: list[str], value: Any) -> None:
+    block = row
+    for name in path[:-1]:
+        block = block.setdefault(name, {})
+        if not isinstance(block, dict):
+            return  # a wrong value, which validation tells
+    block[path[-1]] = value
 
 
 # -- all rows of a file
@@ -198,126 +212,3 @@ def refuse(problems: Sequence[str]) -> NoReturn:
     """
     more = f"\nand {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
     raise DatasetError("\n".join(problems[:SHOWN]) + more)
-
-
-# -- selection
-
-
-def selected(
-    refs: list[RowRef], select: Select, tags_of: Callable[[RowRef], Collection[str]], path: Path
-) -> list[RowRef]:
-    """Return the rows that a selection takes, in file order: by ids, tags, sample, limit.
-
-    Args:
-        refs: all rows of the file.
-        select: which to take.
-        tags_of: returns the tags of a row; called only if tags are asked for.
-        path: the file, for messages.
-
-    Raises:
-        DatasetError: an id is not in the file, or no row has one of the tags.
-    """
-    if select.ids:
-        refs = _with_ids(refs, select.ids, path)
-    if select.tags:
-        refs = _with_tags(refs, select.tags, tags_of, path)
-    if select.sample is not None and select.sample < len(refs):
-        # Only random() is promised to be the same in every version of Python; sample() is not.
-        draw = random.Random(select.seed).random  # noqa: S311 a sample, not a secret
-        drawn = heapq.nsmallest(select.sample, ((draw(), place) for place in range(len(refs))))
-        refs = [refs[place] for place in sorted(place for _, place in drawn)]
-    return refs[: select.limit]
-
-
-def _with_ids(refs: list[RowRef], ids: Sequence[str], path: Path) -> list[RowRef]:
-    known = {ref.query_id for ref in refs}
-    missing = [f"{shown(path)}: select.ids: no row {i!r}.{nearest(i, known)}" for i in ids if i not in known]
-    if missing:
-        refuse(missing)
-    wanted = set(ids)
-    return [ref for ref in refs if ref.query_id in wanted]
-
-
-def _with_tags(
-    refs: list[RowRef], tags: Sequence[str], tags_of: Callable[[RowRef], Collection[str]], path: Path
-) -> list[RowRef]:
-    wanted, seen, kept = set(tags), set[str](), []
-    for ref in refs:
-        own = set(tags_of(ref))
-        seen |= own
-        if own & wanted:
-            kept.append(ref)
-    unknown = [tag for tag in tags if tag not in seen]
-    if unknown:
-        tag = unknown[0]
-        listed = ", ".join(sorted(seen)[:20]) or "none"
-        raise DatasetError(
-            f"{shown(path)}: select.tags: no row has the tag {tag!r}.{nearest(tag, seen)} Tags: {listed}."
-        )
-    return kept
-
-
-# -- several rows at once
-
-
-def read_all(rows: Iterable[tuple[DatasetConfig, RowRef]]) -> list[Task]:
-    """Return the tasks of many rows.
-
-    Raises:
-        DatasetError: some are wrong; the first five problems are told, the rest counted.
-    """
-    tasks: list[Task] = []
-    problems: list[str] = []
-    for dataset, ref in rows:
-        try:
-            tasks.append(dataset.read(ref))
-        except DatasetError as error:
-            problems += str(error).splitlines()
-    if problems:
-        refuse(problems)
-    return tasks
-
-
-def check_depends_on(tasks: Iterable[Task], known: Collection[str]) -> None:
-    """Check that every task that another one depends on exists, and that none waits for itself.
-
-    Args:
-        tasks: the tasks of a run.
-        known: the ids of all rows of its datasets.
-
-    Raises:
-        DatasetError: an id is unknown, or tasks wait for each other in a ring.
-    """
-    needs = {task.query_id: task.depends_on for task in tasks}
-    problems = [
-        f"row {query_id!r}: depends_on: no row {other!r}.{nearest(other, known)}"
-        for query_id, others in needs.items()
-        for other in others
-        if other not in known
-    ]
-    if problems:
-        refuse(problems)
-    if ring := _ring(needs):
-        raise DatasetError(f"rows wait for each other: {' -> '.join(map(repr, ring))}. Drop one depends_on.")
-
-
-def _ring(needs: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return ids that lead back to the first of them; empty if there are none."""
-    over: set[str] = set()
-    for start in needs:
-        trail: list[str] = []
-        pending = [(start, iter(needs[start]))] if start not in over else []
-        while pending:
-            name, others = pending[-1]
-            if len(trail) < len(pending):
-                trail.append(name)
-            following = next((other for other in others if other not in over), None)
-            if following is None:
-                over.add(name)
-                pending.pop()
-                trail.pop()
-            elif following in trail:
-                return [*trail[trail.index(following) :], following]
-            else:
-                pending.append((following, iter(needs.get(following, ()))))
-    return []

@@ -68,25 +68,27 @@ _JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+')
 def _json_lines(text: str) -> Iterator[tuple[KeyPath, int]]:
     """Yield the line of every value of a text that is known to be JSON."""
     path: list[str | int] = []
-    line, done, expects_key = 1, 0, False
+    line, done = 1, 0
+    expects_key = is_new_entry = False
     yield (), 1
     for token in _JSON_TOKEN.finditer(text):
         line += text.count("\n", done, token.start())
         done, word = token.start(), token[0]
+        if is_new_entry and word != "]":
+            yield tuple(path), line
+        is_new_entry = False
         if word == "{":
             expects_key = True
             path.append("")
         elif word == "[":
             path.append(0)
-            yield tuple(path), line
+            is_new_entry = True
         elif word in "}]":
             path.pop()
             expects_key = False
         elif word == "," and isinstance(path[-1], int):
             path[-1] += 1
-            # The value itself begins further on; its own line is told by the token after this one.
-            following = _JSON_TOKEN.search(text, token.end())
-            yield tuple(path), line + text.count("\n", done, following.start() if following else done)
+            is_new_entry = True
         elif word == ",":
             expects_key = True
         elif expects_key:

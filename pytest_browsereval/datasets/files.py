@@ -1,0 +1,227 @@
+"""JSON, YAML and CSV: files that are read whole, each row with the line that it begins at."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from pytest_browsereval.datasets.base import RowRef
+from pytest_browsereval.datasets.rows import Ids, RowFile, gc_paused
+from pytest_browsereval.datasets.selection import selected
+from pytest_browsereval.documents import Document, DocumentError, parse, read_text, shown, unreadable
+from pytest_browsereval.errors import DatasetError, nearest
+from pytest_browsereval.model.tasks import Task
+
+Row = tuple[int, Any]
+"""The line that a row begins at, and its value."""
+
+Reader = Callable[[str], list[Row]]
+
+
+class WholeFile(RowFile):
+    """Base of the members whose files cannot be read in part."""
+
+    def index(self, base_dir: Path, ids: Collection[str] | None = None) -> Sequence[RowRef]:
+        """Return the selected rows, in file order.
+
+        Args:
+            base_dir: the folder of the eval config.
+            ids: where only these are wanted, the others may be left out.
+
+        Raises:
+            DatasetError: the file cannot be read or is empty, a row has no id, ids clash.
+        """
+        path = self.file(base_dir)
+        with gc_paused():
+            rows = self._rows(path)
+            listed = Ids(path, self.id_column)
+            for place, (line, row) in enumerate(rows):
+                listed.add_row(row, line, place)
+        refs = selected(listed.done(), self.select, lambda ref: self._tags(rows[ref.offset][1]), path)
+        return refs if ids is None else [ref for ref in refs if ref.query_id in ids]
+
+    def read(self, ref: RowRef) -> Task:
+        """Return one row, checked in full.
+
+        Raises:
+            DatasetError: with file, line, key, value and what is allowed.
+        """
+        rows = self._rows(ref.path)
+        return self.task(rows[ref.offset][1] if ref.offset < len(rows) else None, ref)
+
+    @abstractmethod
+    def reader(self) -> Reader:
+        """Return what reads a text; the same one for the same options, as it is a key of the cache."""
+
+    def _rows(self, path: Path) -> list[Row]:
+        try:
+            state = path.stat()
+            return _read(path, (state.st_mtime_ns, state.st_size), self.reader())
+        except DocumentError as error:
+            raise DatasetError(_told(path, error)) from None
+        except OSError as error:
+            raise DatasetError(f"{shown(path)}: {unreadable(path, error)}") from None
+
+    def _tags(self, row: dict[str, Any]) -> list[str]:
+        tags = row.get(self.columns.get("tags", "tags"))
+        return [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
+
+
+@lru_cache(maxsize=16)
+def _read(path: Path, state: tuple[int, int], reader: Reader) -> list[Row]:
+    """Return the rows of a file in that state; kept, as rows are read one at a time."""
+    del state
+    return reader(read_text(path))
+
+
+def _told(path: Path, error: DocumentError) -> str:
+    return f"{shown(path)}:{error.line}: {error}" if error.line else f"{shown(path)}: {error}"
+
+
+# -- JSON and YAML
+
+
+class JsonConfig(WholeFile):
+    """Reads a JSON file: a list of rows, or ``{"tasks": [...]}``."""
+
+    type: Literal["json"] = "json"
+
+    def reader(self) -> Reader:
+        """Return what reads JSON."""
+        return _json_rows
+
+
+class YamlConfig(WholeFile):
+    """Reads a YAML file: a list of rows, or ``tasks:`` with one."""
+
+    type: Literal["yaml"] = "yaml"
+
+    def reader(self) -> Reader:
+        """Return what reads YAML."""
+        return _yaml_rows
+
+
+def _json_rows(text: str) -> list[Row]:
+    return _listed(parse(text, ".json"))
+
+
+def _yaml_rows(text: str) -> list[Row]:
+    return _listed(parse(text, ".yaml"))
+
+
+def _listed(document: Document) -> list[Row]:
+    for line, message in document.problems:
+        raise DocumentError(message, line)
+    rows, path = document.value, tuple[str, ...]()
+    if isinstance(rows, dict) and list(rows) == ["tasks"]:
+        rows, path = rows["tasks"], ("tasks",)
+    if not isinstance(rows, list | None):
+        raise DocumentError("expected a list of rows, or a block with the one key 'tasks' that holds it.", 1)
+    return [(document.line_of((*path, place)) or 1, row) for place, row in enumerate(rows or [])]
+
+
+# -- CSV
+
+_LISTS = frozenset({"graders", "tags", "depends_on"})
+"""Cells that may also be written ``a;b``."""
+
+_STRUCTURED = frozenset({"checks", "solution", "metadata", "metadata.additional"})
+"""Cells that hold JSON."""
+
+_EITHER = frozenset({"answer", "rubric", "metadata.source"})
+"""Cells that hold JSON if they parse as a list or block, and are plain text otherwise."""
+
+
+class CsvConfig(WholeFile):
+    """Reads a CSV file with a header; cells for lists and blocks hold JSON, empty cells count as absent."""
+
+    type: Literal["csv"] = "csv"
+
+    delimiter: str = Field(default=",", min_length=1, max_length=1)
+    """What stands between cells; a tab for TSV."""
+
+    def reader(self) -> Reader:
+        """Return what reads CSV with these columns."""
+        return _csv_reader(self.delimiter, tuple(sorted(self.columns.items())))
+
+    def task(self, row: Any, ref: RowRef) -> Task:
+        """Return a row as a task; columns that are no key of a task go to ``metadata.additional``."""
+        given = self if self.columns else self.model_copy(update={"columns": {"query_id": "query_id"}})
+        return super(CsvConfig, given).task(row, ref)
+
+
+@lru_cache(maxsize=16)
+def _csv_reader(delimiter: str, columns: tuple[tuple[str, str], ...]) -> Reader:
+    key_of = {column: key for key, column in columns}
+
+    def read(text: str) -> list[Row]:
+        lines = _csv_lines(text, delimiter)
+        _, header = next(lines, (1, []))
+        _check_header(header, dict(columns))
+        return [(line, _csv_row(header, cells, key_of, line)) for line, cells in lines]
+
+    return read
+
+
+def _csv_lines(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the cells of each row that is not blank, and the line that it begins at."""
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    begins = 1
+    try:
+        for cells in lines:
+            if any(cells):
+                yield begins, cells
+            begins = lines.line_num + 1
+    except csv.Error as error:
+        raise DocumentError(f"not CSV: {error}.", begins) from None
+
+
+def _check_header(header: Sequence[str], columns: dict[str, str]) -> None:
+    if not header:
+        return
+    twice = next((name for name in header if header.count(name) > 1), None)
+    if twice is not None:
+        raise DocumentError(f"two columns are named {twice!r}. Rename one.", 1)
+    for key, column in {"query_id": "query_id", **columns}.items():
+        if column not in header:
+            raise DocumentError(
+                f"there is no column {column!r} for {key}.{nearest(column, header)} "
+                f"Columns: {', '.join(header)}. Name it in the config:  columns: {{{key}: COLUMN}}.",
+                1,
+            )
+
+
+def _csv_row(header: Sequence[str], cells: list[str], key_of: dict[str, str], line: int) -> dict[str, Any]:
+    if len(cells) != len(header):
+        told = f"the row has {len(cells)} cells, the header {len(header)}. Quote cells that hold a comma."
+        raise DocumentError(told, line)
+    row = {}
+    for column, cell in zip(header, cells, strict=True):
+        if cell:
+            try:
+                row[column] = _cell(key_of.get(column, column), cell)
+            except ValueError as error:
+                raise DocumentError(f"{column}: {cell[:80]!r} is not JSON ({error}).", line) from None
+    return row
+
+
+def _cell(key: str, cell: str) -> Any:
+    looks_like_json = cell.lstrip().startswith(("[", "{"))
+    if key in _LISTS and not looks_like_json:
+        return [part.strip() for part in cell.split(";") if part.strip()]
+    if key in _STRUCTURED or (key in _LISTS and looks_like_json):
+        return json.loads(cell)
+    if key in _EITHER and looks_like_json:
+        try:
+            return json.loads(cell)
+        except ValueError:
+            return cell
+    return cell

@@ -1,0 +1,134 @@
+"""Which rows are taken, and many rows read at once."""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from pytest_browsereval.datasets.base import DatasetConfig, RowRef, Select
+from pytest_browsereval.datasets.rows import refuse
+from pytest_browsereval.documents import shown
+from pytest_browsereval.errors import DatasetError, nearest
+from pytest_browsereval.model.tasks import Task
+
+
+def selected(
+    refs: list[RowRef], select: Select, tags_of: Callable[[RowRef], Collection[str]], path: Path
+) -> list[RowRef]:
+    """Return the rows that a selection takes, in file order: by ids, tags, sample, limit.
+
+    Args:
+        refs: all rows of the file.
+        select: which to take.
+        tags_of: returns the tags of a row; called only if tags are asked for.
+        path: the file, for messages.
+
+    Raises:
+        DatasetError: an id is not in the file, or no row has one of the tags.
+    """
+    if select.ids:
+        refs = _with_ids(refs, select.ids, path)
+    if select.tags:
+        refs = _with_tags(refs, select.tags, tags_of, path)
+    if select.sample is not None and select.sample < len(refs):
+        # Only random() is promised to be the same in every version of Python; sample() is not.
+        draw = random.Random(select.seed).random  # noqa: S311 a sample, not a secret
+        drawn = heapq.nsmallest(select.sample, ((draw(), place) for place in range(len(refs))))
+        refs = [refs[place] for place in sorted(place for _, place in drawn)]
+    return refs[: select.limit]
+
+
+def _with_ids(refs: list[RowRef], ids: Sequence[str], path: Path) -> list[RowRef]:
+    known = {ref.query_id for ref in refs}
+    missing = [f"{shown(path)}: select.ids: no row {i!r}.{nearest(i, known)}" for i in ids if i not in known]
+    if missing:
+        refuse(missing)
+    wanted = set(ids)
+    return [ref for ref in refs if ref.query_id in wanted]
+
+
+def _with_tags(
+    refs: list[RowRef], tags: Sequence[str], tags_of: Callable[[RowRef], Collection[str]], path: Path
+) -> list[RowRef]:
+    wanted, seen, kept = set(tags), set[str](), []
+    for ref in refs:
+        own = set(tags_of(ref))
+        seen |= own
+        if own & wanted:
+            kept.append(ref)
+    unknown = [tag for tag in tags if tag not in seen]
+    if unknown:
+        tag = unknown[0]
+        listed = ", ".join(sorted(seen)[:20]) or "none"
+        raise DatasetError(
+            f"{shown(path)}: select.tags: no row has the tag {tag!r}.{nearest(tag, seen)} Tags: {listed}."
+        )
+    return kept
+
+
+# -- several rows at once
+
+
+def read_all(rows: Iterable[tuple[DatasetConfig, RowRef]]) -> list[Task]:
+    """Return the tasks of many rows.
+
+    Raises:
+        DatasetError: some are wrong; the first five problems are told, the rest counted.
+    """
+    tasks: list[Task] = []
+    problems: list[str] = []
+    for dataset, ref in rows:
+        try:
+            tasks.append(dataset.read(ref))
+        except DatasetError as error:
+            problems += str(error).splitlines()
+    if problems:
+        refuse(problems)
+    return tasks
+
+
+def check_depends_on(tasks: Iterable[Task], known: Collection[str]) -> None:
+    """Check that every task that another one depends on exists, and that none waits for itself.
+
+    Args:
+        tasks: the tasks of a run.
+        known: the ids of all rows of its datasets.
+
+    Raises:
+        DatasetError: an id is unknown, or tasks wait for each other in a ring.
+    """
+    needs = {task.query_id: task.depends_on for task in tasks}
+    problems = [
+        f"row {query_id!r}: depends_on: no row {other!r}.{nearest(other, known)}"
+        for query_id, others in needs.items()
+        for other in others
+        if other not in known
+    ]
+    if problems:
+        refuse(problems)
+    if ring := _ring(needs):
+        raise DatasetError(f"rows wait for each other: {' -> '.join(map(repr, ring))}. Drop one depends_on.")
+
+
+def _ring(needs: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return ids that lead back to the first of them; empty if there are none."""
+    over: set[str] = set()
+    for start in needs:
+        trail: list[str] = []
+        pending = [(start, iter(needs[start]))] if start not in over else []
+        while pending:
+            name, others = pending[-1]
+            if len(trail) < len(pending):
+                trail.append(name)
+            following = next((other for other in others if other not in over), None)
+            if following is None:
+                over.add(name)
+                pending.pop()
+                trail.pop()
+            elif following in trail:
+                return [*trail[trail.index(following) :], following]
+            else:
+                pending.append((following, iter(needs.get(following, ()))))
+    return []
