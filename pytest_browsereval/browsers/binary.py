@@ -46,6 +46,7 @@ _NO_DISPLAY = "no display to show a window on"
 _SAID = re.compile(r"\[err\] (.+)")
 _ENDED = re.compile(r"process did exit: ([^>\n]+)>")
 _REASON_LENGTH = 240
+_FEATURES_OFF = "--disable-features="
 
 _DRAW_TEXT = """() => {
   const pen = document.createElement("canvas").getContext("2d");
@@ -199,25 +200,38 @@ def playwright_features_off() -> tuple[str, ...]:
     return ()
 
 
-def launch_arguments(candidate: Candidate | Binary, *, headed: bool = False) -> list[str]:
+def launch_arguments(
+    candidate: Candidate | Binary, *, headed: bool = False, args: Sequence[str] = ()
+) -> list[str]:
     """Return the switches to add to Playwright's own.
 
     ``--no-sandbox`` is not among them: Playwright adds it unless it is told ``chromium_sandbox=True``.
     Where Playwright's list of features cannot be read, its own switches stay as they are; then the
     full browser costs more CPU, and ``browsereval doctor`` says so.
+
+    Args:
+        candidate: what is to be launched.
+        headed: whether its windows are shown.
+        args: the user's own switches; features that they switch off are added to the others.
     """
     switches = ["--disable-quic"]  # one protocol for what is recorded, blocked and counted
     if not headed:
         switches.append("--disable-gpu")  # the same pictures on every machine
-    own = () if candidate.is_headless_shell else playwright_features_off()
-    if own:
-        switches.append("--disable-features=" + ",".join([*own, *_OMNIBOX]))
-    return switches
+    theirs = [switch for switch in args if switch.startswith(_FEATURES_OFF)]
+    features = [name for switch in theirs for name in switch.removeprefix(_FEATURES_OFF).split(",")]
+    if not candidate.is_headless_shell:
+        features += _OMNIBOX
+    own = playwright_features_off()
+    if own and features:
+        switches.append(_FEATURES_OFF + ",".join(dict.fromkeys([*own, *features])))
+        return [*switches, *(switch for switch in args if switch not in theirs)]
+    return [*switches, *args]
 
 
-def launch_options(candidate: Candidate, *, headed: bool = False) -> dict[str, Any]:
+def launch_options(candidate: Candidate, *, headed: bool = False, args: Sequence[str] = ()) -> dict[str, Any]:
     """Return the keyword arguments for Playwright's ``chromium.launch``."""
-    options: dict[str, Any] = {"headless": not headed, "args": launch_arguments(candidate, headed=headed)}
+    switches = launch_arguments(candidate, headed=headed, args=args)
+    options: dict[str, Any] = {"headless": not headed, "args": switches}
     if candidate.path is not None:
         options["executable_path"] = candidate.path
     else:
@@ -226,7 +240,12 @@ def launch_options(candidate: Candidate, *, headed: bool = False) -> dict[str, A
 
 
 async def launch_first(
-    chromium: BrowserType, tried_in_order: Sequence[Candidate], *, headed: bool = False, **more: Any
+    chromium: BrowserType,
+    tried_in_order: Sequence[Candidate],
+    *,
+    headed: bool = False,
+    args: Sequence[str] = (),
+    **more: Any,
 ) -> tuple[Browser, Binary]:
     """Launch the candidates one after another and return the first that starts, still running.
 
@@ -234,6 +253,7 @@ async def launch_first(
         chromium: ``playwright.chromium`` of a driver that runs.
         tried_in_order: from :func:`candidates`.
         headed: show the window.
+        args: the user's own switches.
         more: further arguments of Playwright's ``launch``.
 
     Raises:

@@ -28,7 +28,7 @@ def program(path: Path, text: str) -> Path:
     return path
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def real_browser() -> Path:
     """The browser of this machine."""
     found = asyncio.run(find_binary())
@@ -205,6 +205,18 @@ def test_full_browser_keeps_playwrights_features_off() -> None:
         switch.partition("=")[2].split(",")
     )
     assert not any("disable-features" in text for text in binary.launch_arguments(SHELL))
+
+
+@pytest.mark.parametrize("candidate", [SHELL, FULL])
+def test_users_features_are_added(candidate: Candidate) -> None:
+    """A user's switch of features joins the one list, and his other switches are kept."""
+    given = ["--disable-features=Mine,PaintHolding", "--force-dark-mode"]
+    switches = binary.launch_arguments(candidate, args=given)
+    (switch,) = [text for text in switches if text.startswith("--disable-features=")]
+    off = switch.partition("=")[2].split(",")
+    assert {"Mine", "PaintHolding", "LensOverlay"} <= set(off)
+    assert len(off) == len(set(off))
+    assert switches[-1] == "--force-dark-mode"
 
 
 def test_switches_reach_the_browser(real_browser: Path, tmp_path: Path) -> None:

@@ -51,13 +51,19 @@ class Bench:
         return asyncio.run(install.install_browser(self.said.append))
 
 
-@pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    """Nothing but fakes on PATH, no browser, and a Playwright whose download fails."""
-    real = asyncio.run(find_binary())
-    if real.path is None:
+@pytest.fixture(scope="module")
+def real_browser() -> Path:
+    """The browser of this machine."""
+    found = asyncio.run(find_binary())
+    if found.path is None:
         pytest.skip("the only browser here is Playwright's own, which has no path to link to")
-    bench = Bench(tmp_path, real.path)
+    return found.path
+
+
+@pytest.fixture
+def bench(real_browser: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    """Nothing but fakes on PATH, no browser, and a Playwright whose download fails."""
+    bench = Bench(tmp_path, real_browser)
     monkeypatch.setenv("PATH", str(bench.bin))
     monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path / "cache"))
     monkeypatch.delenv(binary.VARIABLE, raising=False)
