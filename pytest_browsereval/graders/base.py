@@ -7,6 +7,8 @@ attempt's files, nothing live.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -52,6 +54,18 @@ class GraderConfig(Component):
     def label(self) -> str:
         """The name in reports, ``pass_when`` and ``grades.json``."""
         return self.name or self.type
+
+    def fingerprint(self, version: int, site_urls: Mapping[str, str] | None = None) -> str:
+        """Return what identifies the rules of a grade, so that unlike grades are never compared.
+
+        Args:
+            version: of the grader's own rules; raised when the same attempt may get another grade.
+            site_urls: base URLs that were filled in: they differ from run to run and do not count.
+        """
+        options = json.dumps(self.model_dump(mode="json", exclude={"name"}), sort_keys=True)
+        for name, url in (site_urls or {}).items():
+            options = options.replace(url, f"{{{name}}}")
+        return f"{self.type}/{version}/{hashlib.sha256(options.encode()).hexdigest()[:12]}"
 
     def check(self, task: Task) -> None:
         """Check before anything is spent that this grader can judge this row.

@@ -1,0 +1,197 @@
+"""``answer``: compares the agent's final answer with the row's reference, without a model."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from pytest_browsereval.graders.base import GraderConfig, Recorded
+from pytest_browsereval.graders.comparators import check_date, close, same
+from pytest_browsereval.graders.patterns import check_pattern, found
+from pytest_browsereval.graders.values import (
+    TEXT_LIMIT,
+    clipped,
+    dates_in,
+    folded,
+    has_token,
+    numbers_in,
+    read_date,
+    read_number,
+    shown,
+    split_items,
+)
+from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
+from pytest_browsereval.model.tasks import Task
+
+
+class AnswerGrader(GraderConfig):
+    """Compares the final answer with the reference; several acceptable ones are a list in the row."""
+
+    type: Literal["answer"] = "answer"
+
+    match: Literal["exact", "includes", "regex", "number", "date", "set"] = "exact"
+    """How: ``exact`` after trimming, single blanks, NFKC and case-folding; ``includes`` the reference as
+    whole words; ``regex`` matches anywhere; ``number`` and ``date`` are the answer or the only one in it;
+    ``set`` is a list in any order."""
+    case_sensitive: bool = False
+    """Whether letters in upper and lower case differ."""
+    tolerance: float = Field(default=0.0, ge=0)
+    """How far off a ``number`` may be."""
+    day_first: bool = False
+    """Whether 03/04/2025 is in April; by default it is in March."""
+    reference: JsonValue = None
+    """Stands in for the row's ``answer``."""
+    allow_possible: bool = False
+    """Match even answers that the dataset calls *possible*: one of many that would be right."""
+
+    def check(self, task: Task) -> None:
+        """Check that the row has a reference that this way of matching can use.
+
+        Raises:
+            ValueError: with what to write.
+        """
+        answer_type = task.metadata.additional.get("answer_type")
+        if answer_type == "possible" and not self.allow_possible:
+            raise ValueError(
+                "the row's answer is 'possible': one of many that would be right, which matching cannot "
+                "decide. Use a model judge for this row, or write allow_possible: true in the grader "
+                f"{self.label!r} to match it all the same."
+            )
+        for reference in self._references(task):
+            self._check_reference(reference)
+
+    def _references(self, task: Task) -> list[JsonValue]:
+        """Return the acceptable references; for a set each of them is a list."""
+        given = task.answer if self.reference is None else self.reference
+        if given is None or given in ("", []):
+            raise ValueError(
+                f'the grader {self.label!r} has no reference. Give the row one ("answer": "...") or the '
+                "grader (reference: ...), or use a grader that needs none."
+            )
+        if self.match != "set":
+            return given if isinstance(given, list) else [given]
+        if isinstance(given, list) and all(isinstance(item, list) for item in given):
+            return given
+        return [given if isinstance(given, list) else split_items(str(given), [])]
+
+    def _check_reference(self, reference: JsonValue) -> None:
+        what = f"the reference {shown(reference, 120)} of the grader {self.label!r}"
+        if self.match == "set":
+            items = reference if isinstance(reference, list) else []
+            if not items or not all(isinstance(item, (str, int, float)) for item in items):
+                raise ValueError(f'{what} is no list of texts or numbers; write ["red", "blue"].')
+        elif self.match == "number":
+            if read_number(reference) is None:
+                raise ValueError(f"{what} is no number; write one such as 59.98.")
+        elif isinstance(reference, bool) or not isinstance(reference, (str, int, float)) or reference == "":
+            raise ValueError(f"{what} is no text or number; write it as a text.")
+        elif self.match == "regex":
+            check_pattern(str(reference))
+        elif self.match == "date":
+            check_date(str(reference), day_first=self.day_first)
+
+    async def grade(self, recorded: Recorded) -> GraderResult:
+        """Compare the final answer with each acceptable reference; the best one counts.
+
+        Raises:
+            Fault: a pattern takes too long.
+        """
+        references = self._references(recorded.task)
+        answer = (recorded.final_answer or "").strip()[:TEXT_LIMIT]
+        score, reason = 0.0, "no answer was given"
+        if answer:
+            tried = await asyncio.to_thread(lambda: [self._compare(r, answer) for r in references])
+            score, reason = max(tried, key=lambda result: result[0])
+        verdict = Verdict.PASSED if not reason else Verdict.FAILED
+        expected = references[0] if len(references) == 1 else references
+        return GraderResult(
+            grader=self.label,
+            verdict=verdict,
+            score=score,
+            reasoning=reason or f"the answer is {shown(answer, 200)}, as expected",
+            criteria=(
+                Criterion(
+                    name=f"answer ({self.match})",
+                    verdict=verdict,
+                    expected=clipped(expected),
+                    actual=clipped(recorded.final_answer),
+                    reason=reason,
+                ),
+            ),
+            details={"match": self.match, "is_answered": bool(answer)},
+            fingerprint=self.fingerprint(1, recorded.site_urls),
+        )
+
+    def _compare(self, reference: JsonValue, answer: str) -> tuple[float, str]:
+        """Return the score and why the answer is not the reference, "" if it is."""
+        if self.match == "set":
+            return self._compare_set(reference if isinstance(reference, list) else [reference], answer)
+        rules = {
+            "exact": self._exact,
+            "includes": self._includes,
+            "regex": self._regex,
+            "number": self._number,
+            "date": self._date,
+        }
+        reason = rules[self.match](reference, answer)
+        return (0.0, reason) if reason else (1.0, "")
+
+    def _fold(self, value: JsonValue) -> str:
+        return folded(str(value), case_sensitive=self.case_sensitive)
+
+    def _is_same(self, reference: JsonValue, value: JsonValue) -> bool:
+        if isinstance(reference, str) and isinstance(value, str):
+            return self._fold(reference) == self._fold(value)
+        return same(reference, value, "lenient")
+
+    def _exact(self, reference: JsonValue, answer: str) -> str:
+        if self._is_same(reference, answer):
+            return ""
+        return f"the answer is {shown(answer, 200)}, not {shown(reference, 200)}"
+
+    def _includes(self, reference: JsonValue, answer: str) -> str:
+        number = None if isinstance(reference, str) else read_number(reference)
+        if has_token(self._fold(reference), self._fold(answer)) or number in numbers_in(answer):
+            return ""
+        return f"the answer {shown(answer, 200)} does not include {shown(reference, 200)}"
+
+    def _regex(self, reference: JsonValue, answer: str) -> str:
+        matches = found(str(reference), answer, ignore_case=not self.case_sensitive)
+        return "" if matches else f"the answer {shown(answer, 200)} does not match {shown(reference, 200)}"
+
+    def _number(self, reference: JsonValue, answer: str) -> str:
+        wanted, whole = read_number(reference), read_number(answer)
+        numbers = numbers_in(answer) if whole is None else [whole]
+        if len(numbers) != 1:
+            told = f"several numbers ({', '.join(map(str, numbers[:5]))})" if numbers else "no sure number"
+            return f"the answer {shown(answer, 200)} holds {told}; {shown(reference)} alone was expected"
+        if wanted is not None and close(wanted, numbers[0], self.tolerance):
+            return ""
+        within = f" within {self.tolerance:g}" if self.tolerance else ""
+        return f"the answer's number is {numbers[0]}, not {shown(reference)}{within}"
+
+    def _date(self, reference: JsonValue, answer: str) -> str:
+        wanted = read_date(str(reference), day_first=self.day_first)
+        whole = read_date(answer, day_first=self.day_first)
+        dates = dates_in(answer, day_first=self.day_first) if whole is None else [whole]
+        if len(dates) != 1 or wanted is None:
+            told = f"{len(dates)} dates" if dates else "no date that can be read"
+            return f"the answer {shown(answer, 200)} holds {told}; {shown(reference)} alone was expected"
+        mismatch = wanted.mismatch(dates[0])
+        return f"the answer's date is not {shown(reference)}: {mismatch}" if mismatch else ""
+
+    def _compare_set(self, reference: list[JsonValue], answer: str) -> tuple[float, str]:
+        """Return F1 over the items; the answer is right only if both sides hold the same ones."""
+        given = split_items(answer, reference)
+        missing = [r for r in reference if not any(self._is_same(r, item) for item in given)]
+        extra = [item for item in given if not any(self._is_same(r, item) for r in reference)]
+        if not missing and not extra:
+            return 1.0, ""
+        recall = 1 - len(missing) / len(reference)
+        precision = 1 - len(extra) / len(given) if given else 0.0
+        score = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+        sides = (("lacks", missing), ("has also", extra))
+        told = " and ".join(f"{word} {shown(items, 200)}" for word, items in sides if items)
+        return score, f"the answer's list {told}"

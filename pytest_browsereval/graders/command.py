@@ -1,0 +1,215 @@
+"""``command``: a program of the user judges the attempt from a file and prints its verdict as JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from pytest_browsereval.errors import ConfigError, ErrorSource, Fault
+from pytest_browsereval.graders.base import GraderConfig, Recorded
+from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
+
+OUTPUT_LIMIT_BYTES = 1_000_000
+"""Of the standard output no more than this is kept, from its end."""
+ERRORS_LIMIT_BYTES = 4_000
+PYTHON = "{python}"
+"""Stands for the interpreter that runs the tests."""
+
+
+class _Judged(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    passed: bool = Field(alias="pass")
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict that the program gives."""
+        return Verdict.PASSED if self.passed else Verdict.FAILED
+
+
+class JudgedCriterion(_Judged):
+    """One thing that the program looked at."""
+
+    name: str
+    expected: JsonValue = None
+    actual: JsonValue = None
+    reason: str = ""
+    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+
+
+class Judgement(_Judged):
+    """The last line that the program prints."""
+
+    score: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
+    """1 or 0 by default, as it passes or not."""
+    reasoning: str = ""
+    criteria: tuple[JudgedCriterion, ...] = ()
+
+
+class CommandGrader(GraderConfig):
+    """Runs a verifier program in the config's folder, without our environment.
+
+    Its last argument is the path of a JSON file: ``{task, final_answer, termination_reason, final_url,
+    site_urls, folder, evidence}``. The last line it prints is a JSON object: ``{"pass": true, "score": 1.0,
+    "reasoning": "...", "criteria": [{"name": "...", "pass": true, ...}]}``, of which only ``pass`` is needed.
+    """
+
+    type: Literal["command"] = "command"
+
+    command: tuple[str, ...] = Field(min_length=1)
+    """Program and arguments, never a shell line; ``{python}`` is the interpreter that runs the tests."""
+    timeout_s: float = Field(default=60.0, gt=0, le=290)
+    """After this the program and all that it has started are killed, and the grade is errored."""
+
+    def _arguments(self, base_dir: Path) -> list[str]:
+        program, *rest = (part.replace(PYTHON, sys.executable) for part in self.command)
+        return [str(base_dir / program) if os.sep in program else program, *rest]
+
+    def _files(self, base_dir: Path) -> list[Path]:
+        """Return the arguments that are files, relative to the config's folder."""
+        return [path for part in self.command if PYTHON not in part and (path := base_dir / part).is_file()]
+
+    def preflight(self, base_dir: Path) -> None:
+        """Check that the program and, for Python, its script are there.
+
+        Raises:
+            ConfigError: with what to write.
+        """
+        program = self._arguments(base_dir)[0]
+        if shutil.which(program) is None:
+            raise ConfigError(
+                f"the grader {self.label!r} runs {self.command[0]!r}, which is no program: {program} is not "
+                "there or not executable. Write a path relative to the config, the name of an installed "
+                f'program, or command: ["{PYTHON}", "verify.py"].'
+            )
+        script = self.command[1] if self.command[0] == PYTHON and len(self.command) > 1 else "-"
+        if not script.startswith("-") and not (base_dir / script).is_file():
+            raise ConfigError(
+                f"the grader {self.label!r} runs the script {script!r}, which is not in {base_dir}. "
+                "Write its path relative to the config."
+            )
+
+    async def grade(self, recorded: Recorded) -> GraderResult:
+        """Run the program and read its judgement.
+
+        Raises:
+            Fault: it cannot be started, takes too long, fails, or prints no judgement.
+        """
+        base_dir = recorded.base_dir.resolve()
+        with tempfile.TemporaryDirectory(prefix="browsereval-", ignore_cleanup_errors=True) as folder:
+            file = await asyncio.to_thread(_write, recorded, Path(folder))
+            output = await self._run([*self._arguments(base_dir), str(file)], base_dir, folder)
+        judgement = self._read(output)
+        by_default = 1.0 if judgement.passed else 0.0
+        return GraderResult(
+            grader=self.label,
+            verdict=judgement.verdict,
+            score=by_default if judgement.score is None else judgement.score,
+            reasoning=judgement.reasoning,
+            criteria=tuple(
+                Criterion(verdict=criterion.verdict, **criterion.model_dump(exclude={"passed"}))
+                for criterion in judgement.criteria
+            ),
+            fingerprint=await asyncio.to_thread(self._identity, recorded, base_dir),
+        )
+
+    def _identity(self, recorded: Recorded, base_dir: Path) -> str:
+        """Return the fingerprint: the options and what the program's files hold."""
+        contents = hashlib.sha256(b"".join(path.read_bytes() for path in self._files(base_dir)))
+        return f"{self.fingerprint(1, recorded.site_urls)}/{contents.hexdigest()[:12]}"
+
+    async def _run(self, arguments: list[str], cwd: Path, home: str) -> bytes:
+        path = os.environ.get("PATH", os.defpath)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *arguments,
+                cwd=cwd,
+                env={"PATH": path, "HOME": home, "TMPDIR": home, "LANG": "C.UTF-8"},
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise Fault(ErrorSource.GRADER, f"{self._told()} cannot be started: {error}") from None
+        try:
+            async with asyncio.timeout(self.timeout_s):
+                output, errors, _ = await asyncio.gather(
+                    _tail(process.stdout, OUTPUT_LIMIT_BYTES),
+                    _tail(process.stderr, ERRORS_LIMIT_BYTES),
+                    _ended(process),
+                )
+        except TimeoutError:
+            why = f"{self._told()} did not end within {self.timeout_s:g} s and was killed"
+            raise Fault(ErrorSource.GRADER, why) from None
+        finally:
+            _kill_group(process.pid)
+            await asyncio.shield(process.wait())
+        if process.returncode:
+            lines = errors.decode(errors="replace").strip().splitlines()[-5:]
+            why = f"{self._told()} ended with code {process.returncode}: {' | '.join(lines)[-500:]}"
+            raise Fault(ErrorSource.GRADER, why)
+        return output
+
+    def _told(self) -> str:
+        return f"the verifier {list(self.command)}"
+
+    def _read(self, output: bytes) -> Judgement:
+        lines = [line for line in output.decode(errors="replace").splitlines() if line.strip()]
+        last = lines[-1] if lines else ""
+        try:
+            return Judgement.model_validate_json(last)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            raise Fault(
+                ErrorSource.GRADER,
+                f"{self._told()} printed {last[:200]!r} as its last line, which is no judgement: "
+                f'{where + ": " if where else ""}{first["msg"]}. Print an object such as {{"pass": true}}',
+            ) from None
+
+
+def _write(recorded: Recorded, folder: Path) -> Path:
+    """Write what the program may know; text of pages and models is nowhere but in this file."""
+    file = folder / "attempt.json"
+    content = {
+        "task": recorded.task.model_dump(mode="json"),
+        "final_answer": recorded.final_answer,
+        "termination_reason": recorded.termination_reason,
+        "final_url": recorded.final_url,
+        "site_urls": dict(recorded.site_urls),
+        "folder": str(recorded.folder.resolve()),
+        "evidence": dict(recorded.evidence),
+    }
+    file.write_text(json.dumps(content), encoding="utf-8")
+    return file
+
+
+async def _tail(stream: asyncio.StreamReader | None, limit: int) -> bytes:
+    """Return the end of what a stream brings, so that no output fills the memory."""
+    tail = b""
+    while stream is not None and (chunk := await stream.read(65_536)):
+        tail = (tail + chunk)[-limit:]
+    return tail
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    """Wait for the program, then end what it left behind: that could keep its output open."""
+    await process.wait()
+    _kill_group(process.pid)
+
+
+def _kill_group(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)

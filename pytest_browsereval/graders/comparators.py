@@ -1,0 +1,339 @@
+"""Typed comparisons of what was expected with what was found, each in a strict and a lenient reading.
+
+A check holds exactly one of these keys:
+
+equals, not_equals   the same JSON value; 1 and true differ, 1 and 1.0 do not
+contains             a text holds another one as whole words ("5" is not in "15"); a list holds an item
+regex                a text matches anywhere (first 100,000 characters, within a time limit)
+one_of               equals one of a list
+set_equals           a list holds the same items; order and repetitions do not count
+number               the same number, read from text too ("$1,234.50"); ``tolerance`` is how far off it may be
+date                 the same date, as far as the expected one goes; ``day_first`` for 03/04 in April
+min, max             a number, read as above, at least or at most
+exists               true: it is there and not null; false: it is not
+
+*Strict* compares texts character by character. *Lenient* compares them trimmed, case-folded, with single
+blanks and in Unicode form NFKC, and a number with a text that spells it. Neither takes a part for the whole.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+from pydantic import JsonValue
+
+from pytest_browsereval.errors import nearest
+from pytest_browsereval.graders.patterns import check_pattern, found
+from pytest_browsereval.graders.values import (
+    TEXT_LIMIT,
+    clipped,
+    folded,
+    has_token,
+    read_date,
+    read_number,
+    shown,
+)
+from pytest_browsereval.model.grades import Criterion, Verdict
+
+Reading = Literal["strict", "lenient"]
+
+_EPSILON = Decimal("1e-9")
+"""Relative; what binary fractions such as 0.1 + 0.2 are off by."""
+
+
+@dataclass(frozen=True)
+class Comparator:
+    """One comparison, checked; see :func:`read_comparator`."""
+
+    kind: str
+    expected: JsonValue
+    tolerance: float = 0.0
+    day_first: bool = False
+
+    def problem(self, actual: JsonValue, reading: Reading = "strict") -> str:
+        """Return why the actual value is not as expected, "" if it is; blocks for a slow ``regex``.
+
+        Raises:
+            Fault: a pattern takes too long.
+        """
+        if actual is None and self.kind not in ("exists", "equals", "not_equals", "one_of"):
+            return f"there is no value where {self} is expected"
+        return _PROBLEMS[self.kind](self, actual, reading)
+
+    def criterion(
+        self, name: str, actual: JsonValue, reading: Reading = "strict", *, weight: float = 1.0
+    ) -> Criterion:
+        """Return the comparison as a criterion of a grade.
+
+        Raises:
+            Fault: a pattern takes too long.
+        """
+        reason = self.problem(actual, reading)
+        if reason and reading == "strict" and not self.problem(actual, "lenient"):
+            reason += " (it would do in the lenient reading)"
+        return Criterion(
+            name=name,
+            verdict=Verdict.FAILED if reason else Verdict.PASSED,
+            expected=clipped(self.expected if self.kind == "equals" else self.as_json()),
+            actual=clipped(actual),
+            reason=reason,
+            weight=weight,
+        )
+
+    def as_json(self) -> dict[str, JsonValue]:
+        """Return the comparison as it is written in a row."""
+        options: dict[str, JsonValue] = {"tolerance": self.tolerance} if self.tolerance else {}
+        return {self.kind: self.expected, **options}
+
+    def __str__(self) -> str:
+        return f"{self.kind} {shown(self.expected, 80)}"
+
+
+# -- equality
+
+
+def same(expected: JsonValue, actual: JsonValue, reading: Reading) -> bool:
+    """Tell whether two JSON values are equal in a reading."""
+    if isinstance(expected, bool) or isinstance(actual, bool):
+        return expected is actual
+    if isinstance(expected, list) and isinstance(actual, list):
+        pairs = zip(expected, actual, strict=False)
+        return len(expected) == len(actual) and all(same(a, b, reading) for a, b in pairs)
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        keys = expected.keys()
+        return keys == actual.keys() and all(same(expected[key], actual[key], reading) for key in keys)
+    return expected == actual or (reading == "lenient" and _same_spelling(expected, actual))
+
+
+def _same_spelling(expected: JsonValue, actual: JsonValue) -> bool:
+    if isinstance(expected, str) and isinstance(actual, str):
+        return folded(expected) == folded(actual)
+    number = read_number(expected)
+    return number is not None and number == read_number(actual)
+
+
+def close(expected: Decimal, actual: Decimal, tolerance: float) -> bool:
+    """Tell whether two numbers differ by no more than the tolerance."""
+    return abs(expected - actual) <= Decimal(str(tolerance)) + _EPSILON * abs(expected)
+
+
+# -- what is wrong, by kind
+
+
+def _equals(this: Comparator, actual: JsonValue, reading: Reading) -> str:
+    if same(this.expected, actual, reading):
+        return ""
+    return f"it is {shown(actual, 80)}, not {shown(this.expected, 80)}"
+
+
+def _not_equals(this: Comparator, actual: JsonValue, reading: Reading) -> str:
+    return f"it is {shown(actual, 80)}, which it must not be" if same(this.expected, actual, reading) else ""
+
+
+def _contains(this: Comparator, actual: JsonValue, reading: Reading) -> str:
+    wanted = this.expected
+    if isinstance(actual, list):
+        if any(same(wanted, item, reading) for item in actual):
+            return ""
+        return f"none of its {len(actual)} items is {shown(wanted, 80)}"
+    if not isinstance(actual, str) or not isinstance(wanted, str):
+        return f"{shown(actual, 80)} is neither a text nor a list that could hold {shown(wanted, 80)}"
+    text = actual[:TEXT_LIMIT]
+    if has_token(folded(wanted), folded(text)) if reading == "lenient" else has_token(wanted, text):
+        return ""
+    return f"the text does not hold {shown(wanted, 80)}"
+
+
+def _regex(this: Comparator, actual: JsonValue, reading: Reading) -> str:
+    if not isinstance(actual, str):
+        return f"{shown(actual, 80)} is no text to search {this.expected!r} in"
+    text = folded(actual, case_sensitive=True) if reading == "lenient" else actual
+    matches = found(str(this.expected), text, ignore_case=reading == "lenient")
+    return "" if matches else f"{shown(actual, 80)} does not match {this.expected!r}"
+
+
+def _one_of(this: Comparator, actual: JsonValue, reading: Reading) -> str:
+    choices = this.expected if isinstance(this.expected, list) else []
+    if any(same(choice, actual, reading) for choice in choices):
+        return ""
+    return f"it is {shown(actual, 80)}, none of {shown(this.expected, 120)}"
+
+
+def _set_equals(this: Comparator, actual: JsonValue, reading: Reading) -> str:
+    if not isinstance(actual, list):
+        return f"{shown(actual, 80)} is no list"
+    wanted = this.expected if isinstance(this.expected, list) else []
+    missing = [a for a in wanted if not any(same(a, b, reading) for b in actual)]
+    extra = [b for b in actual if not any(same(a, b, reading) for a in wanted)]
+    parts = [
+        f"{word} {shown(items, 120)}" for word, items in (("lacks", missing), ("has also", extra)) if items
+    ]
+    return f"the list {' and '.join(parts)}" if parts else ""
+
+
+def _number(this: Comparator, actual: JsonValue, reading: Reading) -> str:
+    del reading
+    wanted, number = read_number(this.expected), read_number(actual)
+    if number is None or wanted is None:
+        return f"{shown(actual, 80)} cannot be read as a number for sure"
+    if close(wanted, number, this.tolerance):
+        return ""
+    within = f" within {this.tolerance:g}" if this.tolerance else ""
+    return f"it is {number}, not {wanted}{within}"
+
+
+def _date(this: Comparator, actual: JsonValue, reading: Reading) -> str:
+    del reading
+    wanted = read_date(this.expected, day_first=this.day_first)
+    date = read_date(actual, day_first=this.day_first)
+    if wanted is None or date is None:
+        return f"{shown(actual, 80)} cannot be read as a date"
+    mismatch = wanted.mismatch(date)
+    return f"{shown(actual, 80)} is not {shown(this.expected, 80)}: {mismatch}" if mismatch else ""
+
+
+def _bound(this: Comparator, actual: JsonValue, reading: Reading) -> str:
+    del reading
+    bound, number = read_number(this.expected), read_number(actual)
+    if number is None or bound is None:
+        return f"{shown(actual, 80)} cannot be read as a number for sure"
+    is_within = number >= bound if this.kind == "min" else number <= bound
+    return "" if is_within else f"it is {number}, {'less' if this.kind == 'min' else 'more'} than {bound}"
+
+
+def _exists(this: Comparator, actual: JsonValue, reading: Reading) -> str:
+    del reading
+    if (actual is not None) == this.expected:
+        return ""
+    return "it does not exist, or is null" if this.expected else f"it exists: {shown(actual, 80)}"
+
+
+_PROBLEMS: dict[str, Callable[[Comparator, JsonValue, Reading], str]] = {
+    "equals": _equals,
+    "not_equals": _not_equals,
+    "contains": _contains,
+    "regex": _regex,
+    "one_of": _one_of,
+    "set_equals": _set_equals,
+    "number": _number,
+    "date": _date,
+    "min": _bound,
+    "max": _bound,
+    "exists": _exists,
+}
+
+COMPARATORS = tuple(_PROBLEMS)
+"""The keys of which a check holds exactly one."""
+
+# -- reading a comparison from a row
+
+
+def _is_number(value: JsonValue) -> bool:
+    return isinstance(value, (int, float)) and read_number(value) is not None
+
+
+_ALLOWED: dict[str, tuple[Callable[[JsonValue], bool], str]] = {
+    "contains": (lambda v: v not in ("", None), 'a text, such as "Thank you", or an item of a list'),
+    "regex": (lambda v: isinstance(v, str) and v != "", 'a text, such as "^Order [0-9]+$"'),
+    "one_of": (lambda v: isinstance(v, list) and bool(v), 'a list, such as ["red", "blue"]'),
+    "set_equals": (lambda v: isinstance(v, list), 'a list, such as ["red", "blue"]'),
+    "number": (_is_number, "a number, such as 59.98, without quotes"),
+    "min": (_is_number, "a number, such as 1, without quotes"),
+    "max": (_is_number, "a number, such as 10, without quotes"),
+    "exists": (lambda v: isinstance(v, bool), "true or false"),
+}
+_OPTIONS = {"tolerance": "number", "day_first": "date"}
+
+
+def read_comparator(check: Mapping[str, JsonValue], *, beside: Collection[str] = ()) -> Comparator:
+    """Return the one comparison that a check holds.
+
+    Args:
+        check: the check as the row has it.
+        beside: keys of the check that are not the comparison's.
+
+    Raises:
+        ValueError: none, several, an unknown one, or one with a value of the wrong type.
+    """
+    keys = [key for key in check if key not in beside]
+    known = (*COMPARATORS, *_OPTIONS, *beside)
+    for key in keys:
+        if key not in known:
+            raise ValueError(
+                f"{shown(dict(check))} has the unknown key {key!r}.{nearest(key, known)} "
+                f"A check compares by one of: {', '.join(COMPARATORS)}."
+            )
+    kinds = [key for key in keys if key in _PROBLEMS]
+    if len(kinds) != 1:
+        raise ValueError(
+            f"{shown(dict(check))} has {len(kinds)} comparisons{': ' if kinds else ''}{', '.join(kinds)}. "
+            f"Write exactly one of: {', '.join(COMPARATORS)}; for a second one add a second check."
+        )
+    for option, kind in _OPTIONS.items():
+        if option in keys and kinds[0] != kind:
+            raise ValueError(f"{shown(dict(check))}: {option!r} belongs to {kind!r}; leave it out.")
+    return _checked(check, kinds[0])
+
+
+def _checked(check: Mapping[str, JsonValue], kind: str) -> Comparator:
+    expected, day_first = check[kind], check.get("day_first", False)
+    fits, allowed = _ALLOWED.get(kind, (lambda _: True, ""))
+    if not fits(expected):
+        raise ValueError(f"{kind!r} is {shown(expected)}; write {allowed}.")
+    tolerance = _read_float(check, "tolerance", 0.0)
+    if tolerance < 0:
+        raise ValueError(f"'tolerance' is {tolerance}; write a number from 0 on, such as 0.01.")
+    if day_first not in (True, False):
+        raise ValueError(f"'day_first' is {shown(day_first)}; write true or false.")
+    if kind == "regex":
+        check_pattern(str(expected))
+    if kind == "date":
+        check_date(expected, day_first=bool(day_first))
+    return Comparator(kind, expected, tolerance, bool(day_first))
+
+
+def _read_float(check: Mapping[str, JsonValue], key: str, default: float) -> float:
+    value = check.get(key, default)
+    number = float(str(value)) if _is_number(value) else math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{key!r} is {shown(value)}; write a number, such as 2 or 0.01, without quotes.")
+    return number
+
+
+def check_date(expected: JsonValue, *, day_first: bool = False) -> None:
+    """Refuse what names neither a year nor a month.
+
+    Raises:
+        ValueError: with the value and what to write.
+    """
+    date = read_date(expected, day_first=day_first)
+    if date is None or date.fields[:2] == (None, None):
+        raise ValueError(f'{shown(expected)} cannot be read as a date; write one such as "2025-03-04".')
+
+
+# -- shares
+
+
+def share(criteria: Sequence[Criterion]) -> float:
+    """Return the weighted share of criteria that passed, from 0 to 1."""
+    total = sum(criterion.weight for criterion in criteria)
+    if all(criterion.verdict is Verdict.PASSED for criterion in criteria):
+        return 1.0
+    reached = sum(c.weight for c in criteria if c.verdict is Verdict.PASSED)
+    return min(1.0, reached / total) if total else 0.0
+
+
+def read_weight(check: Mapping[str, JsonValue]) -> float:
+    """Return a check's weight, 1 by default.
+
+    Raises:
+        ValueError: it is no number above 0.
+    """
+    weight = _read_float(check, "weight", 1.0)
+    if weight <= 0:
+        raise ValueError(f"'weight' is {weight:g}; write a number above 0, such as 2.")
+    return weight

@@ -1,0 +1,401 @@
+"""Reading a live page when the agent has stopped: values, text, roles, storage, and a site's own state.
+
+What the page throws is told apart from what cannot be read: a :class:`NoValue` belongs to the page, a
+fault to us. Everything read is plain JSON, within limits of size, depth and time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
+
+from pydantic import JsonValue
+
+from pytest_browsereval.browsers.base import Window
+from pytest_browsereval.browsers.origins import origin_of
+from pytest_browsereval.browsers.windows import DialogOpened, NoTab, PlaywrightWindow, is_playwright_error
+from pytest_browsereval.errors import BrowserEvalError, ErrorSource, Fault
+from pytest_browsereval.graders.values import TEXT_LIMIT, shown
+
+if TYPE_CHECKING:
+    from playwright.async_api import CDPSession
+
+T = TypeVar("T")
+
+READ_LIMIT_S = 5.0
+"""For one reading of the page, and for one request of a site's state."""
+STATE_LIMIT_BYTES = 2_000_000
+DEPTH_LIMIT = 100
+POLL_S = 0.2
+MAX_DIALOGS = 10
+
+STORAGES = {"local": "localStorage", "session": "sessionStorage"}
+
+_WORLD = "browsereval"
+_STRINGIFY = (
+    "function(limit) { const text = JSON.stringify(this);"
+    " return text !== undefined && text.length > limit ? text.length : text; }"
+)
+_TEXT = """(limit) => {
+  const parts = [];
+  const read = (root) => {
+    for (const host of root.querySelectorAll('*')) {
+      if (host.shadowRoot && host.checkVisibility()) tree(host.shadowRoot);
+      if (host.localName === 'iframe' && host.checkVisibility({visibilityProperty: true})) page(host);
+    }
+  };
+  const tree = (root) => {
+    for (const child of root.children) if (child.checkVisibility()) parts.push(child.innerText);
+    read(root);
+  };
+  const page = (frame) => {
+    const inner = frame.contentDocument;
+    if (inner && inner.body) { parts.push(inner.body.innerText); read(inner); }
+  };
+  if (document.body) { parts.push(document.body.innerText); read(document); }
+  const text = parts.filter(Boolean).join('\\n');
+  return {value: text.slice(0, limit), cut: text.length > limit};
+}"""
+
+
+class NoValue(BrowserEvalError):
+    """The page has no such value: an expression threw, or what it gave is no JSON."""
+
+
+def plain(value: Any, depth: int = 0) -> JsonValue:
+    """Return a JSON value without what cannot be written as UTF-8 JSON.
+
+    Raises:
+        NoValue: it is nested too deeply, or a number is too large.
+    """
+    if depth > DEPTH_LIMIT:
+        raise NoValue(f"the value is nested more than {DEPTH_LIMIT} deep")
+    if isinstance(value, str):
+        # Half of a surrogate pair is legal in JavaScript, and nowhere in UTF-8.
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {str(plain(key)): plain(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list):
+        return [plain(item, depth + 1) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        raise NoValue("a number of the value is not finite")
+    return value  # type: ignore[no-any-return]
+
+
+def parse_state(text: str | bytes) -> JsonValue:
+    """Return the JSON value that a text is.
+
+    Raises:
+        NoValue: it is none, or not one that can be recorded.
+    """
+    try:
+        return plain(json.loads(text))
+    except (ValueError, RecursionError) as error:
+        start = text[:80] if isinstance(text, str) else text[:80].decode(errors="replace")
+        raise NoValue(f"{shown(start)} is no JSON: {error}") from None
+
+
+def parse_stored(text: JsonValue) -> JsonValue:
+    """Return the JSON value that a stored text is, the text itself where it is none."""
+    if not isinstance(text, str):
+        return text
+    try:
+        return parse_state(text)
+    except NoValue:
+        return text
+
+
+def check_place(place: str) -> None:
+    """Refuse what names no storage.
+
+    Raises:
+        ValueError: with what to write.
+    """
+    kind, _, key = place.partition(":")
+    if kind not in STORAGES or not key:
+        raise ValueError(f"the storage {place!r} is unknown; write local:KEY or session:KEY.")
+
+
+@asynccontextmanager
+async def live_page(window: Window) -> AsyncIterator[LivePage]:
+    """Open the window's current page for reading; a dialog that the agent left open is dismissed.
+
+    Raises:
+        Fault: source *grader*, when there is no page that can be read.
+    """
+    if not isinstance(window, PlaywrightWindow):
+        raise Fault(
+            ErrorSource.GRADER,
+            f"a {type(window).__name__} has no page that can be read. Use a browser of the type playwright "
+            "or cdp, or a grader that needs no live page",
+        )
+    if window.dead:
+        raise Fault(ErrorSource.GRADER, f"the page is gone: {window.dead}")
+    for _ in range(MAX_DIALOGS):
+        if window.dialog is not None:
+            await window.answer_dialog(accept=False)
+    page = LivePage(window)
+    try:
+        await page.attach()
+        yield page
+    finally:
+        await page.detach()
+
+
+class LivePage:
+    """One page, open for reading; see :func:`live_page`.
+
+    Raises:
+        Fault: source *grader*, by every method: the page does not answer or is gone.
+    """
+
+    def __init__(self, window: PlaywrightWindow) -> None:
+        self._window = window
+        self._session: CDPSession | None = None
+        try:
+            self._page = window.page
+        except NoTab:
+            raise Fault(ErrorSource.GRADER, "the window has no page left to read") from None
+
+    async def attach(self) -> None:
+        """Open a debugging session with the page."""
+        self._session = await self._read("the page", self._window.context.new_cdp_session(self._page))
+
+    async def detach(self) -> None:
+        """Close the session; never raises for a page that has gone."""
+        if self._session is not None:
+            try:
+                await asyncio.wait_for(self._session.detach(), READ_LIMIT_S)
+            except Exception as error:
+                if not (is_playwright_error(error) or isinstance(error, TimeoutError)):
+                    raise
+
+    async def _read(self, what: str, work: Coroutine[Any, Any, T]) -> T:
+        try:
+            return await self._window.watch(work, READ_LIMIT_S)
+        except DialogOpened:
+            reason = "opened a dialog while it was read"
+        except TimeoutError:
+            reason = f"did not answer within {READ_LIMIT_S:g} s"
+        except Exception as error:
+            if not is_playwright_error(error):
+                raise
+            reason = f"cannot be read: {str(error).splitlines()[0][:200]}"
+        raise Fault(ErrorSource.GRADER, f"{what} {reason}")
+
+    async def _send(self, what: str, method: str, **params: Any) -> dict[str, Any]:
+        """Send a command and return the result object of its reply."""
+        assert self._session is not None  # noqa: S101 attached by live_page
+        reply: dict[str, Any] = await self._read(what, self._session.send(method, params))
+        if details := reply.get("exceptionDetails"):
+            thrown = details.get("exception", {})
+            told = thrown.get("description") or thrown.get("value") or details.get("text")
+            raise NoValue(f"it threw {str(told).splitlines()[0][:200]}")
+        return reply
+
+    # -- values
+
+    @property
+    def url(self) -> str:
+        """The page's address."""
+        return self._page.url
+
+    async def value(self, expression: str) -> JsonValue:
+        """Return the JSON value of an expression in the page; undefined is null, functions are called.
+
+        Raises:
+            NoValue: it throws, or its value is no JSON.
+        """
+        return await self._evaluated(f"the expression {shown(expression, 120)}", expression)
+
+    async def _evaluated(self, what: str, expression: str, **params: Any) -> JsonValue:
+        limit_ms = READ_LIMIT_S * 1000
+        reply = await self._send(
+            what, "Runtime.evaluate", expression=expression, awaitPromise=True, timeout=limit_ms, **params
+        )
+        remote = reply["result"]
+        if remote["type"] == "function":
+            reply = await self._called(what, remote, "function() { return this(); }")
+            remote = reply["result"]
+        if "objectId" not in remote:
+            return _primitive(remote)
+        if remote.get("subtype") not in (None, "array", "date"):
+            raise NoValue(f"it is a {remote['subtype']}, which is no JSON; ask for a text or a number of it")
+        reply = await self._called(what, remote, _STRINGIFY, {"value": STATE_LIMIT_BYTES})
+        text = reply["result"].get("value")
+        if isinstance(text, int):
+            raise NoValue(f"its JSON has {text} characters; at most {STATE_LIMIT_BYTES} are read")
+        return None if text is None else parse_state(text)
+
+    async def _called(
+        self, what: str, remote: dict[str, Any], function: str, *arguments: dict[str, Any]
+    ) -> dict[str, Any]:
+        return await self._send(
+            what,
+            "Runtime.callFunctionOn",
+            functionDeclaration=function,
+            objectId=remote["objectId"],
+            arguments=list(arguments),
+            awaitPromise=True,
+        )
+
+    async def _apart(self, what: str, expression: str) -> JsonValue:
+        """Evaluate in a world of its own, which the page's scripts cannot have tampered with."""
+        tree = await self._send(what, "Page.getFrameTree")
+        frame_id = tree["frameTree"]["frame"]["id"]
+        world = await self._send(what, "Page.createIsolatedWorld", frameId=frame_id, worldName=_WORLD)
+        return await self._evaluated(what, expression, contextId=world["executionContextId"])
+
+    async def title(self) -> str:
+        """Return the document's title."""
+        return str(await self._apart("the title", "document.title"))
+
+    async def text(self) -> dict[str, JsonValue]:
+        """Return ``{value, cut}``: what can be read on the page.
+
+        That is the visible text of the body, then of open shadow trees and visible frames of the same
+        origin, up to 100,000 characters; values of form fields are not text.
+        """
+        seen = await self._apart("the page's text", f"({_TEXT})({TEXT_LIMIT})")
+        return seen if isinstance(seen, dict) else {}
+
+    async def count_role(self, role: str, name: str | None) -> int:
+        """Return how many visible elements have that role and exact accessible name, frames included."""
+        origin, total = origin_of(self._page.url), 0
+        for frame in list(self._page.frames):
+            if frame.url.startswith("about:") or origin_of(frame.url) == origin:
+                kind: Any = role
+                found = frame.get_by_role(kind, name=name, exact=True).filter(visible=True)
+                total += await self._read(f"the role {role!r}", found.count())
+        return total
+
+    # -- storage
+
+    async def stored(self, place: str, homes: Iterable[str]) -> str | None:
+        """Return what a storage holds: of the page's own origin or, where it lacks the key, of its homes.
+
+        Args:
+            place: ``local:KEY`` or ``session:KEY``.
+            homes: URLs of the sites that may have stored it; an agent may have left them.
+
+        Raises:
+            NoValue: the storage cannot be read from where the page is now.
+        """
+        kind, _, key = place.partition(":")
+        here = origin_of(self._page.url)
+        origins = dict.fromkeys(origin_of(url) for url in homes if urlsplit(url).scheme in ("http", "https"))
+        others = [origin for origin in origins if origin != here]
+        is_out_of_reach = kind == "session" and here not in origins
+        problem = None
+        try:
+            value = await self._apart(place, f"{STORAGES[kind]}.getItem({json.dumps(key)})")
+            if value is not None:
+                return str(value)
+        except NoValue as error:
+            problem = error
+        if others and kind == "local":
+            return await self._stored_elsewhere(place, key, others)
+        if others and is_out_of_reach:
+            raise NoValue(f"the page is at {here}, where the session storage of {others[0]} is out of reach")
+        if problem:
+            raise problem
+        return None
+
+    async def _stored_elsewhere(self, place: str, key: str, origins: list[str]) -> str | None:
+        state = await self._read(place, self._window.context.storage_state())
+        found = {
+            entry["origin"]: item["value"]
+            for entry in state.get("origins", [])
+            for item in entry["localStorage"]
+            if item["name"] == key
+        }
+        value = next((found[origin] for origin in origins if origin in found), None)
+        return None if value is None else str(plain(value))
+
+    # -- the site's own state
+
+    async def fetched(self, url: str) -> JsonValue:
+        """Return the JSON that a URL answers with, asked with the window's cookies.
+
+        Raises:
+            NoValue: it answers with something else.
+        """
+        cookies = await self._read("the cookies", self._window.context.cookies([url]))
+        return await fetch_json(url, {str(cookie["name"]): str(cookie["value"]) for cookie in cookies})
+
+
+def _primitive(remote: dict[str, Any]) -> JsonValue:
+    odd = str(remote.get("unserializableValue", ""))
+    if odd == "-0":
+        return 0
+    if odd.endswith("n"):
+        return int(odd[:-1])
+    if odd or remote["type"] == "symbol":
+        raise NoValue(f"it is {odd or 'a symbol'}, which is no JSON")
+    return plain(remote.get("value"))
+
+
+async def fetch_json(url: str, cookies: dict[str, str]) -> JsonValue:
+    """Return the JSON that a URL answers with.
+
+    Raises:
+        NoValue: it answers with something else, too much, or another status than 200.
+        Fault: source *grader*: it does not answer.
+    """
+    import httpx
+
+    header = {"cookie": "; ".join(f"{name}={value}" for name, value in cookies.items())} if cookies else {}
+    body = bytearray()
+    try:
+        async with (
+            asyncio.timeout(READ_LIMIT_S),
+            httpx.AsyncClient(trust_env=False) as client,
+            client.stream("GET", url, headers=header) as response,
+        ):
+            if response.status_code != 200:
+                raise NoValue(f"{url} answers with status {response.status_code}, not 200")
+            async for chunk in response.aiter_bytes():
+                body += chunk
+                if len(body) > STATE_LIMIT_BYTES:
+                    raise NoValue(f"{url} answers with more than {STATE_LIMIT_BYTES} bytes")
+    except TimeoutError:
+        raise Fault(ErrorSource.GRADER, f"{url} did not answer within {READ_LIMIT_S:g} s") from None
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        why = str(error) or type(error).__name__
+        raise Fault(ErrorSource.GRADER, f"{url} cannot be read: {why}") from None
+    return parse_state(bytes(body))
+
+
+async def settled(
+    look: Callable[[], Coroutine[Any, Any, T]], is_final: Callable[[T], bool], wait_s: float
+) -> T:
+    """Look at the page until what is seen is final, or for so long; return the last look.
+
+    An agent may stop while its last click is still at work. A reading that breaks is tried again too.
+
+    Args:
+        look: reads the page.
+        is_final: whether there is nothing to wait for; runs in a thread.
+        wait_s: how long to look on.
+
+    Raises:
+        Fault: the last look broke.
+    """
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + wait_s
+    while True:
+        is_over = loop.time() >= deadline
+        try:
+            seen = await look()
+        except Fault:
+            if is_over:
+                raise
+        else:
+            if is_over or await asyncio.to_thread(is_final, seen):
+                return seen
+        await asyncio.sleep(POLL_S)

@@ -1,0 +1,304 @@
+"""``page_state``: what must hold on the page where the agent stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from pydantic import Field, JsonValue
+
+from pytest_browsereval.browsers.base import Window
+from pytest_browsereval.errors import ErrorSource, Fault, nearest
+from pytest_browsereval.graders.base import GraderConfig, Recorded
+from pytest_browsereval.graders.comparators import (
+    Comparator,
+    Reading,
+    read_comparator,
+    read_weight,
+    share,
+)
+from pytest_browsereval.graders.observing import (
+    LivePage,
+    NoValue,
+    check_place,
+    live_page,
+    parse_stored,
+    settled,
+)
+from pytest_browsereval.graders.values import compile_path, look_up, shown
+from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
+from pytest_browsereval.model.tasks import Task
+
+KINDS = ("url", "title", "text", "role", "js", "storage")
+"""The keys of which a check of the page holds exactly one."""
+
+_KEYS = {
+    "url": ("weight",),
+    "title": ("weight",),
+    "text": ("weight",),
+    "role": ("name", "count", "weight"),
+    "js": ("weight",),
+    "storage": ("path", "weight"),
+}
+
+
+@dataclass(frozen=True)
+class PageCheck:
+    """One check of the page, read from a row."""
+
+    kind: str
+    comparator: Comparator
+    subject: str = ""
+    """The role, the expression or the storage's key."""
+    name: str | None = None
+    """The accessible name."""
+    path: str | None = None
+    weight: float = 1.0
+
+    @property
+    def title(self) -> str:
+        """What a report calls it."""
+        parts = [self.kind, self.subject, shown(self.name, 80) if self.name else "", self.path or ""]
+        if self.kind in ("url", "title", "text"):
+            parts.append(str(self.comparator))
+        return " ".join(part for part in parts if part)[:160]
+
+    @property
+    def key(self) -> str:
+        """Where the evidence of a role is."""
+        return json.dumps([self.subject, self.name], ensure_ascii=False)
+
+
+def read_page_check(check: Mapping[str, JsonValue]) -> PageCheck:
+    """Return a check of the page as a row has it.
+
+    Raises:
+        ValueError: it is not well formed; the message says what to write.
+    """
+    kinds = [kind for kind in KINDS if kind in check]
+    if len(kinds) != 1:
+        hint = next((near for key in check if (near := nearest(key, (*KINDS, "path")))), "")
+        raise ValueError(
+            f"the check {shown(dict(check))} has {len(kinds)} of the keys {', '.join(KINDS)}.{hint} Write "
+            'exactly one, such as {"text": "Thank you"}; a check of `state_diff` has the key "path".'
+        )
+    kind, weight = kinds[0], read_weight(check)
+    if kind == "role":
+        return _role_check(check, weight)
+    if kind in ("js", "storage"):
+        return _value_check(check, kind, weight)
+    _only_known_keys(check, kind)
+    given = check[kind]
+    if isinstance(given, dict):
+        comparator = read_comparator(given)
+    elif isinstance(given, str) and given:
+        comparator = Comparator("contains" if kind == "text" else "equals", given)
+    else:
+        raise ValueError(f'{kind!r} is {shown(given)}; write a text or {{"contains": "..."}}.')
+    if kind == "text" and isinstance(comparator.expected, str) and comparator.kind != "regex":
+        comparator = replace(comparator, expected=" ".join(comparator.expected.split()))
+    return PageCheck(kind, comparator, weight=weight)
+
+
+def _only_known_keys(check: Mapping[str, JsonValue], kind: str) -> None:
+    for key in check:
+        if key not in (kind, *_KEYS[kind]):
+            raise ValueError(
+                f"the check {shown(dict(check))} has the unknown key {key!r}.{nearest(key, _KEYS[kind])} "
+                f"Beside {kind!r} it may have: {', '.join(_KEYS[kind])}."
+            )
+
+
+def _role_check(check: Mapping[str, JsonValue], weight: float) -> PageCheck:
+    _only_known_keys(check, "role")
+    role, name, count = check["role"], check.get("name"), check.get("count")
+    if not isinstance(role, str) or not role.isalpha():
+        raise ValueError(f"'role' is {shown(role)}; write a role of ARIA, such as \"heading\".")
+    if name is not None and not isinstance(name, str):
+        raise ValueError(f"'name' is {shown(name)}; write the accessible name as a text.")
+    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 0):
+        raise ValueError(f"'count' is {shown(count)}; write a whole number, or leave it out for at least 1.")
+    comparator = Comparator("min", 1) if count is None else Comparator("equals", count)
+    return PageCheck("role", comparator, role, name=name, weight=weight)
+
+
+def _value_check(check: Mapping[str, JsonValue], kind: str, weight: float) -> PageCheck:
+    comparator = read_comparator(check, beside=(kind, *_KEYS[kind]))
+    subject, path = check[kind], check.get("path")
+    if not isinstance(subject, str) or not subject.strip():
+        raise ValueError(f"{kind!r} is {shown(subject)}; write a text.")
+    if kind == "storage":
+        check_place(subject)
+    if path is not None:
+        if not isinstance(path, str):
+            raise ValueError(f"'path' is {shown(path)}; write a JMESPath expression as a text.")
+        compile_path(path)
+    return PageCheck(kind, comparator, subject, path=path, weight=weight)
+
+
+class PageStateGrader(GraderConfig):
+    """Checks the page where the agent stopped: address, title, text, roles, values, storage."""
+
+    type: Literal["page_state"] = "page_state"
+
+    checks: tuple[dict[str, JsonValue], ...] = ()
+    """Further checks, for every row; those of a row are its ``checks``."""
+    mode: Reading = "strict"
+    """How values are compared: ``lenient`` forgives case, blanks and numbers written as text."""
+    wait_s: float = Field(default=1.0, ge=0, le=10)
+    """How long to look on while a check does not hold: the last click may still be at work."""
+
+    def _checks(self, task: Task) -> list[PageCheck]:
+        own = [check for check in task.checks if "path" not in check or "storage" in check]
+        return [read_page_check(check) for check in (*self.checks, *own)]
+
+    def check(self, task: Task) -> None:
+        """Check that there are checks of the page, each well formed.
+
+        Raises:
+            ValueError: with what to write.
+        """
+        if not self._checks(task):
+            raise ValueError(
+                f"the grader {self.label!r} has nothing to check. Give the row checks, such as "
+                '"checks": [{"role": "heading", "name": "Thank you"}], or leave the grader out.'
+            )
+
+    async def observe(self, window: Window, task: Task, site_urls: Mapping[str, str]) -> JsonValue:
+        """Read from the final page what the checks are about.
+
+        Raises:
+            Fault: the page cannot be read.
+        """
+        checks = self._checks(task)
+        homes = [url for url in (task.start_url, *site_urls.values()) if url]
+
+        async def look() -> dict[str, JsonValue]:
+            async with live_page(window) as page:
+                return await _seen(page, checks, homes)
+
+        return await settled(look, lambda seen: self._is_final(checks, seen), self.wait_s)
+
+    def _is_final(self, checks: list[PageCheck], seen: dict[str, JsonValue]) -> bool:
+        try:
+            return all(judge(check, seen, self.mode).verdict is Verdict.PASSED for check in checks)
+        except Fault:
+            return True
+
+    async def grade(self, recorded: Recorded) -> GraderResult:
+        """Compare what was seen with the checks.
+
+        Raises:
+            Fault: a check cannot be decided from what was seen.
+        """
+        seen = recorded.evidence.get(self.label)
+        if not isinstance(seen, dict):
+            raise Fault(ErrorSource.GRADER, "the final page was not observed; run the task again")
+        checks = self._checks(recorded.task)
+        criteria = await asyncio.to_thread(lambda: [judge(check, seen, self.mode) for check in checks])
+        failed = [c for c in criteria if c.verdict is not Verdict.PASSED]
+        held = f"{len(criteria) - len(failed)} of {len(criteria)} checks hold"
+        return GraderResult(
+            grader=self.label,
+            verdict=Verdict.FAILED if failed else Verdict.PASSED,
+            score=share(criteria),
+            reasoning="; ".join([held, *(f"{c.name}: {c.reason}" for c in failed)]),
+            criteria=tuple(criteria),
+            evidence=("evidence.json",),
+            details={"url": seen.get("url"), "title": seen.get("title"), "mode": self.mode},
+            fingerprint=self.fingerprint(1, recorded.site_urls),
+        )
+
+
+async def _seen(page: LivePage, checks: list[PageCheck], homes: list[str]) -> dict[str, JsonValue]:
+    """Read everything that the checks are about, each thing once."""
+    seen: dict[str, Any] = {
+        "url": page.url,
+        "title": await page.title(),
+        "roles": {},
+        "js": {},
+        "storage": {},
+    }
+    for check in checks:
+        if check.kind == "text" and "text" not in seen:
+            seen["text"] = await page.text()
+        elif check.kind == "role" and check.key not in seen["roles"]:
+            seen["roles"][check.key] = await page.count_role(check.subject, check.name)
+        elif check.kind in ("js", "storage") and check.subject not in seen[check.kind]:
+            seen[check.kind][check.subject] = await _value(page, check, homes)
+    return seen
+
+
+async def _value(page: LivePage, check: PageCheck, homes: list[str]) -> dict[str, JsonValue]:
+    try:
+        if check.kind == "js":
+            return {"value": await page.value(check.subject)}
+        return {"value": await page.stored(check.subject, homes)}
+    except NoValue as error:
+        return {"error": str(error)}
+
+
+# -- pure: from evidence to criteria
+
+
+def judge(check: PageCheck, seen: Mapping[str, JsonValue], reading: Reading) -> Criterion:
+    """Return the criterion of a check; blocks for a slow ``regex``.
+
+    Raises:
+        Fault: it cannot be decided from what was seen.
+    """
+    actual, problem = _found(check, seen)
+    if problem:
+        unmet = check.comparator.criterion(check.title, None, reading, weight=check.weight)
+        return unmet.model_copy(update={"verdict": Verdict.FAILED, "reason": problem})
+    criterion = check.comparator.criterion(check.title, actual, reading, weight=check.weight)
+    if check.kind == "role":
+        return _told_role(check, criterion)
+    if check.kind == "text" and criterion.verdict is not Verdict.PASSED:
+        return _told_text(check, criterion, seen)
+    return criterion
+
+
+def _found(check: PageCheck, seen: Mapping[str, JsonValue]) -> tuple[JsonValue, str]:
+    """Return the value that a check is about, and why there is none, else ""."""
+    group: Any = seen.get("roles" if check.kind == "role" else check.kind)
+    entry = group
+    if isinstance(group, dict) and check.kind in ("role", "js", "storage"):
+        entry = group.get(check.key if check.kind == "role" else check.subject)
+    if entry is None:
+        raise Fault(ErrorSource.GRADER, f"{check.title} was not observed; run the task again")
+    if check.kind == "text":
+        text = str(entry["value"])
+        return (text if check.comparator.kind == "regex" else " ".join(text.split())), ""
+    if check.kind not in ("js", "storage"):
+        return entry, ""
+    if "error" in entry:
+        return None, str(entry["error"])
+    value = parse_stored(entry["value"]) if check.kind == "storage" else entry["value"]
+    return look_up(check.path, value) if check.path else (value, "")
+
+
+def _told_role(check: PageCheck, criterion: Criterion) -> Criterion:
+    wanted = "at least 1" if check.comparator.kind == "min" else check.comparator.expected
+    expected: dict[str, JsonValue] = {"role": check.subject, "name": check.name, "count": wanted}
+    reason = ""
+    if criterion.verdict is not Verdict.PASSED:
+        named = f" named {check.name!r}" if check.name else ""
+        reason = f"the page shows {criterion.actual} of the role {check.subject!r}{named}, not {wanted}"
+    return criterion.model_copy(update={"expected": expected, "reason": reason})
+
+
+def _told_text(check: PageCheck, criterion: Criterion, seen: Mapping[str, Any]) -> Criterion:
+    if seen["text"].get("cut"):
+        raise Fault(
+            ErrorSource.GRADER,
+            f"{check.title} cannot be decided: the page has more text than is read. Check it by role or js",
+        )
+    lines = [line.strip() for line in str(seen["text"]["value"]).splitlines()[:500] if 0 < len(line) < 200]
+    near = difflib.get_close_matches(str(check.comparator.expected), lines, n=1, cutoff=0.6)
+    hint = f"; the nearest line is {shown(near[0], 120)}" if near else ""
+    return criterion.model_copy(update={"reason": criterion.reason + hint})

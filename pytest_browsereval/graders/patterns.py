@@ -1,0 +1,82 @@
+"""Searching a hostile text with a pattern from a row, without ever hanging.
+
+Python's ``re`` can take exponential time, holds the interpreter meanwhile and cannot be interrupted.
+So a pattern that repeats more than once is searched for in a process of its own, with a time limit.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import warnings
+
+from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.graders.values import TEXT_LIMIT, shown
+
+SEARCH_LIMIT_S = 5.0
+SHORT_TEXT = 2_000
+"""Up to this length one repetition costs at most some milliseconds."""
+
+_SEARCH = (
+    "import json, re, sys; pattern, text, flags = json.load(sys.stdin); "
+    "found = re.search(pattern, text, flags); json.dump(found is not None, sys.stdout)"
+)
+
+
+def check_pattern(pattern: str) -> None:
+    """Refuse what is no regular expression.
+
+    Raises:
+        ValueError: with the pattern and what is wrong with it.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            re.compile(pattern)
+    except (re.error, Warning, OverflowError, RecursionError) as error:
+        raise ValueError(
+            f"{pattern!r} is no regular expression: {error}. Put a backslash before characters that stand "
+            "for themselves, or compare with `contains`."
+        ) from None
+
+
+def _is_cheap(pattern: str, text: str) -> bool:
+    repeats = sum(pattern.count(mark) for mark in "*+?{|")
+    has_reference = re.search(r"\\[1-9]", pattern) is not None
+    return not has_reference and (not repeats or (repeats == 1 and len(text) <= SHORT_TEXT))
+
+
+def found(pattern: str, text: str, *, ignore_case: bool = False) -> bool:
+    """Tell whether the pattern matches anywhere in the text's first 100,000 characters; blocks.
+
+    Raises:
+        Fault: source *grader*, when the search takes longer than its limit.
+    """
+    flags = int(re.IGNORECASE) if ignore_case else 0
+    text = text[:TEXT_LIMIT]
+    if _is_cheap(pattern, text):
+        return re.search(pattern, text, flags) is not None
+    try:
+        answer = subprocess.run(  # noqa: S603 our own interpreter; pattern and text travel on stdin
+            [sys.executable, "-I", "-S", "-c", _SEARCH],
+            input=json.dumps([pattern, text, flags]),
+            capture_output=True,
+            text=True,
+            timeout=SEARCH_LIMIT_S,
+            env={},
+            check=True,
+        )
+    except subprocess.TimeoutExpired:
+        raise Fault(
+            ErrorSource.GRADER,
+            f"the pattern {shown(pattern)} was searched for {SEARCH_LIMIT_S:g} s in {len(text)} characters "
+            "without an end. Write it without repetitions inside repetitions, such as (a+)+",
+        ) from None
+    except subprocess.CalledProcessError as error:
+        lines = error.stderr.strip().splitlines() or ["no message"]
+        raise Fault(
+            ErrorSource.GRADER, f"the pattern {shown(pattern)} cannot be searched: {lines[-1]}"
+        ) from None
+    return answer.stdout.strip() == "true"

@@ -1,0 +1,191 @@
+"""``state_diff``: what must hold of the state that the agent left in the application."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+
+from pytest_browsereval.browsers.base import Window
+from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.graders.base import GraderConfig, Recorded
+from pytest_browsereval.graders.comparators import (
+    Comparator,
+    Reading,
+    read_comparator,
+    read_weight,
+    share,
+)
+from pytest_browsereval.graders.observing import (
+    NoValue,
+    check_place,
+    live_page,
+    parse_stored,
+    settled,
+)
+from pytest_browsereval.graders.values import compile_path, look_up, shown
+from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
+from pytest_browsereval.model.tasks import Task
+
+_ROUNDING = 1e-9
+"""What a sum of weights may be off by."""
+
+
+class StateSource(BaseModel):
+    """Where the state is read, once the agent has stopped; exactly one of these."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    js: str | None = Field(default=None, min_length=1)
+    """An expression in the final page."""
+    storage: str | None = None
+    """``local:KEY`` or ``session:KEY``; an absent key is the state null."""
+    url: str | None = Field(default=None, min_length=1)
+    """An address that answers with JSON, asked with the window's cookies: ``{shop}/api/state``."""
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> StateSource:
+        given = [key for key in ("js", "storage", "url") if getattr(self, key) is not None]
+        if len(given) != 1:
+            raise ValueError(
+                f"the source has {len(given)} of the keys js, storage, url. Write exactly one, such as "
+                '{"storage": "local:cart"}'
+            )
+        if self.storage is not None:
+            check_place(self.storage)
+        return self
+
+
+@dataclass(frozen=True)
+class StateCheck:
+    """One check of the state, read from a row."""
+
+    path: str
+    comparator: Comparator
+    weight: float
+
+    def judge(self, state: JsonValue, reading: Reading) -> Criterion:
+        """Return the criterion; blocks for a slow ``regex``."""
+        actual, problem = look_up(self.path, state)
+        criterion = self.comparator.criterion(self.path, actual, reading, weight=self.weight)
+        if problem:
+            return criterion.model_copy(update={"verdict": Verdict.FAILED, "reason": problem})
+        return criterion
+
+
+def read_state_check(check: Mapping[str, JsonValue]) -> StateCheck:
+    """Return a check of the state as a row has it.
+
+    Raises:
+        ValueError: it is not well formed; the message says what to write.
+    """
+    path = check.get("path")
+    if not isinstance(path, str) or not path.strip():
+        raise ValueError(
+            f"the check {shown(dict(check))} has the path {shown(path)}; write a JMESPath expression, such "
+            'as {"path": "cart.items[0].name", "equals": "Blue mug"}.'
+        )
+    compile_path(path)
+    return StateCheck(path, read_comparator(check, beside=("path", "weight")), read_weight(check))
+
+
+class StateDiffGrader(GraderConfig):
+    """Compares the application's state with what a row expects, check by check, with partial credit."""
+
+    type: Literal["state_diff"] = "state_diff"
+
+    source: StateSource
+    """Where the state is."""
+    checks: tuple[dict[str, JsonValue], ...] = ()
+    """Further checks, for every row; those of a row are its ``checks`` with a ``path``."""
+    mode: Reading = "strict"
+    """Which reading decides; the score of the other one is reported beside it."""
+    pass_at: float = Field(default=1.0, gt=0, le=1)
+    """The weighted share of checks that has to hold."""
+    wait_s: float = Field(default=1.0, ge=0, le=10)
+    """How long to look on while checks do not hold: the last click may still be at work."""
+
+    def _checks(self, task: Task) -> list[StateCheck]:
+        own = [check for check in task.checks if "path" in check and "storage" not in check]
+        return [read_state_check(check) for check in (*self.checks, *own)]
+
+    def check(self, task: Task) -> None:
+        """Check that there are checks of the state, each well formed.
+
+        Raises:
+            ValueError: with what to write.
+        """
+        if not self._checks(task):
+            raise ValueError(
+                f"the grader {self.label!r} has nothing to check. Give the row checks, such as "
+                '"checks": [{"path": "orders[0].total", "number": 59.98}], or leave the grader out.'
+            )
+
+    async def observe(self, window: Window, task: Task, site_urls: Mapping[str, str]) -> JsonValue:
+        """Read the state.
+
+        Raises:
+            Fault: it cannot be read.
+        """
+        checks = self._checks(task)
+        homes = [url for url in (task.start_url, *site_urls.values()) if url]
+
+        async def look() -> dict[str, JsonValue]:
+            return {"state": await self._state(window, homes)}
+
+        def is_final(seen: dict[str, JsonValue]) -> bool:
+            try:
+                return all(c.judge(seen["state"], self.mode).verdict is Verdict.PASSED for c in checks)
+            except Fault:
+                return True
+
+        return await settled(look, is_final, self.wait_s)
+
+    async def _state(self, window: Window, homes: list[str]) -> JsonValue:
+        source = self.source
+        try:
+            async with live_page(window) as page:
+                if source.js is not None:
+                    return await page.value(source.js)
+                if source.storage is not None:
+                    return parse_stored(await page.stored(source.storage, homes))
+                return await page.fetched(source.url or "")
+        except NoValue as error:
+            told = shown(source.model_dump(exclude_none=True))
+            raise Fault(ErrorSource.GRADER, f"the source {told} gives no state: {error}") from None
+
+    async def grade(self, recorded: Recorded) -> GraderResult:
+        """Compare the state that was read with the checks.
+
+        Raises:
+            Fault: no state was read, or a pattern takes too long.
+        """
+        seen = recorded.evidence.get(self.label)
+        if not isinstance(seen, dict) or "state" not in seen:
+            raise Fault(ErrorSource.GRADER, "the state was not read; run the task again")
+        state, checks = seen["state"], self._checks(recorded.task)
+        strict, lenient = await asyncio.to_thread(
+            lambda: ([c.judge(state, "strict") for c in checks], [c.judge(state, "lenient") for c in checks])
+        )
+        criteria = strict if self.mode == "strict" else lenient
+        score = share(criteria)
+        failed = [c for c in criteria if c.verdict is not Verdict.PASSED]
+        held = f"{len(criteria) - len(failed)} of {len(criteria)} checks hold ({self.mode} reading)"
+        return GraderResult(
+            grader=self.label,
+            verdict=Verdict.PASSED if score >= self.pass_at - _ROUNDING else Verdict.FAILED,
+            score=score,
+            reasoning="; ".join([held, *(f"{c.name}: {c.reason}" for c in failed)]),
+            criteria=tuple(criteria),
+            evidence=("evidence.json",),
+            details={
+                "mode": self.mode,
+                "strict_score": share(strict),
+                "lenient_score": share(lenient),
+                "pass_at": self.pass_at,
+            },
+            fingerprint=self.fingerprint(1, recorded.site_urls),
+        )

@@ -1,0 +1,88 @@
+"""How the grades of an attempt become its verdict.
+
+A fault is never scored as a failure: where an errored grade could still turn the verdict, the attempt is
+*errored*; where the other grades decide alone, their verdict stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from pytest_browsereval.errors import ErrorSource, nearest
+from pytest_browsereval.model.grades import GraderResult, Verdict
+
+
+class Primary(BaseModel):
+    """One grader decides; the others are reported beside it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    primary: str
+    """The name of the grader."""
+
+
+def _primary(value: Any) -> Any:
+    """Read ``primary: NAME`` in one text, as it comes from a command line."""
+    if isinstance(value, str) and value.startswith("primary:"):
+        return {"primary": value.removeprefix("primary:").strip()}
+    return value
+
+
+PassWhen = Annotated[Literal["all", "any", "majority"] | Primary, BeforeValidator(_primary)]
+"""``all`` (every grade passes), ``any``, ``majority`` (more than half) or ``{primary: NAME}``."""
+
+
+def check_pass_when(pass_when: PassWhen, labels: Collection[str]) -> None:
+    """Check before anything is spent that the primary grader is one of a row's graders.
+
+    Raises:
+        ValueError: it is not; the message has the row's graders.
+    """
+    if isinstance(pass_when, Primary) and pass_when.primary not in labels:
+        raise ValueError(
+            f"pass_when names the grader {pass_when.primary!r}, which the row does not have."
+            f"{nearest(pass_when.primary, labels)} Its graders: {', '.join(labels) or 'none'}."
+        )
+
+
+def combine(
+    grades: Mapping[str, GraderResult], pass_when: PassWhen
+) -> tuple[Verdict, ErrorSource | None, str]:
+    """Return the verdict, what broke if it is *errored*, and why in one line.
+
+    Args:
+        grades: every grade of the attempt, by the grader's name.
+        pass_when: the rule.
+    """
+    if isinstance(pass_when, Primary):
+        if pass_when.primary not in grades:
+            why = f"the primary grader {pass_when.primary!r} gave no grade"
+            return Verdict.ERRORED, ErrorSource.HARNESS, why
+        verdict = grades[pass_when.primary].verdict
+        return _told(verdict, {pass_when.primary: grades[pass_when.primary]})
+    if not grades:
+        return Verdict.ERRORED, ErrorSource.HARNESS, "no grader gave a grade"
+    return _told(_decide([grade.verdict for grade in grades.values()], pass_when), grades)
+
+
+def _decide(verdicts: list[Verdict], rule: Literal["all", "any", "majority"]) -> Verdict:
+    count = len(verdicts)
+    passed, errored = verdicts.count(Verdict.PASSED), verdicts.count(Verdict.ERRORED)
+    needed = {"all": count, "any": 1, "majority": count // 2 + 1}[rule]
+    if passed >= needed:
+        return Verdict.PASSED
+    return Verdict.ERRORED if passed + errored >= needed else Verdict.FAILED
+
+
+def _told(verdict: Verdict, grades: Mapping[str, GraderResult]) -> tuple[Verdict, ErrorSource | None, str]:
+    source = ErrorSource.GRADER if verdict is Verdict.ERRORED else None
+    agreeing = {name: grade for name, grade in grades.items() if grade.verdict is verdict}
+    if verdict is Verdict.PASSED:
+        return verdict, source, f"{len(agreeing)} of {len(grades)} graders passed: {', '.join(agreeing)}"
+    name, grade = next(iter(agreeing.items()))
+    first_line = next(iter(grade.reasoning.strip().splitlines()), "no reason given")
+    more = f" (and {len(agreeing) - 1} more)" if len(agreeing) > 1 else ""
+    return verdict, source, f"{name}: {first_line}{more}"

@@ -1,0 +1,122 @@
+"""How grades become a verdict."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from pytest_browsereval.errors import ErrorSource
+from pytest_browsereval.graders.verdicts import PassWhen, Primary, check_pass_when, combine
+from pytest_browsereval.model.grades import GraderResult, Verdict
+
+P, F, E = Verdict.PASSED, Verdict.FAILED, Verdict.ERRORED
+SCORES = {P: 1.0, F: 0.0, E: None}
+
+
+def grades(*verdicts: Verdict) -> dict[str, GraderResult]:
+    return {
+        f"g{n}": GraderResult(grader=f"g{n}", verdict=v, score=SCORES[v], reasoning=f"reason {n}\nmore")
+        for n, v in enumerate(verdicts)
+    }
+
+
+TABLE = [
+    # grades, all, any, majority
+    ((P,), P, P, P),
+    ((F,), F, F, F),
+    ((E,), E, E, E),
+    ((P, P), P, P, P),
+    ((P, F), F, P, F),
+    ((P, E), E, P, E),
+    ((F, F), F, F, F),
+    ((F, E), F, E, F),
+    ((E, E), E, E, E),
+    ((P, P, P), P, P, P),
+    ((P, P, F), F, P, P),
+    ((P, P, E), E, P, P),
+    ((P, F, F), F, P, F),
+    ((P, F, E), F, P, E),
+    ((P, E, E), E, P, E),
+    ((F, F, F), F, F, F),
+    ((F, F, E), F, E, F),
+    ((F, E, E), F, E, E),
+    ((E, E, E), E, E, E),
+]
+
+
+@pytest.mark.parametrize(("given", "when_all", "when_any", "when_majority"), TABLE)
+def test_every_combination_of_up_to_three_grades(
+    given: tuple[Verdict, ...], when_all: Verdict, when_any: Verdict, when_majority: Verdict
+) -> None:
+    """Every combination of up to three grades has the verdict of the table, in whatever order it comes."""
+    for order in set(itertools.permutations(given)):
+        assert combine(grades(*order), "all")[0] is when_all
+        assert combine(grades(*order), "any")[0] is when_any
+        assert combine(grades(*order), "majority")[0] is when_majority
+
+
+def test_the_table_is_complete() -> None:
+    """The table leaves no combination of one to three grades out."""
+    wanted = {tuple(c) for n in (1, 2, 3) for c in itertools.combinations_with_replacement((P, F, E), n)}
+    assert {row[0] for row in TABLE} == wanted
+
+
+@pytest.mark.parametrize("rule", ["all", "any", "majority"])
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5])
+def test_an_errored_grade_never_decides(rule: Any, count: int) -> None:
+    """The verdict is errored exactly where the errored grades, once known, could still turn it."""
+    for verdicts in itertools.product((P, F, E), repeat=count):
+        choices = [(P, F) if verdict is E else (verdict,) for verdict in verdicts]
+        possible = {combine(grades(*filled), rule)[0] for filled in itertools.product(*choices)}
+        expected = possible.pop() if len(possible) == 1 else E
+        assert combine(grades(*verdicts), rule)[0] is expected
+
+
+@pytest.mark.parametrize("verdict", [P, F, E])
+def test_the_primary_grader_decides_alone(verdict: Verdict) -> None:
+    """With a primary grader the others are not asked."""
+    given = grades(F if verdict is P else P, verdict, E)
+    assert combine(given, Primary(primary="g1"))[0] is verdict
+
+
+def test_no_grades_are_a_fault_of_the_harness() -> None:
+    """Without any grade, or without the primary one, the attempt is errored by the harness."""
+    assert combine({}, "any")[:2] == (E, ErrorSource.HARNESS)
+    verdict, source, reason = combine(grades(P), Primary(primary="answer"))
+    assert (verdict, source) == (E, ErrorSource.HARNESS)
+    assert "'answer'" in reason
+
+
+def test_the_reason_names_grader_and_first_line() -> None:
+    """The reason has the name and the first line of a grade that made the verdict, and counts the rest."""
+    assert combine(grades(P, F, F), "all") == (F, None, "g1: reason 1 (and 1 more)")
+    assert combine(grades(P, E), "all") == (E, ErrorSource.GRADER, "g1: reason 1")
+    assert combine(grades(P, F), "any") == (P, None, "1 of 2 graders passed: g0")
+
+
+def test_a_grade_without_reasoning_says_so() -> None:
+    """A failed grade that gives no reason still makes a sentence."""
+    silent = {"mine": GraderResult(grader="mine", verdict=F, score=0.0)}
+    assert combine(silent, "all")[2] == "mine: no reason given"
+
+
+def test_pass_when_is_read_from_a_config() -> None:
+    """A config may name the rule as a word, as a block or as one text."""
+    adapter: TypeAdapter[Any] = TypeAdapter(PassWhen)
+    assert adapter.validate_python("majority") == "majority"
+    assert adapter.validate_python({"primary": "answer"}) == Primary(primary="answer")
+    assert adapter.validate_python("primary: answer") == Primary(primary="answer")
+    assert adapter.validate_json(adapter.dump_json(Primary(primary="x"))) == Primary(primary="x")
+    with pytest.raises(ValidationError):
+        adapter.validate_python("most")
+
+
+def test_a_primary_grader_that_a_row_lacks_is_refused() -> None:
+    """The message names the nearest grader and all that the row has."""
+    check_pass_when("all", [])
+    check_pass_when(Primary(primary="answer"), ["answer"])
+    with pytest.raises(ValueError, match=r"'anser'.* Did you mean 'answer'\? Its graders: answer, judge"):
+        check_pass_when(Primary(primary="anser"), ["answer", "judge"])
