@@ -264,9 +264,7 @@ async def launch_first(
     tried: list[tuple[Candidate, str]] = []
     for candidate in tried_in_order:
         try:
-            options = launch_options(candidate, headed=headed)
-            options["args"] += more.get("args", ())
-            browser = await chromium.launch(**{**more, **options})
+            browser = await chromium.launch(**more, **launch_options(candidate, headed=headed, args=args))
         except Error as error:
             tried.append((candidate, reason(str(error))))
         else:

@@ -231,6 +231,27 @@ def test_switches_reach_the_browser(real_browser: Path, tmp_path: Path) -> None:
     assert "WebUIOmniboxPopup" in last
 
 
+def test_users_switches_reach_the_browser(real_browser: Path, tmp_path: Path) -> None:
+    """What the config gives as further switches is on the command line beside ours."""
+    seen = tmp_path / "seen"
+    wrapper = program(
+        tmp_path / "chromium", f'#!/bin/sh\nprintf "%s\\n" "$@" > "{seen}"\nexec "{real_browser}" "$@"\n'
+    )
+
+    async def launch() -> None:
+        driver = await binary.start_driver()
+        try:
+            browser, _ = await binary.launch_first(
+                driver.chromium, candidates(wrapper), args=["--force-dark-mode"], timeout=60_000
+            )
+            await browser.close()
+        finally:
+            await driver.stop()
+
+    asyncio.run(launch())
+    assert {"--force-dark-mode", "--disable-quic"} <= set(seen.read_text().splitlines())
+
+
 def test_unreadable_feature_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where Playwright's list cannot be found, its own switch is left alone."""
     monkeypatch.setattr(binary, "driver_folder", lambda: tmp_path)
