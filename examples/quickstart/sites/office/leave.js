@@ -11,8 +11,10 @@ function workingDays(from, to) {
   return count;
 }
 
+const worked = (days) => `${days} working ${days === 1 ? "day" : "days"}`;
+
 function entry(request) {
-  return html`<li><b>${request.id}</b> ${request.type}<br><small>${longDate(request.from)} to ${longDate(request.to)} · ${request.days} working days</small><span class="chip ${request.status === "approved" ? "good" : "warn"}">${request.status}</span></li>`;
+  return html`<li><b>${request.id}</b> ${request.type}<br><small>${longDate(request.from)} to ${longDate(request.to)} · ${worked(request.days)}</small><span class="chip ${request.status === "approved" ? "good" : "warn"}">${request.status}</span></li>`;
 }
 
 function render() {
@@ -67,7 +69,7 @@ document.addEventListener("submit", (event) => {
   appState.form = { type: "", portion: "Full days", standin: "", reason: "", handed: false, tell: true };
   picker.values.from = picker.values.to = undefined;
   store.change((state) => state.leave.push({ id, type: form.type, from, to, days, portion: form.portion, standin: form.standin.trim(), reason: form.reason.trim(), handed_over: form.handed, tell_team: form.tell, status: "waiting" }));
-  say(`Request ${id} is sent: ${longDate(from)} to ${longDate(to)}, ${days} working days.`);
+  say(`Request ${id} is sent: ${longDate(from)} to ${longDate(to)}, ${worked(days)}.`);
 });
 
 render();

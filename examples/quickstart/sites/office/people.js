@@ -31,7 +31,7 @@ function line(person) {
 }
 
 function select(key, label, options) {
-  return html`<label>${label} <select data-filter="${key}"><option value="">All</option>${options.map((one) => html`<option ${one === appState[key] && "selected"}>${one}</option>`)}</select></label>`;
+  return html`<span><label for="${key}">${label}</label> <select id="${key}" data-filter="${key}"><option value="">All</option>${options.map((one) => html`<option ${one === appState[key] && "selected"}>${one}</option>`)}</select></span>`;
 }
 
 // The table is redrawn on its own, so that the filter box keeps its cursor.
@@ -49,7 +49,7 @@ function drawTable() {
 }
 
 function render() {
-  draw(html`<h1>People</h1>${NOTICE}<section class="panel"><div class="tools"><label>Filter <input id="filter" value="${appState.filter}" placeholder="Name, role, extension …"></label>
+  draw(html`<h1>People</h1>${NOTICE}<section class="panel"><div class="tools"><span><label for="filter">Filter</label> <input id="filter" value="${appState.filter}" placeholder="Name, role, extension …"></span>
     ${select("department", "Department", unique("department"))}${select("city", "City", unique("city"))}</div><div id="table"></div><div id="pager" class="tools"></div></section>`);
   drawTable();
 }

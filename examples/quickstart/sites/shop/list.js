@@ -48,8 +48,8 @@ function filters() {
       <label>From <input name="min" inputmode="decimal" value="${query.get("min") ?? ""}" aria-label="Minimum price"></label>
       <label>to <input name="max" inputmode="decimal" value="${query.get("max") ?? ""}" aria-label="Maximum price"></label></fieldset>
     <label><input type="checkbox" name="stock" value="1" ${query.get("stock") && "checked"}> In stock only</label>
-    <label class="sort">Sort by <select name="sort">${Object.entries(SORTS).map(([key, [label]]) =>
-      html`<option value="${key}" ${key === query.get("sort") && "selected"}>${label}</option>`)}</select></label>
+    <div class="sort"><label for="sort">Sort by</label><select id="sort" name="sort">${Object.entries(SORTS).map(([key, [label]]) =>
+      html`<option value="${key}" ${key === query.get("sort") && "selected"}>${label}</option>`)}</select></div>
     <button class="main">Apply filters</button>
     ${location.search && html`<a href="./">Clear all</a>`}</form>`;
 }

@@ -4,7 +4,7 @@ const product = productById(query.get("id"));
 
 function buyBox(saved) {
   return html`<div class="buybox">
-    ${product.stock > 0 && html`<label>Quantity <select id="quantity">${[1, 2, 3, 4, 5, 6].filter((n) => n <= product.stock).map((n) => html`<option>${n}</option>`)}</select></label>`}
+    ${product.stock > 0 && html`<span><label for="quantity">Quantity</label> <select id="quantity">${[1, 2, 3, 4, 5, 6].filter((n) => n <= product.stock).map((n) => html`<option>${n}</option>`)}</select></span>`}
     <button class="main" id="add" ${!product.stock && "disabled"}>Add to cart</button>
     <button id="save" aria-pressed="${saved ? "true" : "false"}">${saved ? "Saved" : "Save for later"}</button></div>`;
 }

@@ -39,6 +39,12 @@ function note() {
   writeRecord();
 }
 
+// Writes a name on the badge. For a task's setup_script.
+function wear(name) {
+  ink.value = name;
+  note();
+}
+
 badge.addEventListener("mousedown", (event) => {
   event.preventDefault();
   const { x, y } = within(badge, event);
