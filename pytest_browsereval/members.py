@@ -9,11 +9,19 @@ def pytest_browsereval_register(registry: Registry) -> None:
     """Register what this package brings, in the order in which messages and help list it."""
     from pytest_browsereval.datasets.files import CsvConfig, JsonConfig, YamlConfig
     from pytest_browsereval.datasets.jsonl import JsonLinesConfig
+    from pytest_browsereval.graders.answer import AnswerGrader
+    from pytest_browsereval.graders.command import CommandGrader
+    from pytest_browsereval.graders.page_state import PageStateGrader
+    from pytest_browsereval.graders.state_diff import StateDiffGrader
 
     registry.register(JsonLinesConfig, aliases=("browseros",))
     registry.register(JsonConfig)
     registry.register(CsvConfig)
     registry.register(YamlConfig)
+    registry.register(AnswerGrader)
+    registry.register(PageStateGrader)
+    registry.register(StateDiffGrader)
+    registry.register(CommandGrader)
 
 
 def builtin_registry() -> Registry:
