@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import platform
 import sys
 from collections.abc import Callable, Sequence
@@ -64,9 +65,20 @@ def install_browser(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def schema(arguments: argparse.Namespace) -> int:
+    """Print the JSON schema of an eval config, with the members of installed packages."""
+    del arguments
+    from pytest_browsereval.config import config_schema
+    from pytest_browsereval.members import installed_registry
+
+    print(json.dumps(config_schema(installed_registry()), indent=2))
+    return 0
+
+
 COMMANDS = (
     Command("doctor", "show versions and launch the browser that is used", doctor),
     Command("install-browser", "make sure that there is a browser, and launch it", install_browser),
+    Command("schema", "print the JSON schema of an eval config, with the members installed", schema),
 )
 
 

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from importlib.metadata import entry_points
+
+from pytest_browsereval.errors import RegistryError
 from pytest_browsereval.registry import Registry
+
+GROUP = "pytest_browsereval"
+"""The entry-point group of packages that bring members."""
 
 
 def pytest_browsereval_register(registry: Registry) -> None:
@@ -28,4 +34,28 @@ def builtin_registry() -> Registry:
     """Return a registry with the built-in members only."""
     registry = Registry()
     pytest_browsereval_register(registry)
+    return registry
+
+
+def installed_registry() -> Registry:
+    """Return a registry with the built-in members and those of installed packages.
+
+    Raises:
+        RegistryError: a package cannot be loaded, or members clash.
+    """
+    registry = builtin_registry()
+    for point in sorted(entry_points(group=GROUP), key=lambda p: p.name):
+        owner = f"{point.dist.name} {point.dist.version}" if point.dist else point.value
+        try:
+            module = point.load()
+        except Exception as error:
+            raise RegistryError(
+                f"the entry point {point.name!r} = {point.value!r} of {owner} cannot be loaded: "
+                f"{type(error).__name__}: {error}. Mend or uninstall the package."
+            ) from error
+        own = Registry()
+        if hasattr(module, "pytest_browsereval_register"):
+            module.pytest_browsereval_register(registry=own)
+        for _, _, member, aliases in own.everything():
+            registry.register(member, owner=owner, aliases=aliases)
     return registry

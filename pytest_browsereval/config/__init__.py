@@ -4,5 +4,14 @@ from __future__ import annotations
 
 from pytest_browsereval.config.loading import config_from, load_config
 from pytest_browsereval.config.model import CaptureConfig, EvalConfig, GateConfig, LimitsConfig
+from pytest_browsereval.config.schema import config_schema
 
-__all__ = ["CaptureConfig", "EvalConfig", "GateConfig", "LimitsConfig", "config_from", "load_config"]
+__all__ = [
+    "CaptureConfig",
+    "EvalConfig",
+    "GateConfig",
+    "LimitsConfig",
+    "config_from",
+    "config_schema",
+    "load_config",
+]

@@ -27,6 +27,8 @@ class Draft:
     notes: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     """Their paths are those of ``tree``."""
+    unread: list[tuple[int | None, str]] = field(default_factory=list)
+    """What was wrong with the text itself: lines and messages."""
     _origins: dict[KeyPath, KeyPath | str] = field(default_factory=dict)
     """For moved values: the path in the file, or the words for another source."""
 
@@ -123,6 +125,12 @@ class Draft:
         self.wrong(path, message)
 
     # -- messages
+
+    def told_all(self) -> list[str]:
+        """Return all messages, those of the command line first, then by line."""
+        told = [(line or 0, f"{self.file}:{line}: {message}") for line, message in self.unread]
+        told += [self.told(problem) for problem in self.problems]
+        return list(dict.fromkeys(message for _, message in sorted(told, key=lambda entry: entry[0])))
 
     def told(self, problem: Problem) -> tuple[int, str]:
         """Return the line, for sorting, and the message with its place."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -42,10 +42,13 @@ def load_config(
         ConfigError: with everything that is wrong, each with file, line and path.
     """
     path = path.absolute()
-    document = _read(path, shown(path))
-    return _config(
-        document, path, registry, overrides, options or {}, os.environ if environ is None else environ
-    )
+    environment = Interpolation(os.environ if environ is None else environ)
+    draft = _draft(_read(path, shown(path)), path, environment)
+    for text in overrides:
+        draft.override(text)
+    for key, value in (options or {}).items():
+        draft.set(tuple(key.split(".")), value, f"the option for {key}")
+    return _finished(draft, path, registry, environment)
 
 
 def config_from(value: Mapping[str, Any], *, path: Path, registry: Registry) -> EvalConfig:
@@ -59,33 +62,27 @@ def config_from(value: Mapping[str, Any], *, path: Path, registry: Registry) -> 
     Raises:
         ConfigError: with everything that is wrong.
     """
-    return _config(Document(dict(value), lambda _: None), path.absolute(), registry, (), {}, os.environ)
+    path = path.absolute()
+    environment = Interpolation(os.environ)
+    draft = _draft(Document(dict(value), lambda _: None), path, environment)
+    return _finished(draft, path, registry, environment)
 
 
-def _config(
-    document: Document,
-    path: Path,
-    registry: Registry,
-    overrides: Sequence[str],
-    options: Mapping[str, object],
-    environ: Mapping[str, str],
-) -> EvalConfig:
-    name = shown(path)
-    draft = Draft(document.value, name, document.line_of)
-    environment = Interpolation(environ)
-    draft.tree = environment.fill(draft.tree)
+def _draft(document: Document, path: Path, environment: Interpolation) -> Draft:
+    draft = Draft(environment.fill(document.value), shown(path), document.line_of)
+    draft.unread = [(line, message) for line, message in document.problems]
     draft.problems += environment.problems
     draft.problems += _two_spellings(draft.tree)
     convert(draft, environment.environ)
-    for text in overrides:
-        draft.override(text)
-    for key, value in options.items():
-        draft.set(tuple(key.split(".")), value, f"the option for {key}")
+    return draft
+
+
+def _finished(draft: Draft, path: Path, registry: Registry, environment: Interpolation) -> EvalConfig:
     draft.problems += take_refused(draft.tree)
     _complete(draft, path)
     config = _validated(draft, registry)
-    if draft.problems or document.problems or config is None:
-        _refuse(draft, document)
+    if draft.problems or draft.unread or config is None:
+        raise ConfigError("\n".join(draft.told_all()))
     config._path, config._notes = path, tuple(draft.notes)  # noqa: SLF001 set once, here
     config._secrets = tuple(dict.fromkeys(environment.secrets))  # noqa: SLF001
     return config.model_copy(update={"output_dir": (path.parent / config.output_dir).absolute()})
@@ -201,9 +198,3 @@ def _top_level(problem: Problem) -> Problem:
     known = sorted({*field_names(EvalConfig), "agent"})
     hint = nearest(snake(str(problem.path[0])), known)
     return Problem(problem.path, f"unknown key.{hint} Allowed: {', '.join(known)}.")
-
-
-def _refuse(draft: Draft, document: Document) -> NoReturn:
-    told = [(line or 0, f"{draft.file}:{line}: {message}") for line, message in document.problems]
-    told += [draft.told(problem) for problem in draft.problems]
-    raise ConfigError("\n".join(dict.fromkeys(message for _, message in sorted(told, key=lambda t: t[0]))))

@@ -102,8 +102,6 @@ class EvalConfig(Block):
     """Agents by name, each run on every row; a single one may be given as ``agent``."""
     dataset: tuple[Annotated[DatasetConfig, Plugged("dataset")], ...] = Field(min_length=1)
     """Where the rows come from: a path, or a list of blocks ``{type, path, select}``."""
-    limit: int | None = Field(default=None, ge=1)
-    """The first so many rows of all datasets together."""
     graders: tuple[Annotated[GraderConfig, Plugged("grader")], ...] = ()
     """Graders of every row; if there are any they replace the rows' own."""
     pass_when: PassWhen = "all"  # noqa: S105 a rule, not a password

@@ -1,0 +1,150 @@
+"""The JSON schema of an eval config, with the members that are installed filled in."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import itertools
+import textwrap
+from collections.abc import Iterator
+from typing import Any, get_args
+
+from pydantic import BaseModel
+
+from pytest_browsereval.config.model import EvalConfig
+from pytest_browsereval.registry import Component, Registry
+
+PLACEHOLDER = "x-browsereval-family"
+"""Marks where a member of a family may stand; see ``Plugged``."""
+
+HAS_DEFAULT_TYPE = ("dataset", "browser")
+"""Families whose blocks may leave ``type`` out: the suffix or the default says it."""
+
+
+def config_schema(registry: Registry) -> dict[str, Any]:
+    """Return the schema, for editors and for checks outside of this package.
+
+    Args:
+        registry: the members that blocks may name.
+    """
+    schema = _schema_of(EvalConfig, "")
+    definitions: dict[str, Any] = schema.setdefault("$defs", {})
+    for family, name, member, aliases in registry.everything():
+        own = _schema_of(member, f"{_definition(family, name)}.")
+        definitions.update(own.pop("$defs", {}))
+        own["properties"]["type"] = {"enum": [name, *aliases]}
+        own["required"] = sorted({*own.get("required", ()), *_type_key(family)})
+        definitions[_definition(family, name)] = own
+    _shorthands(schema)
+    filled: dict[str, Any] = _filled(schema, registry)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "pytest-browsereval eval config",
+        **{key: value for key, value in filled.items() if key != "title"},
+    }
+
+
+def _definition(family: str, name: str) -> str:
+    return f"{family}.{name.replace('/', '.')}"
+
+
+def _type_key(family: str) -> tuple[str, ...]:
+    return () if family in HAS_DEFAULT_TYPE else ("type",)
+
+
+def _schema_of(model: type[BaseModel], prefix: str) -> dict[str, Any]:
+    """Return a model's schema in snake_case, its fields described by the texts under them."""
+    schema = model.model_json_schema(by_alias=False, ref_template=f"#/$defs/{prefix}{{model}}")
+    inner = schema.pop("$defs", {})
+    for described in _models_in(model):
+        block = schema if described is model else inner.get(described.__name__, {})
+        for name, text in _field_texts(described).items():
+            if name in block.get("properties", {}):
+                block["properties"][name]["description"] = text
+    if inner:
+        schema["$defs"] = {f"{prefix}{name}": block for name, block in inner.items()}
+    return schema
+
+
+def _models_in(model: type[BaseModel], seen: set[type[BaseModel]] | None = None) -> Iterator[type[BaseModel]]:
+    seen = set() if seen is None else seen
+    if model in seen:
+        return
+    seen.add(model)
+    yield model
+    for field in model.model_fields.values():
+        for kind in _classes_in(field.annotation):
+            if issubclass(kind, BaseModel) and not issubclass(kind, Component):
+                yield from _models_in(kind, seen)
+
+
+def _classes_in(annotation: Any) -> Iterator[type]:
+    if inspect.isclass(annotation):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _classes_in(argument)
+
+
+def _field_texts(model: type[BaseModel]) -> dict[str, str]:
+    """Return the text under each field of a model and of its bases."""
+    texts: dict[str, str] = {}
+    for base in reversed(model.__mro__):
+        if not issubclass(base, BaseModel) or base is BaseModel:
+            continue
+        try:
+            tree = ast.parse(textwrap.dedent(inspect.getsource(base)))
+        except (OSError, TypeError, SyntaxError):  # made at run time: there is no source to read
+            continue
+        body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
+        for line, text in itertools.pairwise(body):
+            name = (
+                line.target.id
+                if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)
+                else ""
+            )
+            if name and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
+                texts[name] = " ".join(str(text.value.value).split())
+    return texts
+
+
+# -- what a file may say that the model does not have
+
+
+def _shorthands(schema: dict[str, Any]) -> None:
+    properties = schema["properties"]
+    agent = {PLACEHOLDER: "agent"}
+    schema["required"] = ["dataset"]
+    schema["oneOf"] = [{"required": ["agent"]}, {"required": ["variants"]}]
+    properties["agent"] = {"description": "The agent; `variants` names several.", **agent}
+    properties["timeout_ms"] = {**_definition_of(schema, "LimitsConfig")["properties"]["timeout_ms"]}
+    for name in ("dataset", "graders"):
+        entries = properties[name]
+        one = entries["items"]
+        if name == "dataset":
+            one = {"anyOf": [{"type": "string", "description": "The path of a file."}, one]}
+            entries["items"] = one
+        keep = {key: entries.pop(key) for key in ("description", "default", "title") if key in entries}
+        properties[name] = {"anyOf": [one, entries], **keep}
+
+
+def _definition_of(schema: dict[str, Any], name: str) -> dict[str, Any]:
+    block: dict[str, Any] = schema["$defs"][name]
+    return block
+
+
+def _filled(value: Any, registry: Registry) -> Any:
+    """Return the schema with the members in the place of each placeholder."""
+    if isinstance(value, list):
+        return [_filled(inner, registry) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    family = value.get(PLACEHOLDER)
+    if family is None:
+        return {key: _filled(inner, registry) for key, inner in value.items()}
+    members = [(name, aliases) for its, name, _, aliases in registry.everything() if its == family]
+    blocks = [{"$ref": f"#/$defs/{_definition(family, name)}"} for name, _ in members]
+    names = [label for name, aliases in members for label in (name, *aliases)]
+    others = {key: inner for key, inner in value.items() if key not in (PLACEHOLDER, "title")}
+    # A dataset's name alone would be read as a path.
+    short = [] if family == "dataset" else [{"enum": names}]
+    return {**others, "anyOf": [*short, *blocks]}
