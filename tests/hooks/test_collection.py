@@ -1,0 +1,171 @@
+"""Where evals are found, what their items are called, and what is refused before anything is spent."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.hooks.small_evals import Evals, row
+
+
+def test_eval_config_alone_is_all_that_runs(evals: Evals) -> None:
+    """``--eval-config`` with no other argument runs that eval and no test; beside others it is added."""
+    evals.rows(row("a"))
+    evals.config("plain.yaml")
+    evals.pytester.makepyfile(test_other="def test_other(): pass")
+    evals.run("--eval-config=plain.yaml").assert_outcomes(passed=1)
+    evals.run("test_other.py", "--eval-config=plain.yaml").assert_outcomes(passed=2)
+    evals.run("--eval-config=plain.yaml", "plain.yaml::a").assert_outcomes(passed=1)
+
+
+def test_eval_files_are_collected_where_pytest_looks(evals: Evals) -> None:
+    """A bare ``pytest`` runs ``*.eval.yaml``, json and toml files beside ordinary tests."""
+    evals.rows(row("a"), name="evals/rows.jsonl")
+    evals.config("evals/one.eval.yaml")
+    (evals.path / "evals/two.eval.json").write_text(
+        json.dumps({"agent": "scripted", "dataset": "rows.jsonl"})
+    )
+    (evals.path / "evals/three.eval.toml").write_text('agent = "scripted"\ndataset = "rows.jsonl"\n')
+    evals.pytester.makepyfile(test_other="def test_other(): pass")
+    result = evals.run("-v")
+    result.assert_outcomes(passed=4)
+    result.stdout.fnmatch_lines(["evals/two.eval.json::a PASSED*"])
+
+
+def test_several_configs_run_together(evals: Evals) -> None:
+    """``--eval-config`` may be repeated; each config has a run folder of its own."""
+    evals.rows(row("a"))
+    evals.config("one.yaml", name="one")
+    evals.config("two.yaml", name="two")
+    evals.run("--eval-config=one.yaml", "--eval-config=two.yaml").assert_outcomes(passed=2)
+    assert evals.summary("one")["passed"] == evals.summary("two")["passed"] == 1
+
+
+def test_ids_outside_the_root_folder_stay_apart(evals: Evals, tmp_path: Path) -> None:
+    """Two configs outside pytest's root folder have different node ids, and each can be selected."""
+    root = evals.path / "project"
+    root.mkdir()
+    (root / "pytest.ini").write_text("[pytest]\n")
+    for name in ("x", "y"):
+        evals.rows(row("a"), name=f"{name}/rows.jsonl")
+        evals.config(f"{name}/shop.eval.yaml")
+    os.chdir(root)
+    result = evals.run("--rootdir=.", "../x/shop.eval.yaml", "../y/shop.eval.yaml", "--co", "-q")
+    result.stdout.fnmatch_lines(["../x/shop.eval.yaml::a", "../y/shop.eval.yaml::a"])
+    evals.run("--rootdir=.", "../y/shop.eval.yaml::a").assert_outcomes(passed=1)
+
+
+ODD_IDS = ["a/b", "..", "../../etc/passwd", "two words", "x" * 300, "🛒 cart", "we[ir]d", "a::b", "a@b", "A", "a"]
+
+
+def test_odd_ids_run_and_stay_in_the_run_folder(evals: Evals) -> None:
+    """Ids with slashes, dots, blanks, 300 characters or emoji are items, can be selected, and name no other path."""
+    evals.rows(*(row(query_id) for query_id in ODD_IDS))
+    evals.config(lanes=4)
+    evals.run("shop.eval.yaml").assert_outcomes(passed=len(ODD_IDS))
+    tasks = evals.run_folder() / "tasks"
+    assert len(list(tasks.iterdir())) == len(ODD_IDS)
+    assert sorted(r["query_id"] for r in evals.summary()["results"]) == sorted(ODD_IDS)
+    listed = evals.run("shop.eval.yaml", "--co", "-q").stdout.lines
+    for node_id in [line for line in listed if line.startswith("shop.eval.yaml::")]:
+        assert evals.run(node_id, "--co", "-q").ret == 0, node_id
+
+
+BAD = {
+    "missing file": (None, "no such file"),
+    "unknown key": ({"lanez": 2}, "Did you mean 'lanes'"),
+    "unknown agent": ({"agent": "scriptd"}, "Did you mean 'scripted'"),
+    "unknown grader": ({"graders": ["answr"]}, "Did you mean 'answer'"),
+    "unknown tool switch": ({"tools": {"pointr": False}}, "Did you mean 'pointer'"),
+    "wrong type": ({"trials": "many"}, "trials"),
+    "unset variable": ({"name": "${NO_SUCH_VARIABLE}"}, "NO_SUCH_VARIABLE"),
+    "later feature": ({"budget": {"max_cost_usd": 1}}, "not supported yet"),
+    "missing dataset": ({"dataset": "none.jsonl"}, "none.jsonl"),
+    "missing site": ({"sites": {"shop": {"static": "no-such-folder"}}}, "no-such-folder"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+@pytest.mark.parametrize("way", ["--eval-config", "argument", "-n2"])
+def test_a_bad_config_is_a_usage_error(evals: Evals, case: str, way: str) -> None:
+    """A config that cannot be used ends with exit code 4 and says what is wrong; nothing is run."""
+    keys, message = BAD[case]
+    evals.rows(row("a"))
+    name = "shop.eval.yaml" if keys is None else evals.config(**keys).name
+    if way == "argument" and keys is None:
+        pytest.skip("pytest itself refuses an argument that is no file")
+    if way == "-n2" and case not in ("unknown key", "missing dataset"):
+        pytest.skip("two cases are enough for the way through workers")
+    args = {"--eval-config": [f"--eval-config={name}"], "argument": [name], "-n2": [name, "-n2"]}[way]
+    result = evals.run(*args)
+    assert result.ret == 4
+    assert message in result.stdout.str() + result.stderr.str()
+    assert not (evals.path / "results").exists()
+
+
+BAD_ROWS = {
+    "empty": ("", "is empty"),
+    "duplicate": (json.dumps(row("a")) + "\n" + json.dumps(row("a")) + "\n", "rows.jsonl:2"),
+    "no grader": (json.dumps(row("a", graders=[])) + "\n", "has no grader"),
+    "unknown key": (json.dumps(row("a", querry="x")) + "\n", "rows.jsonl:1"),
+    "unknown row grader": (json.dumps(row("a", graders=["answr"])) + "\n", "Did you mean 'answer'"),
+    "unknown tool": (json.dumps(row("a", solution=[{"tool": "clik"}])) + "\n", "Did you mean 'click'"),
+    "no solution": (json.dumps(row("a", solution=[])) + "\n", "solution"),
+    "no json": ("{query_id: a\n", "rows.jsonl:1"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_ROWS)
+def test_a_bad_row_stops_the_run_before_it_starts(evals: Evals, case: str) -> None:
+    """One bad row ends the run with exit code 4, file and line, though other rows are good."""
+    text, message = BAD_ROWS[case]
+    good = "" if case == "empty" else json.dumps(row("good")) + "\n"
+    (evals.path / "rows.jsonl").write_text(text + good)
+    evals.config()
+    result = evals.run("shop.eval.yaml")
+    assert result.ret == 4
+    assert message in result.stderr.str()
+    assert not (evals.path / "results").exists()
+
+
+def test_many_bad_rows_are_listed_and_counted(evals: Evals) -> None:
+    """The first five bad rows are told with their lines, the rest is counted; under xdist as well."""
+    evals.rows(*(row(f"r{n}", querry=1) for n in range(9)))
+    evals.config()
+    for extra in ([], ["-n2"]):
+        result = evals.run("shop.eval.yaml", *extra)
+        assert result.ret == 4
+        text = result.stdout.str() + result.stderr.str()
+        assert [f"rows.jsonl:{n}:" in text for n in range(1, 8)] == [True] * 5 + [False] * 2
+        assert "and 4 more" in text
+
+
+def test_only_selected_rows_are_checked(evals: Evals) -> None:
+    """A bad row that is not selected does not stop the others."""
+    evals.rows(row("good"), row("bad", querry=1))
+    evals.config()
+    evals.run("shop.eval.yaml::good").assert_outcomes(passed=1)
+
+
+def test_nothing_selected_is_not_green(evals: Evals) -> None:
+    """A selection that matches nothing keeps pytest's exit code 5."""
+    evals.rows(row("a"))
+    evals.config(gate={"min_pass_rate": 0.5})
+    assert evals.run("shop.eval.yaml", "-k", "nothing").ret == 5
+
+
+def test_without_an_eval_the_plugin_stays_out(evals: Evals) -> None:
+    """Neither pydantic nor Playwright is imported by a run without an eval, and ``-p no:`` leaves all out."""
+    evals.pytester.makepyfile(
+        """
+        import sys
+        def test_light():
+            assert not {"pydantic", "playwright", "openai", "yaml"} & set(sys.modules)
+        """
+    )
+    evals.run().assert_outcomes(passed=1)
+    out = evals.run("-p", "no:browsereval", "--help").stdout.str()
+    assert "--eval-config" not in out

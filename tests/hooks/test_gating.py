@@ -1,0 +1,103 @@
+"""The gate: rules as items, rows xfailed, exit codes by pytest's own counting."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.hooks.small_evals import Evals, errored_row, row
+
+MIXED = (row("a"), row("b"), row("c"), row("d", says="wrong"))
+
+
+@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["plain", "xdist"])
+def test_a_met_gate_is_green_with_no_red_row(evals: Evals, workers: list[str]) -> None:
+    """Under a gate that is met, bad rows are xfailed, its rules pass, and the exit code is 0."""
+    evals.rows(*MIXED)
+    evals.config(gate={"min_pass_rate": 0.7, "must_pass": ["a"]})
+    result = evals.run("shop.eval.yaml", "-v", *workers)
+    result.assert_outcomes(passed=3 + 3, xfailed=1)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines_random(
+        ["*gate::min_pass_rate*PASSED*", "*gate::must_pass?a?*PASSED*", "*gate::max_error_rate*PASSED*"]
+    )
+
+
+@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["plain", "xdist"])
+def test_a_missed_gate_is_red(evals: Evals, workers: list[str]) -> None:
+    """A rule that is not met fails its own item with its figures, and the exit code is 1."""
+    evals.rows(*MIXED)
+    evals.config()
+    result = evals.run("shop.eval.yaml", "--eval-min-pass-rate=0.9", "--junit-xml=junit.xml", *workers)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*pass rate 75.0% (3/4) is under 90.0%*"])
+    root = ET.parse(evals.path / "junit.xml").getroot()  # noqa: S314 our own file
+    cases = {c.get("name"): [child.tag for child in c] for c in root.iter("testcase")}
+    assert "failure" in cases["min_pass_rate"]
+    assert "skipped" in cases["d"]
+
+
+def test_must_pass_and_error_rate_are_rules(evals: Evals) -> None:
+    """A pinned row that fails, and too many errors, each break the gate; errors do not enter the pass rate."""
+    evals.rows(row("a"), row("b", says="wrong"), errored_row("c"))
+    evals.config(gate={"min_pass_rate": 0.5, "must_pass": ["b"], "max_error_rate": 0.1})
+    result = evals.run("shop.eval.yaml", "-v")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines_random(
+        [
+            "*gate::min_pass_rate PASSED*",
+            "*gate::must_pass?b? FAILED*",
+            "*gate::max_error_rate FAILED*",
+            "*error rate 33.3% (1/3) is over 10.0%*",
+        ]
+    )
+    result.assert_outcomes(passed=2, failed=2, xfailed=2)
+
+
+def test_all_errored_is_never_green(evals: Evals) -> None:
+    """When no trial could be judged there is no pass rate, and the gate is not met even at 0."""
+    evals.rows(errored_row("a"))
+    evals.config(gate={"min_pass_rate": 0.0, "max_error_rate": 1.0})
+    result = evals.run("shop.eval.yaml")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*no trial was judged*"])
+
+
+def test_rows_can_stay_red(evals: Evals) -> None:
+    """``gate.rows: fail`` shows bad rows as failures beside the gate's items."""
+    evals.rows(*MIXED)
+    evals.config(gate={"min_pass_rate": 0.5, "rows": "fail"})
+    result = evals.run("shop.eval.yaml")
+    result.assert_outcomes(passed=3 + 2, failed=1)
+    assert result.ret == 1
+
+
+@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["plain", "xdist"])
+def test_last_failed_after_a_gated_run_runs_the_bad_rows(evals: Evals, workers: list[str]) -> None:
+    """``--lf`` remembers xfailed rows and forgets the gate's own items."""
+    evals.rows(*MIXED)
+    evals.config()
+    evals.run("shop.eval.yaml", "--eval-min-pass-rate=0.9", *workers)
+    result = evals.run("shop.eval.yaml", "--lf", "-v")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*::d FAILED*"])
+
+
+def test_stop_at_first_does_not_stop_at_gated_rows(evals: Evals) -> None:
+    """``-x`` under a gate goes on: a bad row is expected there."""
+    evals.rows(row("d", says="wrong"), row("a"), row("b"))
+    evals.config(gate={"min_pass_rate": 0.5})
+    result = evals.run("shop.eval.yaml", "-x")
+    result.assert_outcomes(passed=4, xfailed=1)
+
+
+def test_an_interrupted_run_decides_nothing(evals: Evals) -> None:
+    """After ``-x`` under ``gate.rows: fail`` no gate item is reported, but the summary is written."""
+    evals.rows(row("d", says="wrong"), row("a"), row("b"))
+    evals.config(gate={"min_pass_rate": 0.1, "rows": "fail"})
+    result = evals.run("shop.eval.yaml", "-x", "-v")
+    assert result.ret == 1
+    result.stdout.no_fnmatch_line("*gate::*")
+    assert evals.summary()["selected"] == 3
+    assert evals.summary()["failed"] == 1

@@ -1,0 +1,105 @@
+"""Fixtures for tests that people write by hand, in both colours, beside other async plug-ins."""
+
+from __future__ import annotations
+
+from tests.hooks.small_evals import Evals, row
+
+PAGE = "<title>Hello</title><h1>A page</h1><button>Press</button>"
+
+
+def test_sync_and_async_tests_share_a_browser(evals: Evals) -> None:
+    """A window is reached by ``wait`` in a sync test and by ``await`` in an async one, classes included."""
+    evals.pytester.makepyfile(
+        f"""
+        import pytest
+        PAGE = {PAGE!r}
+
+        def test_sync(browser_window):
+            browser_window.wait(browser_window.page.set_content(PAGE))
+            assert browser_window.wait(browser_window.page.title()) == "Hello"
+
+        async def test_async(browser_window):
+            await browser_window.page.set_content(PAGE)
+            assert await browser_window.page.title() == "Hello"
+
+        class TestMore:
+            @pytest.mark.parametrize("n", [1, 2])
+            async def test_in_a_class(self, browser_window, n):
+                assert await browser_window.page.evaluate("1 + %d" % n) == 1 + n
+
+        async def test_fails(browser_window):
+            assert await browser_window.page.title() == "Goodbye"
+        """
+    )
+    evals.run().assert_outcomes(passed=4, failed=1)
+
+
+def test_other_async_plugins_keep_their_tests(evals: Evals) -> None:
+    """pytest-asyncio and pytest-playwright run their own tests in the same session as ours."""
+    evals.rows(row("a"))
+    evals.config()
+    evals.pytester.makepyfile(
+        test_ours="""
+        async def test_ours(browser_window):
+            assert await browser_window.page.evaluate("2") == 2
+        """,
+        test_theirs="""
+        import asyncio
+
+        async def test_theirs():
+            await asyncio.sleep(0)
+        """,
+    )
+    result = evals.pytester.runpytest_subprocess(
+        "-o", "asyncio_mode=auto", "-o", "asyncio_default_fixture_loop_scope=function"
+    )
+    result.assert_outcomes(passed=3)
+
+
+def test_the_marker_runs_a_test_for_each_row(evals: Evals) -> None:
+    """``eval_task`` is parametrised by the marker's dataset; config, capture and agent fit to it."""
+    evals.rows(row("one"), row("two"))
+    evals.pytester.makepyfile(
+        """
+        import pytest
+
+        pytestmark = pytest.mark.browsereval(dataset="rows.jsonl", agent="scripted", graders=["answer"])
+
+        async def test_by_hand(eval_task, eval_config, agent_evaluator, capture_context):
+            result = await agent_evaluator.execute()
+            assert result.final_answer == eval_task.answer == "right"
+            assert [m.type for m in capture_context.messages.messages][-2:] == ["tool_call", "tool_result"]
+            assert eval_config.variants["default"].type == "scripted"
+
+        async def test_whole(eval_task, run_eval):
+            outcome = await run_eval(eval_task)
+            assert outcome.verdict == "passed"
+
+        def test_whole_sync(eval_task, run_eval):
+            run_eval(eval_task).assert_passed()
+        """
+    )
+    result = evals.run("-v")
+    result.assert_outcomes(passed=6)
+    result.stdout.fnmatch_lines(["*test_by_hand?one? PASSED*"])
+
+
+def test_a_marker_may_name_a_config(evals: Evals) -> None:
+    """``config=`` takes an eval file beside the test; a bad one is a usage error."""
+    evals.rows(row("one"))
+    evals.config("shop.yaml")
+    evals.pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.browsereval(config="shop.yaml")
+        def test_row(eval_task, eval_config, run_eval):
+            assert eval_config.name == "shop"
+            assert run_eval(eval_task).verdict == "passed"
+        """
+    )
+    evals.run().assert_outcomes(passed=1)
+    evals.config("shop.yaml", lanez=3)
+    result = evals.run()
+    assert result.ret != 0
+    assert "Did you mean 'lanes'" in result.stdout.str() + result.stderr.str()
