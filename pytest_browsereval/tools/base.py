@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, overload
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, create_model
 
@@ -56,6 +56,8 @@ class Tool:
     body: ToolBody
     takes_picture: bool = True
     """False for tools that leave the page as it was."""
+    may_take_long: bool = False
+    """True for tools that load pages or wait: their limit is that of a navigation."""
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -68,7 +70,17 @@ class Tool:
         return {**schema, "properties": schema.get("properties", {})}
 
 
-def tool(body: ToolBody | None = None, *, takes_picture: bool = True) -> Any:
+@overload
+def tool(body: ToolBody, /) -> Tool: ...
+
+
+@overload
+def tool(*, takes_picture: bool = True, may_take_long: bool = False) -> Callable[[ToolBody], Tool]: ...
+
+
+def tool(
+    body: ToolBody | None = None, *, takes_picture: bool = True, may_take_long: bool = False
+) -> Tool | Callable[[ToolBody], Tool]:
     """Make a :class:`Tool` of an async function: ``@tool`` or ``@tool(takes_picture=False)``.
 
     The first parameter is the window; the others, with their annotations (``Annotated[str,
@@ -85,7 +97,7 @@ def tool(body: ToolBody | None = None, *, takes_picture: bool = True) -> Any:
             f"{name}_arguments", __config__=ConfigDict(extra="forbid", frozen=True), **fields
         )
         description = " ".join((inspect.getdoc(function) or "").split())
-        return Tool(name, description, model, function, takes_picture)
+        return Tool(name, description, model, function, takes_picture, may_take_long)
 
     return make if body is None else make(body)
 

@@ -1,0 +1,179 @@
+"""The tabs of a window: numbered, followed as pages open and close, and what is to be told of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_browsereval.browsers.origins import shorten
+from pytest_browsereval.errors import BrowserEvalError
+
+if TYPE_CHECKING:
+    from playwright.async_api import CDPSession, Frame, Page
+
+
+class NoTab(BrowserEvalError):
+    """No tab is open, or none of that number; the message tells what to call."""
+
+
+class Notes:
+    """What happens beside the actions of an agent."""
+
+    def __init__(self) -> None:
+        self.warnings: list[str] = []
+        """What a reader of the report should know of."""
+        self._said: list[str] = []
+
+    def say(self, text: str) -> None:
+        """Tell the agent with the result of its call."""
+        self._said.append(text)
+
+    def warn(self, text: str) -> None:
+        """Tell the reader of the report, once."""
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+    def take(self) -> list[str]:
+        """Return what the agent was not told yet."""
+        said, self._said = list(dict.fromkeys(self._said)), []
+        return said
+
+
+@dataclass(eq=False)
+class OpenTab:
+    """One page and what is known of it."""
+
+    tab_id: int
+    page: Page
+    is_crashed: bool = False
+    is_stuck: bool = False
+    """It did not react in time."""
+    has_navigated: bool = False
+    """Since it was last waited for."""
+    session: asyncio.Task[CDPSession] | None = None
+    """For pictures; attached when the tab opens."""
+
+
+class Tabs:
+    """The open tabs of a window, in the order in which they were opened.
+
+    Args:
+        most: how many may be open; further ones are closed at once.
+        notes: told of tabs that close or crash.
+        opened: called with every tab that opens, to listen to its page and attach to it.
+        flooded: called with every page that is too many, to close it.
+    """
+
+    def __init__(
+        self,
+        most: int,
+        notes: Notes,
+        *,
+        opened: Callable[[OpenTab], None],
+        flooded: Callable[[Page], None],
+    ) -> None:
+        self.open: list[OpenTab] = []
+        self.current: OpenTab | None = None
+        """The tab that tools act on."""
+        self.fresh: list[OpenTab] = []
+        """Those that pages opened and the agent was not told of yet."""
+        self.expected = 0
+        """How many have begun to open, with no page to be seen yet."""
+        self.arrived = asyncio.Event()
+        """Set when an expected one has opened."""
+        self._most = most
+        self._notes = notes
+        self._opened = opened
+        self._flooded = flooded
+        self._last_id = 0
+
+    def get(self, tab_id: int | None = None) -> OpenTab:
+        """Return the tab of that number, or the current one.
+
+        Raises:
+            NoTab: there is none.
+        """
+        if tab_id is None:
+            if self.current is None:
+                raise NoTab("No tab is open. Call open_tab.")
+            return self.current
+        for tab in self.open:
+            if tab.tab_id == tab_id:
+                return tab
+        ids = ", ".join(str(tab.tab_id) for tab in self.open)
+        raise NoTab(f"There is no tab {tab_id}. Open tabs: {ids or 'none'}.")
+
+    def of(self, page: Page) -> OpenTab | None:
+        """Return the tab of a page, if it is open."""
+        return next((tab for tab in self.open if tab.page is page), None)
+
+    def expect(self) -> None:
+        """A page has opened another one, of which Playwright tells when it has an answer."""
+        self.expected += 1
+        self.arrived.clear()
+
+    def on_page(self, page: Page) -> None:
+        """Give a page that has opened a number and make it the current tab."""
+        self.expected = max(0, self.expected - 1)
+        self.arrived.set()
+        if len(self.open) >= self._most:
+            flood = f"More than {self._most} tabs were opened; further ones were closed at once."
+            self._notes.say(f"Warning: {flood}")
+            self._notes.warn(flood)
+            self._flooded(page)
+            return
+        self._last_id += 1
+        tab = OpenTab(self._last_id, page)
+        self.open.append(tab)
+        self.fresh.append(tab)
+        self.current = tab
+        page.on("close", self._on_close)
+        page.on("crash", self._on_crash)
+        self._opened(tab)
+
+    def on_navigated(self, frame: Frame) -> None:
+        """Remember that a tab's page has changed its address."""
+        if frame.parent_frame is None and (tab := self.of(frame.page)):
+            tab.has_navigated = True
+
+    def forget(self, tab: OpenTab) -> None:
+        """Drop a tab; if it was the current one, the last one that is left becomes current."""
+        self.open.remove(tab)
+        self.told(tab)
+        if self.current is tab:
+            self.current = self.open[-1] if self.open else None
+
+    def told(self, tab: OpenTab) -> None:
+        """The agent knows of the tab."""
+        self.fresh = [fresh for fresh in self.fresh if fresh is not tab]
+
+    def replace(self, tab: OpenTab, page: Page) -> Page:
+        """Let a tab go on with the page of another one, which vanishes; return the page it had."""
+        other = self.get(next(new.tab_id for new in self.open if new.page is page))
+        self.open.remove(other)
+        self.told(other)
+        self._last_id -= other.tab_id == self._last_id
+        old, tab.page, tab.session = tab.page, other.page, other.session
+        tab.is_crashed = tab.is_stuck = False
+        self.current = tab
+        return old
+
+    def clear(self) -> None:
+        """Drop all."""
+        self.open.clear()
+        self.fresh.clear()
+        self.current = None
+
+    def _on_close(self, page: Page) -> None:
+        if tab := self.of(page):
+            self.forget(tab)
+            left = f"tab {self.current.tab_id} is the current tab" if self.current else "no tab is open"
+            self._notes.say(f"Tab {tab.tab_id} was closed by the page; {left}.")
+
+    def _on_crash(self, page: Page) -> None:
+        if tab := self.of(page):
+            tab.is_crashed = True
+            self._notes.say(f"Tab {tab.tab_id} crashed. Call reload or navigate to load it again.")
+            self._notes.warn(f"the page {shorten(page.url)} crashed")

@@ -1,0 +1,134 @@
+"""Waiting for a page that may hang, end, or open a dialog instead of answering."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pytest_browsereval.errors import BrowserEvalError
+
+if TYPE_CHECKING:
+    from playwright.async_api import Dialog, Page
+
+T = TypeVar("T")
+
+
+class DialogOpened(BrowserEvalError):
+    """A dialog opened while something was being done; that stays under way until it is answered."""
+
+
+def is_playwright_error(error: BaseException) -> bool:
+    """Tell Playwright's errors from all others without importing Playwright."""
+    return type(error).__module__.startswith("playwright.")
+
+
+async def quietly(work: Awaitable[T], limit_s: float) -> T | None:
+    """Await something that may fail in the browser or take too long; None if it did."""
+    try:
+        return await asyncio.wait_for(work, limit_s)
+    except TimeoutError:
+        return None
+    except Exception as error:
+        if is_playwright_error(error):
+            return None
+        raise
+
+
+class DialogWatch:
+    """The dialogs that are open in a window, and the work that they hold up.
+
+    A page stands still while its dialog is open, and so does every call into it: work is therefore
+    awaited no longer than until a dialog opens, and goes on by itself once that is answered.
+    """
+
+    def __init__(self) -> None:
+        self.open: list[Dialog] = []
+        """Those that wait for an answer, oldest first."""
+        self._next: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._under_way: set[asyncio.Future[Any]] = set()
+
+    def on_dialog(self, dialog: Dialog) -> None:
+        """Hold a dialog that has just opened."""
+        self.open.append(dialog)
+        opened, self._next = self._next, asyncio.get_running_loop().create_future()
+        opened.set_result(None)
+
+    def forget(self, page: Page) -> None:
+        """Drop the dialogs of a page that has gone."""
+        self.open = [dialog for dialog in self.open if dialog.page is not page]
+
+    async def watch(self, work: Coroutine[Any, Any, T], limit_s: float) -> T:
+        """Await work in the page, but no longer than until a dialog opens or the time is up.
+
+        Raises:
+            DialogOpened: the work goes on in the background once the dialog is answered.
+            TimeoutError: it was cancelled.
+        """
+        task = asyncio.ensure_future(work)
+        dialog = self._next
+        try:
+            await asyncio.wait((task, dialog), timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            if not task.done():
+                self._keep(task)
+                if not dialog.done():
+                    task.cancel()
+        if task.done():
+            return task.result()
+        if dialog.done():
+            raise DialogOpened
+        raise TimeoutError
+
+    async def answer(self, *, accept: bool, text: str | None, limit_s: float) -> bool:
+        """Answer the oldest open dialog, then let what it held up go on.
+
+        Args:
+            accept: OK or Cancel.
+            text: what to type into a prompt; None leaves its default value.
+            limit_s: how long to wait for what it held up.
+
+        Returns:
+            False if the dialog had gone already.
+
+        Raises:
+            LookupError: none is open.
+        """
+        if not self.open:
+            raise LookupError("No dialog is open.")
+        dialog = self.open.pop(0)
+        held_up = list(self._under_way - {asyncio.current_task()})
+        typed = dialog.default_value if text is None else text
+        options = {"prompt_text": typed} if dialog.type == "prompt" else {}
+        reply = dialog.accept(**options) if accept else dialog.dismiss()
+        try:
+            await asyncio.wait_for(reply, limit_s)
+        except TimeoutError:
+            return False
+        except Exception as error:
+            if not is_playwright_error(error):
+                raise
+            return False
+        if held_up:
+            await asyncio.wait(held_up, timeout=limit_s)
+        return True
+
+    def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Do something in the background; what it raises is nobody's business."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._keep(task)
+        return task
+
+    def _keep(self, task: asyncio.Future[Any]) -> None:
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+    async def end(self) -> None:
+        """Cancel whatever is under way."""
+        self.open.clear()
+        left = list(self._under_way)
+        for task in left:
+            task.cancel()
+        if left:
+            await asyncio.wait(left, timeout=1)

@@ -1,0 +1,216 @@
+"""Input to elements: mouse and keyboard, form fields, scrolling, dialogs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from pytest_browsereval.browsers.origins import shorten
+from pytest_browsereval.browsers.waiting import is_playwright_error, quietly
+from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.tools.base import Tool, ToolError, tool
+from pytest_browsereval.tools.targets import Target, act, resolve
+
+Button = Annotated[Literal["left", "right", "middle"], Field(description="Which mouse button.")]
+ClickCount = Annotated[int, Field(ge=1, le=3, description="2 is a double click.")]
+Direction = Annotated[Literal["up", "down", "left", "right"], Field(description="Where to scroll to.")]
+Notches = Annotated[int, Field(ge=1, le=100, description="Notches of the wheel, 120 pixels each.")]
+Text = Annotated[str, Field(max_length=100_000, description="The text.")]
+KEY_S = 0.02
+"""How long one typed character may take."""
+NOTCH_PX = 120
+
+_KEY_NAMES = {
+    "ctrl": "Control",
+    "cmd": "Meta",
+    "command": "Meta",
+    "option": "Alt",
+    "esc": "Escape",
+    "return": "Enter",
+    "del": "Delete",
+    "pageup": "PageUp",
+    "pagedown": "PageDown",
+    "up": "ArrowUp",
+    "down": "ArrowDown",
+    "left": "ArrowLeft",
+    "right": "ArrowRight",
+}
+
+
+@tool
+async def click(
+    window: PlaywrightWindow, target: Target, button: Button = "left", click_count: ClickCount = 1
+) -> str:
+    """Click an element."""
+    await act(window, target, lambda element: element.click(button=button, click_count=click_count))
+    how = {1: "Clicked", 2: "Double-clicked", 3: "Triple-clicked"}[click_count]
+    return f"{how} {shorten(target, 80)}{'' if button == 'left' else f' with the {button} button'}."
+
+
+@tool
+async def hover(window: PlaywrightWindow, target: Target) -> str:
+    """Move the pointer over an element."""
+    await act(window, target, lambda element: element.hover())
+    return f"The pointer is over {shorten(target, 80)}."
+
+
+@tool
+async def fill(window: PlaywrightWindow, target: Target, text: Text) -> str:
+    """Replace the content of a text field, all at once."""
+    await act(window, target, lambda element: element.fill(text))
+    return f"Filled {shorten(target, 80)} with {shorten(text, 60)!r}."
+
+
+@tool
+async def type_text(
+    window: PlaywrightWindow,
+    target: Target,
+    text: Annotated[str, Field(min_length=1, max_length=2000, description="The text.")],
+) -> str:
+    """Type into an element key by key, after what is there. Use fill unless the page reacts to each key."""
+    limit_ms = (window.rules.action_s + KEY_S * len(text)) * 1000
+    await act(window, target, lambda element: element.press_sequentially(text, timeout=limit_ms))
+    return f"Typed {shorten(text, 60)!r} into {shorten(target, 80)}."
+
+
+@tool
+async def press_key(
+    window: PlaywrightWindow,
+    key: Annotated[
+        str, Field(min_length=1, max_length=60, description="Enter, Escape, ArrowDown, a, Control+A, …")
+    ],
+    target: Target | None = None,
+) -> str:
+    """Press a key or a combination of keys, in an element or where the focus is."""
+    name = _key(key)
+    if target is None:
+        await window.page.keyboard.press(name)
+        return f"Pressed {name}."
+    await act(window, target, lambda element: element.press(name))
+    return f"Pressed {name} in {shorten(target, 80)}."
+
+
+def _key(key: str) -> str:
+    if len(key) == 1 or not key.strip("+ "):
+        return "Space" if key == " " else key
+    *modifiers, last = (part.strip() or "+" for part in key.replace("++", "+\0").split("+"))
+    parts = [*modifiers, "+" if last == "\0" else last]
+    return "+".join(_KEY_NAMES.get(part.lower(), part) for part in parts)
+
+
+@tool
+async def select_option(
+    window: PlaywrightWindow,
+    target: Target,
+    value: Annotated[str, Field(max_length=1000, description="The option's value or label.")],
+) -> str:
+    """Choose an option of a drop-down list."""
+    try:
+        chosen = await act(window, target, lambda element: element.select_option(value))
+    except Exception as error:
+        if is_playwright_error(error) and "did not find some options" in str(error):
+            raise ToolError(await _options(window, target, value)) from None
+        raise
+    return f"Chose {shorten(value, 60)!r} in {shorten(target, 80)}{'' if chosen else ': nothing is chosen'}."
+
+
+async def _options(window: PlaywrightWindow, target: str, value: str) -> str:
+    script = "(list) => [...list.options].slice(0, 12).map((option) => option.label)"
+    labels = await quietly(resolve(window, target).evaluate(script), 1.0) or []
+    shown = ", ".join(repr(shorten(str(label), 30)) for label in labels)
+    return f"{shorten(target, 80)} has no option {shorten(value, 60)!r}. Options: {shown or 'none'}."
+
+
+@tool
+async def check(window: PlaywrightWindow, target: Target) -> str:
+    """Switch a check box or radio button on, unless it is on."""
+    await act(window, target, lambda element: element.check())
+    return f"{shorten(target, 80)} is checked."
+
+
+@tool
+async def uncheck(window: PlaywrightWindow, target: Target) -> str:
+    """Switch a check box off, unless it is off."""
+    await act(window, target, lambda element: element.uncheck())
+    return f"{shorten(target, 80)} is not checked."
+
+
+@tool
+async def drag(window: PlaywrightWindow, source: Target, target: Target) -> str:
+    """Drag one element onto another one."""
+    end = resolve(window, target)
+    await act(window, source, lambda element: element.drag_to(end))
+    return f"Dragged {shorten(source, 80)} to {shorten(target, 80)}."
+
+
+@tool
+async def scroll(
+    window: PlaywrightWindow, direction: Direction, amount: Notches = 3, target: Target | None = None
+) -> str:
+    """Turn the mouse wheel over an element, or over the middle of the page."""
+    page = window.page
+    if target is not None:
+        await act(window, target, lambda element: element.hover())
+    elif size := page.viewport_size:
+        await page.mouse.move(size["width"] / 2, size["height"] / 2)
+    return await turn_wheel(window, direction, amount)
+
+
+_SETTLED = """async () => {
+  const at = () => [scrollX, scrollY].map(Math.round);
+  const frame = () => new Promise((go) => requestAnimationFrame(go));
+  await frame();
+  let now = at(), before;
+  const end = performance.now() + 1000;
+  do { before = now; await frame(); now = at(); }
+  while (String(now) !== String(before) && performance.now() < end);
+  const root = document.scrollingElement ?? document.documentElement;
+  return [...now, root.scrollWidth - innerWidth, root.scrollHeight - innerHeight].map((n) => Math.max(0, n));
+}"""
+
+
+async def turn_wheel(window: PlaywrightWindow, direction: str, amount: int) -> str:
+    """Turn the wheel where the pointer is and tell where the page is when it has come to rest."""
+    sign = -1 if direction in ("up", "left") else 1
+    way = sign * amount * NOTCH_PX
+    is_upright = direction in ("up", "down")
+    page = window.page
+    await page.mouse.wheel(0 if is_upright else way, way if is_upright else 0)
+    place = await quietly(page.evaluate(_SETTLED), window.rules.action_s)
+    told = f"Scrolled {direction} by {abs(way)} pixels."
+    if not place:
+        return told
+    now, end = (place[1], place[3]) if is_upright else (place[0], place[2])
+    return f"{told} The page is at {now} of {end}."
+
+
+@tool
+async def handle_dialog(
+    window: PlaywrightWindow,
+    accept: Annotated[bool, Field(description="True for OK, false for Cancel.")],
+    text: Annotated[str | None, Field(max_length=2000, description="What to type into a prompt.")] = None,
+) -> str:
+    """Answer the dialog that the page shows: alert, confirm, prompt, or the question whether to leave."""
+    dialog = window.dialog
+    if dialog is None:
+        raise ToolError("No dialog is open.")
+    told = f"{dialog.type} {shorten(dialog.message, 80)!r}"
+    if not await window.answer_dialog(accept=accept, text=text):
+        return f"The {told} had gone before it was answered."
+    return f"{'Accepted' if accept else 'Dismissed'} the {told}."
+
+
+TOOLS: tuple[Tool, ...] = (
+    click,
+    hover,
+    fill,
+    type_text,
+    press_key,
+    select_option,
+    check,
+    uncheck,
+    drag,
+    scroll,
+    handle_dialog,
+)

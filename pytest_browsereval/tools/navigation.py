@@ -1,0 +1,144 @@
+"""Navigation: addresses, history, waiting."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urljoin, urlsplit
+
+from pydantic import Field
+
+from pytest_browsereval.browsers.origins import origin_of, shorten
+from pytest_browsereval.browsers.waiting import is_playwright_error, quietly
+from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.tools.base import Tool, ToolError, tool
+
+if TYPE_CHECKING:
+    from playwright.async_api import Response
+
+_RELATIVE = ("/", "./", "../", "?", "#")
+Url = Annotated[str, Field(max_length=8000, description="Absolute (https://…), or relative to the page.")]
+
+
+def checked_url(window: PlaywrightWindow, url: str) -> str:
+    """Return the absolute address of what an agent asks for.
+
+    Raises:
+        ToolError: it is no web address, or not an allowed one.
+    """
+    given, url = url, url.strip()
+    if url.startswith(_RELATIVE) and urlsplit(window.url).scheme in ("http", "https"):
+        url = urljoin(window.url, url)
+    if url == "about:blank":
+        return url
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise ToolError(f"{shorten(given, 80)!r} is not an address: {error}.") from None
+    if parts.scheme.lower() not in ("http", "https") or not parts.netloc:
+        raise ToolError(
+            f"{shorten(given, 80)!r} cannot be opened. Write an address with http:// or https://."
+        )
+    if not window.rules.allowed.allow(url):
+        raise ToolError(
+            f"{shorten(origin_of(url), 80)} cannot be opened: it is not among the allowed origins."
+        )
+    return url
+
+
+async def open_url(window: PlaywrightWindow, url: str) -> str:
+    """Navigate the current tab and tell where it is then."""
+    try:
+        response = await window.goto(checked_url(window, url))
+    except Exception as error:
+        if is_playwright_error(error) and "Download is starting" in str(error):
+            await window.download_begins()
+            return "The address is a download, and the page stays as it was."
+        raise
+    return await _arrived(window, "Opened", response)
+
+
+async def _arrived(window: PlaywrightWindow, did: str, response: Response | None) -> str:
+    title = shorten(await quietly(window.page.title(), 1.0) or "", 60)
+    status = f", HTTP {response.status}" if response is not None and response.status >= 400 else ""
+    return f"{did} {shorten(window.url)}{status}, titled {title!r}."
+
+
+@tool(may_take_long=True)
+async def navigate(window: PlaywrightWindow, url: Url) -> str:
+    """Open an address in the current tab."""
+    return await open_url(window, url)
+
+
+@tool(may_take_long=True)
+async def go_back(window: PlaywrightWindow) -> str:
+    """Go back to the page before this one in the tab's history."""
+    return await _through_history(window, "back")
+
+
+@tool(may_take_long=True)
+async def go_forward(window: PlaywrightWindow) -> str:
+    """Go forward again after going back."""
+    return await _through_history(window, "forward")
+
+
+async def _through_history(window: PlaywrightWindow, way: str) -> str:
+    page = window.page
+    go = page.go_back if way == "back" else page.go_forward
+    url = page.url
+    response = await go(wait_until="domcontentloaded")
+    if response is None and page.url == url:
+        raise ToolError(f"There is no page to go {way} to.")
+    return await _arrived(window, f"Went {way} to", response)
+
+
+@tool(may_take_long=True)
+async def reload(window: PlaywrightWindow) -> str:
+    """Load the current page again."""
+    url = window.page.url
+    if await window.revive():
+        response = await window.goto(url)
+    else:
+        response = await window.page.reload(wait_until="domcontentloaded")
+    return await _arrived(window, "Reloaded", response)
+
+
+@tool(may_take_long=True)
+async def wait(
+    window: PlaywrightWindow,
+    seconds: Annotated[float, Field(ge=0, le=30, description="From 0 to 30.")],
+) -> str:
+    """Do nothing for some seconds. Prefer wait_for_text where you know what will appear."""
+    del window
+    await asyncio.sleep(seconds)
+    return f"Waited {seconds:g} s."
+
+
+_HAS_TEXT = """(wanted) => {
+  const flat = (text) => text.replace(/\\s+/g, " ").toLowerCase();
+  return Boolean(document.body) && flat(document.body.innerText).includes(flat(wanted).trim());
+}"""
+
+
+@tool(may_take_long=True)
+async def wait_for_text(
+    window: PlaywrightWindow,
+    text: Annotated[
+        str, Field(min_length=1, max_length=1000, description="Upper and lower case are the same.")
+    ],
+    timeout_s: Annotated[float, Field(ge=0, le=30, description="From 0 to 30.")] = 5.0,
+) -> str:
+    """Wait until a text is visible on the page."""
+    named = shorten(text, 80)
+    try:
+        await window.page.wait_for_function(
+            _HAS_TEXT, arg=text, timeout=max(timeout_s, 0.05) * 1000, polling=100
+        )
+    except Exception as error:
+        if is_playwright_error(error) and type(error).__name__ == "TimeoutError":
+            raise ToolError(f"{named!r} did not appear within {timeout_s:g} s.") from None
+        raise
+    return f"{named!r} is on the page."
+
+
+TOOLS: tuple[Tool, ...] = (navigate, go_back, go_forward, reload, wait, wait_for_text)

@@ -1,0 +1,63 @@
+"""Observation: what is on the page."""
+
+from __future__ import annotations
+
+from pytest_browsereval.browsers.origins import shorten
+from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.tools.base import Tool, tool
+from pytest_browsereval.tools.targets import Target, act
+
+MAX_LENGTH = 30_000
+"""Characters of a page that one call returns."""
+
+
+def capped(text: str, more: str) -> str:
+    """Return the text, cut at the end of a line to what one call may return, saying so.
+
+    Args:
+        text: of any length.
+        more: how to get the rest.
+    """
+    if len(text) <= MAX_LENGTH:
+        return text
+    end = text.rfind("\n", MAX_LENGTH // 2, MAX_LENGTH)
+    end = end if end > 0 else MAX_LENGTH
+    return f"{text[:end]}\n[Cut after {end} of {len(text)} characters. {more}]"
+
+
+@tool(takes_picture=False)
+async def snapshot(window: PlaywrightWindow) -> str:
+    """Return the page as a tree of roles, names and texts, with a ref such as e12 for every element."""
+    page = window.page
+    tree = await page.aria_snapshot(mode="ai")
+    head = [f"URL: {shorten(page.url, 500)}"]
+    tabs = await window.tabs()
+    head += [f"Title: {shorten(tab.title, 200)}" for tab in tabs if tab.is_current]
+    if len(tabs) > 1:
+        head.append("Tabs: " + ", ".join(_named(tab.tab_id, tab.title, tab.is_current) for tab in tabs))
+    more = "The rest: read_text with a target reads one part of the page."
+    return "\n".join([*head, "", capped(tree or "(The page is empty.)", more)])
+
+
+def _named(tab_id: int, title: str, is_current: bool) -> str:  # noqa: FBT001 -- a field of Tab
+    return f"{tab_id} {shorten(title, 60)!r}{' (current)' if is_current else ''}"
+
+
+@tool(takes_picture=False)
+async def read_text(window: PlaywrightWindow, target: Target | None = None) -> str:
+    """Return the visible text of the page, or of one element."""
+    text = await act(window, target or "body", lambda element: element.inner_text())
+    if not text.strip():
+        return "There is no visible text."
+    return capped(text, "The rest: pass a target to read one part of the page.")
+
+
+@tool
+async def screenshot(window: PlaywrightWindow) -> str:
+    """Take a picture of the visible part of the page."""
+    size = window.page.viewport_size
+    shown = f"{size['width']} x {size['height']} CSS pixels of " if size else ""
+    return f"The picture shows {shown}{shorten(window.url)}."
+
+
+TOOLS: tuple[Tool, ...] = (snapshot, read_text, screenshot)

@@ -1,0 +1,88 @@
+"""Playwright's errors as short sentences that a model can act on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_browsereval.browsers.origins import shorten
+from pytest_browsereval.tools.targets import gone, ref_of
+
+_STRICT = re.compile(r"strict mode violation: .*? resolved to (\d+) elements:")
+_MATCH = re.compile(r"^\s*\d+\) (<.*?>.*?)(?: aka .*)?$", re.MULTILINE)
+_COVERED = re.compile(r"- (<.*?>.*?) (?:from .* subtree )?intercepts pointer events")
+_NET = re.compile(r"net::(ERR_\w+)")
+_PREFIX = re.compile(r"^\w+\.\w+: ")
+_SHOWN = 3
+
+_STATES = {
+    "element is not visible": "is not visible",
+    "element is not enabled": "is disabled",
+    "element is not editable": "is read-only",
+    "element is not stable": "keeps moving",
+    "element is outside of the viewport": "is outside the viewport and cannot be scrolled into view",
+}
+_SENTENCES = {
+    "Invalid frame in aria-ref": "{gone}",
+    "crashed": "The page has crashed. Call reload or navigate to load it again.",
+    "has been closed": "The tab was closed meanwhile. Call list_tabs to see which are open.",
+}
+_NET_REASONS = {
+    "ERR_BLOCKED_BY_CLIENT": "its origin is not among the allowed ones",
+    "ERR_CONNECTION_REFUSED": "nothing listens there",
+    "ERR_NAME_NOT_RESOLVED": "there is no host of that name",
+    "ERR_INTERNET_DISCONNECTED": "there is no network",
+    "ERR_ABORTED": "the page or a newer navigation stopped it",
+}
+
+
+def explain(error: BaseException, arguments: Mapping[str, Any]) -> str:
+    """Return one or two sentences for a Playwright error.
+
+    Args:
+        error: what Playwright raised.
+        arguments: of the tool call, to name the target.
+    """
+    text = str(error)
+    target = str(arguments.get("target") or arguments.get("source") or "")
+    named = shorten(target, 80)
+    if match := _STRICT.search(text):
+        return _ambiguous(named, int(match[1]), text)
+    for sign, sentence in _SENTENCES.items():
+        if sign in text:
+            return sentence.format(gone=gone(named))
+    if match := _NET.search(text):
+        url = shorten(str(arguments.get("url", "the page")), 100)
+        reason = _NET_REASONS.get(match[1])
+        return f"{url} did not load: {f'{reason} ({match[1]})' if reason else match[1]}."
+    if type(error).__name__ == "TimeoutError":
+        return _too_late(named, target, text)
+    return shorten(_first_line(text), 200)
+
+
+def _first_line(text: str) -> str:
+    line = next((line for line in text.splitlines() if line.strip()), "")
+    line = _PREFIX.sub("", line)
+    return line.removeprefix("Error: ").removeprefix("InvalidSelectorError: ")
+
+
+def _ambiguous(named: str, count: int, text: str) -> str:
+    shown = "; ".join(shorten(found, 60) for found in _MATCH.findall(text)[:_SHOWN])
+    more = f"; {count - _SHOWN} more" if count > _SHOWN else ""
+    return f"{named} matches {count} elements: {shown}{more}. Use a ref of a snapshot or a longer selector."
+
+
+def _too_late(named: str, target: str, text: str) -> str:
+    if covers := _COVERED.findall(text):
+        return f"{named} is covered by {shorten(covers[-1], 80)}, which would take the click."
+    for sign, state in _STATES.items():
+        if sign in text:
+            return f"{named} {state}."
+    if "did not find some options" in text:
+        return f"{named} has no such option."
+    if "waiting for navigation" in text or "navigating to" in text:
+        return "The page did not load in time."
+    if "waiting for" in text and "resolved to" not in text:
+        return gone(named) if ref_of(target) else f"Nothing matches {named}. Call snapshot to see the page."
+    return f"The page did not react in time{f' to what was done to {named}' if named else ''}."

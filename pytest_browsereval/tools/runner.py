@@ -1,0 +1,110 @@
+"""Runs tools in a Playwright window: one at a time, within limits, aware of dialogs, tabs and downloads."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from pytest_browsereval.browsers.base import Window
+from pytest_browsereval.browsers.origins import shorten
+from pytest_browsereval.browsers.tabs import NoTab
+from pytest_browsereval.browsers.waiting import DialogOpened, is_playwright_error
+from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.tools.base import Tool, ToolError, ToolResult
+from pytest_browsereval.tools.problems import explain
+
+HANDLE_DIALOG = "handle_dialog"
+"""The one tool that may be called while a dialog is open."""
+QUIET = frozenset({"list_tabs"})
+"""Tools whose output tells the tabs and addresses anyway."""
+MARGIN_S = 2.0
+KEY_S = 0.02
+"""How long one typed character may take."""
+NOTES_LENGTH = 600
+
+
+class WindowToolRunner:
+    """Runs the tools of one attempt in its window.
+
+    Args:
+        window: where the tools act; a Playwright window, which our own tools are written for.
+    """
+
+    def __init__(self, window: Window) -> None:
+        if not isinstance(window, PlaywrightWindow):
+            raise Fault(
+                ErrorSource.HARNESS,
+                f"The built-in tools cannot act in a {type(window).__name__}. "
+                "Use `browser: {type: playwright}`.",
+            )
+        self._window = window
+        self._lock = asyncio.Lock()
+
+    async def __call__(self, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
+        """Run the tool and return the envelope, with what happened beside it.
+
+        Raises:
+            Fault: source *browser*, when the window has died.
+        """
+        async with self._lock:
+            result = await self._run(tool, arguments)
+        if self._window.dead:
+            raise Fault(ErrorSource.BROWSER, self._window.dead)
+        return result
+
+    async def _run(self, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
+        window = self._window
+        if window.dialog is not None and tool.name != HANDLE_DIALOG:
+            return ToolResult(ok=False, output=f"{self._open_dialog()} Until then {tool.name} cannot run.")
+        limit_s = self.limit_s(tool, arguments)
+        url, said, is_ok = window.url, [""], True
+        try:
+            await window.watch(self._perform(tool, arguments, said), limit_s)
+        except DialogOpened:
+            said.append(self._open_dialog())
+        except TimeoutError:
+            is_ok = False
+            window.mark_stuck()
+            said.append(f"{tool.name} took longer than {limit_s:g} s: the page does not react.")
+        except (ToolError, NoTab, LookupError) as error:
+            is_ok = False
+            said.append(str(error))
+        except Exception as error:
+            if not is_playwright_error(error):
+                raise
+            is_ok = False
+            said.append(explain(error, arguments))
+        if window.dead is None:
+            said += await self._notes(tool, url, said[0])
+        return ToolResult(ok=is_ok, output=" ".join(filter(None, said)))
+
+    async def _perform(self, tool: Tool, arguments: dict[str, Any], said: list[str]) -> None:
+        said[0] = await tool.body(self._window, **arguments)
+        await self._window.settle()
+
+    def limit_s(self, tool: Tool, arguments: dict[str, Any]) -> float:
+        """Return how long a call may take; its own waits are shorter, so that they report first."""
+        rules = self._window.rules
+        asked = sum(float(arguments.get(name) or 0) for name in ("seconds", "timeout_s"))
+        typed = KEY_S * len(str(arguments.get("text") or ""))
+        own = rules.navigation_s if tool.may_take_long else rules.action_s
+        return max(asked, own) + typed + rules.load_s + MARGIN_S
+
+    async def _notes(self, tool: Tool, url_before: str, output: str) -> list[str]:
+        window = self._window
+        notes = await window.take_notes()
+        if window.url != url_before and not notes and window.url not in output and tool.name not in QUIET:
+            notes.append(f"The page is now {shorten(window.url)}.")
+        text = " ".join(notes)
+        return [text if len(text) <= NOTES_LENGTH else f"{text[:NOTES_LENGTH]}…"]
+
+    def _open_dialog(self) -> str:
+        dialog = self._window.dialog
+        if dialog is None:
+            return "A dialog opened and has gone again."
+        asked = f", with {shorten(dialog.default_value, 40)!r} filled in" if dialog.default_value else ""
+        return (
+            f"The page shows a dialog: {dialog.type} {shorten(dialog.message, 80)!r}{asked}. "
+            f"Call {HANDLE_DIALOG} to answer it."
+        )

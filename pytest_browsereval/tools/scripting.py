@@ -1,0 +1,38 @@
+"""Scripting: JavaScript in the page. Off by default, as it can do what no user could."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Annotated
+
+from pydantic import Field
+
+from pytest_browsereval.browsers.origins import shorten
+from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.tools.base import Tool, ToolError, tool
+
+MAX_LENGTH = 10_000
+"""Characters of a result."""
+
+
+@tool
+async def evaluate(
+    window: PlaywrightWindow,
+    expression: Annotated[
+        str, Field(min_length=1, max_length=50_000, description="An expression, or a function: () => …")
+    ],
+) -> str:
+    """Evaluate JavaScript in the page and return the result as JSON."""
+    limit_s = 2 * window.rules.action_s
+    try:
+        value = await asyncio.wait_for(window.page.evaluate(expression), limit_s)
+    except TimeoutError:
+        raise ToolError(f"The script did not end within {limit_s:g} s.") from None
+    text = json.dumps(value, ensure_ascii=False, default=lambda odd: shorten(str(odd)))
+    if len(text) > MAX_LENGTH:
+        return f"{text[:MAX_LENGTH]} [Cut after {MAX_LENGTH} of {len(text)} characters. Return less.]"
+    return text
+
+
+TOOLS: tuple[Tool, ...] = (evaluate,)
