@@ -13,6 +13,10 @@ GROUP = "pytest_browsereval"
 
 def pytest_browsereval_register(registry: Registry) -> None:
     """Register what this package brings, in the order in which messages and help list it."""
+    from pytest_browsereval.agents.function import FunctionConfig
+    from pytest_browsereval.agents.noop import NoopConfig
+    from pytest_browsereval.agents.scripted import ScriptedConfig
+    from pytest_browsereval.agents.single import SingleConfig
     from pytest_browsereval.datasets.files import CsvConfig, JsonConfig, YamlConfig
     from pytest_browsereval.datasets.jsonl import JsonLinesConfig
     from pytest_browsereval.graders.answer import AnswerGrader
@@ -20,6 +24,10 @@ def pytest_browsereval_register(registry: Registry) -> None:
     from pytest_browsereval.graders.page_state import PageStateGrader
     from pytest_browsereval.graders.state_diff import StateDiffGrader
 
+    registry.register(SingleConfig, aliases=("tool-loop",))
+    registry.register(FunctionConfig)
+    registry.register(ScriptedConfig)
+    registry.register(NoopConfig)
     registry.register(JsonLinesConfig, aliases=("browseros",))
     registry.register(JsonConfig)
     registry.register(CsvConfig)

@@ -53,6 +53,11 @@ class Window(ABC):
     def dead(self) -> str | None:
         """Why the window can never be used again (its browser died), or None."""
 
+    @property
+    def viewport(self) -> tuple[int, int] | None:
+        """Width and height of the visible part of the page in CSS pixels; None if they are not known."""
+        return None
+
     @abstractmethod
     async def tabs(self) -> list[Tab]:
         """Return the open tabs in the order in which they were opened."""

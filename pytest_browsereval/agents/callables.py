@@ -1,0 +1,167 @@
+"""Finds a ``module:callable`` of the user's, beside the eval config or installed."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from pytest_browsereval.errors import ConfigError, nearest
+
+_lock = threading.Lock()
+_loaded: dict[tuple[str, str], Callable[..., Any]] = {}
+_from_folders: dict[str, str] = {}
+"""Top-level modules that were imported from beside a config, and their files."""
+
+
+def load_callable(reference: str, base_dir: Path) -> Callable[..., Any]:
+    """Import the module and return the callable.
+
+    Args:
+        reference: ``module:callable``.
+        base_dir: the folder of the eval config; modules in it come first.
+
+    Raises:
+        ConfigError: there is no such module or callable, importing it fails, or another config's module
+            has the same name.
+    """
+    name, _, attribute = reference.partition(":")
+    folder = str(base_dir.resolve())
+    with _lock:
+        if (reference, folder) not in _loaded:
+            with _first_on_path(folder):
+                _refuse_mix_up(name.partition(".")[0], folder, reference)
+                module = _import(name, folder, reference)
+            _loaded[reference, folder] = _found(module, attribute, reference)
+        return _loaded[reference, folder]
+
+
+def _found(module: ModuleType, attribute: str, reference: str) -> Callable[..., Any]:
+    found: Any = module
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            public = [each for each in dir(found) if not each.startswith("_")]
+            raise ConfigError(
+                f"function is {reference!r}, but {found.__name__} has no {part!r}.{nearest(part, public)}"
+            )
+        found = getattr(found, part)
+    _check(found, reference)
+    return found  # type: ignore[no-any-return]
+
+
+def is_async(function: Callable[..., Any]) -> bool:
+    """Return True for what is called on the loop: async functions, and objects with an async call."""
+    plain = inspect.unwrap(function)
+    while isinstance(plain, functools.partial):
+        plain = plain.func
+    return inspect.iscoroutinefunction(plain) or inspect.iscoroutinefunction(type(plain).__call__)
+
+
+def place_of(error: BaseException, base_dir: Path) -> str:
+    """Return ``file:line`` of where an exception came from, in the user's own code if possible."""
+    frames = traceback.extract_tb(error.__traceback__)
+    folder = base_dir.resolve()
+    own = [frame for frame in frames if folder in Path(frame.filename).resolve().parents]
+    for frame in (own or list(frames))[-1:]:
+        path = Path(frame.filename).resolve()
+        shown = path.relative_to(folder) if folder in path.parents else path
+        return f"{shown}:{frame.lineno}"
+    return "an unknown place"
+
+
+@contextmanager
+def _first_on_path(folder: str) -> Iterator[None]:
+    sys.path.insert(0, folder)
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        sys.path.remove(folder)
+
+
+def _import(name: str, folder: str, reference: str) -> ModuleType:
+    before = set(sys.modules)
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise ConfigError(_broken(reference, error, folder)) from error
+        raise ConfigError(
+            f"function is {reference!r}, but there is no module {error.name!r}, neither in {folder} nor "
+            "among the installed packages. Put it beside the eval config, or install it."
+        ) from None
+    except Exception as error:
+        raise ConfigError(_broken(reference, error, folder)) from error
+    finally:
+        for new in set(sys.modules) - before:
+            origin = _origin(getattr(sys.modules[new], "__spec__", None))
+            if "." not in new and origin and origin.startswith(folder + os.sep):
+                _from_folders[new] = origin
+
+
+def _broken(reference: str, error: BaseException, folder: str) -> str:
+    where = place_of(error, Path(folder))
+    told = f"{type(error).__name__}: {error}"
+    return f"function is {reference!r}, and importing its module raised {told}, at {where}."
+
+
+def _refuse_mix_up(top: str, folder: str, reference: str) -> None:
+    """Refuse a module that Python would take from another folder than a fresh process would."""
+    loaded = sys.modules.get(top)
+    if loaded is not None:
+        has, wants = _origin(getattr(loaded, "__spec__", None)), _origin(_fresh(top))
+        if has and has != wants:
+            raise ConfigError(_mix_up(reference, top, has, wants or f"nowhere in {folder}"))
+        return
+    for name, origin in _from_folders.items():
+        here = _origin(PathFinder.find_spec(name, [folder]))
+        if here and here != origin:
+            raise ConfigError(_mix_up(reference, name, origin, here))
+
+
+def _mix_up(reference: str, name: str, loaded: str, wanted: str) -> str:
+    return (
+        f"function is {reference!r}, but the module name {name!r} is taken: loaded is {loaded}, and this "
+        f"config's would be {wanted}. Give one of them another name, or run the configs one by one."
+    )
+
+
+def _fresh(top: str) -> ModuleSpec | None:
+    for finder in sys.meta_path:
+        spec = finder.find_spec(top, None)
+        if spec is not None:
+            return spec
+    return None
+
+
+def _origin(spec: ModuleSpec | None) -> str | None:
+    if spec is None:
+        return None
+    if spec.origin and spec.has_location:
+        return os.path.realpath(spec.origin)
+    folders = [os.path.realpath(each) for each in spec.submodule_search_locations or ()]
+    return os.pathsep.join(folders) or spec.origin
+
+
+def _check(found: Any, reference: str) -> None:
+    if not callable(found):
+        raise ConfigError(f"function is {reference!r}, which is {found!r} and cannot be called.")
+    try:
+        inspect.signature(found).bind(object())
+    except TypeError as error:
+        raise ConfigError(
+            f"function is {reference!r}, which cannot be called with one argument, the agent's context: "
+            f"{error}. Write  def {reference.rpartition(':')[2]}(context): ..."
+        ) from None
+    except ValueError:
+        return  # some built-in callables tell no signature

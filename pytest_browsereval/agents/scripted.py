@@ -1,0 +1,86 @@
+"""The ``scripted`` agent: plays the row's solution. It shows that task, site and graders fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import JsonValue, ValidationError
+
+from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
+from pytest_browsereval.errors import ErrorSource, nearest
+from pytest_browsereval.model.results import AgentResult
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.tools.base import DONE, Tool
+
+EXAMPLE = '"solution": [{"tool": "click", "target": "text=Buy"}, {"tool": "done", "answer": "bought"}]'
+
+
+class ScriptedConfig(AgentConfig):
+    """Calls the tools that the row's ``solution`` lists, in order; costs no model."""
+
+    type: Literal["scripted"] = "scripted"
+
+    def build(self, context: AgentContext) -> AgentEvaluator:
+        """Return the evaluator of one attempt."""
+        return ScriptedAgent(context)
+
+    def check(self, task: Task, tools: Mapping[str, Tool]) -> None:
+        """Check that the row has a solution whose steps the tools can take.
+
+        Raises:
+            ValueError: it has none, or a step names no tool, or its arguments are wrong.
+        """
+        if not task.solution:
+            raise ValueError(
+                f"the scripted agent plays the row's solution, and there is none. Write {EXAMPLE}"
+            )
+        for number, step in enumerate(task.solution, 1):
+            _check_step(f"step {number} of the solution", step, tools)
+            if step["tool"] == DONE and number < len(task.solution):
+                raise ValueError(
+                    f"step {number} of the solution is {DONE!r}, which ends the task: the steps after it "
+                    "never play. Make it the last one."
+                )
+
+
+def _check_step(where: str, step: Mapping[str, JsonValue], tools: Mapping[str, Tool]) -> None:
+    name, arguments = _parts(step)
+    if not isinstance(name, str):
+        told = f"{where} is {dict(step)!r}, which names no tool. Write {EXAMPLE}"
+        raise ValueError(told)  # noqa: TRY004 the row is wrong, whatever its types
+    if name not in tools:
+        raise ValueError(
+            f"{where} calls {name!r}, which is no tool that is switched on.{nearest(name, tools)} "
+            f"Tools: {', '.join(tools)}."
+        )
+    try:
+        tools[name].arguments.model_validate(arguments)
+    except ValidationError as error:
+        problems = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+        known = ", ".join(tools[name].arguments.model_fields) or "none"
+        raise ValueError(f"{where}: wrong arguments for {name}: {problems}. It takes: {known}.") from None
+
+
+def _parts(step: Mapping[str, JsonValue]) -> tuple[JsonValue, dict[str, Any]]:
+    return step.get("tool"), {key: value for key, value in step.items() if key != "tool"}
+
+
+class ScriptedAgent(AgentEvaluator):
+    """One attempt at playing a solution."""
+
+    def __init__(self, context: AgentContext) -> None:
+        self._context = context
+
+    async def execute(self) -> AgentResult:
+        """Call the tools; a step that fails ends the play without an answer, and graders judge the rest."""
+        context = self._context
+        for number, step in enumerate(context.task.solution, 1):
+            name, arguments = _parts(step)
+            result = await context.tools.call(str(name), arguments)
+            if not result.ok:
+                context.capture.add_error(
+                    ErrorSource.AGENT, f"step {number} of the solution failed: {name}: {result.output}"
+                )
+                return AgentResult(None)
+        return AgentResult(context.tools.answer)

@@ -1,0 +1,213 @@
+"""Lets a synchronous callable, in a thread of its own, use what lives on the loop."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextlib
+import threading
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pytest_browsereval.agents.base import AgentConfig, AgentContext
+from pytest_browsereval.errors import ErrorSource
+from pytest_browsereval.model.results import Usage
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.tools.base import Tool, Toolbox, ToolResult
+
+ResultT = TypeVar("ResultT")
+
+
+class AttemptOver(BaseException):
+    """Raised in an agent's thread once its attempt is over.
+
+    No ``Exception``, so that a callable that goes on after every error does not go on for ever.
+    """
+
+
+class Bridge:
+    """Submits work to a loop from another thread and waits for it, until the attempt is over."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._lock = threading.Lock()
+        self._pending: set[concurrent.futures.Future[Any]] = set()
+        self._is_over = False
+
+    def wait(self, work: Coroutine[Any, Any, ResultT]) -> ResultT:
+        """Run the work on the loop and return its result.
+
+        Raises:
+            AttemptOver: the attempt has ended.
+        """
+        with self._lock:
+            if self._is_over:
+                work.close()
+                raise AttemptOver
+            future = asyncio.run_coroutine_threadsafe(work, self._loop)
+            self._pending.add(future)
+        try:
+            return future.result()
+        except concurrent.futures.CancelledError:
+            raise AttemptOver from None
+        finally:
+            self._pending.discard(future)
+
+    def close(self) -> None:
+        """End all waits; later ones end at once."""
+        with self._lock:
+            self._is_over = True
+            pending = list(self._pending)
+        for future in pending:
+            future.cancel()
+
+
+class SyncToolbox:
+    """The attempt's tools, for synchronous code."""
+
+    def __init__(self, toolbox: Toolbox, bridge: Bridge) -> None:
+        self._toolbox = toolbox
+        self._bridge = bridge
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools that are switched on."""
+        return self._toolbox.tools
+
+    @property
+    def is_done(self) -> bool:
+        """True once ``done`` was called."""
+        return self._toolbox.is_done
+
+    @property
+    def answer(self) -> str | None:
+        """What ``done`` was called with."""
+        return self._toolbox.answer
+
+    def call(self, name: str, arguments: dict[str, Any] | None = None) -> ToolResult:
+        """Run a tool by its name and record the call; see ``Toolbox.call``.
+
+        Raises:
+            LimitReached: the attempt has used its steps; let it through.
+            Fault: the window has died; let it through.
+        """
+        return self._bridge.wait(self._toolbox.call(name, arguments))
+
+
+class SyncAgentContext:
+    """What a synchronous callable gets instead of the :class:`AgentContext`: the same, without ``await``."""
+
+    def __init__(self, context: AgentContext, bridge: Bridge) -> None:
+        self._context = context
+        self._bridge = bridge
+        self.tools = SyncToolbox(context.tools, bridge)
+        """The tools that are switched on; calls through it are recorded, counted and limited."""
+
+    @property
+    def config(self) -> AgentConfig:
+        """The agent's own block."""
+        return self._context.config
+
+    @property
+    def task(self) -> Task:
+        """The row; its ``start_url`` is absolute."""
+        return self._context.task
+
+    @property
+    def url(self) -> str:
+        """The address of the current tab."""
+        return self._context.window.url
+
+    @property
+    def window_id(self) -> int:
+        """The window's number."""
+        return self._context.window_id
+
+    @property
+    def tab_id(self) -> int:
+        """The current tab's number."""
+        return self._context.tab_id
+
+    @property
+    def output_dir(self) -> Path:
+        """The run's folder."""
+        return self._context.output_dir
+
+    @property
+    def task_output_dir(self) -> Path:
+        """The attempt's folder."""
+        return self._context.task_output_dir
+
+    @property
+    def base_dir(self) -> Path:
+        """The folder of the eval config."""
+        return self._context.base_dir
+
+    def log_assistant(
+        self, content: str, *, usage: Usage | None = None, duration_ms: float | None = None
+    ) -> None:
+        """Record what a model said, with what it cost.
+
+        Raises:
+            LimitReached: the attempt's tokens or money are used up; let it through.
+        """
+
+        def record() -> None:
+            capture = self._context.capture
+            capture.log_assistant(content, usage=usage, duration_ms=duration_ms)
+            if usage is not None:
+                capture.spend(usage)
+
+        self._on_loop(record)
+
+    def add_warning(self, message: str) -> None:
+        """Record something that a reader of the report should know of."""
+        self._on_loop(lambda: self._context.capture.add_warning(ErrorSource.AGENT, message))
+
+    def _on_loop(self, work: Callable[[], None]) -> None:
+        async def run() -> None:
+            work()
+
+        self._bridge.wait(run())
+
+
+async def run_in_thread(function: Callable[[SyncAgentContext], ResultT], context: AgentContext) -> ResultT:
+    """Run a synchronous callable in a daemon thread of its own and return its result.
+
+    When this is cancelled, the callable's next use of the context ends it; Python cannot end a thread
+    from outside.
+    """
+    loop = asyncio.get_running_loop()
+    bridge = Bridge(loop)
+    outcome: asyncio.Future[ResultT] = loop.create_future()
+
+    def deliver(result: ResultT | None, error: BaseException | None) -> None:
+        if outcome.done():
+            return
+        if error is not None:
+            outcome.set_exception(error)
+        else:
+            outcome.set_result(result)  # type: ignore[arg-type]
+
+    def work() -> None:
+        result: ResultT | None = None
+        failure: BaseException | None = None
+        try:
+            result = function(SyncAgentContext(context, bridge))
+        except AttemptOver:
+            return
+        except (StopIteration, asyncio.CancelledError) as error:
+            # A future would take these for its own.
+            failure = RuntimeError(repr(error)).with_traceback(error.__traceback__)
+        except BaseException as error:  # noqa: BLE001 whatever ends the thread is the callable's doing
+            failure = error
+        with contextlib.suppress(RuntimeError):  # the loop has gone, and nobody waits
+            loop.call_soon_threadsafe(deliver, result, failure)
+
+    name = f"browsereval-agent-{context.window_id}"
+    threading.Thread(target=work, name=name, daemon=True).start()
+    try:
+        return await outcome
+    finally:
+        bridge.close()

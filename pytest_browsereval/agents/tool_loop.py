@@ -1,0 +1,193 @@
+"""The tool loop: a model calls tools until it has an answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from pytest_browsereval.capture.context import CaptureContext
+from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.llm.client import ChatClient
+from pytest_browsereval.llm.completion import Completion, ToolRequest
+from pytest_browsereval.llm.conversation import Conversation
+from pytest_browsereval.tools.base import DONE, Tool, ToolResult
+
+MAX_BAD_ENDINGS = 3
+"""How often ``done`` may be called with wrong arguments; such calls are no steps, so no limit meets them."""
+
+RAW_LENGTH = 1_000
+"""Characters of malformed arguments that are recorded."""
+
+EMPTY = "Your reply was empty. Go on with a tool, or finish with done(answer)."
+CUT = "Your reply was cut off: it was too long. Go on with fewer words, or finish with done(answer)."
+
+
+class Tools(Protocol):
+    """What the loop needs of a toolbox."""
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools that the model may call."""
+
+    @property
+    def is_done(self) -> bool:
+        """True once the finishing tool was called."""
+
+    @property
+    def answer(self) -> str | None:
+        """What it was called with."""
+
+    async def call(self, name: str, arguments: dict[str, Any] | None = None) -> ToolResult:
+        """Run a tool."""
+
+    async def refuse(self, name: str, arguments: dict[str, Any], why: str) -> ToolResult:
+        """Record a call that cannot be made."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture of the page."""
+
+    data: bytes
+    media_type: str
+
+
+class Eyes:
+    """Shows the model the page after each turn: the picture that was recorded, or one of its own."""
+
+    def __init__(self, capture: CaptureContext) -> None:
+        self._capture = capture
+        self._seen = capture.screenshot.count
+
+    async def first(self) -> Picture | None:
+        """Return a picture of the page as it is before the first call."""
+        return await self._taken()
+
+    async def latest(self) -> Picture | None:
+        """Return the picture after the last call, None if the page was not drawn anew."""
+        if self._capture.config.screenshots in ("off", "final"):
+            return await self._taken()
+        shots = self._capture.screenshot
+        if shots.count == self._seen:
+            return None
+        self._seen = shots.count
+        try:
+            data = await asyncio.to_thread(shots.path(shots.count).read_bytes)
+        except OSError as error:
+            self._capture.add_warning(ErrorSource.SCREENSHOT, f"a picture cannot be read again: {error}")
+            return None
+        return Picture(data, f"image/{self._capture.config.picture}")
+
+    async def _taken(self) -> Picture | None:
+        config = self._capture.config
+        try:
+            data = await self._capture.window.screenshot(config.picture, config.quality)
+        except Fault as error:
+            self._capture.add_warning(ErrorSource.SCREENSHOT, f"no picture for the model: {error}")
+            return None
+        return Picture(data, f"image/{config.picture}")
+
+
+class ToolLoop:
+    """Asks the model, runs what it asks for, and asks again.
+
+    Args:
+        client: the model.
+        tools: what it may call.
+        capture: records what it says and what that costs.
+        conversation: begins with the system text and the task.
+        eyes: shows it pictures; None for a model that takes none.
+    """
+
+    def __init__(
+        self,
+        client: ChatClient,
+        tools: Tools,
+        capture: CaptureContext,
+        conversation: Conversation,
+        *,
+        eyes: Eyes | None = None,
+    ) -> None:
+        self._client = client
+        self._tools = tools
+        self._capture = capture
+        self._conversation = conversation
+        self._eyes = eyes
+        self._specs = [spec(tool) for tool in tools.tools]
+        self._bad_endings = 0
+
+    async def run(self) -> str | None:
+        """Return the answer: what ``done`` was called with, or a reply of text without a call.
+
+        Raises:
+            LimitReached: steps, tokens or money ran out.
+            Fault: the provider or the browser broke.
+        """
+        is_nudged = False
+        while True:
+            reply = await self._ask()
+            text = reply.text.strip()
+            if reply.tool_calls:
+                is_nudged = False
+                await self._perform(reply.tool_calls, is_cut=reply.finish_reason == "length")
+                if self._tools.is_done:
+                    return self._tools.answer
+                if self._cannot_finish(reply.tool_calls):
+                    return text or None
+            elif text and reply.finish_reason != "length":
+                return text
+            elif is_nudged:
+                self._warn(f"the model ended twice with {'a reply cut off' if text else 'an empty reply'}")
+                return text or None
+            else:
+                is_nudged = True
+                self._conversation.add_user(CUT if reply.finish_reason == "length" else EMPTY)
+
+    async def _ask(self) -> Completion:
+        reply = await self._client.complete(self._conversation.messages, tools=self._specs)
+        self._capture.log_assistant(reply.text, usage=reply.usage, duration_ms=reply.duration_ms)
+        if reply.retries:
+            self._capture.add_warning(
+                ErrorSource.PROVIDER, f"the model answered only at try {reply.retries + 1}"
+            )
+        if reply.text.strip() or reply.tool_calls:
+            self._conversation.add_reply(reply)
+        self._capture.spend(reply.usage)
+        return reply
+
+    async def _perform(self, requests: Sequence[ToolRequest], *, is_cut: bool) -> None:
+        for request in requests:
+            if request.arguments is None:
+                why = "The arguments are not a JSON object" + (": the reply was cut off." if is_cut else ".")
+                raw = {"malformed": request.raw[:RAW_LENGTH]}
+                result = await self._tools.refuse(request.name, raw, why)
+            else:
+                result = await self._tools.call(request.name, request.arguments)
+            if self._tools.is_done:
+                return
+            self._conversation.add_result(request.id, "ok" if result.ok else "failed", result.output)
+        picture = await self._eyes.latest() if self._eyes else None
+        if picture is not None:
+            self._conversation.add_picture(picture.data, picture.media_type, "The page after that:")
+
+    def _cannot_finish(self, requests: Sequence[ToolRequest]) -> bool:
+        if any(request.name != DONE for request in requests):
+            return False
+        self._bad_endings += 1
+        if self._bad_endings < MAX_BAD_ENDINGS:
+            return False
+        self._warn(f"the model called {DONE} {MAX_BAD_ENDINGS} times with wrong arguments and was stopped")
+        return True
+
+    def _warn(self, message: str) -> None:
+        self._capture.add_warning(ErrorSource.AGENT, message)
+
+
+def spec(tool: Tool) -> dict[str, Any]:
+    """Return a tool as chat completions describe one."""
+    return {
+        "type": "function",
+        "function": {"name": tool.name, "description": tool.description, "parameters": tool.schema},
+    }
