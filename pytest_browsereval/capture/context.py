@@ -40,7 +40,7 @@ class CaptureContextConfig:
     max_tokens: int | None = None
     max_cost_usd: float | None = None
     redact: Callable[[str], str] = str
-    on_message: Callable[[Message], None] | None = None
+    on_message: Callable[[Message], object] | None = None
 
 
 @dataclass(frozen=True)

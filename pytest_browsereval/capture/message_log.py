@@ -22,7 +22,7 @@ class MessageLogger:
         folder: Path,
         *,
         redact: Callable[[str], str] = str,
-        on_message: Callable[[Message], None] | None = None,
+        on_message: Callable[[Message], object] | None = None,
     ) -> None:
         self._file = (folder / "messages.jsonl").open("a", encoding="utf-8")
         self._redact = redact

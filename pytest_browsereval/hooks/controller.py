@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from typing import Any
 
 import pytest
@@ -63,7 +63,7 @@ class Controller:
         self.rows.update(dict.fromkeys((f"{file}::{entry.name}" for entry in entries), evaluation))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtestloop(self, session: pytest.Session) -> Iterator[Any]:
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
         """Check all rows and start the browser; after the loop, write the summaries."""
         option = session.config.option
         if not (option.collectonly or option.setuponly or option.setupplan):

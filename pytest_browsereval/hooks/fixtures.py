@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -92,7 +92,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)
-def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: object) -> Iterator[Any]:
+def pytest_pycollect_makeitem(
+    collector: pytest.Collector, name: str, obj: object
+) -> Generator[None, Any, Any]:
     """Turn async tests that use our fixtures into plain functions that wait for our loop.
 
     Innermost of all wrappers: other plug-ins for async tests then see a synchronous one.
@@ -116,5 +118,5 @@ def _on_our_loop(config: pytest.Config, function: Callable[..., Any]) -> Callabl
 
         wait(config, function(*args, **kwargs))
 
-    del run.__wrapped__  # type: ignore[attr-defined] inspect would look through to the coroutine function
+    del run.__wrapped__  # inspect would look through it, at the coroutine function
     return run

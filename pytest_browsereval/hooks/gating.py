@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 import pytest
@@ -23,7 +23,7 @@ class Gating:
         self.results: list[tuple[str, RuleResult]] = []
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtestloop(self, session: pytest.Session) -> Iterator[Any]:
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
         """Report the gate's items; not reached after Ctrl-C, ``-x`` or an internal error."""
         result = yield
         option = session.config.option
@@ -50,14 +50,14 @@ class Gating:
                 keywords={},
                 outcome="failed" if is_bad else "passed",
                 longrepr=f"gate not met: {rule.message}" if is_bad else None,
-                when=when,  # type: ignore[arg-type]
+                when=when,
                 user_properties=[("gate", rule.name), ("figures", rule.message)],
             )
             hook.pytest_runtest_logreport(report=report)
         hook.pytest_runtest_logfinish(nodeid=node_id, location=location)
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> Iterator[Any]:
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, Any, Any]:
         """Repair the cache of failed tests: xfailed rows are bad ones, and the gate's items are no tests."""
         result = yield
         cache = getattr(session.config, "cache", None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -130,7 +130,9 @@ class Reports:
     """Puts the verdict on the items' reports."""
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[Any]:
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, Any, Any]:
         """Tell an errored attempt in words: pytest asks ``repr_failure`` for calls only."""
         report: Any = yield
         if not isinstance(item, EvalItem) or item.metadata is None:
@@ -174,7 +176,11 @@ def fixture_scopes(item: EvalItem) -> tuple[set[tuple[int, str]], bool]:
 
 
 def _node_of(item: pytest.Item, scope: str) -> str:
-    kinds = {"module": pytest.Module, "package": pytest.Package, "class": pytest.Class}
+    kinds: dict[str, type[pytest.Collector]] = {
+        "module": pytest.Module,
+        "package": pytest.Package,
+        "class": pytest.Class,
+    }
     node = item.getparent(kinds[scope]) if scope in kinds else None
     return node.nodeid if node else ""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,6 @@ CLOSE_GRACE_S = 5.0
 OPTION_KEYS = (
     ("trials", "trials"),
     ("lanes", "lanes"),
-    ("limit", "limit"),
     ("min_pass_rate", "gate.min_pass_rate"),
 )
 """Options that are short for ``--eval-set KEY=...``."""
@@ -69,6 +69,7 @@ class EvalSession:
         loaded = load_config(path, registry=self.registration.registry, overrides=list(self._overrides()))
         loaded = self._choose_agent(loaded)
         evaluation = Evaluation(loaded, self.registration.registry, run_id=self.run_id, worker=self.worker)
+        evaluation.plan.limit = self.config.getoption("eval_limit")
         from pytest_browsereval.hooks.behaviour import connect
 
         connect(evaluation, self.config)
@@ -134,7 +135,7 @@ class EvalSession:
                 raise pytest.UsageError(str(error)) from None
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_collection(self) -> Iterator[None]:
+    def pytest_collection(self) -> Generator[None, Any, Any]:
         """End the run when files that were found while collecting cannot be used."""
         result = yield
         if self.problems:

@@ -28,9 +28,7 @@ _lane_of: weakref.WeakKeyDictionary[asyncio.Future[Any], Hashable] = weakref.Wea
 tell, but Python 3.11 has no such method.)"""
 
 
-def _tagged_task(
-    loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, Any], **options: Any
-) -> asyncio.Task[Any]:
+def _tagged_task(loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> asyncio.Task[Any]:
     task: asyncio.Task[Any] = asyncio.Task(work, loop=loop, **options)
     if (lane := _lane.get()) is not None:
         _lane_of[task] = lane

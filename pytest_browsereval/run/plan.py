@@ -56,6 +56,8 @@ class Plan:
         self._registry = registry
         self._tools = tools
         self._ready: dict[tuple[str, int, str], ReadyTask] = {}
+        self.limit: int | None = None
+        """Take the first so many rows only."""
 
     # -- collection: nothing but ids
 
@@ -78,7 +80,7 @@ class Plan:
                         f"{ref.path}:{ref.line}: the id {ref.query_id!r} is in {other.path}:{other.line}. "
                         "Ids must differ over all datasets of a config; rename one."
                     )
-                if self.config.limit is not None and len(seen) > self.config.limit:
+                if self.limit is not None and len(seen) > self.limit:
                     return
                 if only is not None and name not in only:
                     continue
