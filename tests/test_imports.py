@@ -1,0 +1,72 @@
+"""What importing costs and needs."""
+
+from __future__ import annotations
+
+import os
+import pkgutil
+import subprocess
+import sys
+
+import pytest_browsereval
+
+MODULES = [
+    module.name
+    for module in pkgutil.walk_packages(pytest_browsereval.__path__, "pytest_browsereval.")
+    if not module.name.endswith("__main__")
+]
+
+HEAVY = ("pydantic", "playwright", "openai", "yaml", "asyncio", "httpx", "PIL", "jmespath")
+
+EACH_ALONE = """
+import os, sys
+# What pytest needs is loaded once; each module is then imported in a fork of its own.
+import asyncio, dateutil.parser, html, http.server, httpx, jmespath, pydantic, pytest, xdist.scheduler, yaml
+failed = []
+for name in sys.argv[1:]:
+    child = os.fork()
+    if not child:
+        try:
+            __import__(name)
+        except BaseException as error:
+            print(f"{name}: {type(error).__name__}: {error}", flush=True)
+            os._exit(1)
+        os._exit(0)
+    if os.waitpid(child, 0)[1]:
+        failed.append(name)
+sys.exit(1 if failed else 0)
+"""
+
+
+def python(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "error", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+
+
+def test_each_module_imports_alone() -> None:
+    """Every module can be the first one that is imported, with warnings as errors."""
+    result = python("-c", EACH_ALONE, *MODULES)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_the_entry_point_is_light() -> None:
+    """Loading the plugin loads neither pydantic nor a browser, a model client, YAML or asyncio."""
+    code = f"import pytest_browsereval.plugin, sys; print(*[m for m in {HEAVY!r} if m in sys.modules])"
+    before = python("-c", f"import pytest, sys; print(*[m for m in {HEAVY!r} if m in sys.modules])")
+    result = python("-c", code)
+    assert result.returncode == 0, result.stderr
+    assert set(result.stdout.split()) <= set(before.stdout.split())
+    assert "pydantic" not in result.stdout.split()
+
+
+def test_the_config_needs_no_browser_library() -> None:
+    """Reading a config loads neither Playwright nor a model client."""
+    code = "import pytest_browsereval.config, pytest_browsereval.members as m, sys; m.builtin_registry();"
+    result = python("-c", code + "print(*[n for n in ('playwright', 'openai') if n in sys.modules])")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.split() == []

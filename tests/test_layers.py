@@ -1,0 +1,220 @@
+"""Who may know whom: the table of design, read from the source with ``ast``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import pytest_browsereval
+
+PACKAGE = Path(pytest_browsereval.__file__).parent
+NAME = PACKAGE.name
+
+ROWS: tuple[frozenset[str], ...] = tuple(
+    map(
+        frozenset,
+        (
+            {"errors", "later"},
+            {"registry"},
+            {"documents", "problems"},
+            {"model", "providers"},
+            {"llm", "browsers", "datasets", "sites"},
+            {"capture"},
+            {"tools"},
+            {"agents", "graders"},
+            {"config", "members"},
+            {"run"},
+            {"analysis"},
+            {"report"},
+            {"hooks", "plugin", "hookspecs", "__main__", "testing"},
+        ),
+    )
+)
+"""Lowest first. A module imports from rows below its own; the parts of one row do not know each other."""
+
+WITHIN_A_ROW = {
+    ("plugin", "hooks"): "the entry point loads the hooks once an eval is asked for",
+    ("plugin", "hookspecs"): "the entry point hands the specifications to pytest",
+}
+
+FAMILIES = ("agents", "graders", "browsers", "datasets", "tools")
+"""Folders with several members: a member knows its base and what all members share, no other member."""
+
+GATHERS = {"tools.toolkits": "the catalog of all toolkits"}
+"""Modules that know all members of their family."""
+
+BETWEEN_MEMBERS = {
+    ("tools.pointer", "tools.input"): "one wheel turns, whether over an element or over a point",
+    ("tools.tabs", "tools.navigation"): "an address is checked and opened alike in a new tab",
+}
+"""Arrows between members that are meant, each with its reason."""
+
+ONE_MODULE_EACH = {"openai": "llm.wire", "genai_prices": "llm.prices"}
+"""Heavy libraries, and the module that imports them."""
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """An import of a module of this package, or of another top-level package."""
+
+    source: str
+    target: str
+    is_lazy: bool
+    is_for_types: bool
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.line} -> {self.target}"
+
+
+def modules() -> Iterator[tuple[str, ast.Module]]:
+    for file in sorted(PACKAGE.rglob("*.py")):
+        parts = file.relative_to(PACKAGE).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        yield name, ast.parse(file.read_text(encoding="utf-8"))
+
+
+TREES = dict(modules())
+
+
+def arrows(name: str, tree: ast.AST, *, lazy: bool = False, types: bool = False) -> Iterator[Arrow]:
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for target in targets(node):
+                yield Arrow(name, target, lazy, types, node.lineno)
+            continue
+        inside = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        checks = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        yield from arrows(name, node, lazy=lazy or inside, types=types or checks)
+
+
+def targets(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+        return
+    assert node.level == 0, "imports are absolute"
+    module = node.module or ""
+    for alias in node.names:
+        full = f"{module}.{alias.name}"
+        is_module = full.removeprefix(f"{NAME}.") in TREES if full.startswith(f"{NAME}.") else False
+        yield full if is_module else module
+
+
+ALL = [arrow for name, tree in TREES.items() for arrow in arrows(name, tree)]
+OURS = [
+    Arrow(a.source, a.target.removeprefix(f"{NAME}."), a.is_lazy, a.is_for_types, a.line)
+    for a in ALL
+    if a.target.startswith(f"{NAME}.")
+]
+
+
+def part(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def row(module: str) -> int:
+    return next(place for place, parts in enumerate(ROWS) if part(module) in parts)
+
+
+def is_member(module: str) -> bool:
+    """Return whether a module of a family defines a member: a literal ``type``, or a toolkit."""
+    for node in ast.walk(TREES[module]):
+        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "type":
+            if "Literal" in ast.unparse(node.annotation):
+                return True
+        elif part(module) == "tools" and isinstance(node, ast.Assign | ast.AnnAssign):
+            names = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if "TOOLS" in map(ast.unparse, names):
+                return True
+    return False
+
+
+def test_every_module_has_a_row() -> None:
+    """Each top-level part of the package stands in the table exactly once."""
+    parts = {part(name) for name in TREES if name}
+    table = [name for names in ROWS for name in names]
+    assert sorted(table) == sorted(set(table))
+    assert parts <= set(table), f"not in the table: {sorted(parts - set(table))}"
+
+
+def test_imports_point_downwards() -> None:
+    """No module imports from its own row or a higher one, in functions and for types neither."""
+    wrong = [
+        str(arrow)
+        for arrow in OURS
+        if part(arrow.source) != part(arrow.target)
+        and arrow.source  # the package's own __init__ gathers public names
+        and row(arrow.target) >= row(arrow.source)
+        and (part(arrow.source), part(arrow.target)) not in WITHIN_A_ROW
+    ]
+    assert not wrong
+
+
+def test_exceptions_within_a_row_are_in_use() -> None:
+    """An exception that no import needs any more is taken out of the table."""
+    used = {(part(arrow.source), part(arrow.target)) for arrow in OURS}
+    assert set(WITHIN_A_ROW) <= used
+
+
+def test_members_know_no_other_member() -> None:
+    """A member of a family imports its base and what members share, never another member."""
+    found = {
+        (arrow.source, arrow.target)
+        for arrow in OURS
+        if part(arrow.source) in FAMILIES
+        and part(arrow.source) == part(arrow.target)
+        and arrow.source not in GATHERS
+        and "." in arrow.target
+        and is_member(arrow.target)
+    }
+    assert found == set(BETWEEN_MEMBERS)
+
+
+def test_bases_know_nothing_of_their_family() -> None:
+    """A family's base imports no other module of the family."""
+    found = [
+        str(arrow)
+        for arrow in OURS
+        if arrow.source in {f"{family}.base" for family in FAMILIES}
+        and part(arrow.source) == part(arrow.target)
+    ]
+    assert not found
+
+
+def test_no_import_cycle() -> None:
+    """Imports at the top of modules form no ring."""
+    graph: dict[str, set[str]] = {name: set() for name in TREES}
+    for arrow in OURS:
+        if not arrow.is_lazy and not arrow.is_for_types and arrow.target in TREES:
+            graph[arrow.source].add(arrow.target)
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"a ring of imports: {' -> '.join(error.args[1])}")
+
+
+def test_only_the_top_row_imports_pytest() -> None:
+    """Pytest is known to the plugin, its hooks and the shipped test helpers alone."""
+    allowed = {"plugin", "hookspecs", "hooks", "testing"}
+    runners = {"pytest", "_pytest", "pluggy", "xdist", "pytest_html"}
+    found = {part(a.source) for a in ALL if a.target.partition(".")[0] in runners and not a.is_for_types}
+    assert found <= allowed
+
+
+@pytest.mark.parametrize("library", ONE_MODULE_EACH)
+def test_heavy_libraries_have_one_door(library: str) -> None:
+    """A heavy library is imported by one module, inside the function that needs it."""
+    found = [a for a in ALL if part(a.target) == library and not a.is_for_types]
+    assert {arrow.source for arrow in found} == {ONE_MODULE_EACH[library]}
+    assert all(arrow.is_lazy for arrow in found)
+
+
+def test_playwright_stays_behind_its_doors() -> None:
+    """Playwright is imported in browsers and in tools only, never when a module is loaded by name alone."""
+    found = [a for a in ALL if part(a.target) == "playwright" and not a.is_for_types]
+    assert {part(arrow.source) for arrow in found} <= {"browsers", "tools"}
