@@ -17,6 +17,7 @@ def pytest_browsereval_register(registry: Registry) -> None:
     from pytest_browsereval.agents.noop import NoopConfig
     from pytest_browsereval.agents.scripted import ScriptedConfig
     from pytest_browsereval.agents.single import SingleConfig
+    from pytest_browsereval.browsers.playwright import PlaywrightBrowserConfig
     from pytest_browsereval.datasets.files import CsvConfig, JsonConfig, YamlConfig
     from pytest_browsereval.datasets.jsonl import JsonLinesConfig
     from pytest_browsereval.graders.answer import AnswerGrader
@@ -28,6 +29,7 @@ def pytest_browsereval_register(registry: Registry) -> None:
     registry.register(FunctionConfig)
     registry.register(ScriptedConfig)
     registry.register(NoopConfig)
+    registry.register(PlaywrightBrowserConfig)
     registry.register(JsonLinesConfig, aliases=("browseros",))
     registry.register(JsonConfig)
     registry.register(CsvConfig)

@@ -31,6 +31,5 @@ def register(session: EvalSession, config: pytest.Config) -> None:
         manager.register(Distribution(session, controller), "browsereval-distribution")
     if manager.has_plugin("html"):
         manager.register(HtmlReport(session), "browsereval-html")
-    if manager.has_plugin("terminalreporter"):
-        manager.register(Progress(session, controller), "browsereval-progress")
-        manager.register(Terminal(session, controller), "browsereval-terminal")
+    manager.register(Progress(session, controller), "browsereval-progress")
+    manager.register(Terminal(session, controller), "browsereval-terminal")

@@ -20,7 +20,7 @@ QUEUED = 3
 """Items that a worker has in its queue; it runs ahead over its whole slot."""
 
 
-class SlotScheduling(LoadScheduling):
+class SlotScheduling(LoadScheduling):  # type: ignore[misc] # xdist ships no types
     """Item *i* belongs to slot *i* modulo the number of workers, and is run in order.
 
     Args:
@@ -32,6 +32,9 @@ class SlotScheduling(LoadScheduling):
     def __init__(self, config: pytest.Config, log: Any, slots: Mapping[str, int]) -> None:
         super().__init__(config, log)
         self._slots = slots
+
+    collection: list[str] | None
+    pending: list[int]
 
     def schedule(self) -> None:
         """Send the first items once all workers have collected the same."""

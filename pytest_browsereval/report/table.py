@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
 from pytest_browsereval.model.grades import GraderResult, Verdict
 
-MOST_ROWS = 40
+MOST_ROWS = 60
 """With more trials than this, passed ones are counted instead of listed."""
 MARKS = {Verdict.PASSED: "✓", Verdict.FAILED: "✗", Verdict.ERRORED: "!"}
 

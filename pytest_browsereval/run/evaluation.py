@@ -44,6 +44,8 @@ class Evaluation:
         self.plan = Plan(config, registry, {tool.name: tool for tool in self.tools})
         self.store = RunStore.locate(config.output_dir, config.name, run_id, worker=worker)
         self.behaviour = Behaviour()
+        self.browser_description = ""
+        """Name, version and binary of the browser, once it was started in this process."""
         self.stopped: str | None = None
         """Why no further attempt can succeed, once one has shown it."""
         own = (s for member in self._members() for s in member.secrets())
@@ -145,15 +147,10 @@ class Evaluation:
             if self._services is None:
                 browser = self.config.browser.build()
                 await browser.start()
-                self._browser = browser
+                self._browser, self.browser_description = browser, browser.description
                 self.store.write_manifest(manifest(self.config, browser.description, self.tools))
                 self._services = self._make_services()
             return self._services
-
-    @property
-    def browser_description(self) -> str:
-        """Name, version and binary of the browser; empty before it was started."""
-        return self._browser.description if self._browser else ""
 
     async def close(self) -> None:
         """Close windows, browser and sites; never raises."""
