@@ -1,0 +1,247 @@
+"""A site that a command serves: started on a free port, waited for, reset, and ended with all it started."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import os
+import re
+import socket
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.sites.base import Site
+from pytest_browsereval.sites.leash import leashed
+from pytest_browsereval.sites.settings import SiteConfig
+
+if TYPE_CHECKING:
+    from httpx import AsyncClient
+
+GRACE_S = 3.0
+"""Between asking a site to end and killing it."""
+
+_PORTS_TRIED = 3
+_ANSWER_S = 5.0
+_ENDING_S = 1.0
+_FIRST_PAUSE_S = 0.02
+_LONGEST_PAUSE_S = 0.25
+
+_LINES_TOLD = 20
+_BYTES_READ = 16_384
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[^\t\n\x20-\x7e\x80-\U0010ffff]")
+
+
+class CommandSite(Site):
+    """One process of a site's command, on a port of its own.
+
+    Args:
+        name: the site's name, for messages.
+        config: its block in the config.
+        base_dir: the folder of the config.
+        log: the file that its output is appended to; None keeps it in a nameless one.
+    """
+
+    def __init__(self, name: str, config: SiteConfig, base_dir: Path, log: Path | None) -> None:
+        self._name = name
+        self._config = config
+        self._folder = config.folder(base_dir)
+        self._log = log
+        self._port = 0
+        self._last_answer = ""
+        self._output: IO[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._client: AsyncClient | None = None
+
+    @property
+    def url(self) -> str:
+        """The base URL."""
+        return f"http://127.0.0.1:{self._port}"
+
+    async def start(self) -> None:
+        """Start the command and wait until it answers; a port that was snatched away is given up."""
+        for chance in range(1, _PORTS_TRIED + 1):
+            try:
+                self._launch()
+                await self._until_healthy()
+            except Fault:
+                was_snatched = self.has_ended and _is_taken(self._port)
+                await self.close()
+                if chance == _PORTS_TRIED or not was_snatched:
+                    raise
+            except BaseException:
+                await self.close()
+                raise
+            else:
+                return
+
+    async def reset(self) -> None:
+        """Send the reset request and wait until the site is healthy again."""
+        if self._config.reset is None:
+            return
+        method, _, path = self._config.reset.partition(" ")
+        answer = await self._ask(method, path, self._config.health_timeout_s)
+        if answer is None or answer >= 400:
+            raise self._fault(f"was not reset by {method} {self.url}{path} ({self._last_answer})")
+        await self._until_healthy()
+
+    @property
+    def has_ended(self) -> bool:
+        """True once the process has ended."""
+        return self._process is not None and self._process.poll() is not None
+
+    async def trouble(self) -> str | None:
+        """Return how the site was lost, with its last output; None while somebody listens on its port."""
+        if not self.has_ended and await _is_listened_to(self._port):
+            return None
+        if self._process is not None:
+            with contextlib.suppress(subprocess.TimeoutExpired):  # the exit code follows the silence
+                await asyncio.to_thread(self._process.wait, _ENDING_S)
+        return self._told("was lost while it was needed")
+
+    async def close(self) -> None:
+        """End the process and what it has started."""
+        process, self._process = self._process, None
+        client, self._client = self._client, None
+        with contextlib.suppress(OSError, RuntimeError):
+            if client is not None:
+                await client.aclose()
+        try:
+            if process is not None:
+                await _end(process)
+        finally:
+            output, self._output = self._output, None
+            if output is not None:
+                output.close()
+
+    # -- the process
+
+    def _launch(self) -> None:
+        """Start the command on a free port; as quick as asyncio's own, which forks on the loop as well.
+
+        asyncio's would kill the leash when its loop is lost, before the leash has ended the site.
+        """
+        self._port = _free_port()
+        self._client = _client()
+        try:
+            self._output = _open(self._log)
+            self._process = subprocess.Popen(  # noqa: S603 the config's own command
+                leashed(self._config.arguments(self._port), GRACE_S),
+                stdin=subprocess.PIPE,
+                stdout=self._output,
+                stderr=subprocess.STDOUT,
+                cwd=self._folder,
+                env=self._config.environment(self._port),
+                start_new_session=True,  # Ctrl-C is for pytest; the site ends when its leash is let go
+            )
+        except OSError as error:
+            raise self._fault(f"cannot be started: {error}") from error
+
+    async def _until_healthy(self) -> None:
+        limit_s, pause_s = self._config.health_timeout_s, _FIRST_PAUSE_S
+        question = f"GET {self.url}{self._config.health}"
+        try:
+            async with asyncio.timeout(limit_s):
+                while (
+                    answer := await self._ask("GET", self._config.health, _ANSWER_S)
+                ) is None or answer >= 500:
+                    if self.has_ended:
+                        raise self._fault(f"ended before it answered {question}")
+                    await asyncio.sleep(pause_s)
+                    pause_s = min(pause_s * 1.5, _LONGEST_PAUSE_S)
+        except TimeoutError:
+            what = f"was not ready within {limit_s:g} s: {question} ({self._last_answer or 'no answer'})"
+            raise self._fault(what) from None
+
+    async def _ask(self, method: str, path: str, limit_s: float) -> int | None:
+        """Return the status of an answer, or None where there is none; both are remembered for messages."""
+        import httpx
+
+        assert self._client is not None  # noqa: S101 made when the process was started
+        try:
+            answer = await self._client.request(method, self.url + path, timeout=limit_s)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            self._last_answer = f"{type(error).__name__}: {error}"
+            return None
+        self._last_answer = f"status {answer.status_code}"
+        return answer.status_code
+
+    # -- messages
+
+    def _fault(self, what: str) -> Fault:
+        return Fault(ErrorSource.SITE, self._told(what))
+
+    def _told(self, what: str) -> str:
+        code = self._process.poll() if self._process else None
+        state = "Its process runs" if code is None else f"Its process ended with exit code {code}"
+        lines = self._last_lines()
+        rule = "it has to listen on 127.0.0.1 at the port in {port} or the variable PORT"
+        head = [
+            f"The site {self._name!r} {what}. {state}; {rule}.",
+            f"  command: {self._config.arguments(self._port)!r} in {str(self._folder)!r}",
+            f"  its last {len(lines)} lines:" if lines else "  it printed nothing",
+        ]
+        return "\n".join([*head, *(f"    {line}" for line in lines)])
+
+    def _last_lines(self) -> list[str]:
+        if self._output is None or self._output.closed:
+            return []
+        size = os.fstat(self._output.fileno()).st_size
+        tail = os.pread(self._output.fileno(), _BYTES_READ, max(0, size - _BYTES_READ))
+        text = _CONTROL.sub("", tail.decode(errors="replace"))
+        return [line.rstrip() for line in text.splitlines() if line.strip()][-_LINES_TOLD:]
+
+
+async def _end(process: subprocess.Popen[bytes]) -> None:
+    """Let go of the leash, which ends the command; kill what does not end by then."""
+    if process.stdin is not None:
+        process.stdin.close()
+    try:
+        await asyncio.to_thread(process.wait, GRACE_S + 2)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        await asyncio.to_thread(process.wait)
+
+
+def _open(log: Path | None) -> IO[bytes]:
+    if log is None:
+        return tempfile.TemporaryFile()
+    log.parent.mkdir(parents=True, exist_ok=True)
+    return log.open("a+b")
+
+
+def _client() -> AsyncClient:
+    import httpx
+
+    # Loopback only: no proxy, no certificates to load, and no kept connection that a site may have dropped.
+    limits = httpx.Limits(max_keepalive_connections=0)
+    return httpx.AsyncClient(trust_env=False, verify=False, limits=limits)  # noqa: S501 plain http only
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+    return port
+
+
+def _is_taken(port: int) -> bool:
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(("127.0.0.1", port))
+        except OSError as error:
+            return error.errno == errno.EADDRINUSE
+    return False
+
+
+async def _is_listened_to(port: int) -> bool:
+    try:
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+    except OSError:
+        return False
+    writer.close()
+    return True

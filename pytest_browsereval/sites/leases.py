@@ -1,0 +1,140 @@
+"""Which attempt may use which instance of a site, and when instances are started and ended."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import os
+from collections import defaultdict
+from collections.abc import AsyncIterator, Collection, Mapping
+from pathlib import Path
+
+from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, nearest
+from pytest_browsereval.sites.base import Site
+from pytest_browsereval.sites.command import CommandSite
+from pytest_browsereval.sites.settings import SiteConfig
+from pytest_browsereval.sites.static import StaticSite
+
+
+class Sites:
+    """The sites of one process, started when they are first needed.
+
+    Args:
+        configs: the sites by name.
+        base_dir: the folder of the config.
+        log_dir: where the output of commands is written, one file an instance; None keeps it nowhere.
+    """
+
+    def __init__(
+        self, configs: Mapping[str, SiteConfig], base_dir: Path, log_dir: Path | None = None
+    ) -> None:
+        self._configs = configs
+        self._base_dir = base_dir
+        self._log_dir = log_dir
+        self._shared: dict[str, Site] = {}
+        self._idle: defaultdict[str, list[Site]] = defaultdict(list)
+        self._running: set[Site] = set()
+        self._starting: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._numbers = itertools.count(1)
+        self._is_closed = False
+
+    @contextlib.asynccontextmanager
+    async def lease(self, names: Collection[str]) -> AsyncIterator[Mapping[str, str]]:
+        """Yield the base URLs of the sites, by name, for as long as they are needed.
+
+        A site with a ``reset`` is the holder's alone and has just been reset; the others are shared.
+
+        Args:
+            names: the sites that are needed.
+
+        Raises:
+            ConfigError: a name is no site's.
+            Fault: source *site*: one does not start or is not reset; or, when the lease ends, one has
+                ended in the meantime, so that what was seen of it is worth nothing.
+        """
+        async with contextlib.AsyncExitStack() as stack:
+            urls = {}
+            for name in sorted(set(names)):
+                urls[name] = await stack.enter_async_context(self._lease_one(name))
+            yield urls
+
+    async def close(self) -> None:
+        """End all sites; never raises."""
+        self._is_closed = True
+        running, self._running = self._running, set()
+        self._shared.clear()
+        self._idle.clear()
+        await asyncio.gather(*(site.close() for site in running), return_exceptions=True)
+
+    @contextlib.asynccontextmanager
+    async def _lease_one(self, name: str) -> AsyncIterator[str]:
+        if name not in self._configs:
+            raise ConfigError(
+                f"{name!r} is no site of the config.{nearest(name, self._configs)} "
+                f"Sites: {', '.join(self._configs) or 'none'}. Add it to the key 'sites'."
+            )
+        is_exclusive = self._configs[name].reset is not None
+        site = await (self._take(name) if is_exclusive else self._share(name))
+        try:
+            yield site.url
+        except BaseException as error:
+            if site.has_ended:
+                error.add_note(f"The site {name!r} had ended by then.")
+            raise
+        else:
+            if why := await site.trouble():
+                raise Fault(ErrorSource.SITE, why)
+        finally:
+            if is_exclusive and site in self._running:
+                self._idle[name].append(site)
+
+    async def _share(self, name: str) -> Site:
+        async with self._starting[name]:
+            site = self._shared.get(name)
+            if site is not None and site.has_ended:  # whoever held it has been told
+                del self._shared[name]
+                await self._discard(site)
+                site = None
+            if site is None:
+                site = self._shared[name] = await self._start(name)
+        return site
+
+    async def _take(self, name: str) -> Site:
+        site = None
+        while site is None and self._idle[name]:
+            site = self._idle[name].pop()
+            if site.has_ended:
+                await self._discard(site)
+                site = None
+        site = site or await self._start(name)
+        try:
+            await site.reset()
+        except BaseException:
+            await self._discard(site)
+            raise
+        return site
+
+    async def _start(self, name: str) -> Site:
+        site = self._new(name)
+        self._running.add(site)
+        try:
+            await site.start()
+        except BaseException:
+            self._running.discard(site)
+            raise
+        if self._is_closed:
+            await self._discard(site)
+            raise Fault(ErrorSource.SITE, f"The site {name!r} was asked for while the run was ending.")
+        return site
+
+    def _new(self, name: str) -> Site:
+        config = self._configs[name]
+        if config.static is not None:
+            return StaticSite(config.folder(self._base_dir))
+        log = f"{name}-{os.getpid()}-{next(self._numbers)}.log"
+        return CommandSite(name, config, self._base_dir, self._log_dir / log if self._log_dir else None)
+
+    async def _discard(self, site: Site) -> None:
+        self._running.discard(site)
+        await site.close()

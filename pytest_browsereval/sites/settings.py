@@ -1,0 +1,102 @@
+"""The ``sites`` block of a config, and what can be checked of it before anything is started."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from pytest_browsereval.errors import ConfigError
+
+_UrlPath = Annotated[str, StringConstraints(pattern=r"^/\S*$")]
+_Request = Annotated[str, StringConstraints(pattern=r"^(GET|POST|PUT|PATCH|DELETE) /\S*$")]
+
+
+class SiteConfig(BaseModel):
+    """One site: ``{static: ./site}`` or ``{command: [PROGRAM, ARGUMENT, ...]}``."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    static: Path | None = None
+    """A folder of files to serve, relative to the config."""
+    command: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    """Program and arguments, never a shell line. ``{port}`` is the port to listen on (also in the
+    variable PORT), ``{python}`` the Python that runs pytest."""
+    health: _UrlPath = "/"
+    """A path that answers with a status below 500 once the site is ready."""
+    health_timeout_s: float = Field(default=30, gt=0)
+    """How long the site may take to be ready, or to be reset."""
+    reset: _Request | None = None
+    """The request that brings the site back to its first state, ``POST /reset`` for example. With it
+    every attempt has an instance to itself; without it all share one."""
+    env: dict[str, str] = Field(default_factory=dict)
+    """Variables of the command, on top of the environment of pytest."""
+    cwd: Path | None = None
+    """Where the command runs, relative to the config; by default the config's folder."""
+
+    @model_validator(mode="after")
+    def _is_of_one_kind(self) -> Self:
+        if (self.static is None) == (self.command is None):
+            given = ", ".join(sorted(self.model_fields_set)) or "nothing"
+            raise ValueError(
+                f"a site has exactly one of static and command; given: {given}. "
+                "Write {static: FOLDER} or {command: [PROGRAM, ARGUMENT, ...]}"
+            )
+        if self.static is not None and (beside := self.model_fields_set - {"static"}):
+            raise ValueError(
+                f"a static site has no {', '.join(sorted(beside))}. "
+                "Leave that out, or serve the site with a command"
+            )
+        return self
+
+    def folder(self, base_dir: Path) -> Path:
+        """Return the folder that is served, or in which the command runs."""
+        return base_dir / (self.static or self.cwd or "")
+
+    def arguments(self, port: int | str = "{port}") -> list[str]:
+        """Return the command with its placeholders filled in."""
+        filled = (word.replace("{python}", sys.executable) for word in self.command or ())
+        return [word.replace("{port}", str(port)) for word in filled]
+
+    def environment(self, port: int) -> dict[str, str]:
+        """Return the variables of the command."""
+        # Unbuffered, or the last lines of a Python site that dies would be lost.
+        return {**os.environ, "PYTHONUNBUFFERED": "1", **self.env, "PORT": str(port)}
+
+
+def check(configs: Mapping[str, SiteConfig], base_dir: Path) -> None:
+    """Refuse sites that cannot work on this machine, before anything is spent.
+
+    Args:
+        configs: the sites by name.
+        base_dir: the folder of the config.
+
+    Raises:
+        ConfigError: a folder or a program is missing.
+    """
+    for name, config in configs.items():
+        folder = config.folder(base_dir)
+        if not folder.is_dir():
+            key, given = ("static", config.static) if config.static is not None else ("cwd", config.cwd)
+            raise ConfigError(
+                f"sites.{name}.{key} is {str(given)!r}, and there is no folder {str(folder)!r}. Allowed: "
+                f"a folder that exists, relative to {str(base_dir)!r}. Create it, or correct the path."
+            )
+        if config.command is not None and _program(config, folder) is None:
+            raise ConfigError(
+                f"sites.{name}.command begins with {config.command[0]!r}, which is no program on PATH nor "
+                f"one in {str(folder)!r}. Allowed: a program that can be executed, or {{python}} for the "
+                f"Python that runs pytest. Install it, or write its path."
+            )
+
+
+def _program(config: SiteConfig, folder: Path) -> str | None:
+    program = config.arguments()[0]
+    if os.path.dirname(program):  # noqa: PTH120 a Path forgets the ./ that makes it one
+        program = str(folder / program)
+    return shutil.which(program, path=config.env.get("PATH"))

@@ -1,0 +1,437 @@
+from __future__ import annotations
+
+import asyncio
+import re
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+from pydantic import ValidationError
+
+from pytest_browsereval.errors import ConfigError, ErrorSource, Fault
+from pytest_browsereval.sites import SiteConfig, Sites, check, command
+
+APP = Path(__file__).with_name("app.py")
+
+
+def app(*words: str, **options: object) -> SiteConfig:
+    """Configure the small site of this folder."""
+    arguments = ("{python}", str(APP), "{port}", *words)
+    return SiteConfig.model_validate({"command": arguments, **options})
+
+
+async def get(url: str) -> str:
+    """Return the text of an answer."""
+    async with httpx.AsyncClient(trust_env=False) as client:
+        return (await client.get(url)).text
+
+
+def pid_in(text: str) -> int:
+    """Return the process that answered."""
+    found = re.search(r"pid=(\d+)", text)
+    assert found
+    return int(found[1])
+
+
+def has_ended(pid: int) -> bool:
+    """Wait for the end of a process that may still be ending; false if it goes on."""
+    for _ in range(500):
+        if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left() -> Iterator[None]:
+    """No test leaves a process behind."""
+    before = set(psutil.Process().children(recursive=True))
+    yield
+    left = set(psutil.Process().children(recursive=True)) - before
+    assert not [child.cmdline() for child in left if child.status() != psutil.STATUS_ZOMBIE]
+
+
+def test_shared_command_is_started_once(tmp_path: Path) -> None:
+    """A command without a reset is started lazily, once, and all leases see the same process."""
+
+    async def course() -> None:
+        sites = Sites({"shop": app(), "unused": app("broken")}, tmp_path)
+
+        async def visit() -> int:
+            async with sites.lease(["shop"]) as urls:
+                assert set(urls) == {"shop"}
+                assert re.fullmatch(r"http://127\.0\.0\.1:\d+", urls["shop"])
+                return pid_in(await get(f"{urls['shop']}/visit"))
+
+        pids = await asyncio.gather(*(visit() for _ in range(4)))
+        assert len(set(pids)) == 1
+        await sites.close()
+        assert has_ended(pids[0])
+
+    asyncio.run(course())
+
+
+def test_reset_gives_each_lease_a_fresh_site(tmp_path: Path) -> None:
+    """With a reset, leases at once have a process each, and a later one finds the first state again."""
+
+    async def course() -> None:
+        sites = Sites({"shop": app(reset="POST /reset")}, tmp_path)
+        async with sites.lease(["shop"]) as one, sites.lease(["shop"]) as two:
+            first, second = await get(f"{one['shop']}/visit"), await get(f"{two['shop']}/visit")
+            assert pid_in(first) != pid_in(second)
+            assert "visits=1" in first
+            assert "visits=1" in second
+        async with sites.lease(["shop"]) as urls:
+            third = await get(f"{urls['shop']}/state")
+        assert pid_in(third) in {pid_in(first), pid_in(second)}
+        assert "visits=0 resets=2" in third
+        await sites.close()
+
+    asyncio.run(course())
+
+
+def test_no_names_start_nothing(tmp_path: Path) -> None:
+    """A lease of no site yields no URL and starts no process."""
+
+    async def course() -> None:
+        sites = Sites({"shop": app()}, tmp_path)
+        async with sites.lease(()) as urls:
+            assert urls == {}
+            assert not psutil.Process().children()
+        await sites.close()
+
+    asyncio.run(course())
+
+
+def test_unknown_name(tmp_path: Path) -> None:
+    """A name that is no site's is refused with the nearest one."""
+
+    async def course() -> None:
+        async with Sites({"shop": app()}, tmp_path).lease(["shp"]):
+            pass
+
+    with pytest.raises(ConfigError, match=r"'shp' is no site.*Did you mean 'shop'"):
+        asyncio.run(course())
+
+
+def lease_once(config: SiteConfig, folder: Path) -> Fault:
+    """Return the fault with which a lease fails."""
+
+    async def course() -> None:
+        sites = Sites({"shop": config}, folder)
+        try:
+            async with sites.lease(["shop"]):
+                pytest.fail("the lease was to fail")
+        finally:
+            await sites.close()
+
+    with pytest.raises(Fault) as caught:
+        asyncio.run(course())
+    assert caught.value.source is ErrorSource.SITE
+    return caught.value
+
+
+def test_command_that_ends_at_once(tmp_path: Path) -> None:
+    """A command that ends is a fault without waiting: exit code, command, the last lines without colours."""
+    message = str(lease_once(app("broken"), tmp_path))
+    assert "ended before it answered GET http://127.0.0.1:" in message
+    assert "exit code 3" in message
+    assert str(APP) in message
+    told = [line.strip() for line in message.splitlines()]
+    assert told[-1] == "line 29 red"
+    assert "line 10" in told
+    assert "line 9" not in told
+
+
+def test_command_that_never_listens(tmp_path: Path) -> None:
+    """A command that does not listen is ended after its time, and the message tells where to listen."""
+    message = str(lease_once(app("mute", health_timeout_s=1), tmp_path))
+    assert "was not ready within 1 s" in message
+    assert "Its process runs" in message
+    assert "127.0.0.1 at the port in {port} or the variable PORT" in message
+    assert message.endswith("not listening")
+
+
+def test_site_that_stays_ill(tmp_path: Path) -> None:
+    """A health path that answers 500 and above is no health, and the status is told."""
+    message = str(lease_once(app("ill", health="/health", health_timeout_s=1), tmp_path))
+    assert "/health (status 503)" in message
+
+
+def test_reset_that_fails(tmp_path: Path) -> None:
+    """A refused reset is a fault, and the instance is not used again."""
+    message = str(lease_once(app("unresettable", reset="POST /reset"), tmp_path))
+    assert "was not reset by POST http://127.0.0.1:" in message
+    assert "status 500" in message
+
+
+def test_program_that_cannot_run(tmp_path: Path) -> None:
+    """A program that vanished after the check is a fault with the system's reason."""
+    message = str(lease_once(SiteConfig(command=("./gone", "{port}")), tmp_path))
+    assert "exit code 127" in message
+    assert "cannot run './gone': No such file or directory" in message
+
+
+def test_folder_that_cannot_be_entered(tmp_path: Path) -> None:
+    """A folder that vanished after the check is a fault too."""
+    assert "cannot be started" in str(lease_once(app(cwd="gone"), tmp_path))
+
+
+@pytest.mark.parametrize("reset", [None, "POST /reset"])
+def test_death_during_a_lease(tmp_path: Path, reset: str | None) -> None:
+    """A site that dies while it is leased is a fault with its last words; the next lease gets a new one."""
+
+    async def course() -> None:
+        sites = Sites({"shop": app(reset=reset)}, tmp_path)
+
+        async def let_it_die() -> None:
+            async with sites.lease(["shop"]) as urls:
+                with pytest.raises(httpx.HTTPError):
+                    await get(f"{urls['shop']}/die")
+
+        with pytest.raises(Fault, match=r"(?s)was lost while it was needed.*exit code 9.*last words"):
+            await let_it_die()
+        async with sites.lease(["shop"]) as urls:
+            assert "visits=0" in await get(urls["shop"])
+        await sites.close()
+
+    asyncio.run(course())
+
+
+def test_errors_of_the_holder_are_kept(tmp_path: Path) -> None:
+    """An error inside a lease goes through unchanged, with a note if the site had died."""
+
+    async def course() -> None:
+        sites = Sites({"shop": app()}, tmp_path)
+        try:
+            async with sites.lease(["shop"]) as urls:
+                with pytest.raises(httpx.HTTPError):
+                    await get(f"{urls['shop']}/die")
+                for _ in range(200):
+                    await asyncio.sleep(0.02)
+                    if sites._shared["shop"].has_ended:
+                        break
+                raise KeyError("mine")
+        finally:
+            await sites.close()
+
+    with pytest.raises(KeyError, match="mine") as caught:
+        asyncio.run(course())
+    assert caught.value.__notes__ == ["The site 'shop' had ended by then."]
+
+
+def test_port_that_is_snatched_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that finds its port taken is started again on another."""
+    taken = 0
+    ports: list[int] = []
+    free = command._free_port
+
+    def first_a_taken_one() -> int:
+        ports.append(free() if ports else taken)
+        return ports[-1]
+
+    async def drop(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    async def course() -> None:
+        nonlocal taken
+        async with await asyncio.start_server(drop, "127.0.0.1", 0) as other:
+            taken = other.sockets[0].getsockname()[1]
+            sites = Sites({"shop": app()}, tmp_path)
+            async with sites.lease(["shop"]) as urls:
+                assert "pid=" in await get(urls["shop"])
+            await sites.close()
+
+    monkeypatch.setattr(command, "_free_port", first_a_taken_one)
+    asyncio.run(course())
+    assert len(ports) == 2
+
+
+def test_output_is_logged(tmp_path: Path) -> None:
+    """With a log folder each instance writes its output to a file of its own."""
+
+    async def course() -> None:
+        sites = Sites({"shop": app(reset="POST /reset")}, tmp_path, tmp_path / "logs")
+        async with sites.lease(["shop"]), sites.lease(["shop"]):
+            pass
+        await sites.close()
+
+    asyncio.run(course())
+    texts = [file.read_text() for file in (tmp_path / "logs").glob("shop-*.log")]
+    assert len(texts) == 2
+    assert all("request /reset" in text for text in texts)
+
+
+def test_environment_and_folder(tmp_path: Path) -> None:
+    """The command sees its variables and PORT, runs in its folder, and its words are never a shell's."""
+    (tmp_path / "here").mkdir()
+    config = app("$HOME; touch x", "child", env={"SECRET": "s3"}, cwd="here")
+
+    async def course() -> int:
+        sites = Sites({"shop": config}, tmp_path, tmp_path)
+        async with sites.lease(["shop"]) as urls:
+            port = urls["shop"].rpartition(":")[2]
+        await sites.close()
+        return int(port)
+
+    port = asyncio.run(course())
+    (log,) = tmp_path.glob("*.log")
+    assert f"words ['$HOME; touch x', 'child'] secret s3 port {port}" in log.read_text()
+    assert has_ended(int((tmp_path / "here" / "child.pid").read_text()))
+
+
+def test_stubborn_site_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A site that ignores SIGTERM is killed after the grace, with what it has started."""
+    monkeypatch.setattr(command, "GRACE_S", 0.3)
+
+    async def course() -> int:
+        sites = Sites({"shop": app("stubborn", "child")}, tmp_path)
+        async with sites.lease(["shop"]) as urls:
+            pid = pid_in(await get(urls["shop"]))
+        await sites.close()
+        await sites.close()
+        return pid
+
+    assert has_ended(asyncio.run(course()))
+    assert has_ended(int((tmp_path / "child.pid").read_text()))
+
+
+def test_lease_after_the_end(tmp_path: Path) -> None:
+    """A site that is asked for while the run ends is not left running."""
+
+    async def course() -> None:
+        sites = Sites({"shop": app()}, tmp_path)
+        await sites.close()
+        with pytest.raises(Fault, match="while the run was ending"):
+            async with sites.lease(["shop"]):
+                pass
+
+    asyncio.run(course())
+
+
+def test_cancelled_start_leaves_nothing(tmp_path: Path) -> None:
+    """A lease that is given up while its site starts ends the site, and a later lease starts it anew."""
+
+    async def course() -> None:
+        sites = Sites({"shop": app("mute")}, tmp_path)
+
+        async def hold() -> None:
+            async with sites.lease(["shop"]):
+                pytest.fail("a mute site is never ready")
+
+        task = asyncio.create_task(hold())
+        for _ in range(500):
+            await asyncio.sleep(0.02)
+            if children := psutil.Process().children():
+                break
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert has_ended(children[0].pid)
+        assert not sites._running
+        await sites.close()
+
+    asyncio.run(course())
+
+
+@pytest.mark.parametrize("ending", ["raise KeyError", "os._exit(1)", "os.kill(os.getpid(), signal.SIGKILL)"])
+def test_nothing_outlives_the_process(tmp_path: Path, ending: str) -> None:
+    """However the process dies that holds a site, the site and what it has started die with it."""
+    script = tmp_path / "holder.py"
+    script.write_text(
+        textwrap.dedent(f"""
+        import asyncio, os, signal, sys
+        from pathlib import Path
+        from pytest_browsereval.sites import SiteConfig, Sites
+
+        async def course():
+            config = SiteConfig(command=({sys.executable!r}, {str(APP)!r}, "{{port}}", "child"))
+            async with Sites({{"shop": config}}, Path.cwd()).lease(["shop"]) as urls:
+                Path("url").write_text(urls["shop"])
+                {ending}
+
+        asyncio.run(course())
+        """)
+    )
+    done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, check=False)
+    assert done.returncode in {1, -signal.SIGKILL}, done.stderr.decode()
+    assert has_ended(int((tmp_path / "child.pid").read_text()))
+    port = int((tmp_path / "url").read_text().rpartition(":")[2])
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", port))
+
+
+@pytest.mark.parametrize(
+    ("block", "told"),
+    [
+        ({}, "exactly one of static and command; given: nothing"),
+        ({"static": "x", "command": ["y"]}, "exactly one of static and command; given: command, static"),
+        ({"static": "x", "reset": "POST /reset"}, "a static site has no reset"),
+        ({"command": []}, "at least 1 item"),
+        ({"command": ["x"], "reset": "/reset"}, "should match pattern"),
+        ({"command": ["x"], "health": "health"}, "should match pattern"),
+        ({"command": ["x"], "rest": "POST /"}, "Extra inputs"),
+        ({"command": "python app.py"}, "valid tuple"),
+    ],
+)
+def test_wrong_blocks(block: dict[str, object], told: str) -> None:
+    """A block that cannot be meant is refused with what is allowed."""
+    with pytest.raises(ValidationError, match=told):
+        SiteConfig.model_validate(block)
+
+
+def test_check_passes_what_is_there(tmp_path: Path) -> None:
+    """Folders and programs that exist pass, named by path, by PATH or by a placeholder."""
+    (tmp_path / "site").mkdir()
+    tool = tmp_path / "tool"
+    tool.write_text("#!/bin/sh\n")
+    tool.chmod(0o755)
+    commands = {
+        "a": app(),
+        "b": SiteConfig(command=("./tool",)),
+        "c": SiteConfig(command=("sh", "-c", "exit")),
+    }
+    check({"shop": SiteConfig(static=Path("site")), **commands}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [
+        (SiteConfig(static=Path("nowhere")), r"sites\.shop\.static is 'nowhere', and there is no folder"),
+        (SiteConfig(command=("sh",), cwd=Path("nowhere")), r"sites\.shop\.cwd is 'nowhere'"),
+        (SiteConfig(command=("no-such-program",)), r"sites\.shop\.command begins with 'no-such-program'"),
+        (SiteConfig(command=("./tool",)), r"'\./tool', which is no program"),
+    ],
+)
+def test_check_refuses_what_is_missing(tmp_path: Path, config: SiteConfig, told: str) -> None:
+    """Missing folders and programs are told with key, value and what to do, before anything is started."""
+    with pytest.raises(ConfigError, match=told) as caught:
+        check({"shop": config}, tmp_path)
+    assert "Allowed: a " in str(caught.value)
+
+
+def test_several_sites_at_once(tmp_path: Path) -> None:
+    """A lease may hold several sites of different kinds; each has its own URL."""
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "index.html").write_text("hello")
+
+    async def course() -> None:
+        configs = {"api": app(reset="POST /reset"), "shop": SiteConfig(static=Path("site"))}
+        sites = Sites(configs, tmp_path)
+        async with AsyncExitStack() as stack:
+            urls = await stack.enter_async_context(sites.lease({"shop", "api"}))
+            assert await get(urls["shop"]) == "hello"
+            assert "resets=1" in await get(urls["api"])
+        await sites.close()
+
+    asyncio.run(course())
