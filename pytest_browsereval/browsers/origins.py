@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 
 PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
@@ -54,7 +53,9 @@ class OriginPattern:
         except ValueError:
             return False
         host = parts.hostname or ""
-        return self.port in ("*", str(port)) and fnmatchcase(f"[{host}]" if ":" in host else host, self.host)
+        wanted = re.escape(self.host).replace(r"\*", ".*")
+        is_host = re.fullmatch(wanted, f"[{host}]" if ":" in host else host) is not None
+        return is_host and self.port in ("*", str(port))
 
 
 @dataclass(frozen=True)

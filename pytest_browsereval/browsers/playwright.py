@@ -55,7 +55,7 @@ class PlaywrightBrowserConfig(BrowserConfig):
     viewport: Viewport = Viewport()
     """The size of every page, in CSS pixels."""
     device_scale_factor: float = Field(default=1.0, gt=0, le=8)
-    """Device pixels per CSS pixel; pictures are in device pixels."""
+    """Device pixels per CSS pixel, as pages see it; pictures stay in CSS pixels."""
     locale: str | None = None
     """Language of pages and formats, ``de-DE`` for example; by default the machine's."""
     timezone: str | None = None

@@ -99,7 +99,7 @@ class PlaywrightWindow(Window):
         context.set_default_navigation_timeout(rules.navigation_s * 1000)
         context.on("page", self._on_page)
         context.on("dialog", self._on_dialog)
-        context.on("close", lambda _: self.mark_dead("The browser closed the window."))
+        context.on("close", self._on_closed)
         if rules.allowed:
             await context.route("**/*", self._on_request)
             await context.route_web_socket("**/*", self._on_web_socket)
@@ -132,6 +132,12 @@ class PlaywrightWindow(Window):
         return self._tabs.get().page
 
     @property
+    def viewport(self) -> tuple[int, int] | None:
+        """Width and height of the visible part of the page in CSS pixels."""
+        size = self._tabs.current.page.viewport_size if self._tabs.current else None
+        return (size["width"], size["height"]) if size else None
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader of the report should know of."""
         return tuple(self._notes.warnings)
@@ -143,7 +149,7 @@ class PlaywrightWindow(Window):
 
     def mark_dead(self, reason: str) -> None:
         """Remember why the window can never be used again, unless it was closed on purpose."""
-        if self._dead is None and not self._is_closed:
+        if not self._is_closed:
             self._dead = reason
 
     # -- tabs
@@ -215,6 +221,9 @@ class PlaywrightWindow(Window):
         self._tabs.expect()
 
     # Playwright ends its connection when a listener raises: these stay simple.
+
+    def _on_closed(self, _: BrowserContext) -> None:
+        self.mark_dead(self._dead or "The browser closed the window.")
 
     def _on_page(self, page: Page) -> None:
         self._tabs.on_page(page)
@@ -333,7 +342,9 @@ class PlaywrightWindow(Window):
     # -- pictures
 
     async def screenshot(self, picture: PictureFormat = "jpeg", quality: int = 80) -> bytes:
-        """Return a picture of the current tab's viewport, in device pixels.
+        """Return a picture of the current tab's viewport, in CSS pixels at any device scale.
+
+        So a point of the picture is a point for the tools that take coordinates.
 
         Raises:
             Fault: source *screenshot*, when the page cannot be drawn.
@@ -379,7 +390,7 @@ class PlaywrightWindow(Window):
             if not is_playwright_error(error) or tab.is_crashed:
                 raise
             tab.session = None
-            return await tab.page.screenshot(type=picture, **options)
+            return await tab.page.screenshot(type=picture, scale="css", **options)
         return base64.b64decode(reply["data"])
 
     async def _attach(self, page: Page) -> CDPSession:

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import pytest
+
+from pytest_browsereval.browsers.origins import AllowedOrigins, origin_of, shorten
+
+ALLOWED = [
+    ("https://shop.example", "https://shop.example/cart?x=1"),
+    ("https://shop.example", "https://shop.example:443/"),
+    ("https://shop.example", "wss://shop.example/live"),
+    ("https://shop.example/", "https://shop.example"),
+    ("shop.example", "http://shop.example:8080/"),
+    ("*.shop.example", "https://a.b.shop.example/"),
+    ("http://127.0.0.1:*", "http://127.0.0.1:45001/"),
+    ("*://shop.example:8000", "http://shop.example:8000/"),
+    ("http://[::1]:8000", "http://[::1]:8000/x"),
+    ("HTTPS://Shop.Example", "https://shop.example/"),
+]
+REFUSED = [
+    ("https://shop.example", "http://shop.example/"),
+    ("https://shop.example", "https://shop.example:8443/"),
+    ("https://shop.example", "https://shop.example.evil.test/"),
+    ("https://shop.example", "https://shop.example@evil.test/"),
+    ("*.shop.example", "https://shop.example/"),
+    ("*.shop.example", "https://evilshop.example/"),
+    ("shop.example", "https://evil.test/shop.example"),
+    ("http://127.0.0.1:8000", "http://127.0.0.1:80000/"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "url"), ALLOWED)
+def test_a_pattern_allows_its_origins(pattern: str, url: str) -> None:
+    """A URL whose origin matches the pattern may be requested."""
+    assert AllowedOrigins.parse([pattern]).allow(url)
+
+
+@pytest.mark.parametrize(("pattern", "url"), REFUSED)
+def test_a_pattern_refuses_other_origins(pattern: str, url: str) -> None:
+    """Look-alikes, other schemes and other ports do not match."""
+    assert not AllowedOrigins.parse([pattern]).allow(url)
+
+
+@pytest.mark.parametrize("pattern", ["", "https://shop.example/cart", "ftp://shop.example", "a b", "http://"])
+def test_what_is_no_origin_is_refused_with_examples(pattern: str) -> None:
+    """A pattern with a path, another scheme or no host is an error that shows how to write one."""
+    with pytest.raises(ValueError, match=r"is not a pattern of origins\. Write scheme, host and port"):
+        AllowedOrigins.parse([pattern])
+
+
+def test_without_patterns_everything_is_allowed() -> None:
+    """No list means no limit, and the list stays empty when a start page is added."""
+    assert AllowedOrigins().allow("https://anywhere.test")
+    assert not AllowedOrigins().also("https://shop.example")
+
+
+def test_the_start_page_is_allowed_beside_the_list() -> None:
+    """A start page's origin is allowed, its user name and path are no part of it."""
+    origins = AllowedOrigins.parse(["https://shop.example"]).also("http://me@127.0.0.1:8000/start")
+    assert origins.allow("http://127.0.0.1:8000/other")
+    assert not origins.allow("http://127.0.0.1:8001/")
+
+
+def test_what_is_not_on_the_network_is_always_allowed() -> None:
+    """Empty pages and inline data need no origin."""
+    origins = AllowedOrigins.parse(["https://shop.example"])
+    assert all(origins.allow(url) for url in ("about:blank", "data:text/html,x", "blob:https://evil.test/1"))
+
+
+def test_an_origin_hides_the_user_of_a_url() -> None:
+    """Passwords in URLs do not reach a message."""
+    assert origin_of("https://me:secret@shop.example:8443/a") == "https://shop.example:8443"
+
+
+def test_long_texts_are_cut_in_the_middle() -> None:
+    """Start and end stay, blanks and line breaks become single blanks."""
+    assert shorten("a\n  b") == "a b"
+    assert shorten("x" * 300 + "end", 30) == "x" * 19 + "…" + "x" * 7 + "end"
+    assert len(shorten("y" * 300, 30)) == 30

@@ -1,0 +1,386 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from pydantic import ValidationError
+
+from pytest_browsereval.browsers.base import WindowRequest
+from pytest_browsereval.browsers.playwright import PlaywrightBrowser, PlaywrightBrowserConfig
+from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.errors import ConfigError, ErrorSource, Fault
+from tests.support import PageServer, Run, running, until
+
+
+def chromiums() -> set[int]:
+    """Return the browser processes that this process has started, without wrappers and children."""
+    found: dict[int, int] = {}
+    for process in psutil.Process().children(recursive=True):
+        try:
+            line, parent = process.cmdline(), process.ppid()
+        except psutil.Error:
+            continue
+        if "--remote-debugging-pipe" in line and not any(part.startswith("--type=") for part in line):
+            found[process.pid] = parent
+    return set(found) - set(found.values())
+
+
+async def until_gone(pid: int) -> None:
+    await until(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+
+
+# -- the config
+
+
+def test_a_config_needs_nothing_but_its_type() -> None:
+    """The defaults are those of the documentation."""
+    config = PlaywrightBrowserConfig()
+    assert config.model_dump(exclude_defaults=True) == {}
+    assert config.context_options() == {
+        "viewport": {"width": 1280, "height": 720},
+        "device_scale_factor": 1.0,
+    }
+    rules = config.rules(None)
+    assert (rules.action_s, rules.navigation_s, bool(rules.allowed)) == (5, 30, False)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"har": "all.har"}, "not supported yet. Leave har out"),
+        ({"har": {"path": "x"}}, "not supported yet"),
+        ({"allowed_origins": ["https://shop.example/cart"]}, "is not a pattern of origins"),
+        ({"viewport": {"width": 0}}, "greater than or equal to 1"),
+        ({"viewport": {"width": 10, "depth": 1}}, "Extra inputs"),
+        ({"device_scale_factor": 0}, "greater than 0"),
+        ({"action_timeout_ms": 0}, "greater than 0"),
+        ({"headles": True}, "Extra inputs"),
+    ],
+)
+def test_a_wrong_config_is_refused(options: dict[str, Any], message: str) -> None:
+    """Unknown keys, impossible sizes, patterns that are none and recording of traffic are errors."""
+    with pytest.raises(ValidationError, match=message):
+        PlaywrightBrowserConfig.model_validate({"type": "playwright", **options})
+
+
+def test_har_may_be_switched_off() -> None:
+    """What other configs write for "no recording" is accepted."""
+    assert PlaywrightBrowserConfig.model_validate({"har": False}).har is None
+
+
+# -- start, description, end
+
+
+def test_a_browser_runs_from_start_to_close(run: Run) -> None:
+    """It says what it is, is alive in between only, and leaves no process."""
+    browser = PlaywrightBrowserConfig().build()
+    before = chromiums()
+    assert (browser.description, browser.is_alive) == ("", False)
+
+    async def live() -> None:
+        await browser.start()
+        await browser.start()
+        assert browser.is_alive
+        assert browser.launches == 1
+        await browser.open_window(WindowRequest("left open"))
+        (pid,) = chromiums() - before
+        assert "Chrom" in browser.description
+        assert any(part.isdigit() for part in browser.description.replace(".", " ").split())
+        await browser.close()
+        await browser.close()
+        await until_gone(pid)
+
+    run(live())
+    assert not browser.is_alive
+    assert chromiums() == before
+
+
+def test_a_closed_browser_is_not_started_again(run: Run) -> None:
+    """A late attempt gets a fault and no process."""
+    browser = PlaywrightBrowserConfig().build()
+    run(browser.close())
+    with pytest.raises(Fault, match="has been closed"):
+        run(browser.open_window(WindowRequest("late")))
+
+
+def test_a_browser_that_does_not_exist_is_told_by_name(run: Run) -> None:
+    """A wrong path stops before anything is launched."""
+    browser = PlaywrightBrowserConfig(binary="/no/such/browser").build()
+    with pytest.raises(ConfigError, match="'/no/such/browser'"):
+        run(browser.start())
+
+
+def test_a_program_that_is_no_browser_is_told_with_its_reason(run: Run, tmp_path: Path) -> None:
+    """The fault is the browser's, no driver is left behind."""
+    program = tmp_path / "chromium"
+    program.write_text("#!/bin/sh\necho 'error while loading shared libraries: libfoo.so' >&2\nexit 127\n")
+    program.chmod(0o755)
+    children = {child.pid for child in psutil.Process().children(recursive=True)}
+    with pytest.raises(Fault, match="libfoo") as caught:
+        run(PlaywrightBrowserConfig(binary=str(program)).build().start())
+    assert caught.value.source is ErrorSource.BROWSER
+    assert {child.pid for child in psutil.Process().children(recursive=True)} <= children
+
+
+def test_switches_of_the_config_reach_the_browser(run: Run) -> None:
+    """Further arguments are added to ours."""
+    config = PlaywrightBrowserConfig(args=("--user-agent=eval-agent/1",))
+    with running(config, run) as browser:
+        window = run(browser.open_window(WindowRequest("args")))
+        assert run(window.page.evaluate("navigator.userAgent")) == "eval-agent/1"
+
+
+# -- windows
+
+
+def test_a_window_is_as_the_config_says(run: Run, pages: PageServer, tmp_path: Path) -> None:
+    """Size, scale, language, time zone and stored state are those of the config."""
+    url = pages.page("/state", "state")
+    state = tmp_path / "state.json"
+    stored = [{"origin": pages.url, "localStorage": [{"name": "who", "value": "Ann"}]}]
+    state.write_text(json.dumps({"cookies": [], "origins": stored}))
+    config = PlaywrightBrowserConfig.model_validate(
+        {
+            "viewport": {"width": 500, "height": 400},
+            "device_scale_factor": 3,
+            "locale": "de-DE",
+            "timezone": "Asia/Tokyo",
+            "storage_state": state,
+        }
+    )
+    script = """[innerWidth, innerHeight, devicePixelRatio, navigator.language,
+                 Intl.DateTimeFormat().resolvedOptions().timeZone, localStorage.who]"""
+    with running(config, run) as browser:
+        window = run(browser.open_window(WindowRequest("state", url)))
+        seen = run(window.page.evaluate(script))
+    assert seen == [500, 400, 3, "de-DE", "Asia/Tokyo", "Ann"]
+
+
+def test_a_window_that_cannot_be_made_is_a_fault_of_its_own(
+    run: Run, browser: PlaywrightBrowser, tmp_path: Path
+) -> None:
+    """A missing file of stored state, say: no window is open afterwards, the browser lives on."""
+    config = browser.config.model_copy(update={"storage_state": tmp_path / "missing.json"})
+    with running(config, run) as other:
+        with pytest.raises(Fault, match=r"missing\.json") as caught:
+            run(other.open_window(WindowRequest("no state")))
+        assert caught.value.source is ErrorSource.WINDOW_CREATION
+        assert (other.is_alive, other.launches) == (True, 1)
+
+
+@pytest.mark.parametrize(
+    ("status", "message"), [(404, "HTTP 404 Not Found"), (500, "HTTP 500"), (503, "HTTP 503")]
+)
+def test_a_start_page_that_is_not_there_is_no_fault_of_the_agent(
+    run: Run, browser: PlaywrightBrowser, pages: PageServer, status: int, message: str
+) -> None:
+    """Every status from 400 on is a fault of the navigation, told with the address."""
+    url = pages.page(f"/{status}", "sorry", status=status)
+    with pytest.raises(Fault, match=message) as caught:
+        run(browser.open_window(WindowRequest("start", url)))
+    assert caught.value.source is ErrorSource.NAVIGATION
+    assert url in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("http://127.0.0.1:9/", "ERR_"),
+        ("http://no-such-host.invalid/", "ERR_"),
+        ("file:///etc/hostname", "Serve files by a site"),
+        ("javascript:alert(1)", "Allowed: http, https, about, data"),
+        ("shop/index.html", "'shop/index.html'"),
+    ],
+)
+def test_a_start_page_that_cannot_be_opened_is_a_fault(
+    run: Run, browser: PlaywrightBrowser, url: str, message: str
+) -> None:
+    """Refused connections, unknown hosts and addresses that are none of the web."""
+    with pytest.raises(Fault, match=message) as caught:
+        run(browser.open_window(WindowRequest("start", url)))
+    assert caught.value.source is ErrorSource.NAVIGATION
+    assert url in str(caught.value)
+
+
+def test_a_start_page_that_does_not_answer_is_a_fault(run: Run, pages: PageServer) -> None:
+    """The limit of navigations holds for the start page too."""
+    url = pages.page("/sleepy", "late", delay_s=2)
+    with running(PlaywrightBrowserConfig(navigation_timeout_ms=200), run) as browser:
+        with pytest.raises(Fault, match="200ms") as caught:
+            run(browser.open_window(WindowRequest("start", url)))
+        assert caught.value.source is ErrorSource.NAVIGATION
+        assert not browser._processes[-1].browser.contexts
+
+
+def test_a_start_page_may_open_with_a_dialog(run: Run, browser: PlaywrightBrowser, pages: PageServer) -> None:
+    """The window opens all the same, and the dialog is the agent's to answer."""
+    url = pages.page("/hello", "<script>alert('hello')</script><title>Hello</title>")
+
+    async def open_and_answer() -> None:
+        window = await browser.open_window(WindowRequest("dialog", url))
+        assert window.dialog is not None
+        assert window.dialog.message == "hello"
+        await window.answer_dialog(accept=True)
+        assert await window.page.title() == "Hello"
+        await window.close()
+
+    run(open_and_answer())
+
+
+def test_a_setup_script_has_run_when_the_window_is_open(
+    run: Run, browser: PlaywrightBrowser, pages: PageServer
+) -> None:
+    """It runs in the start page, and a promise that it returns is awaited."""
+    url = pages.page("/setup", "<title>Setup</title>")
+    pages.page("/data", "stored", delay_s=0.1)
+    script = "fetch('/data').then((answer) => answer.text()).then((text) => { localStorage.x = text })"
+
+    async def open_window() -> str:
+        window = await browser.open_window(WindowRequest("setup", url, script))
+        try:
+            return str(await window.page.evaluate("localStorage.x"))
+        finally:
+            await window.close()
+
+    assert run(open_window()) == "stored"
+
+
+def test_a_setup_script_that_fails_is_told(run: Run, browser: PlaywrightBrowser, pages: PageServer) -> None:
+    """The fault has the page and the script's own error."""
+    url = pages.page("/setup", "<title>Setup</title>")
+    with pytest.raises(Fault, match=r"setup_script of .*/setup failed: .*nothing is not defined"):
+        run(browser.open_window(WindowRequest("setup", url, "nothing.at.all()")))
+
+
+# -- deaths
+
+
+def test_a_killed_browser_is_launched_again_once_for_all_lanes(run: Run, pages: PageServer) -> None:
+    """Its windows say why they are dead, and the next windows share one new browser."""
+    url = pages.page("/again", "<title>Again</title>")
+    before = chromiums()
+
+    async def kill(browser: PlaywrightBrowser) -> None:
+        window = await browser.open_window(WindowRequest("first", url))
+        (pid,) = chromiums() - before
+        os.kill(pid, signal.SIGKILL)
+        await until(lambda: not browser.is_alive)
+        assert window.dead is not None
+        assert window.dead.startswith("The browser ended unexpectedly: ")
+        assert not browser.is_alive
+        with pytest.raises(Fault):
+            await window.screenshot()
+        opened = await asyncio.gather(
+            *(browser.open_window(WindowRequest(f"lane {n}", url)) for n in range(3))
+        )
+        assert [await lane.page.title() for lane in opened] == ["Again"] * 3
+        assert browser.launches == 2
+        assert len(chromiums() - before) == 1
+        await window.close()
+
+    with running(PlaywrightBrowserConfig(), run) as browser:
+        run(asyncio.wait_for(kill(browser), 60))
+    assert chromiums() == before
+
+
+def test_a_browser_that_cannot_close_a_window_is_replaced(run: Run, pages: PageServer) -> None:
+    """It keeps the windows that it has, new ones open in another, and it ends with its last window."""
+    url = pages.page("/again", "<title>Again</title>")
+    before = chromiums()
+
+    async def stick(browser: PlaywrightBrowser) -> None:
+        neighbour = await browser.open_window(WindowRequest("neighbour", url))
+        process = browser._processes[-1]
+        rules = replace(browser.config.rules(None), close_s=0.0)
+        stuck = await process.new_window({}, rules)
+        await stuck.close()
+        assert process.is_retired
+        assert not browser.is_alive
+        fresh = await browser.open_window(WindowRequest("fresh", url))
+        assert browser.launches == 2
+        assert len(chromiums() - before) == 2
+        assert [await w.page.title() for w in (neighbour, fresh)] == ["Again", "Again"]
+        await neighbour.close()
+        await until(lambda: len(chromiums() - before) == 1)
+        assert neighbour.dead is None
+        assert fresh.dead is None
+
+    with running(PlaywrightBrowserConfig(), run) as browser:
+        run(asyncio.wait_for(stick(browser), 60))
+    assert chromiums() == before
+
+
+# -- origins
+
+
+@pytest.fixture
+def guarded(run: Run, pages: PageServer) -> Iterator[Callable[[str], PlaywrightWindow]]:
+    """Return a function that opens a window which may load the page server only."""
+    with running(PlaywrightBrowserConfig(allowed_origins=("https://shop.example",)), run) as browser:
+
+        def opened(path: str) -> PlaywrightWindow:
+            return run(browser.open_window(WindowRequest("guarded", pages.url + path)))
+
+        yield opened
+
+
+def test_requests_to_other_origins_never_arrive(
+    run: Run, pages: PageServer, guarded: Callable[[str], PlaywrightWindow]
+) -> None:
+    """Pictures, fetches, frames, sockets and pages of another origin are aborted and told as warnings."""
+    other = PageServer("127.0.0.2")
+    try:
+        socket = other.url.replace("http", "ws")
+        pages.page("/inside", "inside")
+        pages.page(
+            "/guarded",
+            f"""<img src='{other.url}/img'><iframe src='{other.url}/frame'></iframe>
+            <script>
+              const ended = [
+                fetch('{other.url}/fetch').catch(() => 'refused'),
+                new Promise((end) => {{ new WebSocket('{socket}/socket').onclose = () => end('closed') }}),
+                fetch('/inside').then((answer) => answer.text()),
+              ]
+            </script>""",
+        )
+        window = guarded("/guarded")
+        assert run(window.page.evaluate("Promise.all(ended)")) == ["refused", "closed", "inside"]
+        with pytest.raises(Exception, match="ERR_BLOCKED_BY_CLIENT"):
+            run(window.goto(other.url + "/page"))
+        assert other.requests == []
+        assert window.warnings == (
+            f"{other.url} was blocked: it is not among the allowed origins.",
+            f"{socket} was blocked: it is not among the allowed origins.",
+        )
+    finally:
+        other.close()
+
+
+def test_a_redirect_to_another_origin_is_left_again(
+    run: Run, pages: PageServer, guarded: Callable[[str], PlaywrightWindow]
+) -> None:
+    """Playwright cannot stop redirects, but the page that they lead to does not stay."""
+    other = PageServer("127.0.0.2")
+    try:
+        other.page("/trap", "<title>Trap</title>")
+        pages.page("/redirect", "", status=302, headers={"Location": other.url + "/trap"})
+        pages.page("/start", "start")
+        window = guarded("/start")
+
+        async def follow() -> list[str]:
+            await window.goto(pages.url + "/redirect")
+            await until(lambda: window.url == "about:blank")
+            return await window.take_notes()
+
+        notes = run(asyncio.wait_for(follow(), 20))
+        assert notes == [f"{other.url} was blocked: it is not among the allowed origins."]
+    finally:
+        other.close()

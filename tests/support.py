@@ -1,0 +1,213 @@
+"""What the tests of browsers, tools and captures share: a loop, a page server, a browser, a visit."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import pytest
+
+from pytest_browsereval.browsers.playwright import PlaywrightBrowser, PlaywrightBrowserConfig
+from pytest_browsereval.browsers.windows import PlaywrightWindow, WindowManager
+from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig
+from pytest_browsereval.tools.base import Tool, Toolbox, ToolResult
+from pytest_browsereval.tools.runner import WindowToolRunner
+from pytest_browsereval.tools.toolkits import resolve_tools
+
+T = TypeVar("T")
+
+
+class Run(Protocol):
+    """Runs a coroutine on the loop that owns the browser."""
+
+    def __call__(self, work: Coroutine[Any, Any, T], /) -> T: ...
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the page server says."""
+
+    body: bytes
+    status: int = 200
+    media_type: str = "text/html; charset=utf-8"
+    headers: dict[str, str] = field(default_factory=dict)
+    delay_s: float = 0.0
+
+
+async def until(holds: Callable[[], object], limit_s: float = 20.0) -> None:
+    """Wait until something is true; for what gives no event to wait for."""
+    async with asyncio.timeout(limit_s):
+        while not holds():  # noqa: ASYNC110 -- see above
+            await asyncio.sleep(0.02)
+
+
+class PageServer:
+    """A local web server whose pages a test writes down."""
+
+    def __init__(self, host: str = "127.0.0.1") -> None:
+        self.requests: list[str] = []
+        """The paths that were asked for."""
+        self._answers: dict[str, Answer] = {}
+        pages = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                pages.answer(self)
+
+            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+                """Stay silent."""
+
+        self._server = ThreadingHTTPServer((host, 0), Handler)
+        self.port = self._server.server_port
+        self.url = f"http://{host}:{self.port}"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+        self._thread.start()
+
+    def page(
+        self,
+        path: str,
+        body: str | bytes,
+        *,
+        status: int = 200,
+        media_type: str = "text/html; charset=utf-8",
+        headers: dict[str, str] | None = None,
+        delay_s: float = 0.0,
+    ) -> str:
+        """Serve something under a path and return its address."""
+        data = body if isinstance(body, bytes) else body.encode()
+        self._answers[path] = Answer(data, status, media_type, headers or {}, delay_s)
+        return self.url + path
+
+    def answer(self, request: BaseHTTPRequestHandler) -> None:
+        """Answer one request."""
+        self.requests.append(request.path)
+        answer = self._answers.get(request.path.partition("?")[0], Answer(b"<p>Nothing here.", status=404))
+        time.sleep(answer.delay_s)
+        try:
+            request.send_response(answer.status)
+            request.send_header("Content-Type", answer.media_type)
+            request.send_header("Content-Length", str(len(answer.body)))
+            for name, value in answer.headers.items():
+                request.send_header(name, value)
+            request.end_headers()
+            request.wfile.write(answer.body)
+        except ConnectionError:
+            pass  # the page was closed meanwhile
+
+    def close(self) -> None:
+        """Stop serving."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(5)
+
+
+class Visit:
+    """A window with its tools, called from a synchronous test."""
+
+    def __init__(self, run: Run, window: PlaywrightWindow, capture: CaptureContext, tools: Toolbox) -> None:
+        self.run = run
+        self.window = window
+        self.capture = capture
+        self.tools = tools
+
+    def call(self, name: str, **arguments: Any) -> ToolResult:
+        """Call a tool."""
+        return self.run(self.tools.call(name, arguments))
+
+    def output(self, name: str, **arguments: Any) -> str:
+        """Call a tool that has to succeed."""
+        result = self.call(name, **arguments)
+        assert result.ok, result.output
+        return result.output
+
+    def refusal(self, name: str, **arguments: Any) -> str:
+        """Call a tool that has to refuse."""
+        result = self.call(name, **arguments)
+        assert not result.ok, result.output
+        return result.output
+
+    def js(self, expression: str) -> Any:
+        """Evaluate JavaScript in the current tab."""
+        return self.run(self.window.page.evaluate(expression))
+
+
+Visits = Callable[..., Visit]
+
+
+@contextmanager
+def running(config: PlaywrightBrowserConfig, run: Run) -> Iterator[PlaywrightBrowser]:
+    """Run a browser of the test's own."""
+    browser = config.build()
+    run(browser.start())
+    try:
+        yield browser
+    finally:
+        run(browser.close())
+
+
+@contextmanager
+def visiting(
+    run: Run,
+    browser: PlaywrightBrowser,
+    folder: Path,
+    url: str | None,
+    *,
+    tools: tuple[Tool, ...] | None = None,
+    **capture_options: Any,
+) -> Iterator[Visit]:
+    """Open a window at an address, with all tools on and pictures off unless told otherwise."""
+    manager = WindowManager(browser)
+    window = run(manager.create_window("visit", url))
+    assert isinstance(window, PlaywrightWindow)
+    options: dict[str, Any] = {"screenshots": "off", **capture_options}
+    capture = CaptureContext(CaptureContextConfig(folder, **options), window)
+    chosen = resolve_tools({"scripting": True}) if tools is None else tools
+    try:
+        yield Visit(run, window, capture, Toolbox(chosen, WindowToolRunner(window), capture))
+    finally:
+        capture.close()
+        run(manager.close_all())
+
+
+# -- fixtures, taken over by the conftest.py of the folders that need them
+
+
+@pytest.fixture(scope="session")
+def run() -> Iterator[Run]:
+    """Run coroutines on one loop, which owns the browser."""
+    with asyncio.Runner() as runner:
+        yield runner.run
+
+
+@pytest.fixture(scope="session")
+def pages() -> Iterator[PageServer]:
+    """Return a page server."""
+    server = PageServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="session")
+def browser(run: Run) -> Iterator[PlaywrightBrowser]:
+    """Return a running headless browser whose actions wait one second only."""
+    with running(PlaywrightBrowserConfig(action_timeout_ms=1000), run) as browser:
+        yield browser
+
+
+@pytest.fixture
+def visit(run: Run, browser: PlaywrightBrowser, pages: PageServer, tmp_path: Path) -> Iterator[Visits]:
+    """Return a function that serves a page and opens a window there."""
+    with ExitStack() as stack:
+
+        def open_page(body: str = "", path: str = "/page", **options: Any) -> Visit:
+            url = pages.page(path, f"<!doctype html><title>Page</title>{body}")
+            return stack.enter_context(visiting(run, browser, tmp_path, url, **options))
+
+        yield open_page
