@@ -27,11 +27,7 @@ from pytest_browsereval.errors import nearest
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.verdicts import PassWhen, Primary
 from pytest_browsereval.registry import Plugged
-
-try:
-    from pytest_browsereval.sites import SiteConfig
-except ModuleNotFoundError:  # lands soon
-    SiteConfig = Any  # type: ignore[misc,assignment]
+from pytest_browsereval.sites import SiteConfig
 
 VariantName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=60)]
 """Part of node ids and folders."""

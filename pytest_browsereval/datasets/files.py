@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from pytest_browsereval.datasets.base import RowRef
-from pytest_browsereval.datasets.rows import Ids, RowFile, gc_paused
+from pytest_browsereval.datasets.rows import ROW_KEYS, Ids, RowFile, gc_paused
 from pytest_browsereval.datasets.selection import selected
 from pytest_browsereval.documents import Document, DocumentError, parse, read_text, shown, unreadable
 from pytest_browsereval.errors import DatasetError, nearest
@@ -193,7 +193,7 @@ def _check_header(header: Sequence[str], columns: dict[str, str]) -> None:
     for key, column in {"query_id": "query_id", **columns}.items():
         if column not in header:
             raise DocumentError(
-                f"there is no column {column!r} for {key}.{nearest(column, header)} "
+                f"there is no column {column!r} for {key}.{nearest(column, set(header) - ROW_KEYS)} "
                 f"Columns: {', '.join(header)}. Name it in the config:  columns: {{{key}: COLUMN}}.",
                 1,
             )

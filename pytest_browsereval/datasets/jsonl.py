@@ -142,7 +142,7 @@ def _parse_id(rows: Ids, raw: bytes, line: int, offset: int) -> None:
     if not raw.strip():
         return
     try:
-        rows.add_row(json_value(raw.decode()), line, offset, len(raw))
+        rows.add_row(json_value(raw.decode().rstrip()), line, offset, len(raw))
     except (DocumentError, UnicodeDecodeError) as error:
         rows.wrong(line, _told(error))
 

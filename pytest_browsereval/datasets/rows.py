@@ -166,7 +166,7 @@ class Ids:
         if not isinstance(row, dict):
             self.wrong(line, f"a row is a block of keys, not {short(row)}.")
         elif self._column not in row:
-            hint = nearest(self._column, map(str, row))
+            hint = nearest(self._column, {str(key) for key in row} - ROW_KEYS)
             self.wrong(line, f"the row has no {self._column!r}.{hint} Give every row an id.")
         elif not isinstance(row[self._column], str):
             self.wrong(

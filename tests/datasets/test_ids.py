@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import random
+import string
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval.datasets.ids import MAX_LENGTH, original_id, safe_folder, safe_id
+
+ALPHABETS = (
+    string.ascii_letters + string.digits + "._-",
+    "aA.+-",
+    "aA/\\: \0\n\t%$@[]",
+    string.printable,
+    "äöüßéÅ漢字ﬁ🙂👩‍👩‍👧\u0301\ufeff",
+    "".join(map(chr, range(32))) + "\x7f\x80\ud800\udfff",
+)
+
+SEPARATORS = ("/", "\\", ":", "[", "]", "@", " ", "%", "~", "*", "?", '"', "<", ">", "|", "\0", "\n")
+
+
+def many_ids() -> set[str]:
+    draw = random.Random(20_240_501)  # noqa: S311 repeatable, not secret
+    ids = {
+        "CON",
+        "con",
+        "nul.txt",
+        "COM1",
+        "aux.",
+        "lpt9.a.b",
+        "..",
+        ".",
+        "a..b",
+        "-x",
+        "a.",
+        "A",
+        "a",
+        "aA",
+        "Aa",
+    }
+    for alphabet in ALPHABETS:
+        for _ in range(1_500):
+            ids.add("".join(draw.choices(alphabet, k=draw.choice((1, 2, 3, 5, 8, 40, 99, 100, 101, 300)))))
+    return ids
+
+
+IDS = sorted(many_ids())
+
+
+def test_plain_ids_stay_as_they_are() -> None:
+    """An id of letters, digits, dots, underscores and dashes is its own name."""
+    for plain in ("buy-mug", "task_7", "v1.2", "Allrecipes--0", "a" * MAX_LENGTH):
+        assert safe_id(plain) == plain
+
+
+@pytest.mark.parametrize(
+    ("query_id", "name"),
+    [
+        ("Wolfram Alpha--45", "Wolfram+20Alpha--45"),
+        ("a/b", "a+2fb"),
+        ("..", "+2e+2e"),
+        (".hidden", "+2ehidden"),
+        ("a..b", "a.+2eb"),
+        ("end.", "end+2e"),
+        ("--eval-config", "+2d-eval-config"),
+        ("shop[kimi-2]::x@y", "shop+5bkimi-2+5d+3a+3ax+40y"),
+        ("1+1", "1+2b1"),
+        ("é", "+c3+a9"),
+        ("CON", "+43ON"),
+        ("nul.txt", "+6eul.txt"),
+        ("console", "console"),
+        ("line\nbreak.", "line+0abreak+2e"),
+    ],
+)
+def test_other_characters_are_encoded(query_id: str, name: str) -> None:
+    """What means something to a path, a shell or pytest is written as its bytes."""
+    assert safe_id(query_id) == name
+
+
+def test_different_ids_have_different_names() -> None:
+    """No two of many random ids share a name, in node ids or in folders that do not tell A from a."""
+    assert len({safe_id(i) for i in IDS}) == len(IDS)
+    assert len({safe_folder(i).lower() for i in IDS}) == len(IDS)
+
+
+def test_names_are_safe() -> None:
+    """No name is a path, ends in a dot, is overlong, is a device of Windows or means something to pytest."""
+    for name in [*map(safe_id, IDS), *map(safe_folder, IDS)]:
+        assert name.isascii()
+        assert not any(sign in name for sign in SEPARATORS)
+        assert ".." not in name
+        assert "::" not in name
+        assert name[0] not in ".-"
+        assert name[-1] not in ". "
+        assert len(name) <= MAX_LENGTH + 30
+        assert name.partition(".")[0].upper() not in ("CON", "PRN", "AUX", "NUL", "COM1", "LPT9")
+
+
+def test_names_lead_back_to_ids() -> None:
+    """An id is read back from its name, unless the name was cut."""
+    for query_id in IDS:
+        name = safe_id(query_id)
+        assert original_id(name) == (None if "+-" in name else query_id)
+    assert {original_id(safe_id(i)) for i in IDS if len(i) <= 30} >= {"CON", "..", "A"}
+
+
+@pytest.mark.parametrize("name", ["a/b", "+2", "+zz", "+41", "..", "", "é", "+-", "a+2fb[kimi-2]"])
+def test_what_is_no_name_leads_nowhere(name: str) -> None:
+    """A text that no id is encoded as gives no id."""
+    assert original_id(name) is None
+
+
+def test_long_ids_are_cut_with_a_hash() -> None:
+    """Ids that differ only behind the cut have different names of the same, bounded length."""
+    first, second = safe_id("x" * 300 + "1"), safe_id("x" * 300 + "2")
+    assert first != second
+    assert len(first) == len(second) == MAX_LENGTH
+    assert first[:50] == "x" * 50
+    assert len(safe_id("🙂" * 300)) <= MAX_LENGTH
+
+
+def test_an_empty_id_has_no_name() -> None:
+    """An empty id is refused."""
+    with pytest.raises(ValueError, match="must not be empty"):
+        safe_id("")
+
+
+def test_folders_can_be_made(tmp_path: Path) -> None:
+    """Each of many folders is made inside its parent and holds a file of its own."""
+    names = [safe_folder(query_id) for query_id in IDS[:: len(IDS) // 300]]
+    for name in names:
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "metadata.json").write_text(name)
+        assert folder.resolve().parent == tmp_path.resolve()
+    assert len(list(tmp_path.iterdir())) == len(names)
+
+
+def test_capitals_are_marked_in_folders_only() -> None:
+    """A folder's name tells which letters are capitals; a node id stays as it is."""
+    assert safe_id("Apple--7") == "Apple--7"
+    assert safe_folder("Apple--7") == "Apple--7++1"
+    assert safe_folder("apple--7") == "apple--7"
+    assert safe_folder("aPPle") == "aPPle++6"

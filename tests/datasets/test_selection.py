@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.datasets.base import RowRef, Select
+from pytest_browsereval.datasets.jsonl import JsonLinesConfig
+from pytest_browsereval.datasets.selection import check_depends_on, read_all, selected
+from pytest_browsereval.errors import DatasetError
+from pytest_browsereval.model.tasks import Task
+
+FILE = Path("rows.jsonl")
+SAMPLE_OF_SEED_0 = ["r035", "r040", "r052", "r075", "r097"]
+REFS = [RowRef(f"r{n:03}", FILE, n + 1, n) for n in range(100)]
+
+
+def taken(refs: list[RowRef] = REFS, **select: Any) -> list[str]:
+    tags_of = lambda ref: ("even" if ref.offset % 2 == 0 else "odd",)  # noqa: E731
+    return [ref.query_id for ref in selected(list(refs), Select(**select), tags_of, FILE)]
+
+
+def task(query_id: str, *depends_on: str) -> Task:
+    return Task(query_id=query_id, query="q", depends_on=depends_on)
+
+
+def test_nothing_selected_takes_all() -> None:
+    """Without a selection all rows are taken, in the order of the file."""
+    assert taken() == [ref.query_id for ref in REFS]
+
+
+def test_ids_are_taken_in_the_order_of_the_file() -> None:
+    """The order of ``ids`` and repetitions in it do not matter."""
+    assert taken(ids=("r007", "r002", "r007")) == ["r002", "r007"]
+
+
+def test_an_id_that_is_not_there_is_refused() -> None:
+    """Every missing id is told, with the nearest one."""
+    with pytest.raises(DatasetError) as caught:
+        taken(ids=("r007", "r0077", "zebra"))
+    first, second = str(caught.value).splitlines()
+    assert first.startswith("rows.jsonl: select.ids: no row 'r0077'. Did you mean 'r077'?")
+    assert second == "rows.jsonl: select.ids: no row 'zebra'."
+
+
+def test_steps_apply_in_order() -> None:
+    """Ids come first, then tags, then the sample, then the limit."""
+    ids = tuple(ref.query_id for ref in REFS[:40])
+    drawn = taken(ids=ids, tags=("even",), sample=10, limit=3, seed=5)
+    assert drawn == taken(ids=ids, tags=("even",), sample=10, seed=5)[:3]
+    assert all(int(query_id[1:]) < 40 and int(query_id[1:]) % 2 == 0 for query_id in drawn)
+
+
+def test_a_sample_is_the_same_everywhere() -> None:
+    """A seed draws these very rows, in every version of Python and on every machine."""
+    assert taken(sample=5, seed=0) == SAMPLE_OF_SEED_0
+    assert taken(sample=5, seed=1) != SAMPLE_OF_SEED_0
+    assert taken(sample=100) == taken(sample=1_000) == taken()
+
+
+def test_a_tag_that_no_row_has_is_refused() -> None:
+    """A misspelt tag is told with the nearest one and those that there are."""
+    with pytest.raises(DatasetError) as caught:
+        taken(tags=("even", "evn"))
+    assert str(caught.value) == (
+        "rows.jsonl: select.tags: no row has the tag 'evn'. Did you mean 'even'? Tags: even, odd."
+    )
+
+
+@pytest.mark.parametrize("wrong", [{"limit": 0}, {"sample": 0}, {"limits": 1}, {"ids": "abc"}])
+def test_a_wrong_selection_is_refused(wrong: dict[str, Any]) -> None:
+    """A selection of nothing, or by an unknown key, is no selection."""
+    with pytest.raises(ValueError, match="validation error"):
+        Select.model_validate(wrong)
+
+
+def test_many_wrong_rows_make_one_message(jsonl: Callable[..., JsonLinesConfig], tmp_path: Path) -> None:
+    """The first five problems are told with their lines, the others counted."""
+    rows = [{"query_id": f"r{n}", "query": "q" if n % 2 else ""} for n in range(14)]
+    dataset = jsonl(*rows)
+    refs = dataset.index(tmp_path)
+    with pytest.raises(DatasetError) as caught:
+        read_all((dataset, ref) for ref in refs)
+    *told, last = str(caught.value).splitlines()
+    assert told == [
+        f"rows.jsonl:{line}: query: must have at least 1 characters; it is ''." for line in (1, 3, 5, 7, 9)
+    ]
+    assert last == "and 2 more"
+    good = [ref for ref in refs if ref.line % 2 == 0]
+    assert [t.query_id for t in read_all((dataset, ref) for ref in good)] == [ref.query_id for ref in good]
+
+
+def test_dependencies_have_to_exist() -> None:
+    """A row that depends on an unknown row is refused with the nearest id."""
+    check_depends_on([task("login"), task("buy", "login")], {"login", "buy"})
+    check_depends_on([task("buy", "login")], {"login", "buy"})
+    with pytest.raises(DatasetError, match=r"row 'buy': depends_on: no row 'logn'. Did you mean 'login'\?"):
+        check_depends_on([task("login"), task("buy", "logn")], {"login", "buy"})
+
+
+def test_rows_that_wait_for_each_other_are_refused() -> None:
+    """A ring of dependencies is told from end to end; a diamond is none."""
+    diamond = [task("a", "b", "c"), task("b", "d"), task("c", "d"), task("d")]
+    check_depends_on(diamond, set("abcd"))
+    with pytest.raises(DatasetError, match=r"'b' -> 'c' -> 'b'\. Drop one depends_on"):
+        check_depends_on([task("a", "b"), task("b", "c"), task("c", "b")], set("abc"))
+    with pytest.raises(DatasetError, match="'a' -> 'a'"):
+        check_depends_on([task("a", "a")], {"a"})
+
+
+def test_a_long_chain_of_dependencies_is_checked() -> None:
+    """A chain of 5,000 rows needs no deep stack."""
+    chain = [task(f"t{n}", *([f"t{n + 1}"] if n < 4_999 else [])) for n in range(5_000)]
+    check_depends_on(chain, {t.query_id for t in chain})
