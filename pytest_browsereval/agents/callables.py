@@ -69,14 +69,19 @@ def is_async(function: Callable[..., Any]) -> bool:
 
 def place_of(error: BaseException, base_dir: Path) -> str:
     """Return ``file:line`` of where an exception came from, in the user's own code if possible."""
-    frames = traceback.extract_tb(error.__traceback__)
     folder = base_dir.resolve()
-    own = [frame for frame in frames if folder in Path(frame.filename).resolve().parents]
-    for frame in (own or list(frames))[-1:]:
-        path = Path(frame.filename).resolve()
-        shown = path.relative_to(folder) if folder in path.parents else path
-        return f"{shown}:{frame.lineno}"
-    return "an unknown place"
+    places = [
+        (Path(frame.filename), frame.lineno)
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith("<")
+    ]
+    if isinstance(error, SyntaxError) and error.filename:
+        places.append((Path(error.filename), error.lineno))
+    own = [(path, line) for path, line in places if folder in path.resolve().parents]
+    if not places:
+        return "an unknown place"
+    path, line = (own or places)[-1]
+    return f"{path.resolve().relative_to(folder) if own else path}:{line}"
 
 
 @contextmanager

@@ -101,7 +101,9 @@ def test_a_module_that_cannot_be_imported_is_told_with_the_line(tmp_path: Path) 
     write(tmp_path, "cb_syntax", "def solve(:\n")
     assert "raised ZeroDivisionError: division by zero, at cb_broken.py:2" in refusal("cb_broken:x", tmp_path)
     assert "No module named 'cb_no_such_package', at cb_needs.py:1" in refusal("cb_needs:solve", tmp_path)
-    assert "raised SyntaxError" in refusal("cb_syntax:solve", tmp_path)
+    told = refusal("cb_syntax:solve", tmp_path)
+    assert "raised SyntaxError" in told
+    assert "at cb_syntax.py:1." in told
 
 
 def test_a_missing_callable_is_told_with_the_nearest_name(tmp_path: Path) -> None:
