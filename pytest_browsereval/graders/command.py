@@ -12,7 +12,7 @@ import signal
 import sys
 import tempfile
 from pathlib import Path
-from typing import Literal
+from typing import IO, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
@@ -20,9 +20,11 @@ from pytest_browsereval.errors import ConfigError, ErrorSource, Fault
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 
-OUTPUT_LIMIT_BYTES = 1_000_000
-"""Of the standard output no more than this is kept, from its end."""
-ERRORS_LIMIT_BYTES = 4_000
+OUTPUT_LIMIT_BYTES = 20_000_000
+"""A program that prints more is killed."""
+LINE_LIMIT_BYTES = 1_000_000
+"""Of the standard output no more than this is read, from its end."""
+POLL_S = 0.1
 PYTHON = "{python}"
 """Stands for the interpreter that runs the tests."""
 
@@ -130,37 +132,44 @@ class CommandGrader(GraderConfig):
         return f"{self.fingerprint(1, recorded.site_urls)}/{contents.hexdigest()[:12]}"
 
     async def _run(self, arguments: list[str], cwd: Path, home: str) -> bytes:
-        path = os.environ.get("PATH", os.defpath)
-        try:
-            process = await asyncio.create_subprocess_exec(
-                *arguments,
-                cwd=cwd,
-                env={"PATH": path, "HOME": home, "TMPDIR": home, "LANG": "C.UTF-8"},
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise Fault(ErrorSource.GRADER, f"{self._told()} cannot be started: {error}") from None
+        # Files, not pipes: a pipe is open for as long as any child of the program lives.
+        with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+            try:
+                process = await asyncio.create_subprocess_exec(
+                    *arguments,
+                    cwd=cwd,
+                    env={"PATH": _path(), "HOME": home, "TMPDIR": home, "LANG": "C.UTF-8"},
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=errors,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise Fault(ErrorSource.GRADER, f"{self._told()} cannot be started: {error}") from None
+            await self._ended(process, output, errors)
+            if process.returncode:
+                lines = _end_of(errors, 4_000).decode(errors="replace").strip().splitlines()[-5:]
+                why = f"{self._told()} ended with code {process.returncode}: {' | '.join(lines)[-500:]}"
+                raise Fault(ErrorSource.GRADER, why)
+            return _end_of(output, LINE_LIMIT_BYTES)
+
+    async def _ended(self, process: asyncio.subprocess.Process, *outputs: IO[bytes]) -> None:
+        """Wait for the program within its limits; whatever happens, nothing of its group lives on."""
+        waiting = asyncio.ensure_future(process.wait())
         try:
             async with asyncio.timeout(self.timeout_s):
-                output, errors, _ = await asyncio.gather(
-                    _tail(process.stdout, OUTPUT_LIMIT_BYTES),
-                    _tail(process.stderr, ERRORS_LIMIT_BYTES),
-                    _ended(process),
-                )
+                while not waiting.done():
+                    await asyncio.wait({waiting}, timeout=POLL_S)
+                    if any(os.fstat(file.fileno()).st_size > OUTPUT_LIMIT_BYTES for file in outputs):
+                        why = f"{self._told()} printed more than {OUTPUT_LIMIT_BYTES} bytes and was killed"
+                        raise Fault(ErrorSource.GRADER, why)
         except TimeoutError:
             why = f"{self._told()} did not end within {self.timeout_s:g} s and was killed"
             raise Fault(ErrorSource.GRADER, why) from None
         finally:
-            _kill_group(process.pid)
-            await asyncio.shield(process.wait())
-        if process.returncode:
-            lines = errors.decode(errors="replace").strip().splitlines()[-5:]
-            why = f"{self._told()} ended with code {process.returncode}: {' | '.join(lines)[-500:]}"
-            raise Fault(ErrorSource.GRADER, why)
-        return output
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await asyncio.shield(waiting)
 
     def _told(self) -> str:
         return f"the verifier {list(self.command)}"
@@ -196,20 +205,10 @@ def _write(recorded: Recorded, folder: Path) -> Path:
     return file
 
 
-async def _tail(stream: asyncio.StreamReader | None, limit: int) -> bytes:
-    """Return the end of what a stream brings, so that no output fills the memory."""
-    tail = b""
-    while stream is not None and (chunk := await stream.read(65_536)):
-        tail = (tail + chunk)[-limit:]
-    return tail
+def _path() -> str:
+    return os.environ.get("PATH", os.defpath)
 
 
-async def _ended(process: asyncio.subprocess.Process) -> None:
-    """Wait for the program, then end what it left behind: that could keep its output open."""
-    await process.wait()
-    _kill_group(process.pid)
-
-
-def _kill_group(pid: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)
+def _end_of(file: IO[bytes], limit: int) -> bytes:
+    file.seek(max(0, os.fstat(file.fileno()).st_size - limit))
+    return file.read(limit)

@@ -18,7 +18,9 @@ from pydantic import JsonValue
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.origins import origin_of
-from pytest_browsereval.browsers.windows import DialogOpened, NoTab, PlaywrightWindow, is_playwright_error
+from pytest_browsereval.browsers.tabs import NoTab
+from pytest_browsereval.browsers.waiting import DialogOpened, is_playwright_error
+from pytest_browsereval.browsers.windows import PlaywrightWindow
 from pytest_browsereval.errors import BrowserEvalError, ErrorSource, Fault
 from pytest_browsereval.graders.values import TEXT_LIMIT, shown
 
@@ -34,6 +36,8 @@ DEPTH_LIMIT = 100
 POLL_S = 0.2
 MAX_DIALOGS = 10
 
+PAGE_KEYS = ("url", "title", "text", "role", "js", "storage")
+"""The keys of which a check of the page holds exactly one; a row's other checks are of the state."""
 STORAGES = {"local": "localStorage", "session": "sessionStorage"}
 
 _WORLD = "browsereval"
@@ -222,7 +226,7 @@ class LivePage:
         if remote["type"] == "function":
             reply = await self._called(what, remote, "function() { return this(); }")
             remote = reply["result"]
-        if "objectId" not in remote:
+        if "objectId" not in remote or remote["type"] != "object":
             return _primitive(remote)
         if remote.get("subtype") not in (None, "array", "date"):
             raise NoValue(f"it is a {remote['subtype']}, which is no JSON; ask for a text or a number of it")
@@ -330,13 +334,13 @@ class LivePage:
 
 
 def _primitive(remote: dict[str, Any]) -> JsonValue:
-    odd = str(remote.get("unserializableValue", ""))
+    odd = str(remote.get("unserializableValue", "a symbol" if remote["type"] == "symbol" else ""))
     if odd == "-0":
         return 0
     if odd.endswith("n"):
         return int(odd[:-1])
-    if odd or remote["type"] == "symbol":
-        raise NoValue(f"it is {odd or 'a symbol'}, which is no JSON")
+    if odd:
+        raise NoValue(f"it is {odd}, which is no JSON")
     return plain(remote.get("value"))
 
 

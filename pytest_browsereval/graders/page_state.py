@@ -22,6 +22,7 @@ from pytest_browsereval.graders.comparators import (
     share,
 )
 from pytest_browsereval.graders.observing import (
+    PAGE_KEYS,
     LivePage,
     NoValue,
     check_place,
@@ -33,15 +34,12 @@ from pytest_browsereval.graders.values import compile_path, look_up, shown
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 
-KINDS = ("url", "title", "text", "role", "js", "storage")
-"""The keys of which a check of the page holds exactly one."""
-
 _KEYS = {
     "url": ("weight",),
     "title": ("weight",),
     "text": ("weight",),
     "role": ("name", "count", "weight"),
-    "js": ("weight",),
+    "js": ("path", "weight"),
     "storage": ("path", "weight"),
 }
 
@@ -79,12 +77,12 @@ def read_page_check(check: Mapping[str, JsonValue]) -> PageCheck:
     Raises:
         ValueError: it is not well formed; the message says what to write.
     """
-    kinds = [kind for kind in KINDS if kind in check]
+    kinds = [kind for kind in PAGE_KEYS if kind in check]
     if len(kinds) != 1:
-        hint = next((near for key in check if (near := nearest(key, (*KINDS, "path")))), "")
+        hint = next((near for key in check if (near := nearest(key, (*PAGE_KEYS, "path")))), "")
         raise ValueError(
-            f"the check {shown(dict(check))} has {len(kinds)} of the keys {', '.join(KINDS)}.{hint} Write "
-            'exactly one, such as {"text": "Thank you"}; a check of `state_diff` has the key "path".'
+            f"the check {shown(dict(check))} has {len(kinds)} of the keys {', '.join(PAGE_KEYS)}.{hint} "
+            'Write exactly one, such as {"text": "Thank you"}; a check of `state_diff` has the key "path".'
         )
     kind, weight = kinds[0], read_weight(check)
     if kind == "role":
@@ -153,7 +151,9 @@ class PageStateGrader(GraderConfig):
     """How long to look on while a check does not hold: the last click may still be at work."""
 
     def _checks(self, task: Task) -> list[PageCheck]:
-        own = [check for check in task.checks if "path" not in check or "storage" in check]
+        own = [
+            check for check in task.checks if "path" not in check or any(key in check for key in PAGE_KEYS)
+        ]
         return [read_page_check(check) for check in (*self.checks, *own)]
 
     def check(self, task: Task) -> None:

@@ -20,6 +20,7 @@ from pytest_browsereval.graders.comparators import (
     share,
 )
 from pytest_browsereval.graders.observing import (
+    PAGE_KEYS,
     NoValue,
     check_place,
     live_page,
@@ -109,7 +110,7 @@ class StateDiffGrader(GraderConfig):
     """How long to look on while checks do not hold: the last click may still be at work."""
 
     def _checks(self, task: Task) -> list[StateCheck]:
-        own = [check for check in task.checks if "path" in check and "storage" not in check]
+        own = [check for check in task.checks if check.keys().isdisjoint(PAGE_KEYS)]
         return [read_state_check(check) for check in (*self.checks, *own)]
 
     def check(self, task: Task) -> None:

@@ -202,6 +202,8 @@ def read_date(value: JsonValue, *, day_first: bool = False) -> Moment | None:
     """
     if not isinstance(value, str) or len(value) > DATE_LIMIT or not any(c.isdigit() for c in value):
         return None
+    # Year first is ISO 8601, in which the month always comes second; dateutil would swap it as well.
+    day_first = day_first and re.match(r"\s*[0-9]{4}", value) is None
     try:
         first, second = (
             dateutil_parser.parse(value, default=probe, dayfirst=day_first, tzinfos=_zone)
@@ -268,7 +270,7 @@ def compile_path(path: str) -> Any:
     except (JMESPathError, ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())
         raise ValueError(
-            f"the path {path!r} is no JMESPath expression: {reason}. "
+            f"the path {path[:200]!r} is no JMESPath expression: {reason[:200]}. "
             "Write one such as  cart.items[0].name  or  length(orders)"
         ) from None
 

@@ -1,0 +1,77 @@
+"""A real browser and a real web server for tests of graders."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.browsers.playwright import PlaywrightBrowser, PlaywrightBrowserConfig
+from tests.graders.support import Live, Site
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[[], Site]]:
+    """Start a site on a free port; all of them end with the test."""
+    servers: list[ThreadingHTTPServer] = []
+
+    def start() -> Site:
+        site = Site()
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                site.cookies.append(self.headers.get("cookie", ""))
+                answer = site.pages.get(self.path, (404, "text/plain", "nothing here"))
+                status, media_type, text = (
+                    (200, "text/html; charset=utf-8", answer) if isinstance(answer, str) else answer
+                )
+                self.send_response(status)
+                self.send_header("content-type", media_type)
+                self.end_headers()
+                self.wfile.write(text.encode())
+
+            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+                pass
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        servers.append(server)
+        site.url = f"http://127.0.0.1:{server.server_port}"
+        return site
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture
+def site(serve: Callable[[], Site]) -> Site:
+    """A site without pages yet."""
+    return serve()
+
+
+@pytest.fixture(scope="session")
+def runner() -> Iterator[asyncio.Runner]:
+    """One event loop for all tests that share the browser."""
+    with asyncio.Runner() as runner:
+        yield runner
+
+
+@pytest.fixture(scope="session")
+def browser(runner: asyncio.Runner) -> Iterator[PlaywrightBrowser]:
+    """One real browser."""
+    browser = PlaywrightBrowserConfig().build()
+    runner.run(browser.start())
+    yield browser
+    runner.run(browser.close())
+
+
+@pytest.fixture
+def live(runner: asyncio.Runner, browser: PlaywrightBrowser) -> Live:
+    """Windows of the shared browser."""
+    return Live(runner, browser)

@@ -1,0 +1,63 @@
+"""Attempts, a web server and a live window for tests of graders."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pytest_browsereval.browsers.base import WindowRequest
+from pytest_browsereval.browsers.playwright import PlaywrightBrowser
+from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.errors import TerminationReason
+from pytest_browsereval.graders.base import Recorded
+from pytest_browsereval.model.tasks import Task
+
+T = TypeVar("T")
+
+
+def make_task(**fields: Any) -> Task:
+    return Task.model_validate({"query_id": "row", "query": "Do it.", **fields})
+
+
+def make_recorded(task: Task, **fields: Any) -> Recorded:
+    given: dict[str, Any] = {
+        "final_answer": None,
+        "termination_reason": TerminationReason.COMPLETED,
+        "final_url": None,
+        "folder": Path(),
+    }
+    return Recorded(task=task, **{**given, **fields})
+
+
+@dataclass
+class Site:
+    """A web server of this process; every path answers with what the test puts there."""
+
+    url: str = ""
+    pages: dict[str, str | tuple[int, str, str]] = field(default_factory=dict)
+    """Text of a page by its path, or status, media type and text."""
+    cookies: list[str] = field(default_factory=list)
+    """The cookie header of every request."""
+
+
+@dataclass
+class Live:
+    """Runs coroutines with a window of its own for each."""
+
+    runner: asyncio.Runner
+    browser: PlaywrightBrowser
+
+    def run(self, url: str | None, work: Callable[[PlaywrightWindow], Coroutine[Any, Any, T]]) -> T:
+        """Open a window at a URL, await the work in it, close it."""
+
+        async def course() -> T:
+            window = await self.browser.open_window(WindowRequest("row", url))
+            try:
+                return await work(window)
+            finally:
+                await window.close()
+
+        return self.runner.run(course())

@@ -1,0 +1,187 @@
+"""The answer grader."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.errors import Fault
+from pytest_browsereval.graders import patterns
+from pytest_browsereval.graders.answer import AnswerGrader
+from pytest_browsereval.model.grades import GraderResult, Verdict
+from tests.graders.support import make_recorded, make_task
+
+
+def grade(expected: Any, answer: str | None, /, **options: Any) -> GraderResult:
+    grader, task = AnswerGrader(**options), make_task(answer=expected)
+    grader.check(task)
+    return asyncio.run(grader.grade(make_recorded(task, final_answer=answer)))
+
+
+@pytest.mark.parametrize(
+    ("match", "reference", "answer"),
+    [
+        ("exact", "Blue Mug", "  blue\u00a0 mug\n"),
+        ("exact", 64, "64.00"),
+        ("exact", ["Rome", "Roma"], "roma"),
+        ("includes", "Piotr", "Piotr wrote it: the handle gets hot."),
+        ("includes", "5", "There are 5."),
+        ("includes", 64, "It costs $64.00"),
+        ("includes", ["red", "crimson"], "a crimson one"),
+        ("regex", "^order [0-9]+$", "Order 17"),
+        ("number", 64, "It costs $64.00."),
+        ("number", "1,234.50", "1234.5"),
+        ("number", 50, "The Bird Feeder, by 50 g"),
+        ("date", "2025-03-04", "It was on March 4, 2025."),
+        ("date", "2025-03-04", "4 Mar 2025"),
+        ("set", ["a", "b"], "B and A"),
+        ("set", "red, green", "green\nred"),
+        ("set", [["a", "b"], ["c", "d"]], "d, c"),
+        ("set", [1, 2], "[2, 1]"),
+    ],
+)
+def test_right_answers(match: str, reference: Any, answer: str) -> None:
+    """A right answer passes with score 1, however it is spelt within the rules of the match."""
+    result = grade(reference, answer, match=match)
+    assert (result.verdict, result.score) == (Verdict.PASSED, 1.0)
+    assert result.criteria[0].verdict is Verdict.PASSED
+
+
+@pytest.mark.parametrize(
+    ("match", "reference", "answer", "reason"),
+    [
+        ("exact", "5", "15", 'the answer is "15", not "5"'),
+        ("exact", "mug", "the mug", "not"),
+        ("exact", 5, "5 or 6", "not 5"),
+        ("includes", "5", "15", "does not include"),
+        ("includes", 5, "15, 5.5, -5", "does not include"),
+        ("includes", "mug", "smug", "does not include"),
+        ("regex", "^5$", "15", "does not match"),
+        ("number", 5, "15", "the answer's number is 15, not 5"),
+        ("number", 5, "5 or 6", r"several numbers \(5, 6\); 5 alone was expected"),
+        ("number", 5, "five", "no sure number"),
+        ("number", 5, "about 5 million", "no sure number"),
+        ("date", "2025-03-04", "March 4", "it names no year"),
+        ("date", "2025-03-04", "4 or 5 March, I am not sure", "not"),
+        ("date", "2025-03-04", "2025-03-04 or 2025-03-05", "holds 2 dates"),
+        ("date", "2025-03-04", "tomorrow", "no date that can be read"),
+    ],
+)
+def test_wrong_answers(match: str, reference: Any, answer: str, reason: str) -> None:
+    """A wrong answer fails with score 0 and says why; a guess at several values is wrong."""
+    result = grade(reference, answer, match=match)
+    assert (result.verdict, result.score) == (Verdict.FAILED, 0.0)
+    with pytest.raises(AssertionError, match=reason):
+        raise AssertionError(result.criteria[0].reason)
+
+
+@pytest.mark.parametrize("answer", [None, "", "  \n"])
+@pytest.mark.parametrize("match", ["exact", "includes", "regex", "set"])
+def test_no_answer(match: str, answer: str | None) -> None:
+    """An attempt that gave no answer fails, whatever the reference."""
+    result = grade(".*", answer, match=match)
+    assert (result.verdict, result.score) == (Verdict.FAILED, 0.0)
+    assert result.reasoning == "no answer was given"
+    assert result.details["is_answered"] is False
+
+
+def test_case_sensitive() -> None:
+    """Letters in upper and lower case differ where the block says so."""
+    for match in ("exact", "includes", "regex", "set"):
+        assert grade("Mug", "mug", match=match).verdict is Verdict.PASSED
+        assert grade("Mug", "mug", match=match, case_sensitive=True).verdict is Verdict.FAILED
+        assert grade("Mug", "Mug", match=match, case_sensitive=True).verdict is Verdict.PASSED
+
+
+def test_tolerance_and_day_first() -> None:
+    """A number may be off by the tolerance; the day of a date comes first where the block says so."""
+    assert grade(60, "59.98", match="number", tolerance=0.02).verdict is Verdict.PASSED
+    assert grade(60, "59.98", match="number", tolerance=0.01).verdict is Verdict.FAILED
+    assert grade("2025-04-03", "03/04/2025", match="date").verdict is Verdict.FAILED
+    assert grade("2025-04-03", "on 03/04/2025", match="date", day_first=True).verdict is Verdict.PASSED
+
+
+@pytest.mark.parametrize(
+    ("answer", "score", "reason"),
+    [
+        ("a, b", 0.8, 'lacks ["c"]'),
+        ("a, b, c, d", 6 / 7, 'has also ["d"]'),
+        ("a, x", 0.4, 'lacks ["b", "c"] and has also ["x"]'),
+        ("x", 0.0, "lacks"),
+    ],
+)
+def test_a_set_gives_partial_credit(answer: str, score: float, reason: str) -> None:
+    """The score of a set is F1 over its items; only the whole set passes."""
+    result = grade(["a", "b", "c"], answer, match="set")
+    assert result.verdict is Verdict.FAILED
+    assert result.score == pytest.approx(score)
+    assert reason in result.reasoning
+
+
+def test_the_best_of_several_sets_counts() -> None:
+    """Of several acceptable sets the one that the answer comes closest to makes the score."""
+    assert grade([["x", "y"], ["a", "b"]], "a", match="set").score == pytest.approx(2 / 3)
+
+
+def test_the_blocks_reference_stands_in_for_the_rows() -> None:
+    """A reference in the block is used in place of the row's answer."""
+    assert grade("row", "block", reference="block").verdict is Verdict.PASSED
+    assert grade("row", "row", reference="block").verdict is Verdict.FAILED
+
+
+def test_what_a_report_shows() -> None:
+    """The criterion has reference and answer as they were given; the fingerprint changes with the rules."""
+    result = grade(["Rome", "Roma"], "Paris", name="city")
+    assert result.grader == "city"
+    assert result.criteria[0].expected == ["Rome", "Roma"]
+    assert result.criteria[0].actual == "Paris"
+    other = grade("Rome", "Paris", match="includes").fingerprint
+    assert result.fingerprint == grade("Rome", "Paris").fingerprint != other
+
+
+@pytest.mark.parametrize(
+    ("fields", "options", "message"),
+    [
+        ({}, {}, r"'answer' has no reference. Give the row one \(\"answer\": \"...\"\)"),
+        ({"answer": []}, {}, "has no reference"),
+        ({"answer": {"a": 1}}, {}, "is no text or number"),
+        ({"answer": True}, {}, "is no text or number"),
+        ({"answer": "many"}, {"match": "number"}, "is no number; write one such as 59.98"),
+        ({"answer": [5, "many"]}, {"match": "number"}, '"many" of the grader'),
+        ({"answer": "soon"}, {"match": "date"}, "cannot be read as a date"),
+        ({"answer": "("}, {"match": "regex"}, "is no regular expression"),
+        ({"answer": [{"a": 1}]}, {"match": "set"}, "is no list of texts or numbers"),
+        ({"answer": [["a"], []]}, {"match": "set"}, "is no list of texts or numbers"),
+    ],
+)
+def test_rows_that_cannot_be_judged_are_refused(
+    fields: dict[str, Any], options: dict[str, Any], message: str
+) -> None:
+    """A row without a usable reference is refused before anything is spent."""
+    with pytest.raises(ValueError, match=message):
+        AnswerGrader(**options).check(make_task(**fields))
+
+
+def test_possible_answers_are_refused() -> None:
+    """An answer that is one of many possible ones is not matched, unless the block allows it."""
+    possible = make_task(answer="a hotel", metadata={"additional": {"answer_type": "possible"}})
+    with pytest.raises(ValueError, match=r"Use a model judge for this row, or write allow_possible: true"):
+        AnswerGrader().check(possible)
+    AnswerGrader(allow_possible=True).check(possible)
+    AnswerGrader().check(make_task(answer="42", metadata={"additional": {"answer_type": "golden"}}))
+
+
+def test_a_pattern_that_would_never_end_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pattern that takes too long on an answer makes the grade errored, not failed."""
+    monkeypatch.setattr(patterns, "SEARCH_LIMIT_S", 0.3)
+    with pytest.raises(Fault, match="was searched for"):
+        grade("^(a+)+$", "a" * 40 + "!", match="regex")
+
+
+def test_a_huge_answer_is_judged() -> None:
+    """An answer of several megabytes is read up to a limit, and the report shows its beginning."""
+    result = grade("mug", "mug " + "x" * 3_000_000, match="includes")
+    assert result.verdict is Verdict.PASSED
+    assert len(result.model_dump_json()) < 2_000

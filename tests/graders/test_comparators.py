@@ -1,0 +1,222 @@
+"""The typed comparisons of checks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.graders.comparators import (
+    COMPARATORS,
+    Comparator,
+    read_comparator,
+    read_weight,
+    share,
+)
+from pytest_browsereval.model.grades import Criterion, Verdict
+
+BOTH, LENIENT, NEITHER = (True, True), (False, True), (False, False)
+STRICT_ONLY = (True, False)
+
+TABLE: list[tuple[dict[str, Any], Any, tuple[bool, bool]]] = [
+    # comparison, actual value, holds (strict, lenient)
+    ({"equals": "Mug"}, "Mug", BOTH),
+    ({"equals": "Mug"}, " mug\u00a0", LENIENT),
+    ({"equals": "Mug"}, "Blue Mug", NEITHER),
+    ({"equals": "5"}, "15", NEITHER),
+    ({"equals": 5}, "5", LENIENT),
+    ({"equals": "5.00"}, 5, LENIENT),
+    ({"equals": "5.00"}, "5", NEITHER),
+    ({"equals": 5}, 5.0, BOTH),
+    ({"equals": 1}, True, NEITHER),
+    ({"equals": True}, 1, NEITHER),
+    ({"equals": True}, "true", NEITHER),
+    ({"equals": True}, True, BOTH),
+    ({"equals": None}, None, BOTH),
+    ({"equals": None}, "", NEITHER),
+    ({"equals": 0}, None, NEITHER),
+    ({"equals": [1, "A"]}, [1, "A"], BOTH),
+    ({"equals": [1, "A"]}, ["1", "a"], LENIENT),
+    ({"equals": [1, 2]}, [2, 1], NEITHER),
+    ({"equals": [1, 2]}, [1, 2, 3], NEITHER),
+    ({"equals": {"a": [{"b": "X"}]}}, {"a": [{"b": "X"}]}, BOTH),
+    ({"equals": {"a": [{"b": "X"}]}}, {"a": [{"b": "x"}]}, LENIENT),
+    ({"equals": {"a": 1}}, {"a": 1, "b": 2}, NEITHER),
+    ({"not_equals": "Mug"}, "Cup", BOTH),
+    ({"not_equals": "Mug"}, "mug", STRICT_ONLY),
+    ({"not_equals": "Mug"}, "Mug", NEITHER),
+    ({"not_equals": None}, 1, BOTH),
+    ({"contains": "mug"}, "a mug here", BOTH),
+    ({"contains": "Mug"}, "a mug here", LENIENT),
+    ({"contains": "mug"}, "smug", NEITHER),
+    ({"contains": "5"}, "15 items", NEITHER),
+    ({"contains": "a b"}, "a  b", LENIENT),
+    ({"contains": 5}, [1, 5], BOTH),
+    ({"contains": "5"}, [15, 5], LENIENT),
+    ({"contains": "5"}, [15], NEITHER),
+    ({"contains": "a"}, {"a": 1}, NEITHER),
+    ({"contains": "a"}, None, NEITHER),
+    ({"regex": "^Order [0-9]$"}, "Order 7", BOTH),
+    ({"regex": "^order [0-9]$"}, "Order  7", LENIENT),
+    ({"regex": "^5$"}, "15", NEITHER),
+    ({"regex": "5"}, 5, NEITHER),
+    ({"one_of": ["red", "blue"]}, "red", BOTH),
+    ({"one_of": ["red", "blue"]}, "Red", LENIENT),
+    ({"one_of": ["red", None]}, None, BOTH),
+    ({"one_of": ["red"]}, "reddish", NEITHER),
+    ({"set_equals": ["a", "b"]}, ["b", "a", "a"], BOTH),
+    ({"set_equals": ["a", 1]}, ["A", "1"], LENIENT),
+    ({"set_equals": ["a"]}, ["a", "b"], NEITHER),
+    ({"set_equals": ["a", "b"]}, ["a"], NEITHER),
+    ({"set_equals": []}, [], BOTH),
+    ({"set_equals": ["a"]}, "a", NEITHER),
+    ({"number": 59.98}, "$59.98", BOTH),
+    ({"number": 0.3}, 0.1 + 0.2, BOTH),
+    ({"number": 5}, 15, NEITHER),
+    ({"number": 5}, "15", NEITHER),
+    ({"number": 60, "tolerance": 0.02}, 59.98, BOTH),
+    ({"number": 60, "tolerance": 0.01}, 59.98, NEITHER),
+    ({"number": 5}, "5 or 6", NEITHER),
+    ({"number": 1}, True, NEITHER),
+    ({"number": 0}, None, NEITHER),
+    ({"date": "2025-03-04"}, "March 4, 2025", BOTH),
+    ({"date": "2025-03-04"}, "March 5, 2025", NEITHER),
+    ({"date": "2025-04-03", "day_first": True}, "03/04/2025", BOTH),
+    ({"date": "2025-04-03"}, "03/04/2025", NEITHER),
+    ({"min": 3}, 3, BOTH),
+    ({"min": 3}, "2.9", NEITHER),
+    ({"max": 3}, "3", BOTH),
+    ({"max": 3}, 3.01, NEITHER),
+    ({"max": 3}, "many", NEITHER),
+    ({"exists": True}, 0, BOTH),
+    ({"exists": True}, [], BOTH),
+    ({"exists": True}, None, NEITHER),
+    ({"exists": False}, None, BOTH),
+    ({"exists": False}, "", NEITHER),
+]
+
+
+@pytest.mark.parametrize(("check", "actual", "holds"), TABLE)
+def test_every_comparison_in_both_readings(
+    check: dict[str, Any], actual: Any, holds: tuple[bool, bool]
+) -> None:
+    """Every comparison holds in the readings that the table says; what fails has a reason."""
+    comparator = read_comparator(check)
+    strict = comparator.criterion("it", actual, "strict")
+    lenient = comparator.criterion("it", actual, "lenient")
+    assert (strict.verdict is Verdict.PASSED, lenient.verdict is Verdict.PASSED) == holds
+    assert bool(strict.reason) is not holds[0]
+    assert bool(lenient.reason) is not holds[1]
+
+
+def test_the_table_knows_every_comparison() -> None:
+    """Every comparison holds at least once and fails at least once in the table."""
+    for kind in COMPARATORS:
+        outcomes = {holds[0] for check, _, holds in TABLE if kind in check}
+        assert outcomes == {True, False}, kind
+
+
+def test_a_criterion_tells_expected_actual_and_reason() -> None:
+    """A criterion has both values, its weight and a reason to act on."""
+    criterion = read_comparator({"equals": "Mug"}).criterion("cart.name", "Cup", weight=2)
+    assert criterion == Criterion(
+        name="cart.name",
+        verdict=Verdict.FAILED,
+        expected="Mug",
+        actual="Cup",
+        reason='it is "Cup", not "Mug"',
+        weight=2,
+    )
+
+
+def test_a_strict_failure_says_that_lenient_would_do() -> None:
+    """What fails for its spelling alone says so."""
+    assert "lenient reading" in read_comparator({"equals": "Mug"}).criterion("it", "mug").reason
+    assert "lenient" not in read_comparator({"equals": "Mug"}).criterion("it", "cup").reason
+
+
+@pytest.mark.parametrize(
+    ("check", "actual", "reason"),
+    [
+        ({"set_equals": ["a", "b"]}, ["b", "c"], 'the list lacks ["a"] and has also ["c"]'),
+        ({"number": 5, "tolerance": 0.5}, 7, "it is 7, not 5 within 0.5"),
+        ({"number": 5}, "5 km", '"5 km" cannot be read as a number for sure'),
+        ({"min": 3}, 2, "it is 2, less than 3"),
+        ({"date": "2025-03-04"}, "2025-03-05", '"2025-03-05" is not "2025-03-04": the day is 5, not 4'),
+        ({"exists": True}, None, "it does not exist, or is null"),
+        ({"contains": "mug"}, None, 'there is no value where contains "mug" is expected'),
+        ({"contains": "mug"}, [], 'none of its 0 items is "mug"'),
+    ],
+)
+def test_reasons(check: dict[str, Any], actual: Any, reason: str) -> None:
+    """Reasons name what is, what should be and what is missing."""
+    assert read_comparator(check).problem(actual) == reason
+
+
+def test_long_values_are_cut_in_criteria() -> None:
+    """A page's whole text does not end up in a report."""
+    criterion = read_comparator({"contains": "mug"}).criterion("text", "x" * 50_000)
+    assert len(str(criterion.actual)) < 400
+    assert len(criterion.reason) < 400
+
+
+@pytest.mark.parametrize(
+    ("check", "message"),
+    [
+        ({}, "has 0 comparisons.*Write exactly one of: equals"),
+        ({"equals": 1, "min": 2}, "has 2 comparisons: equals, min"),
+        ({"equal": 1}, r"unknown key 'equal'. Did you mean 'equals'\? A check compares by one of"),
+        ({"equals": 1, "tolerance": 1}, "'tolerance' belongs to 'number'"),
+        ({"number": 1, "day_first": True}, "'day_first' belongs to 'date'"),
+        ({"number": "5"}, "'number' is \"5\"; write a number"),
+        ({"number": True}, "'number' is true; write a number"),
+        ({"number": 5, "tolerance": -1}, "'tolerance' is -1.0; write a number from 0 on"),
+        ({"number": 5, "tolerance": "1"}, "'tolerance' is \"1\"; write a number"),
+        ({"min": None}, "'min' is null; write a number"),
+        ({"regex": 5}, "'regex' is 5; write a text"),
+        ({"regex": "("}, "'\\(' is no regular expression"),
+        ({"one_of": []}, r"'one_of' is \[\]; write a list"),
+        ({"one_of": "a"}, "'one_of' is \"a\"; write a list"),
+        ({"set_equals": "a"}, "'set_equals' is \"a\"; write a list"),
+        ({"contains": ""}, "'contains' is \"\"; write a text"),
+        ({"exists": "yes"}, "'exists' is \"yes\"; write true or false"),
+        ({"date": "soon"}, '"soon" cannot be read as a date; write one such as "2025-03-04"'),
+        ({"date": "5"}, '"5" cannot be read as a date'),
+        ({"date": "2025-03-04", "day_first": "yes"}, "'day_first' is \"yes\"; write true or false"),
+    ],
+)
+def test_wrong_comparisons_are_refused(check: dict[str, Any], message: str) -> None:
+    """An unknown, missing, double or wrongly typed comparison is refused with what to write."""
+    with pytest.raises(ValueError, match=message):
+        read_comparator(check)
+
+
+def test_keys_beside_a_comparison() -> None:
+    """Keys that a grader adds are left alone, and offered where they are misspelt."""
+    assert read_comparator({"path": "a", "min": 1}, beside=("path",)) == Comparator("min", 1)
+    with pytest.raises(ValueError, match=r"unknown key 'weigth'. Did you mean 'weight'\?"):
+        read_comparator({"weigth": 1, "min": 1}, beside=("weight",))
+
+
+def criterion(verdict: Verdict, weight: float) -> Criterion:
+    return Criterion(name="it", verdict=verdict, weight=weight)
+
+
+def test_share() -> None:
+    """The score is the weighted share of what passed; all is exactly 1."""
+    passed, failed = Verdict.PASSED, Verdict.FAILED
+    assert share([criterion(passed, 3), criterion(failed, 1)]) == 0.75
+    assert share([criterion(failed, 1)]) == 0
+    assert share([criterion(passed, 0.1)] * 10) == 1
+
+
+@pytest.mark.parametrize("weight", [0, -1, True, "2", None, 10**400])
+def test_wrong_weights_are_refused(weight: Any) -> None:
+    """A weight is a number above 0."""
+    with pytest.raises(ValueError, match=r"'weight' is .*; write a number"):
+        read_weight({"weight": weight})
+
+
+def test_weights() -> None:
+    """A check weighs 1 unless it says otherwise."""
+    assert (read_weight({}), read_weight({"weight": 2})) == (1.0, 2.0)

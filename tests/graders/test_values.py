@@ -1,0 +1,286 @@
+"""Reading text, numbers, dates and lists."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.graders.values import (
+    clipped,
+    compile_path,
+    dates_in,
+    folded,
+    has_token,
+    look_up,
+    numbers_in,
+    read_date,
+    read_number,
+    shown,
+    split_items,
+)
+
+
+@pytest.mark.parametrize(
+    ("needle", "text"),
+    [
+        ("5", "5"),
+        ("5", "I found 5."),
+        ("5", "5, maybe"),
+        ("5", "(5)"),
+        ("5", "2-5"),
+        ("5", "5%"),
+        ("5", "from 3 to 5"),
+        ("$5", "it costs $5 now"),
+        ("12.50", "it costs 12.50."),
+        ("mug", "one mug, please"),
+        ("blue mug", "a blue mug"),
+        ("C++", "in C++ it is"),
+        ("-5", "it is -5"),
+        ("東京", "東京都に行く"),
+        ("ไทย", "ประเทศไทยแลนด์"),
+    ],
+)
+def test_tokens_that_are_there(needle: str, text: str) -> None:
+    """A text holds what stands in it as whole words and numbers; scripts without blanks have no borders."""
+    assert has_token(needle, text)
+
+
+@pytest.mark.parametrize(
+    ("needle", "text"),
+    [
+        ("5", "15"),
+        ("5", "51"),
+        ("5", "5.25"),
+        ("5", "1.5"),
+        ("5", "5,000"),
+        ("5", "1,5"),
+        ("5", "-5"),
+        ("5", "\N{MINUS SIGN}5"),
+        ("5", "5th"),
+        ("$5", "$50"),
+        ("$5", "$5.99"),
+        ("mug", "smug"),
+        ("mug", "mugs"),
+        ("mug", "mug_2"),
+        ("Ärger", "Verärgert Ärgernis"),
+        ("", "anything"),
+        ("absent", ""),
+    ],
+)
+def test_tokens_that_are_not_there(needle: str, text: str) -> None:
+    """A part of a word or number is not in the text: "5" is not in "15"."""
+    assert not has_token(needle, text)
+
+
+def test_a_later_token_is_found() -> None:
+    """A part of a word does not hide the whole word behind it."""
+    assert has_token("5", "15 or 5")
+
+
+def test_folding() -> None:
+    """Folding trims, makes blanks single, uses NFKC and, unless told otherwise, folds case."""
+    assert folded("  Stra\N{LATIN SMALL LETTER SHARP S}e\u00a0 \n 5\N{FULLWIDTH DIGIT FIVE} ") == "strasse 55"
+    assert folded(" A  b ", case_sensitive=True) == "A b"
+    assert folded("e\u0301") == folded("\u00c9")
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [
+        (5, "5"),
+        (2.5, "2.5"),
+        ("5", "5"),
+        (" 5 ", "5"),
+        ("-5", "-5"),
+        ("\N{MINUS SIGN}5", "-5"),
+        ("+5.0", "5"),
+        (".5", "0.5"),
+        ("1,234.50", "1234.5"),
+        ("12,345,678", "12345678"),
+        ("$1,234.50", "1234.50"),
+        ("-$5", "-5"),
+        ("$-5", "-5"),
+        ("US$ 12", "12"),
+        ("12.50 \N{EURO SIGN}", "12.5"),
+        ("12.50\u00a0EUR", "12.5"),
+        ("EUR 12", "12"),
+        ("5%", "5"),
+        ("1e3", "1000"),
+        (10**30, str(10**30)),
+    ],
+)
+def test_numbers_that_are_read(value: Any, number: str) -> None:
+    """Signs, groups of thousands, one currency, a percent sign and an exponent are read."""
+    assert read_number(value) == Decimal(number)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(True, None, [], {}, float("nan"), float("inf")),
+        *("", " ", "abc", "1,5", "1.234,50", "1,23,456", "1234,567", "1 234", "1.2.3", "1.2k", "5 km", "5 6"),
+        *(
+            "about 5",
+            "--5",
+            "-$-5",
+            "$5 USD 3",
+            "5-6",
+            "0x10",
+            "1e999",
+            "\N{SUPERSCRIPT TWO}",
+            "5\u00b2",
+            "9" * 100,
+        ),
+    ],
+)
+def test_what_is_not_surely_a_number(value: Any) -> None:
+    """What could be read in two ways, or is no number at all, is not read."""
+    assert read_number(value) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("The total is $59.98.", ["59.98"]),
+        ("5 items cost 12,50", ["5"]),
+        ("2 items at $59.98", ["2", "59.98"]),
+        ("5, five, and 5.0", ["5"]),
+        ("about 5 million", []),
+        ("5k, 1.2.3, 3rd", []),
+        ("-5 degrees, then 5", ["-5", "5"]),
+        ("item-5", ["5"]),
+        ("up by 3%", ["3"]),
+        ("none", []),
+    ],
+)
+def test_numbers_in_a_sentence(text: str, numbers: list[str]) -> None:
+    """The different numbers of a sentence are found, but for those of an uncertain reading."""
+    assert numbers_in(text) == [Decimal(number) for number in numbers]
+
+
+def mismatch(expected: str, actual: Any, *, day_first: bool = False) -> str | None:
+    wanted, date = read_date(expected), read_date(actual, day_first=day_first)
+    assert wanted is not None
+    return "unreadable" if date is None else wanted.mismatch(date)
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual"),
+    [
+        ("2025-03-04", "March 4, 2025"),
+        ("2025-03-04", "4th of March 2025"),
+        ("2025-03-04", "Tue, 4 Mar 2025"),
+        ("2025-03-04", "2025-03-04T23:59:59-08:00"),
+        ("2025-03-04", "03/04/2025"),
+        ("2025-03-14", "14/03/2025"),
+        ("2025-03", "March 4, 2025"),
+        ("March 4", "2025-03-04"),
+        ("2025-03-04 17:00", "4 March 2025 5pm"),
+        ("2025-03-04T17:00Z", "2025-03-04 18:00:00+01:00"),
+        ("2024-02-29", "29 Feb 2024"),
+    ],
+)
+def test_dates_that_agree(expected: str, actual: str) -> None:
+    """A date agrees if it names all that the expected one names; zones are converted where both have one."""
+    assert mismatch(expected, actual) is None
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "why"),
+    [
+        ("2025-03-04", "2025-03-05", "the day is 5, not 4"),
+        ("2025-03-04", "March 4", "it names no year"),
+        ("2025-03-04", "March 2025", "it names no day"),
+        ("2025-03-04 17:00", "2025-03-04", "it names no hour"),
+        ("2025-03-04T17:00Z", "2025-03-04T17:00+01:00", "the hour is 16, not 17"),
+        ("2025-03-04", "soon", "unreadable"),
+        ("2025-03-04", 1741046400000, "unreadable"),
+        ("2025-03-04", "2025-02-30", "unreadable"),
+        ("2025-03-04", "March 4, 2025 " * 20, "unreadable"),
+    ],
+)
+def test_dates_that_do_not_agree(expected: str, actual: Any, why: str) -> None:
+    """The first field that is missing or differs is named; nothing is filled in from today's date."""
+    assert mismatch(expected, actual) == why
+
+
+def test_day_first() -> None:
+    """03/04 is in March, unless the day is said to come first."""
+    assert mismatch("2025-04-03", "03/04/2025", day_first=True) is None
+    assert mismatch("2025-04-03", "03/04/2025") == "the month is 3, not 4"
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("The meeting is on March 4, 2025 at noon.", 1),
+        ("From 2025-03-04 until 2025-03-06", 2),
+        ("2025-03-04, that is March 4, 2025", 1),
+        ("on the 4th of March", 1),
+        ("Order 2025/17 of May", 0),
+        ("in May you may", 0),
+    ],
+)
+def test_dates_in_a_sentence(text: str, count: int) -> None:
+    """The different dates of a sentence are found, whichever way they are written."""
+    assert len(dates_in(text)) == count
+
+
+@pytest.mark.parametrize(
+    ("text", "items"),
+    [
+        ("red, green and blue", ["red", "green", "blue"]),
+        ("red, green, and blue", ["red", "green", "blue"]),
+        ("- red\n- green\n\n* blue", ["red", "green", "blue"]),
+        ("1. red\n2) green", ["red", "green"]),
+        ("Paris, France; Lyon, France", ["Paris, France", "Lyon, France"]),
+        ('["red", 5]', ["red", 5]),
+        ("[not json", ["[not json"]),
+        ("1,234, 5", ["1,234", "5"]),
+        ("1,2,3", ["1", "2", "3"]),
+        ("sand, wind", ["sand", "wind"]),
+        ("", []),
+    ],
+)
+def test_lists_that_were_written_out(text: str, items: list[Any]) -> None:
+    """A list is split at lines and semicolons, else at commas and "and"; numbers stay whole."""
+    assert split_items(text, []) == items
+
+
+def test_separators_that_the_expected_items_hold() -> None:
+    """What expected items hold themselves does not separate."""
+    assert split_items("Salt and Pepper, Oil", ["Salt and Pepper", "Oil"]) == ["Salt and Pepper", "Oil"]
+    assert split_items("Lyon, France and Paris", ["Lyon, France", "Paris"]) == ["Lyon, France", "Paris"]
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "a and " * 20_000, "1," * 50_000])
+def test_hostile_lists_are_read(text: str) -> None:
+    """Long or deeply nested answers are read like all others."""
+    assert split_items(text, []) != []
+
+
+def test_paths() -> None:
+    """A path finds its value; nothing there is null, and a function of the wrong type says why."""
+    state: Any = {"cart": {"items": [{"name": "mug"}]}, "none": None}
+    assert look_up("cart.items[0].name", state) == ("mug", "")
+    assert look_up("cart.total", state) == (None, "")
+    value, why = look_up("length(none)", state)
+    assert value is None
+    assert "length()" in why
+
+
+@pytest.mark.parametrize("path", ["", "cart.", "a[", "(" * 5_000])
+def test_what_is_no_path(path: str) -> None:
+    """A wrong path is refused, with the path and an example of a right one."""
+    with pytest.raises(ValueError, match=r"is no JMESPath expression.*(?s:.)*cart\.items\[0\]\.name"):
+        compile_path(path)
+
+
+def test_long_values_are_cut() -> None:
+    """Values in sentences and reports have a limit and say how long they were."""
+    assert shown("x" * 1_000).endswith("(1002 characters)")
+    assert clipped("short") == "short"
+    assert clipped({"a": 1}) == {"a": 1}
+    assert str(clipped(list(range(1_000)))).endswith(" characters)")
