@@ -83,6 +83,19 @@ def test_a_function_makes_replies_of_requests() -> None:
     assert json.loads(text)["choices"][0]["message"]["content"] == "you said hello"
 
 
+def test_a_script_that_raises_refuses() -> None:
+    """A mistake in the test's own function is told, not taken for a broken connection."""
+
+    def broken(asked: ModelRequest) -> str:
+        return str(1 / (len(asked.messages) - 1))
+
+    with ScriptedModel(broken) as model:
+        status, _, text = post(model, request(USER))
+    assert (status, "the script raised ZeroDivisionError" in text) == (400, True)
+    with pytest.raises(AssertionError, match="ZeroDivisionError"):
+        model.assert_finished()
+
+
 def test_a_script_that_is_over_refuses() -> None:
     """One request too many is an error of the test, not a silent repetition."""
     with ScriptedModel(["only one"]) as model:

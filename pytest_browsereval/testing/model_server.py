@@ -40,10 +40,19 @@ class ModelRequest:
     @property
     def last_text(self) -> str:
         """The text of the last message."""
-        content = self.messages[-1]["content"]
-        if isinstance(content, str):
-            return content
-        return "".join(part.get("text", "") for part in content or ())
+        return _text(self.messages[-1])
+
+    @property
+    def text(self) -> str:
+        """The text of all messages, in order."""
+        return "\n".join(_text(message) for message in self.messages)
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    content = message.get("content") or ""
+    if isinstance(content, str):
+        return content
+    return "".join(part.get("text", "") for part in content)
 
 
 Script = Sequence[Reply | str] | Callable[[ModelRequest], Reply | str]
@@ -154,7 +163,12 @@ class ScriptedModel:
             if not callable(self._script) and number >= len(self._script):
                 raise Refused(f"the script is over: it has {number} replies")
             self.requests.append(request)
-        return self._script(request) if callable(self._script) else self._script[number]
+        if not callable(self._script):
+            return self._script[number]
+        try:
+            return self._script(request)
+        except Exception as error:
+            raise Refused(f"the script raised {type(error).__name__}: {error}") from error
 
     def wait(self, seconds: float) -> bool:
         """Wait, or until the server is closed; return True in the second case."""
