@@ -27,6 +27,7 @@ GRACE_S = 3.0
 _PORTS_TRIED = 3
 _ANSWER_S = 5.0
 _ENDING_S = 1.0
+_CLOSED = "was closed while it was needed"
 _FIRST_PAUSE_S = 0.02
 _LONGEST_PAUSE_S = 0.25
 
@@ -95,27 +96,30 @@ class CommandSite(Site):
 
     async def trouble(self) -> str | None:
         """Return how the site was lost, with its last output; None while somebody listens on its port."""
-        if not self.has_ended and await _is_listened_to(self._port):
+        if self._process is None:
+            return self._told(_CLOSED)
+        if not self.has_ended and await self._ask("GET", self._config.health, _ANSWER_S) is not None:
             return None
-        if self._process is not None:
-            with contextlib.suppress(subprocess.TimeoutExpired):  # the exit code follows the silence
-                await asyncio.to_thread(self._process.wait, _ENDING_S)
+        with contextlib.suppress(subprocess.TimeoutExpired):  # the exit code follows the silence
+            await asyncio.to_thread(self._process.wait, _ENDING_S)
+        if not self.has_ended and await _is_listened_to(self._port):
+            return None  # slow, but there
         return self._told("was lost while it was needed")
 
     async def close(self) -> None:
         """End the process and what it has started."""
         process, self._process = self._process, None
         client, self._client = self._client, None
-        with contextlib.suppress(OSError, RuntimeError):
-            if client is not None:
-                await client.aclose()
+        output, self._output = self._output, None
         try:
             if process is not None:
                 await _end(process)
         finally:
-            output, self._output = self._output, None
             if output is not None:
                 output.close()
+            if client is not None:
+                with contextlib.suppress(OSError, RuntimeError):
+                    await client.aclose()
 
     # -- the process
 
@@ -160,7 +164,8 @@ class CommandSite(Site):
         """Return the status of an answer, or None where there is none; both are remembered for messages."""
         import httpx
 
-        assert self._client is not None  # noqa: S101 made when the process was started
+        if self._client is None:
+            raise self._fault(_CLOSED)
         try:
             answer = await self._client.request(method, self.url + path, timeout=limit_s)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -176,7 +181,7 @@ class CommandSite(Site):
 
     def _told(self, what: str) -> str:
         code = self._process.poll() if self._process else None
-        state = "Its process runs" if code is None else f"Its process ended with exit code {code}"
+        state = "Its process had not ended" if code is None else f"Its process ended with exit code {code}"
         lines = self._last_lines()
         rule = "it has to listen on 127.0.0.1 at the port in {port} or the variable PORT"
         head = [
