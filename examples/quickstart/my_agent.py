@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pytest_browsereval.agents.base import AgentContext
+from pytest_browsereval import AgentContext
 
 
 async def solve(context: AgentContext) -> str:
