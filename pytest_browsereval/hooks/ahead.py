@@ -18,6 +18,7 @@ from pytest_browsereval.errors import BrowserEvalError, ErrorSource, Fault, Stop
 from pytest_browsereval.hooks.items import EvalItem, fixture_scopes
 from pytest_browsereval.hooks.session import CLOSE_GRACE_S, EvalSession
 from pytest_browsereval.hooks.share import Share
+from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.lanes import Lanes, LoopLost
@@ -190,6 +191,7 @@ class Ahead:
         async def last() -> None:
             for evaluation in self.session.evaluations.values():
                 await evaluation.close()
+            await close_clients()
 
         lanes.close(grace_s, last)
 

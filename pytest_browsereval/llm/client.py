@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
@@ -195,9 +196,10 @@ def chat_client(config: LLMConfig) -> ChatClient:
 
 
 async def close_clients() -> None:
-    """Close all clients of the running loop."""
+    """Close all clients of the running loop; never raises."""
     for client in _clients.pop(asyncio.get_running_loop(), {}).values():
-        await client.close()
+        with contextlib.suppress(Exception):
+            await client.close()
 
 
 def check_key(config: LLMConfig) -> None:
