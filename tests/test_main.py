@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from importlib.metadata import entry_points, version
@@ -13,8 +14,6 @@ from pytest_browsereval.browsers import binary
 
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the command as a user does."""
-    import os
-
     return subprocess.run(
         [sys.executable, "-m", "pytest_browsereval", *arguments],
         capture_output=True,
@@ -66,7 +65,7 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["--help"])
     assert ended.value.code == 0
-    shown = capsys.readouterr().out
+    shown = " ".join(capsys.readouterr().out.split())  # however wide the terminal is
     assert all(command.name in shown and command.help in shown for command in COMMANDS)
 
 
