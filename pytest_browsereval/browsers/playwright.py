@@ -184,7 +184,9 @@ class Process:
 
     def _on_closed(self, window: PlaywrightWindow, in_time: bool) -> None:  # noqa: FBT001 -- an event
         self._windows.discard(window)
-        self._by_target = {key: value for key, value in self._by_target.items() if value is not window}
+        # In place: the windows that are open write into this very mapping.
+        for target in [key for key, value in self._by_target.items() if value is window]:
+            del self._by_target[target]
         if not in_time:
             self.is_retired = True
         if self.is_retired and not self._windows and self._ending is None:
