@@ -137,7 +137,6 @@ class Reports:
         report: Any = yield
         if not isinstance(item, EvalItem) or item.metadata is None:
             return report
-        report.user_properties = list(item.user_properties)
         if call.when == "setup":
             report.browsereval_verdict = str(item.metadata.verdict)
         if call.excinfo is not None and isinstance(call.excinfo.value, AttemptErrored):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -89,8 +90,9 @@ class Distribution:
         self._folder = Path(tempfile.mkdtemp(prefix="browsereval-"))
         self._slots: dict[str, int] = {}
         self._orphans: list[int] = []
-        self._culprits: dict[str, str] = {}
-        self._tried_again: set[str] = set()
+        self._was_idle = False
+        self._deaths: Counter[str] = Counter()
+        """How often each row was alone in flight when its worker died."""
         self.problem: str | None = None
         """What a worker could not use; the run ends with exit code 4."""
 
@@ -123,12 +125,14 @@ class Distribution:
         if not error or name not in self._slots:
             return
         self._orphans.append(self._slots.pop(name))
-        flying = {}
-        for evaluation in self._session.evaluations.values():
-            for node_id in evaluation.store.in_flight(name):
-                flying[node_id] = str(error)
-        if len(flying) == 1:  # it was alone: no second try
-            self._culprits.update(flying)
+        flying = [
+            node_id
+            for evaluation in self._session.evaluations.values()
+            for node_id in evaluation.store.take_flight(name)
+        ]
+        if len(flying) == 1:
+            self._deaths[flying[0]] += 1
+        self._was_idle = not flying
         with (self._folder / SUSPECTS_NAME).open("a") as file:
             file.writelines(f"{node_id}\n" for node_id in flying)
 
@@ -141,10 +145,12 @@ class Distribution:
         if crashitem in self._controller.verdicts:  # its result had come in, only its end had not
             report.when, report.outcome, report.longrepr = "teardown", "passed", None
             self._controller.finished.add(crashitem)
-        elif crashitem in self._culprits or crashitem in self._tried_again:
+            return
+        if self._was_idle:  # no attempt had begun: a fixture of the row that was up did it
+            self._deaths[crashitem] += 1
+        if self._deaths[crashitem] > self._controller.rows[crashitem].config.retries:
             self._record(crashitem, report)
         else:
-            self._tried_again.add(crashitem)
             report.when, report.outcome = "setup", "rerun"
             sched.mark_test_pending(crashitem)
 

@@ -14,6 +14,7 @@ from pytest_browsereval.datasets.base import DatasetConfig, RowRef
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.errors import DatasetError, RegistryError
 from pytest_browsereval.graders.base import GraderConfig
+from pytest_browsereval.graders.verdicts import check_pass_when
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.run.store import TrialKey
@@ -159,6 +160,7 @@ class Plan:
         agent: AgentConfig = self.config.variants[entry.variant]
         try:
             agent.check(task, self._tools)
+            check_pass_when(self.config.pass_when, labels)
             for grader in graders:
                 grader.check(task)
         except ValueError as error:

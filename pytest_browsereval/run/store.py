@@ -121,6 +121,13 @@ class RunStore:
                 found.append(str(json.loads(path.read_text())["node_id"]))
         return found
 
+    def take_flight(self, worker: str) -> list[str]:
+        """Return the same of a worker that has died, and forget that they were in flight."""
+        found = self.in_flight(worker)
+        for path in (self.root / "in-flight").glob(f"{worker}-*.json"):
+            path.unlink(missing_ok=True)
+        return found
+
     def attempts(self) -> Iterator[tuple[Path, TaskMetadata]]:
         """Yield every finished attempt with its folder, in the order of the folders' names."""
         for path in sorted((self.root / "tasks").glob("*/*/*/attempt-*/metadata.json")):

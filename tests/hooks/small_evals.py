@@ -48,7 +48,8 @@ class Evals:
     def config(self, name: str = "shop.eval.yaml", **keys: Any) -> Path:
         path = self.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        block = {"agent": "scripted", "dataset": "rows.jsonl", "retries": 0, **keys}
+        agent = {} if "variants" in keys else {"agent": "scripted"}
+        block = {**agent, "dataset": "rows.jsonl", "retries": 0, **keys}
         path.write_text(yaml.safe_dump(block, sort_keys=False), encoding="utf-8")
         return path
 

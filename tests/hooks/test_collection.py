@@ -38,8 +38,8 @@ def test_eval_files_are_collected_where_pytest_looks(evals: Evals) -> None:
 def test_several_configs_run_together(evals: Evals) -> None:
     """``--eval-config`` may be repeated; each config has a run folder of its own."""
     evals.rows(row("a"))
-    evals.config("one.yaml", name="one")
-    evals.config("two.yaml", name="two")
+    evals.config("one.yaml")
+    evals.config("two.yaml")
     evals.run("--eval-config=one.yaml", "--eval-config=two.yaml").assert_outcomes(passed=2)
     assert evals.summary("one")["passed"] == evals.summary("two")["passed"] == 1
 
@@ -107,7 +107,7 @@ def test_a_bad_config_is_a_usage_error(evals: Evals, case: str, way: str) -> Non
 
 
 BAD_ROWS = {
-    "empty": ("", "is empty"),
+    "empty": ("", "has no rows"),
     "duplicate": (json.dumps(row("a")) + "\n" + json.dumps(row("a")) + "\n", "rows.jsonl:2"),
     "no grader": (json.dumps(row("a", graders=[])) + "\n", "has no grader"),
     "unknown key": (json.dumps(row("a", querry="x")) + "\n", "rows.jsonl:1"),

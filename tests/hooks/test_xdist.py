@@ -25,10 +25,13 @@ async def solve(context):
 '''
 
 
+OWN = {"type": "function", "function": "my_agent:solve"}
+
+
 @pytest.fixture
 def own_agent(evals: Evals) -> Evals:
     (evals.path / "my_agent.py").write_text(AGENT)
-    evals.config(agent={"type": "function", "function": "my_agent:solve"}, lanes=4)
+    evals.config(agent=OWN, lanes=4)
     return evals
 
 
@@ -54,6 +57,7 @@ def test_evals_found_in_folders_work_with_workers(own_agent: Evals) -> None:
 
 def test_a_row_that_kills_its_worker_once_is_run_again(own_agent: Evals) -> None:
     """After a death the attempts in flight run again, and everything passes."""
+    own_agent.config(agent=OWN, lanes=4, retries=1)
     own_agent.rows(*(row(f"slow{n}") for n in range(8)), row("dies-once"), *(row(f"r{n}") for n in range(5)))
     result = own_agent.run("shop.eval.yaml", "-n2")
     assert result.ret == 0
