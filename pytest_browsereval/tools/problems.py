@@ -14,6 +14,7 @@ _MATCH = re.compile(r"^\s*\d+\) (<.*?>.*?)(?: aka .*)?$", re.MULTILINE)
 _COVERED = re.compile(r"- (<.*?>.*?) (?:from .* subtree )?intercepts pointer events")
 _NET = re.compile(r"net::(ERR_\w+)")
 _PREFIX = re.compile(r"^\w+\.\w+: ")
+_LOOKING = re.compile(r"- waiting for (?!element|navigation)")
 _SHOWN = 3
 
 _STATES = {
@@ -45,7 +46,7 @@ def explain(error: BaseException, arguments: Mapping[str, Any]) -> str:
         arguments: of the tool call, to name the target.
     """
     text = str(error)
-    target = str(arguments.get("target") or arguments.get("source") or "")
+    target = _target_of(text, arguments)
     named = shorten(target, 80)
     if match := _STRICT.search(text):
         return _ambiguous(named, int(match[1]), text)
@@ -59,6 +60,12 @@ def explain(error: BaseException, arguments: Mapping[str, Any]) -> str:
     if type(error).__name__ == "TimeoutError":
         return _too_late(named, target, text)
     return shorten(_first_line(text), 200)
+
+
+def _target_of(text: str, arguments: Mapping[str, Any]) -> str:
+    """Return the target that the error is about: a drag looks for its source first."""
+    source, target = str(arguments.get("source") or ""), str(arguments.get("target") or "")
+    return source if source and len(_LOOKING.findall(text)) < 2 else target
 
 
 def _first_line(text: str) -> str:
@@ -83,6 +90,7 @@ def _too_late(named: str, target: str, text: str) -> str:
         return f"{named} has no such option."
     if "waiting for navigation" in text or "navigating to" in text:
         return "The page did not load in time."
-    if "waiting for" in text and "resolved to" not in text:
+    looked = _LOOKING.split(text)
+    if len(looked) > 1 and "resolved to" not in looked[-1]:
         return gone(named) if ref_of(target) else f"Nothing matches {named}. Call snapshot to see the page."
     return f"The page did not react in time{f' to what was done to {named}' if named else ''}."

@@ -1,0 +1,294 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.support import PageServer, Visits
+
+LOG = """<script>
+  window.seen = [];
+  for (const name of ['click', 'dblclick', 'contextmenu', 'mouseover', 'keydown', 'input'])
+    addEventListener(name, (e) => seen.push(name + ':' + (e.key ?? e.target.id)), true);
+</script>"""
+
+
+def test_click_clicks_with_button_and_count(visit: Visits) -> None:
+    """Left, right and double clicks reach the element."""
+    opened = visit(f"<button id=b>Buy</button>{LOG}")
+    assert opened.output("click", target='role=button[name="Buy"]') == 'Clicked role=button[name="Buy"].'
+    assert opened.output("click", target="#b", button="right") == "Clicked #b with the right button."
+    assert opened.output("click", target="text=Buy", click_count=2) == "Double-clicked text=Buy."
+    seen = opened.js("seen.filter((what) => !what.startsWith('mouseover'))")
+    assert seen == ["click:b", "contextmenu:b", "click:b", "click:b", "dblclick:b"]
+
+
+def test_a_click_that_navigates_tells_the_new_page(visit: Visits, pages: PageServer) -> None:
+    """The call returns when the next page is there, however slow its server is."""
+    url = pages.page("/next", "<title>Next</title><script>document.title += '!'</script>", delay_s=0.3)
+    opened = visit("<a href='/next'>go</a>")
+    assert opened.output("click", target="text=go") == f"Clicked text=go. The page is now {url}."
+    assert opened.js("document.title") == "Next!"
+
+
+def test_the_picture_after_a_click_shows_the_new_page(visit: Visits, pages: PageServer) -> None:
+    """No picture of a page that is about to go."""
+    pages.page("/green", "<body style='background:rgb(0,128,0)'><img src='/tick.svg'>")
+    tick = (
+        "<svg xmlns='http://www.w3.org/2000/svg' width='50' height='50'><rect width='50' height='50'/></svg>"
+    )
+    pages.page("/tick.svg", tick, media_type="image/svg+xml", delay_s=0.2)
+    opened = visit("<a href='/green'>go</a>", screenshots="after", picture="png")
+    opened.output("click", target="text=go")
+    from PIL import Image  # noqa: PLC0415
+
+    image = Image.open(opened.capture.screenshot.path(1)).convert("RGB")
+    assert (image.getpixel((30, 30)), image.getpixel((600, 600))) == ((0, 0, 0), (0, 128, 0))
+
+
+@pytest.mark.parametrize(
+    ("body", "target", "said"),
+    [
+        ("", "#x", "Nothing matches #x. Call snapshot to see the page."),
+        ("", "e99", "e99 is not on the page any more. Call snapshot to get new refs."),
+        ("", "f9e1", "f9e1 is not on the page any more. Call snapshot to get new refs."),
+        ("<button id=x hidden>x", "#x", "#x is not visible."),
+        ("<button id=x disabled>x", "#x", "#x is disabled."),
+        (
+            "<button id=x>x</button><div id=veil style='position:fixed;inset:0'></div>",
+            "#x",
+            '#x is covered by <div id="veil"></div>, which would take the click.',
+        ),
+        (
+            "<style>@keyframes go { to { margin-left: 900px } }</style>"
+            "<button id=x style='animation: go 9s linear infinite'>x",
+            "#x",
+            "#x keeps moving.",
+        ),
+        ("", "!!", 'Unexpected token "!" while parsing css selector "!!".'),
+        ("", "role=foo[", "Unexpected end of selector while parsing selector `foo[`"),
+        ("", "#a >>> ", "The target '#a >>> ' has an empty part. Write FRAME >>> TARGET, or a target alone."),
+        ("<p id=a>", "#a >>> #b", 'Selector "#a" resolved to <p id="a"></p>, <iframe> was expected'),
+    ],
+)
+def test_a_click_that_fails_says_why(visit: Visits, body: str, target: str, said: str) -> None:
+    """Each reason is one short sentence that tells what to do or what is in the way."""
+    result = visit(body).refusal("click", target=target)
+    assert result.startswith(said)
+    assert len(result) < 200
+    assert "Call log" not in result
+
+
+def test_an_ambiguous_target_lists_the_first_matches(visit: Visits) -> None:
+    """How many there are, the first three, and what to do instead."""
+    opened = visit("".join(f"<button>Add {n}</button>" for n in range(5)))
+    assert opened.refusal("click", target="button") == (
+        "button matches 5 elements: <button>Add 0</button>; <button>Add 1</button>; <button>Add 2</button>; "
+        "2 more. Use a ref of a snapshot or a longer selector."
+    )
+
+
+def test_a_ref_of_an_element_that_has_gone_is_refused_at_once(visit: Visits, pages: PageServer) -> None:
+    """A ref never means another element: not after a removal, not on another page."""
+    pages.page("/other", "<button>Other</button>")
+    opened = visit("<button id=x>x</button>")
+    opened.output("snapshot")
+    opened.js("document.querySelector('#x').remove()")
+    assert opened.refusal("click", target="e2") == (
+        "e2 is not on the page any more. Call snapshot to get new refs."
+    )
+    opened.output("navigate", url="/other")
+    assert opened.refusal("click", target="ref=e2").startswith("ref=e2 is not on the page any more.")
+    assert opened.js("document.querySelector('button').textContent") == "Other"
+
+
+def test_a_ref_that_removes_its_element_has_been_clicked(visit: Visits) -> None:
+    """An element that vanishes by its own click is not reported as gone."""
+    opened = visit("<button id=x onclick='this.remove()'>x</button>")
+    opened.output("snapshot")
+    assert opened.output("click", target="e2") == "Clicked e2."
+    assert opened.js("document.querySelector('#x')") is None
+
+
+def test_hover_moves_the_pointer_over_the_element(visit: Visits) -> None:
+    """The element sees the pointer."""
+    opened = visit(f"<button id=b>b</button>{LOG}")
+    assert opened.output("hover", target="#b") == "The pointer is over #b."
+    assert "mouseover:b" in opened.js("seen")
+
+
+def test_fill_replaces_and_type_text_adds_key_by_key(visit: Visits) -> None:
+    """A label names its field; typing sends a key event for each character."""
+    opened = visit(f"<label>Email <input id=i value=old></label><label>Email address<input></label>{LOG}")
+    assert opened.output("fill", target="label=Email", text="ann@x") == "Filled label=Email with 'ann@x'."
+    assert opened.js("i.value") == "ann@x"
+    assert opened.output("type_text", target='label="Email"', text="yz") == "Typed 'yz' into label=\"Email\"."
+    assert opened.js("i.value") == "ann@xyz"
+    assert opened.js("seen.filter((what) => what.startsWith('keydown'))") == ["keydown:y", "keydown:z"]
+
+
+def test_a_text_longer_than_the_actions_limit_is_typed_in_full(visit: Visits) -> None:
+    """Typing may take as long as its keys do, beyond the second that an action has here."""
+    opened = visit(
+        "<textarea id=t></textarea><script>t.oninput = () => { for (let i = 0; i < 2e6; i++); }</script>"
+    )
+    text = "lorem ipsum " * 60
+    opened.output("type_text", target="#t", text=text)
+    assert opened.js("t.value") == text
+
+
+def test_fill_refuses_what_is_no_field(visit: Visits) -> None:
+    """A paragraph cannot be filled, a read-only field neither."""
+    opened = visit("<p id=p>x</p><input id=i readonly>")
+    assert "Element is not an <input>" in opened.refusal("fill", target="#p", text="x")
+    assert opened.refusal("fill", target="#i", text="x") == "#i is read-only."
+
+
+@pytest.mark.parametrize(
+    ("key", "told", "seen"),
+    [
+        ("Enter", "Enter", ["Enter"]),
+        ("return", "Enter", ["Enter"]),
+        ("esc", "Escape", ["Escape"]),
+        ("a", "a", ["a"]),
+        ("+", "+", ["+"]),
+        (" ", "Space", [" "]),
+        ("ctrl+A", "Control+A", ["Control", "A"]),
+        ("Control++", "Control++", ["Control", "+"]),
+        ("Shift+down", "Shift+ArrowDown", ["Shift", "ArrowDown"]),
+    ],
+)
+def test_press_key_knows_the_usual_names(visit: Visits, key: str, told: str, seen: list[str]) -> None:
+    """Names that models use are turned into the browser's."""
+    opened = visit(f"<input id=i autofocus>{LOG}")
+    assert opened.output("press_key", key=key) == f"Pressed {told}."
+    assert opened.js("seen.filter((what) => what.startsWith('keydown'))") == [
+        f"keydown:{name}" for name in seen
+    ]
+
+
+def test_press_key_in_an_element_and_with_an_unknown_name(visit: Visits, pages: PageServer) -> None:
+    """Enter in a field sends its form; a key that does not exist is told by name."""
+    url = pages.page("/found", "found")
+    opened = visit("<form action='/found'><input name=q value=1></form>")
+    assert opened.output("press_key", key="Enter", target="input") == (
+        f"Pressed Enter in input. The page is now {url}?q=1."
+    )
+    assert opened.refusal("press_key", key="Foo") == 'Unknown key: "Foo"'
+
+
+def test_select_option_takes_value_or_label(visit: Visits) -> None:
+    """Both work; an unknown option is refused with those there are."""
+    opened = visit("<select id=s><option value=s1>Small</option><option value=l1>Large</option></select>")
+    assert opened.output("select_option", target="#s", value="Large") == "Chose 'Large' in #s."
+    assert opened.js("s.value") == "l1"
+    opened.output("select_option", target="#s", value="s1")
+    assert opened.js("s.value") == "s1"
+    assert opened.refusal("select_option", target="#s", value="Huge") == (
+        "#s has no option 'Huge'. Options: 'Small', 'Large'."
+    )
+
+
+def test_check_and_uncheck_are_states(visit: Visits) -> None:
+    """Both may be called twice; a radio button cannot be unchecked."""
+    opened = visit("<input type=checkbox id=c><input type=radio id=r checked>")
+    for _ in range(2):
+        assert opened.output("check", target="#c") == "#c is checked."
+        assert opened.js("c.checked") is True
+    for _ in range(2):
+        assert opened.output("uncheck", target="#c") == "#c is not checked."
+        assert opened.js("c.checked") is False
+    assert "radio" in opened.refusal("uncheck", target="#r")
+
+
+def test_drag_moves_one_element_onto_another(visit: Visits) -> None:
+    """The drop lands on the target; a missing target is refused."""
+    opened = visit(
+        "<p id=a draggable=true>a</p><p id=b style='height:50px' ondragover='event.preventDefault()' "
+        "ondrop=\"document.title = 'dropped'\">b</p>"
+    )
+    assert opened.output("drag", source="#a", target="#b") == "Dragged #a to #b."
+    assert opened.js("document.title") == "dropped"
+    assert opened.refusal("drag", source="#a", target="#c").startswith("Nothing matches #c.")
+    assert opened.refusal("drag", source="#z", target="#b").startswith("Nothing matches #z.")
+
+
+def test_scroll_turns_the_wheel_and_tells_the_place(visit: Visits) -> None:
+    """120 pixels a notch; the ends are told; an element of its own scrolls instead of the page."""
+    opened = visit(
+        "<body style='margin:0'><div id=box style='height:100px;width:100px;overflow:auto'>"
+        "<p style='height:900px'></div><div style='height:3000px;width:2000px'></div>"
+    )
+    assert opened.output("scroll", direction="down", amount=2).startswith(
+        "Scrolled down by 240 pixels. The page is at 240 of "
+    )
+    assert opened.js("scrollY") == 240
+    assert "at 0 of" in opened.output("scroll", direction="up", amount=9)
+    assert "at 120 of" in opened.output("scroll", direction="right", amount=1)
+    opened.output("scroll", direction="left", amount=1)
+    opened.output("scroll", direction="down", amount=1, target="#box")
+    assert opened.js("[scrollY, box.scrollTop]") == [0, 120]
+    assert opened.refusal("scroll", direction="down", target="#none").startswith("Nothing matches #none.")
+
+
+DIALOGS = {
+    "alert": ("alert('Hi')", "alert 'Hi'", None, None),
+    "confirm": ("document.title = confirm('Sure?')", "confirm 'Sure?'", "true", "false"),
+    "prompt": (
+        "document.title = prompt('Name?', 'Ann')",
+        "prompt 'Name?', with 'Ann' filled in",
+        "Ann",
+        "null",
+    ),
+}
+
+
+@pytest.mark.parametrize("accept", [True, False])
+@pytest.mark.parametrize("kind", DIALOGS)
+def test_a_dialog_waits_for_its_answer(visit: Visits, kind: str, accept: bool) -> None:  # noqa: FBT001
+    """The click returns with the dialog, other tools refuse until it is answered, then the page goes on."""
+    script, told, *titles = DIALOGS[kind]
+    opened = visit(f'<button onclick="{script}">go</button>')
+    shown = f"The page shows a dialog: {told}. Call handle_dialog to answer it."
+    assert opened.output("click", target="button") == shown
+    assert opened.refusal("snapshot") == f"{shown} Until then snapshot cannot run."
+    did = "Accepted" if accept else "Dismissed"
+    assert opened.output("handle_dialog", accept=accept) == f"{did} the {told.partition(',')[0]}."
+    title = titles[0 if accept else 1]
+    assert opened.js("document.title") == (title or "Page")
+    assert opened.refusal("handle_dialog", accept=True) == "No dialog is open."
+
+
+def test_a_prompt_takes_a_text(visit: Visits) -> None:
+    """What is typed reaches the page."""
+    opened = visit('<button onclick="document.title = prompt()">go</button>')
+    opened.output("click", target="button")
+    opened.output("handle_dialog", accept=True, text="Bob")
+    assert opened.js("document.title") == "Bob"
+
+
+@pytest.mark.parametrize("accept", [True, False])
+def test_leaving_a_page_that_asks_is_answered_too(visit: Visits, pages: PageServer, accept: bool) -> None:  # noqa: FBT001
+    """The navigation waits for the answer, and goes on or is given up."""
+    url = pages.page("/away", "<title>Away</title>")
+    opened = visit("<button onclick='onbeforeunload = (e) => { e.preventDefault(); return 1 }'>hold</button>")
+    before = opened.window.url
+    opened.output("click", target="button")
+    assert "dialog: beforeunload ''" in opened.output("navigate", url="/away")
+    opened.output("handle_dialog", accept=accept)
+    assert opened.window.url == (url if accept else before)
+    assert opened.output("snapshot").startswith(f"URL: {url if accept else before}\n")
+
+
+def test_alerts_without_end_are_told_one_by_one(visit: Visits) -> None:
+    """A page that opens alerts in a loop hangs nothing: each answer meets the next one."""
+    opened = visit("<button onclick='for (let i = 0; ; i++) alert(i)'>go</button>")
+    opened.output("click", target="button")
+    for number in (1, 2, 3):
+        assert f"alert '{number}'" in opened.output("handle_dialog", accept=True)
+    assert "alert '3'" in opened.refusal("navigate", url="/")
+
+
+def test_a_dialog_that_opens_by_itself_is_met_by_the_next_call(visit: Visits) -> None:
+    """A timer's alert, during or before a call, is told and not waited for."""
+    opened = visit("<script>setTimeout(() => alert('soon'), 50)</script>")
+    said = opened.call("wait", seconds=20).output
+    assert "alert 'soon'" in said

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval.browsers.playwright import PlaywrightBrowser, PlaywrightBrowserConfig
+from tests.support import PageServer, Run, Visits, running, visiting
+
+
+def test_navigate_tells_where_it_arrived(visit: Visits, pages: PageServer) -> None:
+    """The output has address and title; relative addresses are those of the page."""
+    url = pages.page("/cart", "<title>Your cart</title>")
+    opened = visit()
+    assert opened.output("navigate", url=url) == f"Opened {url}, titled 'Your cart'."
+    assert opened.output("navigate", url="?page=2") == f"Opened {url}?page=2, titled 'Your cart'."
+    assert opened.output("navigate", url="/cart#top") == f"Opened {url}#top, titled 'Your cart'."
+    assert opened.output("navigate", url="about:blank") == "Opened about:blank, titled ''."
+
+
+def test_a_page_that_is_not_there_is_opened_and_told(visit: Visits, pages: PageServer) -> None:
+    """An error page of a site is a page: its status stands in the output."""
+    opened = visit()
+    assert opened.output("navigate", url="/missing") == f"Opened {pages.url}/missing, HTTP 404, titled ''."
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "file:///etc/passwd",
+        "chrome://version",
+        "javascript:alert(1)",
+        "data:text/html,<p>x",
+        "view-source:http://x.test",
+        "ftp://x.test",
+        "shop.example",
+        "http://",
+        "blob:http://x.test/1",
+        "",
+    ],
+)
+def test_what_is_no_web_address_is_refused_without_a_look(visit: Visits, url: str) -> None:
+    """Files, scripts, browser pages and inline data are refused in one sentence; the page stays."""
+    opened = visit()
+    before = opened.window.url
+    said = opened.refusal("navigate", url=url)
+    assert said == f"{url!r} cannot be opened. Write an address with http:// or https://."
+    assert opened.refusal("open_tab", url=url) == said
+    assert opened.window.url == before
+    assert len(opened.run(opened.window.tabs())) == 1
+
+
+def test_an_address_that_cannot_be_read_is_refused(visit: Visits) -> None:
+    """A broken host is told, not raised."""
+    assert "is not an address" in visit().refusal("navigate", url="http://[::1")
+
+
+def test_an_address_where_nothing_listens_is_told(visit: Visits) -> None:
+    """The network's error is a sentence."""
+    said = visit().refusal("navigate", url="http://127.0.0.1:1025/")
+    assert said.startswith(
+        "http://127.0.0.1:1025/ did not load: nothing listens there (ERR_CONNECTION_REFUSED)."
+    )
+
+
+def test_an_origin_that_is_not_allowed_is_refused(run: Run, pages: PageServer, tmp_path: Path) -> None:
+    """It is refused before any request; what the page itself tries is blocked and told."""
+    other = PageServer("127.0.0.2")
+    evil = f"{other.url}/evil"
+    try:
+        url = pages.page("/shop", f"<a href='{evil}'>away</a>")
+        config = PlaywrightBrowserConfig(allowed_origins=("https://shop.example",))
+        with running(config, run) as browser, visiting(run, browser, tmp_path, url) as opened:
+            said = opened.refusal("navigate", url=evil)
+            assert said == f"{other.url} cannot be opened: it is not among the allowed origins."
+            said = opened.output("click", target="text=away")
+            assert f"{other.url} was blocked: it is not among the allowed origins." in said
+            assert opened.output("navigate", url=url).startswith(f"Opened {url}")
+        assert other.requests == []
+    finally:
+        other.close()
+
+
+def test_a_page_that_never_answers_ends_with_the_limit(
+    run: Run, browser: PlaywrightBrowser, pages: PageServer, tmp_path: Path
+) -> None:
+    """The navigation's limit is the window's."""
+    pages.page("/never", "late", delay_s=1.5)
+    start = pages.page("/start", "start")
+    config = browser.config.model_copy(update={"navigation_timeout_ms": 300})
+    with running(config, run) as other, visiting(run, other, tmp_path, start) as opened:
+        assert opened.refusal("navigate", url="/never") == "The page did not load in time."
+
+
+def test_a_slow_picture_does_not_hold_a_navigation_for_ever(visit: Visits, pages: PageServer) -> None:
+    """The document is there; what else belongs to the page is waited for within limits only."""
+    pages.page("/slow.png", b"", media_type="image/png", delay_s=30)
+    pages.page("/gallery", "<title>Gallery</title><img src='/slow.png'>")
+    opened = visit()
+    object.__setattr__(opened.window.rules, "load_s", 0.3)
+    assert "titled 'Gallery'" in opened.output("navigate", url="/gallery")
+
+
+def test_an_address_that_is_a_download_keeps_the_page(visit: Visits, pages: PageServer) -> None:
+    """The download is told with name and size."""
+    headers = {"Content-Disposition": "attachment; filename=bill.pdf"}
+    pages.page("/bill", b"12345", media_type="application/pdf", headers=headers)
+    opened = visit()
+    before = opened.window.url
+    assert opened.output("navigate", url="/bill") == (
+        "The address is a download, and the page stays as it was. Downloaded file name 'bill.pdf' (5 bytes)."
+    )
+    assert opened.window.url == before
+
+
+def test_history_goes_back_and_forward(visit: Visits, pages: PageServer) -> None:
+    """Both tell where they arrived, and both refuse where there is nothing."""
+    url = pages.page("/second", "<title>Second</title>")
+    opened = visit()
+    first = opened.window.url
+    assert opened.refusal("go_forward") == "There is no page to go forward to."
+    opened.output("navigate", url="/second")
+    assert opened.output("go_back") == f"Went back to {first}, titled 'Page'."
+    assert opened.output("go_forward") == f"Went forward to {url}, titled 'Second'."
+
+
+def test_history_without_a_page_before_is_refused(visit: Visits) -> None:
+    """A new tab has nothing to go back to."""
+    opened = visit()
+    opened.output("open_tab")
+    assert opened.refusal("go_back") == "There is no page to go back to."
+
+
+def test_reload_loads_the_page_again(visit: Visits, pages: PageServer) -> None:
+    """The server is asked a second time, and what was typed is gone."""
+    opened = visit("<input>")
+    asked = len(pages.requests)
+    opened.js("document.title = 'changed'")
+    assert opened.output("reload") == f"Reloaded {opened.window.url}, titled 'Page'."
+    assert len(pages.requests) > asked
+
+
+def test_wait_waits_no_longer_than_asked(visit: Visits) -> None:
+    """Waiting is capped by its schema."""
+    opened = visit()
+    assert opened.output("wait", seconds=0.01) == "Waited 0.01 s."
+    assert "less than or equal to 30" in opened.refusal("wait", seconds=31)
+    assert "greater than or equal to 0" in opened.refusal("wait", seconds=-1)
+
+
+def test_wait_for_text_sees_what_a_user_sees(visit: Visits) -> None:
+    """Case, line breaks and tags do not matter; hidden text does not count."""
+    opened = visit(
+        "<p>Thank\n<b>you</b>, Ann<p style='display:none'>secret</p><div id=d></div>"
+        "<script>setTimeout(() => { d.textContent = 'Later' }, 200)</script>"
+    )
+    assert opened.output("wait_for_text", text="THANK you, ann") == "'THANK you, ann' is on the page."
+    assert opened.output("wait_for_text", text="later") == "'later' is on the page."
+    assert opened.refusal("wait_for_text", text="secret", timeout_s=0.2) == (
+        "'secret' did not appear within 0.2 s."
+    )
+
+
+def test_a_text_that_is_waited_for_may_come_with_the_next_page(visit: Visits, pages: PageServer) -> None:
+    """Waiting survives a navigation."""
+    pages.page("/next", "Welcome")
+    opened = visit("<script>setTimeout(() => { location = '/next' }, 150)</script>")
+    assert opened.output("wait_for_text", text="welcome").startswith("'welcome' is on the page.")

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval.browsers.playwright import PlaywrightBrowser, PlaywrightBrowserConfig, Viewport
+from tests.support import PageServer, Run, Visits, running, visiting
+
+CORNERS = {"nw": (20, 20, 16), "ne": (780, 24, 12), "sw": (24, 576, 12), "se": (790, 590, 8)}
+CIRCLES = "".join(
+    f"<i id={name} style='position:fixed;left:{x - r}px;top:{y - r}px;width:{2 * r}px;height:{2 * r}px;"
+    f"border-radius:50%;background:red' onclick='hit.push(this.id)'></i>"
+    for name, (x, y, r) in CORNERS.items()
+)
+
+
+@pytest.mark.parametrize("scale", [1, 2, 1.5])
+def test_a_click_at_a_point_hits_what_is_there(
+    run: Run, browser: PlaywrightBrowser, pages: PageServer, tmp_path: Path, scale: float
+) -> None:
+    """Points are CSS pixels at any device scale: each circle in a corner is hit within its radius only."""
+    url = pages.page("/circles", f"<script>hit = []; miss = 0; onclick = () => miss++</script>{CIRCLES}")
+    config = PlaywrightBrowserConfig(device_scale_factor=scale, viewport=Viewport(width=800, height=600))
+    with running(config, run) as other, visiting(run, other, tmp_path, url) as opened:
+        for x, y, radius in CORNERS.values():
+            opened.output("click_at", x=x, y=y)
+            opened.output("click_at", x=x - radius + 1, y=y)
+            opened.output("click_at", x=x - radius - 1, y=y)
+        assert opened.js("hit") == [name for name in CORNERS for _ in range(2)]
+    assert browser.is_alive
+
+
+@pytest.mark.parametrize(("x", "y"), [(1280, 10), (10, 720), (-1, 10), (10, -0.5), (99999, 1)])
+def test_a_point_outside_the_viewport_is_refused(visit: Visits, x: float, y: float) -> None:
+    """The message has the size that there is; nothing is clicked."""
+    said = visit().refusal("click_at", x=x, y=y)
+    assert said == f"({x:g}, {y:g}) is outside the viewport, which is 1280 x 720 CSS pixels."
+
+
+def test_every_pointer_tool_checks_its_points(visit: Visits) -> None:
+    """Both ends of a drag too."""
+    opened = visit()
+    for name, arguments in {
+        "hover_at": {"x": 2000, "y": 1},
+        "type_at": {"x": 2000, "y": 1, "text": "x"},
+        "drag_at": {"start_x": 1, "start_y": 1, "end_x": 2000, "end_y": 1},
+        "scroll_at": {"x": 2000, "y": 1, "direction": "down"},
+    }.items():
+        assert "outside the viewport" in opened.refusal(name, **arguments)
+
+
+def test_buttons_and_double_clicks_reach_the_point(visit: Visits) -> None:
+    """As for elements."""
+    opened = visit(
+        "<script>seen = []; for (const n of ['dblclick', 'contextmenu']) "
+        "addEventListener(n, (e) => seen.push([n, e.clientX, e.clientY]))</script>"
+    )
+    assert opened.output("click_at", x=50, y=60, click_count=2) == "Double-clicked at (50, 60)."
+    assert (
+        opened.output("click_at", x=70, y=80, button="right") == "Clicked at (70, 80) with the right button."
+    )
+    assert opened.js("seen") == [["dblclick", 50, 60], ["contextmenu", 70, 80]]
+
+
+def test_the_pointer_moves_without_a_click(visit: Visits) -> None:
+    """Hovering changes what the page shows under the pointer."""
+    opened = visit("<style>b { position:fixed; inset:0 } b:hover { color: rgb(1, 2, 3) }</style><b>x</b>")
+    assert opened.output("hover_at", x=640.5, y=300) == "The pointer is at (640.5, 300)."
+    assert opened.js("getComputedStyle(document.querySelector('b')).color") == "rgb(1, 2, 3)"
+
+
+def test_typing_at_a_point_adds_or_replaces(visit: Visits) -> None:
+    """By default what is there stays."""
+    opened = visit("<input id=i value=old style='position:fixed;left:0;top:0;width:200px;height:40px'>")
+    assert opened.output("type_at", x=190, y=20, text="er") == "Typed 'er' at (190, 20)."
+    assert opened.js("i.value") == "older"
+    opened.output("type_at", x=20, y=20, text="new", clear=True)
+    assert opened.js("i.value") == "new"
+
+
+def test_a_drag_presses_moves_and_releases(visit: Visits) -> None:
+    """A slider follows the pointer on its way."""
+    opened = visit(
+        "<script>seen = []; for (const n of ['mousedown', 'mousemove', 'mouseup']) "
+        "addEventListener(n, (e) => seen.push([n, e.clientX, e.buttons]))</script>"
+    )
+    said = opened.output("drag_at", start_x=100, start_y=50, end_x=300, end_y=50)
+    assert said == "Dragged from (100, 50) to (300, 50)."
+    seen = opened.js("seen")
+    names = [name for name, _, _ in seen]
+    press = names.index("mousedown")
+    assert seen[press - 1 : press + 1] == [["mousemove", 100, 0], ["mousedown", 100, 1]]
+    assert seen[-1] == ["mouseup", 300, 0]
+    assert len([event for event in seen[press:-1] if event[0] == "mousemove" and event[2] == 1]) >= 5
+
+
+def test_scrolling_at_a_point_scrolls_what_is_there(visit: Visits) -> None:
+    """The box under the pointer moves, the page does not; nothing is clicked."""
+    opened = visit(
+        "<script>clicks = 0; onclick = () => clicks++</script><body style='margin:0;height:3000px'>"
+        "<div id=box style='height:100px;width:100px;overflow:auto'><p style='height:900px'></div>"
+    )
+    opened.output("scroll_at", x=50, y=50, direction="down", amount=1)
+    assert opened.js("[box.scrollTop, scrollY, clicks]") == [120, 0, 0]
+    assert "The page is at 360 of 2280." in opened.output("scroll_at", x=600, y=300, direction="down")
