@@ -206,7 +206,10 @@ ANSWER = {"role": "tool", "tool_call_id": A.id, "content": "ok"}
         (request({"role": "user", "content": []}), "is empty"),
         (request(USER, ANSWER), "must be a response to a preceding message"),
         (request(USER, assistant(A)), f"without a response: {A.id}"),
-        (request(USER, assistant(A, B), ANSWER, USER), f"without a response: {B.id}"),
+        (
+            request(USER, assistant(A, B), ANSWER, USER),
+            f"messages[3]: tool_call_ids without a response: {B.id}",
+        ),
         (request(USER, assistant(A), ANSWER, ANSWER), "must be a response"),
         (request(USER, assistant(A, A), ANSWER), "used twice"),
         (request(USER, assistant(Call("click", "{oops", A.id)), ANSWER), "not a JSON object"),

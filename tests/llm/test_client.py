@@ -12,6 +12,7 @@ import pytest
 
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, StopRun
 from pytest_browsereval.llm.client import (
+    LONGEST_MESSAGE,
     ChatClient,
     chat_client,
     check_key,
@@ -247,7 +248,7 @@ def test_a_refused_key_is_told_by_its_variable(waits: Waits, monkeypatch: pytest
 
 def test_a_key_never_comes_back_in_a_message(waits: Waits) -> None:
     """A provider that repeats the key, at any place of a long message, does not get it printed."""
-    words = "x" * 490 + f" your key is {KEY}, friend"
+    words = "x" * (LONGEST_MESSAGE - 10) + f"{KEY}, friend"
     for text in (f"Incorrect API key provided: {KEY}.", words):
         with ScriptedModel(lambda _, text=text: refuses(400, text)) as model:  # type: ignore[misc]
             with pytest.raises(Fault) as caught:
