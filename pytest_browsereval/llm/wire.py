@@ -63,14 +63,19 @@ class Wire:
             raise TryFailed(f"the reply is not JSON: {text[:100]!r}") from None
 
     async def _streamed(self, sdk: AsyncOpenAI, request: Body) -> Any:
+        import openai  # loaded by _open
+
         create: Any = sdk.chat.completions.create
         reply = StreamedReply()
         stream = await create(**request, stream=True, stream_options={"include_usage": True})
         try:
             async for chunk in stream:
                 reply.add(chunk.model_dump(exclude_unset=True))
-        except (ValueError, OSError) as error:
-            raise TryFailed(f"the stream broke: {error}") from None
+        except openai.APIError:
+            raise
+        except Exception as error:
+            # Older releases let the HTTP library's own exceptions through.
+            raise TryFailed(f"the stream broke: {error}") from error
         finally:
             await stream.close()
         return reply.body()
