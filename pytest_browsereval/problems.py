@@ -15,6 +15,9 @@ from pydantic_core import ErrorDetails
 from pytest_browsereval.errors import RegistryError, nearest
 from pytest_browsereval.registry import Plugged, Registry
 
+HIDDEN = "***"
+"""Stands for a secret."""
+
 _SECRET = re.compile(
     r"(^|_)(api_?key|access_key_id|secret(_access_key)?|(session_|access_|auth_)?token|passw(or)?d|passphrase"
     r"|credentials?|authorization|cookies?|private_key)$"
@@ -202,7 +205,7 @@ def sentence(details: ErrorDetails, allowed: Sequence[str] = (), *, hide: bool =
         hide: True for secrets: the value is not told.
     """
     kind, context = details["type"], details.get("ctx", {})
-    given = "'***'" if hide else short(details["input"])
+    given = repr(HIDDEN) if hide else short(details["input"])
     if kind == "extra_forbidden":
         key = str(details["loc"][-1])
         return f"unknown key.{nearest(snake(key), allowed)} Allowed: {', '.join(allowed)}."

@@ -170,8 +170,8 @@ class Plugged:
         if not isinstance(block, Mapping):
             raise PydanticCustomError(
                 "plugged_block",
-                "expected the name of a {family} or a block with its type",
-                {"family": self.family},
+                "expected the name of {family} or a block with its type",
+                {"family": f"{'an' if self.family[0] in 'aeiou' else 'a'} {self.family}"},
             )
         registry = (info.context or {}).get("registry")
         if registry is None:

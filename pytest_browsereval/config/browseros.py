@@ -64,12 +64,8 @@ def convert(draft: Draft, environ: Mapping[str, str]) -> None:
     """
     if "id" in draft.tree:
         _convert_suite(draft, environ)
-    draft.move("timeout_ms", ("limits", "timeout_ms"))
-    block = draft.tree.get("browseros")
-    if isinstance(block, dict) and "headless" in block:
-        draft.tree["headless"] = block.pop("headless")
-        draft.move("headless", ("browser", "headless"))
-        draft.came_from(("browser", "headless"), ("browseros", "headless"))
+    draft.move(("timeout_ms",), ("limits", "timeout_ms"))
+    draft.move(("browseros", "headless"), ("browser", "headless"))
     _take_leftovers(draft)
 
 
@@ -86,19 +82,18 @@ def _take_leftovers(draft: Draft) -> None:
         return
     by_reason: dict[str, list[str]] = {}
     for name, value in leftovers:
-        if value not in (None, False):
-            by_reason.setdefault(_WHY[name.partition("_")[0]], []).extend(_written(name, value))
+        if names := list(_written(name, value)):
+            by_reason.setdefault(_WHY[name.partition("_")[0]], []).extend(names)
     for reason, names in by_reason.items():
         draft.notes.append(f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} not used: {reason}.")
 
 
 def _written(name: str, value: object) -> Iterator[str]:
-    if not isinstance(value, Block):
+    if isinstance(value, Block):
+        for inner, given in value:
+            yield from _written(f"{name}.{inner}", given)
+    elif value not in (None, False):
         yield name
-        return
-    for inner in type(value).model_fields:
-        if getattr(value, inner) not in (None, False):
-            yield f"{name}.{inner}"
 
 
 # -- suites
@@ -114,8 +109,8 @@ _FROM_ENVIRONMENT = {
 
 def _convert_suite(draft: Draft, environ: Mapping[str, str]) -> None:
     tree = draft.tree
-    draft.move("id", ("name",))
-    draft.move("workers", ("num_workers",))
+    draft.move(("id",), ("name",))
+    draft.move(("workers",), ("num_workers",))
     agent = tree.get("agent")
     if not isinstance(agent, dict) or agent.get("type") not in ("single", "tool-loop"):
         return  # not a model of the environment's, or wrong, which validation tells
@@ -126,9 +121,9 @@ def _convert_suite(draft: Draft, environ: Mapping[str, str]) -> None:
     label = environ.get("EVAL_VARIANT") or "default"
     tree.pop("agent")
     tree["variants"] = {label: {**agent, **_variant(environ)}}
-    draft.came_from(("variants", label), ("agent",))
+    draft.moved(("agent",), ("variants", label))
     if environ.get("EVAL_VARIANT"):
-        draft.came_from(("variants",), "environment variable EVAL_VARIANT")
+        draft.came_from(("variants", label), "environment variable EVAL_VARIANT")
     for name, variable in _FROM_ENVIRONMENT.items():
         draft.came_from(("variants", label, name), f"environment variable {variable}")
     if not environ.get("EVAL_AGENT_MODEL"):

@@ -8,160 +8,7 @@ from typing import Any
 
 from pytest_browsereval.documents import DocumentError, KeyPath
 from pytest_browsereval.documents.yaml_text import parse_yaml
-from pytest_browsereval.problems import Problem, is_secret_key, snake, written_key
-
-
-@dataclass
-class Draft:
-    """The values of a config, and the origin of each.
-
-    Args:
-        tree: the values.
-        file: the file's name, for messages.
-        line_of: returns the line of a path of the file.
-    """
-
-    tree: dict[str, Any]
-    file: str
-    line_of: Callable[[KeyPath], int | None]
-    notes: list[str] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
-    """Their paths are those of ``tree``."""
-    unread: list[tuple[int | None, str]] = field(default_factory=list)
-    """What was wrong with the text itself: lines and messages."""
-    _origins: dict[KeyPath, KeyPath | str] = field(default_factory=dict)
-    """For moved values: the path in the file, or the words for another source."""
-
-    def wrong(self, path: KeyPath, message: str) -> None:
-        """Note what is wrong."""
-        self.problems.append(Problem(path, message))
-
-    def came_from(self, path: KeyPath, origin: KeyPath | str) -> None:
-        """Note that what stands at ``path`` was written elsewhere."""
-        self._origins[path] = origin
-
-    def move(self, key: str, path: tuple[str, ...]) -> None:
-        """Move a top-level value to another path, under its own words in messages."""
-        written = written_key(self.tree, key)
-        if not isinstance(written, str):
-            return
-        block, name = self._block(path[:-1]), path[-1]
-        if block is None:
-            self.tree.pop(written)
-            return  # the block itself is wrong, which validation tells
-        if written_key(block, name) is not None:
-            self.wrong((written,), f"given twice, here and as {'.'.join(path)}. Leave one out.")
-            self.tree.pop(written)
-            return
-        block[name] = self.tree.pop(written)
-        self.came_from(path, (written,))
-
-    def _block(self, path: tuple[str, ...]) -> dict[str, Any] | None:
-        block: Any = self.tree
-        for name in path:
-            key = written_key(block, name)
-            if key is None:
-                block[name] = {}
-                key = name
-            if isinstance(block[key], str):
-                block[key] = _in_full(name, block[key])
-            block = block[key]
-            if not isinstance(block, dict):
-                return None
-        return block if isinstance(block, dict) else None
-
-    # -- overrides
-
-    def override(self, text: str) -> None:
-        """Set a value by ``key.path=value``, the value written as in YAML."""
-        dotted, equals, given = text.partition("=")
-        is_secret = is_secret_key(dotted.strip().rpartition(".")[2])
-        label = f"--eval-set {f'{dotted}=***' if is_secret else text!r}"
-        path = tuple(_index_or_key(part) for part in dotted.strip().split("."))
-        if not equals or "" in path:
-            self._refuse(path, label, "write KEY.PATH=VALUE, such as limits.max_steps=20.")
-            return
-        try:
-            document = parse_yaml(given)
-        except DocumentError as error:
-            self._refuse(path, label, f"the value is {error}")
-            return
-        for _, message in document.problems:
-            self._refuse(path, label, message)
-        self.set(path, document.value, label)
-
-    def set(self, path: KeyPath, value: Any, label: str) -> None:
-        """Set the value at a path, whatever the file says there."""
-        path = ALIASES.get(tuple(snake(str(part)) for part in path), path)
-        target: Any = self.tree
-        written: KeyPath = ()
-        for part in path[:-1]:
-            target, key = self._inner(target, part)
-            if key is None:
-                self._refuse(path, label, f"{'.'.join(map(str, (*written, part)))} holds no keys.")
-                return
-            written = (*written, key)
-        if not _put(target, path[-1], value):
-            self._refuse(path, label, f"there is no entry {path[-1]!r}: indexes begin with 0.")
-            return
-        for rival in RIVALS.get(path, ()):
-            _drop(self.tree, rival)
-        self.came_from((*written, path[-1]), label)
-
-    def _inner(self, target: Any, part: str | int) -> tuple[Any, str | int | None]:
-        key = written_key(target, part)
-        if key is None:
-            if not isinstance(target, dict):
-                return None, None
-            key = str(part)
-            target[key] = {}
-        if isinstance(target[key], str):
-            target[key] = _in_full(part, target[key])
-        inner = target[key]
-        return (inner, key) if isinstance(inner, dict | list) else (None, None)
-
-    def _refuse(self, path: KeyPath, label: str, message: str) -> None:
-        self.came_from(path, label)
-        self.wrong(path, message)
-
-    # -- messages
-
-    def told_all(self) -> list[str]:
-        """Return all messages, those of the command line first, then by line."""
-        told = [(line or 0, f"{self.file}:{line}: {message}") for line, message in self.unread]
-        told += [self.told(problem) for problem in self.problems]
-        return list(dict.fromkeys(message for _, message in sorted(told, key=lambda entry: entry[0])))
-
-    def told(self, problem: Problem) -> tuple[int, str]:
-        """Return the line, for sorting, and the message with its place."""
-        origin, rest = self._origin(problem.path)
-        if isinstance(origin, str):
-            where = ".".join(map(str, problem.path))
-            return 0, f"{origin}: {where}: {problem.message}"
-        path = (*origin, *rest)
-        line = self.line_of(path)
-        place = self.file if line is None else f"{self.file}:{line}"
-        where = ".".join(map(str, path))
-        return line or 0, f"{place}: {where}: {problem.message}" if where else f"{place}: {problem.message}"
-
-    def _origin(self, path: KeyPath) -> tuple[KeyPath | str, KeyPath]:
-        for length in range(len(path), -1, -1):
-            origin = self._origins.get(path[:length])
-            if isinstance(origin, str):
-                return origin, path[length:]
-            if origin is not None:
-                outer, rest = self._origin_above(origin)
-                return (outer, rest) if isinstance(outer, str) else ((*outer, *rest), path[length:])
-        return (), path
-
-    def _origin_above(self, path: KeyPath) -> tuple[KeyPath | str, KeyPath]:
-        """Follow a moved value whose old place was itself set from elsewhere."""
-        for length in range(len(path), 0, -1):
-            origin = self._origins.get(path[:length])
-            if isinstance(origin, str):
-                return origin, path[length:]
-        return path, ()
-
+from pytest_browsereval.problems import HIDDEN, Problem, is_secret_key, snake, written_key
 
 ALIASES: dict[tuple[str, ...], KeyPath] = {
     ("timeout_ms",): ("limits", "timeout_ms"),
@@ -179,26 +26,174 @@ RIVALS: dict[KeyPath, Sequence[str]] = {
 """Keys that exclude each other: on the command line, one puts the other out."""
 
 
-def _in_full(name: str | int, value: str) -> dict[str, Any]:
-    return {"path" if name == "dataset" else "type": value}
+@dataclass
+class Draft:
+    """The values of a config, and the origin of each.
+
+    Args:
+        tree: the values.
+        file: the file's name, for messages.
+        line_of: returns the line of a path of the file.
+        secrets: values that no message may repeat.
+    """
+
+    tree: dict[str, Any]
+    file: str
+    line_of: Callable[[KeyPath], int | None]
+    secrets: Sequence[str] = ()
+    notes: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    """Their paths are those of ``tree``."""
+    unread: list[tuple[int | None, str]] = field(default_factory=list)
+    """What was wrong with the text itself: lines and messages."""
+    _written: dict[KeyPath, KeyPath] = field(default_factory=dict)
+    """Where a value that was moved stands in the file."""
+    _sources: dict[KeyPath, str] = field(default_factory=dict)
+    """The words for the source of what is not from the file."""
+
+    def wrong(self, path: KeyPath, message: str) -> None:
+        """Note what is wrong."""
+        self.problems.append(Problem(path, message))
+
+    def came_from(self, path: KeyPath, source: str) -> None:
+        """Note that a value is not from the file."""
+        self._sources[path] = source
+
+    # -- moving
+
+    def move(self, old: KeyPath, new: KeyPath) -> None:
+        """Move a value; messages go on to tell it under its old path."""
+        block, path = _found(self.tree, old)
+        if block is None:
+            return
+        if _found(self.tree, new)[0] is not None:
+            self.wrong(path, f"given twice, here and as {_dotted(new)}. Leave one out.")
+            block.pop(path[-1])
+            return
+        value = block.pop(path[-1])
+        target, key = self._target(new, "")
+        if target is not None:  # else the block is wrong itself, which validation tells
+            _put(target, key, value)
+            self.moved(path, new)
+
+    def moved(self, old: KeyPath, new: KeyPath) -> None:
+        """Note that a value was moved by hand."""
+        for path in [path for path in self._sources if path[: len(old)] == old]:
+            self._sources[(*new, *path[len(old) :])] = self._sources.pop(path)
+        self._written[new] = self._words(old)
+
+    # -- overrides
+
+    def override(self, text: str) -> None:
+        """Set a value by ``key.path=value``, the value written as in YAML."""
+        dotted, equals, given = text.partition("=")
+        path: KeyPath = tuple(int(p) if p.isdecimal() else p for p in dotted.strip().split("."))
+        is_secret = is_secret_key(str(path[-1]))
+        label = f"--eval-set {f'{dotted}={HIDDEN}' if is_secret else repr(text)}"
+        if not equals or "" in path:
+            self._refuse(path, label, "write KEY.PATH=VALUE, such as limits.max_steps=20.")
+            return
+        try:
+            document = parse_yaml(given)
+        except DocumentError as error:
+            self._refuse(path, label, f"the value is {error}")
+            return
+        for _, message in document.problems:
+            self._refuse(path, label, message)
+        self.set(path, document.value, label)
+
+    def set(self, path: KeyPath, value: Any, label: str) -> None:
+        """Set the value at a path, whatever the file says there."""
+        path = ALIASES.get(tuple(snake(str(part)) for part in path), path)
+        target, key = self._target(path, label)
+        if target is None:
+            self._refuse(path, label, f"{_dotted(path[:-1])} holds no keys.")
+        elif not _put(target, key, value):
+            self._refuse(path, label, f"there is no entry {key!r}: indexes begin with 0.")
+        else:
+            for rival in RIVALS.get(path, ()):
+                self.tree.pop(rival if rival in self.tree else str(written_key(self.tree, rival)), None)
+            for inner in [inner for inner in self._sources if inner[: len(path)] == path]:
+                self._sources.pop(inner)
+            self.came_from((*path[:-1], key), label)
+
+    def _target(self, path: KeyPath, label: str) -> tuple[Any, Any]:
+        """Return the block that holds a path's last key, made if it is not there, and that key."""
+        block: Any = self.tree
+        for place, part in enumerate(path[:-1]):
+            key = written_key(block, part)
+            if key is None:
+                if not isinstance(block, dict):
+                    return None, None
+                key = str(part)
+                block[key] = {}
+                if label:
+                    self.came_from((*path[:place], key), label)
+            if isinstance(block[key], str):
+                block[key] = {"path" if path[0] == "dataset" else "type": block[key]}
+            block = block[key]
+            if not isinstance(block, dict | list):
+                return None, None
+        key = written_key(block, path[-1])
+        return block, path[-1] if key is None else key
+
+    def _refuse(self, path: KeyPath, label: str, message: str) -> None:
+        self.came_from(path, label)
+        self.wrong(path, message)
+
+    # -- messages
+
+    def told_all(self) -> list[str]:
+        """Return all messages, those of the command line first, then by line."""
+        told = [(line or 0, f"{self.file}:{line}: {message}") for line, message in self.unread]
+        told += [self._told(problem) for problem in self.problems]
+        told.sort(key=lambda entry: entry[0])
+        return list(dict.fromkeys(self._without_secrets(message) for _, message in told))
+
+    def _without_secrets(self, message: str) -> str:
+        for secret in self.secrets:
+            message = message.replace(secret, HIDDEN)
+        return message
+
+    def _told(self, problem: Problem) -> tuple[int, str]:
+        """Return the line, for sorting, and the message with its place."""
+        path = self._words(problem.path)
+        where = f"{_dotted(path)}: " if path else ""
+        for length in range(len(problem.path), 0, -1):
+            if source := self._sources.get(problem.path[:length]):
+                return 0, f"{source}: {where}{problem.message}"
+        line = self.line_of(path)
+        place = self.file if line is None else f"{self.file}:{line}"
+        return line or 0, f"{place}: {where}{problem.message}"
+
+    def _words(self, path: KeyPath) -> KeyPath:
+        """Return a path of the tree as it is written in the file."""
+        for length in range(len(path), 0, -1):
+            if (written := self._written.get(path[:length])) is not None:
+                return (*written, *path[length:])
+        return path
 
 
-def _index_or_key(part: str) -> str | int:
-    return int(part) if part.isdecimal() else part
+def _dotted(path: KeyPath) -> str:
+    return ".".join(map(str, path))
 
 
-def _put(target: Any, part: str | int, value: Any) -> bool:
-    key = written_key(target, part)
-    if isinstance(target, list):
+def _found(tree: Any, path: KeyPath) -> tuple[Any, KeyPath]:
+    """Return the block that holds a path's last key, None if it is not there, and the path as written."""
+    block = tree
+    written: KeyPath = ()
+    for place, part in enumerate(path):
+        key = written_key(block, part)
         if key is None:
-            return False
-        target[int(key)] = value
-        return True
-    target[str(part) if key is None else key] = value
+            return None, path
+        written = (*written, key)
+        if place < len(path) - 1:
+            block = block[key]
+    return block, written
+
+
+def _put(target: Any, key: Any, value: Any) -> bool:
+    if isinstance(target, list) and not (isinstance(key, int) and key < len(target)):
+        return False
+    target[key if isinstance(target, list) else str(key)] = value
     return True
-
-
-def _drop(tree: dict[str, Any], name: str) -> None:
-    key = written_key(tree, name)
-    if key is not None:
-        tree.pop(str(key))

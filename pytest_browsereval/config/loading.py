@@ -15,7 +15,7 @@ from pytest_browsereval.config.environment import Interpolation
 from pytest_browsereval.config.model import EvalConfig
 from pytest_browsereval.config.refusals import take_refused
 from pytest_browsereval.datasets.rows import TYPE_BY_SUFFIX
-from pytest_browsereval.documents import Document, DocumentError, parse, read_text, shown
+from pytest_browsereval.documents import Document, DocumentError, KeyPath, parse, read_text, shown
 from pytest_browsereval.errors import ConfigError, nearest
 from pytest_browsereval.problems import Problem, field_names, problems_in, short, snake, written_key
 from pytest_browsereval.registry import Registry
@@ -69,7 +69,8 @@ def config_from(value: Mapping[str, Any], *, path: Path, registry: Registry) -> 
 
 
 def _draft(document: Document, path: Path, environment: Interpolation) -> Draft:
-    draft = Draft(environment.fill(document.value), shown(path), document.line_of)
+    tree = environment.fill(document.value)
+    draft = Draft(tree, shown(path), document.line_of, secrets=environment.secrets)
     draft.unread = [(line, message) for line, message in document.problems]
     draft.problems += environment.problems
     draft.problems += _two_spellings(draft.tree)
@@ -130,7 +131,7 @@ def _complete(draft: Draft, path: Path) -> None:
     _complete_agents(draft)
     if isinstance(tree.get("graders"), str | dict):
         tree["graders"] = [tree["graders"]]
-        draft.came_from(("graders", 0), ("graders",))
+        draft.moved(("graders",), ("graders", 0))
     if "dataset" in tree:
         _complete_datasets(draft)
 
@@ -142,7 +143,7 @@ def _complete_agents(draft: Draft) -> None:
         tree.pop("agent")
     elif "agent" in tree:
         tree["variants"] = {"default": tree.pop("agent")}
-        draft.came_from(("variants", "default"), ("agent",))
+        draft.moved(("agent",), ("variants", "default"))
     elif "variants" not in tree:
         draft.wrong((), "agent: missing. Write  agent: {type: NAME}  or  variants: {NAME: {type: ...}}.")
         tree["variants"] = None
@@ -152,20 +153,20 @@ def _complete_datasets(draft: Draft) -> None:
     given = draft.tree["dataset"]
     if not isinstance(given, list):
         given = [given]
-        draft.came_from(("dataset", 0), ("dataset",))
+        draft.moved(("dataset",), ("dataset", 0))
     blocks = []
     for place, entry in enumerate(given):
+        path: KeyPath = ("dataset", place)
         block = {"path": entry} if isinstance(entry, str) else entry
         if isinstance(entry, str):
-            origin = ("dataset",) if not isinstance(draft.tree["dataset"], list) else ("dataset", place)
-            draft.came_from(("dataset", place, "path"), origin)
+            draft.moved(path, (*path, "path"))
         if isinstance(block, dict) and "type" not in block and isinstance(block.get("path"), str):
-            block = {**block, "type": _type_of(draft, ("dataset", place, "path"), block["path"])}
+            block = {**block, "type": _type_of(draft, (*path, "path"), block["path"])}
         blocks.append(block)
     draft.tree["dataset"] = blocks
 
 
-def _type_of(draft: Draft, where: tuple[str | int, ...], file: str) -> str | None:
+def _type_of(draft: Draft, where: KeyPath, file: str) -> str | None:
     suffix = Path(file).suffix.lower()
     if suffix not in TYPE_BY_SUFFIX:
         draft.wrong(

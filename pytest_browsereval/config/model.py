@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
     PrivateAttr,
-    StringConstraints,
     ValidationInfo,
     field_validator,
 )
@@ -29,12 +30,32 @@ from pytest_browsereval.graders.verdicts import PassWhen, Primary
 from pytest_browsereval.registry import Plugged
 from pytest_browsereval.sites import SiteConfig
 
-VariantName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=60)]
+VARIANT_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
+SITE_NAME = r"^[A-Za-z_][A-Za-z0-9_]*$"
+
+
+def _variant_name(name: str) -> str:
+    if not re.match(VARIANT_NAME, name):
+        raise ValueError(
+            f"names are made of letters, digits, '.', '_' and '-', and begin with a letter or digit; "
+            f"it is {name!r}."
+        )
+    return name
+
+
+def _site_name(name: str) -> str:
+    if not re.match(SITE_NAME, name):
+        raise ValueError(
+            f"names are made of letters, digits and underscores, and begin with no digit; it is {name!r}."
+        )
+    return name
+
+
+VariantName = Annotated[str, AfterValidator(_variant_name), Field(max_length=60)]
 """Part of node ids and folders."""
 
-SiteName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=60)]
+SiteName = Annotated[str, AfterValidator(_site_name), Field(max_length=60)]
 """What rows write in braces: ``{shop}``."""
-
 
 RULES = ("all", "any", "majority")
 

@@ -6,9 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from pytest_browsereval.problems import is_secret_key
-
-HIDDEN = "***"
+from pytest_browsereval.problems import HIDDEN, is_secret_key
 
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*\Z")
 """The name of an environment variable is no secret."""

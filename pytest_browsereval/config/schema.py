@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
-from pytest_browsereval.config.model import EvalConfig
+from pytest_browsereval.config.model import SITE_NAME, VARIANT_NAME, EvalConfig
 from pytest_browsereval.registry import Component, Registry
 
 PLACEHOLDER = "x-browsereval-family"
@@ -117,6 +117,8 @@ def _shorthands(schema: dict[str, Any]) -> None:
     schema["oneOf"] = [{"required": ["agent"]}, {"required": ["variants"]}]
     properties["agent"] = {"description": "The agent; `variants` names several.", **agent}
     properties["timeout_ms"] = {**_definition_of(schema, "LimitsConfig")["properties"]["timeout_ms"]}
+    properties["variants"]["propertyNames"]["pattern"] = VARIANT_NAME
+    properties["sites"]["propertyNames"]["pattern"] = SITE_NAME
     for name in ("dataset", "graders"):
         entries = properties[name]
         one = entries["items"]

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from pytest_browsereval.config import EvalConfig
+
+Load = Callable[..., EvalConfig]
+Refused = Callable[..., list[str]]
+
+SMALL = "agent: scripted\ndataset: rows.jsonl\n"
+
+
+def test_variables_are_filled_in(load: Load) -> None:
+    """``${NAME}`` stands for a variable anywhere in a text, numbers are read from it."""
+    environ = {"STAGE": "dev", "STEPS": "7", "EMPTY": ""}
+    config = load(SMALL + "name: shop-${STAGE}${EMPTY}\nlimits: {max_steps: '${STEPS}'}\n", environ=environ)
+    assert (config.name, config.limits.max_steps) == ("shop-dev", 7)
+
+
+def test_two_dollars_stand_for_one(load: Load) -> None:
+    """``$${`` is a plain ``${``; other dollars are left alone."""
+    assert load(SMALL + "name: a $${X} $Y $ {Z}\n").name == "a ${X} $Y $ {Z}"
+
+
+def test_values_are_not_filled_in_twice(load: Load) -> None:
+    """What a variable holds is taken as it is."""
+    assert load(SMALL + "name: ${A}\n", environ={"A": "${B}", "B": "b"}).name == "${B}"
+
+
+def test_missing_variables_are_all_told(refused: Refused) -> None:
+    """Each variable that is not set is told with its line and the nearest one that is."""
+    text = "agent: noop\ndataset: ${DATE}.jsonl\nname: ${NOWHERE}\ntools: {x: '${A B}'}\n"
+    lines = refused(text, environ={"DATA": "x"})
+    unset = "the environment variable"
+    way_out = "Set it, or write $${ for a plain ${."
+    assert lines == [
+        f"evals/shop.yaml:2: dataset: {unset} 'DATE' is not set. Did you mean 'DATA'? {way_out}",
+        f"evals/shop.yaml:3: name: {unset} 'NOWHERE' is not set. {way_out}",
+        "evals/shop.yaml:4: tools.x: '${A B}' names no variable. Write ${NAME}, or $${ for a plain ${.",
+    ]
+
+
+@pytest.mark.parametrize("name", ["SHOP_TOKEN", "DB_PASSWORD", "STRIPE_KEY", "MY_SECRET"])
+def test_secret_variables_are_remembered(load: Load, name: str) -> None:
+    """The value of a variable that looks secret is known for redaction and never dumped."""
+    text = "agent: noop\ndataset: a.jsonl\nsites: {shop: {command: [serve, '--key=${%s}']}}\n" % name  # noqa: UP031
+    config = load(text, environ={name: "hunter22"})
+    assert config.sites["shop"].command == ("serve", "--key=hunter22")
+    assert config.secrets() == ("hunter22",)
+    assert "hunter22" not in str(config.public_dump())
+    assert config.public_dump()["sites"]["shop"]["command"] == ["serve", "--key=***"]
+
+
+def test_values_of_secrets_are_not_told(refused: Refused) -> None:
+    """A wrong value that came of a secret variable is not repeated in the message."""
+    lines = refused(SMALL + "trials: ${SHOP_TOKEN}\n", environ={"SHOP_TOKEN": "hunter22"})
+    assert lines == ["evals/shop.yaml:3: trials: expected a whole number, not '***'."]

@@ -1,0 +1,324 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.config import EvalConfig, config_from, load_config
+from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.registry import Registry
+
+Load = Callable[..., EvalConfig]
+Refused = Callable[..., list[str]]
+
+SMALL = "agent: scripted\ndataset: rows.jsonl\n"
+
+
+def test_a_small_config_has_all_defaults(load: Load, tmp_path: Path) -> None:
+    """An agent and a dataset are enough; everything else has the documented default."""
+    config = load(SMALL, name="shop.eval.yaml")
+    assert config.name == "shop"
+    assert list(config.variants) == ["default"]
+    assert (config.variants["default"].type, config.browser.type) == ("scripted", "playwright")
+    assert [(d.type, str(d.path)) for d in config.dataset] == [("jsonl", "rows.jsonl")]
+    assert config.limits.timeout_ms == 1_800_000
+    assert (config.limits.max_steps, config.limits.max_tokens, config.limits.max_cost_usd) == (
+        100,
+        None,
+        None,
+    )
+    assert (config.trials, config.retries, config.lanes, config.num_workers) == (1, 1, 1, None)
+    assert (config.capture.screenshots, config.capture.format, config.capture.quality) == (
+        "after",
+        "jpeg",
+        80,
+    )
+    assert (config.pass_when, config.tools, config.graders, config.sites) == ("all", {}, (), {})
+    assert (config.gate.max_error_rate, config.gate.rows, config.is_gated) == (0.05, "xfail", False)
+    assert config.notes == ()
+    assert (config.path, config.base_dir) == (tmp_path / "evals/shop.eval.yaml", tmp_path / "evals")
+    assert config.output_dir == tmp_path / "evals" / "results"
+
+
+FULL: dict[str, Any] = {
+    "name": "full",
+    "variants": {"a": {"type": "noop"}, "b": "scripted"},
+    "dataset": [{"path": "a.csv"}, "b.yml", {"type": "jsonl", "path": "c.txt", "select": {"limit": 3}}],
+    "graders": ["answer", {"type": "answer", "name": "second"}],
+    "pass_when": {"primary": "second"},
+    "tools": {"pointer": False, "navigate": True},
+    "browser": {"headless": False, "viewport": {"width": 800, "height": 600}},
+    "sites": {
+        "shop": {"static": "./site"},
+        "api": {"command": ["python3", "app.py"], "reset": "POST /reset"},
+    },
+    "limits": {"timeout_ms": 60_000, "max_steps": 7, "max_tokens": 1000, "max_cost_usd": 0.5},
+    "trials": 3,
+    "retries": 0,
+    "num_workers": 4,
+    "capture": {"screenshots": "both", "format": "png", "quality": 50},
+    "gate": {"min_pass_rate": 0.9, "must_pass": ["login"], "max_error_rate": 0, "rows": "fail"},
+    "output_dir": "../out",
+}
+
+
+def toml(value: Any, path: tuple[str, ...] = ()) -> str:
+    """Write the config above as TOML: tables for blocks, inline for the rest."""
+
+    def inline(inner: Any) -> str:
+        if isinstance(inner, dict):
+            return "{" + ", ".join(f"{k} = {inline(v)}" for k, v in inner.items()) + "}"
+        if isinstance(inner, list):
+            return "[" + ", ".join(map(inline, inner)) + "]"
+        return json.dumps(inner)
+
+    return "".join(f"{key} = {inline(inner)}\n" for key, inner in value.items())
+
+
+@pytest.mark.parametrize("suffix", ["yaml", "yml", "json", "toml"])
+def test_all_formats_say_the_same(load: Load, suffix: str, tmp_path: Path) -> None:
+    """YAML, JSON and TOML load to one config, in all its parts."""
+    text = toml(FULL) if suffix == "toml" else json.dumps(FULL, indent=2)
+    config = load(text, name=f"full.{suffix}")
+    assert list(config.variants) == ["a", "b"]
+    assert [d.type for d in config.dataset] == ["csv", "yaml", "jsonl"]
+    assert config.dataset[2].select.limit == 3
+    assert [g.label for g in config.graders] == ["answer", "second"]
+    assert config.model_dump(mode="json")["pass_when"] == {"primary": "second"}
+    assert config.model_dump(mode="json")["browser"]["viewport"] == {"width": 800, "height": 600}
+    assert config.sites["api"].command == ("python3", "app.py")
+    assert (config.num_workers, config.retries, config.gate.must_pass) == (4, 0, ("login",))
+    assert config.is_gated
+    assert config.output_dir.resolve() == tmp_path / "out"
+
+
+def test_camel_case_is_accepted(load: Load) -> None:
+    """The spelling of BrowserOS is read in all blocks."""
+    config = load(SMALL + "numWorkers: 3\nlimits: {timeoutMs: 5000, maxSteps: 2}\ngate: {minPassRate: 0.5}\n")
+    assert (config.num_workers, config.limits.timeout_ms, config.limits.max_steps) == (3, 5000, 2)
+    assert config.gate.min_pass_rate == 0.5
+
+
+def test_words_of_yaml_1_1_do_what_they_say(load: Load) -> None:
+    """``off`` is the screenshot mode and not false; ``no`` still switches a tool off."""
+    config = load(SMALL + "capture: {screenshots: off}\ntools: {pointer: no, tabs: on}\n")
+    assert config.capture.screenshots == "off"
+    assert config.tools == {"pointer": False, "tabs": True}
+
+
+# -- everything wrong at once
+
+
+def test_everything_wrong_is_told(refused: Refused) -> None:
+    """All problems of a file come in one message, in the order of its lines."""
+    text = """\
+# an eval
+agent:
+  type: singel
+dataset: rows.jsonl
+limits:
+  max_steps: 0
+  max_stepz: 4
+trials: many
+capture: {screenshots: afterr}
+graders: [answer, anser]
+pass_when: al
+sites: {my-shop: {static: x}}
+nmae: x
+"""
+    agents, graders = "single, tool-loop, function, scripted, noop", "answer, page_state, state_diff, command"
+    keys = "agent, browser, capture, dataset, gate, graders, lanes, limits, name, num_workers, output_dir, "
+    told = (
+        f"3: agent.type: unknown agent 'singel'. Did you mean 'single'? Known: {agents}.",
+        "6: limits.max_steps: must be at least 1; it is 0.",
+        f"7: limits.max_stepz: unknown key. Did you mean 'max_steps'? Allowed: {LIMITS}.",
+        "8: trials: expected a whole number, not 'many'.",
+        f"9: capture.screenshots: 'afterr' is not allowed. Did you mean 'after'? Allowed: {MODES}.",
+        f"10: graders.1: unknown grader 'anser'. Did you mean 'answer'? Known: {graders}.",
+        f"11: pass_when: 'al' is no rule. Did you mean 'all'? Allowed: {RULES}.",
+        f"12: sites.my-shop: names are made of {LETTERS}; it is 'my-shop'.",
+        f"13: nmae: unknown key. Did you mean 'name'? Allowed: {keys}{MORE_KEYS}.",
+    )
+    assert refused(text) == [f"evals/shop.yaml:{line}" for line in told]
+
+
+LIMITS = "max_cost_usd, max_steps, max_tokens, timeout_ms"
+MODES = "after, both, final, off"
+RULES = "all, any, majority, primary: NAME"
+LETTERS = "letters, digits and underscores, and begin with no digit"
+MORE_KEYS = "pass_when, retries, sites, tools, trials, variants"
+
+
+@pytest.mark.parametrize("name", ["shop.json", "shop.toml"])
+def test_lines_are_told_in_every_format(refused: Refused, name: str) -> None:
+    """Problems of JSON and TOML have lines too."""
+    texts = {
+        "shop.json": '{\n "agent": "noop",\n "dataset": "a.jsonl",\n "limits": {\n  "max_step": 1}}',
+        "shop.toml": 'agent = "noop"\ndataset = "a.jsonl"\n\n[limits]\nmax_step = 1\n',
+    }
+    (line,) = refused(texts[name], name=name)
+    assert line.startswith(f"evals/{name}:5: limits.max_step: unknown key. Did you mean 'max_steps'?")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "evals/shop.yaml: the file is empty. Write at least  agent: ...  and  dataset: ..."),
+        ("# nothing\n", "evals/shop.yaml: the file is empty."),
+        ("{}", "evals/shop.yaml: the file is empty."),
+        ("- a\n- b\n", "evals/shop.yaml:1: an eval config is a block of keys, not ['a', 'b']."),
+        ("agent noop", "evals/shop.yaml:1: an eval config is a block of keys, not 'agent noop'."),
+        ("agent: [", "evals/shop.yaml:"),
+        ("agent: noop\n", "evals/shop.yaml:1: dataset: missing; it has to be given."),
+        (
+            "dataset: a.jsonl\n",
+            "agent: missing. Write  agent: {type: NAME}  or  variants: {NAME: {type: ...}}.",
+        ),
+        (
+            "agent: noop\nvariants: {a: noop}\ndataset: a.jsonl\n",
+            "evals/shop.yaml:1: agent: excludes `variants`",
+        ),
+        ("variants: {}\ndataset: a.jsonl\n", "evals/shop.yaml:1: variants: "),
+        ("agent: noop\ndataset: []\n", "evals/shop.yaml:2: dataset: "),
+        (
+            "agent: noop\ndataset: 3\n",
+            "evals/shop.yaml:2: dataset: expected the name of a dataset or a block",
+        ),
+        (
+            "agent: noop\ndataset: rows.xml\n",
+            "evals/shop.yaml:2: dataset: the suffix of 'rows.xml' names no format.",
+        ),
+        (
+            "agent: noop\ndataset:\n  - path: a.jsonl\n    selct: {}\n",
+            "evals/shop.yaml:4: dataset.0.selct: unknown key. Did you mean 'select'?",
+        ),
+        (
+            "agent: noop\ndataset: {path: a.jsonl, select: {sampel: 3}}\n",
+            "evals/shop.yaml:2: dataset.select.sampel: unknown key. Did you mean 'sample'?",
+        ),
+        (
+            SMALL + "graders: [answer, answer]\n",
+            "evals/shop.yaml:3: graders: two graders are named 'answer'.",
+        ),
+        (
+            SMALL + "graders: answer\npass_when: {primary: x}\n",
+            "evals/shop.yaml:4: pass_when: no grader is named 'x'.",
+        ),
+        (SMALL + "pass_when: 3\n", "evals/shop.yaml:3: pass_when: 3 is no rule."),
+        (SMALL + "lanes: 2\nnum_workers: 2\n", "evals/shop.yaml:4: num_workers: excludes `lanes`"),
+        (SMALL + "num_workers: 21\n", "evals/shop.yaml:3: num_workers: must be at most 20; it is 21."),
+        (SMALL + "limits: {max_steps: 1, maxSteps: 2}\n", "limits.maxSteps: also given as 'max_steps'."),
+        (SMALL + "timeout_ms: 5000\nlimits: {timeout_ms: 1}\n", "evals/shop.yaml:3: timeout_ms: given twice"),
+        (SMALL + "timeout_ms: 1\n", "evals/shop.yaml:3: timeout_ms: must be at least 1_000; it is 1."),
+        (
+            SMALL + "trials: 1\ntrials: 2\n",
+            "evals/shop.yaml:4: the key 'trials' occurs twice, first in line 3.",
+        ),
+        (SMALL + "gate: {min_pass_rate: 90}\n", "evals/shop.yaml:3: gate.min_pass_rate: must be at most 1"),
+        (SMALL + "name: ''\n", "evals/shop.yaml:3: name: must have at least 1 characters; it is ''."),
+        ("variants: {a b: noop}\ndataset: a.jsonl\n", "evals/shop.yaml:1: variants.a b: "),
+        (
+            "variants: {A: noop, a: noop}\ndataset: a.jsonl\n",
+            "evals/shop.yaml:1: variants: A, a differ only in case",
+        ),
+        ("agent:\n  type: noop\n  x: 1\ndataset: a.jsonl\n", "evals/shop.yaml:3: agent.x: unknown key."),
+    ],
+)
+def test_one_thing_wrong(refused: Refused, text: str, told: str) -> None:
+    """What is wrong is told with its line, its value and what is allowed."""
+    assert any(told in line for line in refused(text)), refused(text)
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("evals/shpo.yaml", "evals/shpo.yaml: no such file. Did you mean 'shop.yaml'?"),
+        ("eval/shop.yaml", "eval/shop.yaml: no such file; the folder 'eval' does not exist either."),
+        ("evals", "evals: is a folder, not a file. Name the file in it."),
+        ("evals/latin.yaml", "evals/latin.yaml:2: not UTF-8 (byte 0xfc). Save it as UTF-8."),
+        ("evals/a.ini", "evals/a.ini: the suffix '.ini' names no format. Known: .yaml, .yml, .json, .toml."),
+    ],
+)
+def test_files_that_cannot_be_read(
+    load: Load, registry: Registry, tmp_path: Path, path: str, told: str
+) -> None:
+    """A missing file, a folder, another encoding and another format are told in a sentence each."""
+    load(SMALL)
+    (tmp_path / "evals" / "latin.yaml").write_bytes(b"agent: noop\nname: \xfcber\n")
+    (tmp_path / "evals" / "a.ini").write_text("x")
+    with pytest.raises(ConfigError) as caught:
+        load_config(tmp_path / path, registry=registry)
+    assert str(caught.value) == told
+
+
+def test_members_of_later_versions_are_refused_as_such(refused: Refused) -> None:
+    """A name that a later version will know is not taken for a typo."""
+    text = "agent: {type: claude-code}\ndataset: a.jsonl\ngraders: [fara_combined]\nbrowser: mcp\n"
+    lines = refused(text)
+    assert lines[0].startswith(
+        "evals/shop.yaml:1: agent.type: the agent 'claude-code' is not supported yet. What"
+    )
+    assert lines[1].startswith(
+        "evals/shop.yaml:3: graders.0: the grader 'fara_combined' is not supported yet."
+    )
+    assert lines[2].startswith("evals/shop.yaml:4: browser: the browser 'mcp' is not supported yet.")
+    assert len(lines) == 3
+
+
+def test_secrets_are_not_told(refused: Refused) -> None:
+    """The value of a key that holds a secret is never part of a message."""
+    text = "agent: {type: single, model: m, api_key: [sk-123456]}\ndataset: a.jsonl\n"
+    lines = refused(text)
+    assert lines[0].startswith("evals/shop.yaml:1: agent.api_key: ")
+    assert "sk-123456" not in "".join(lines)
+
+
+# -- other ways to a config
+
+
+def test_options_beat_overrides_and_file(load: Load) -> None:
+    """Values given by the caller come last."""
+    config = load(SMALL + "trials: 2\n", "trials=3", "retries=0", options={"trials": 4})
+    assert (config.trials, config.retries) == (4, 0)
+
+
+def test_a_mapping_makes_a_config(
+    tmp_path: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A marker's keywords are read as a file's keys are, problems are told with the file's name."""
+    monkeypatch.chdir(tmp_path)
+    config = config_from(
+        {"agent": "noop", "dataset": "a.jsonl"}, path=tmp_path / "test_a.py", registry=registry
+    )
+    assert (config.name, config.base_dir) == ("test_a", tmp_path)
+    with pytest.raises(ConfigError) as caught:
+        config_from(
+            {"agent": "noop", "dataset": "a.jsonl", "trails": 2}, path=Path("test_a.py"), registry=registry
+        )
+    assert str(caught.value).startswith("test_a.py: trails: unknown key. Did you mean 'trials'?")
+
+
+def test_the_process_environment_is_used(tmp_path: Path) -> None:
+    """Without an environment of its own, a config reads that of the process."""
+    (tmp_path / "a.yaml").write_text("agent: noop\ndataset: ${DATA}.jsonl\n")
+    code = (
+        "from pathlib import Path; from pytest_browsereval.config import load_config; "
+        "from pytest_browsereval.members import builtin_registry; "
+        "print(load_config(Path('a.yaml'), registry=builtin_registry()).dataset[0].path)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "DATA": "rows"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert result.stdout.strip() == "rows.jsonl"

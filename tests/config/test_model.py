@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.config.redaction import redacted
+
+Load = Callable[..., EvalConfig]
+
+SMALL = "agent: scripted\ndataset: rows.jsonl\n"
+
+
+def test_a_config_is_frozen(load: Load) -> None:
+    """A config that was loaded cannot be changed by accident."""
+    config: Any = load(SMALL)
+    with pytest.raises(ValidationError, match="frozen"):
+        config.trials = 2
+
+
+def test_copies_keep_where_they_came_from(load: Load, tmp_path: Path) -> None:
+    """A copy with other variants still knows its file, notes and gate."""
+    config = load(SMALL + "gate: {}\nrestart_server_per_task: true\n")
+    copy = config.model_copy(update={"variants": {"b": config.variants["default"]}})
+    assert (copy.path, copy.base_dir, copy.notes) == (config.path, tmp_path / "evals", config.notes)
+    assert copy.is_gated
+    assert list(copy.variants) == ["b"]
+
+
+def test_the_dump_is_plain_json_of_any_machine(load: Load, tmp_path: Path) -> None:
+    """The public dump can be written as JSON and holds no folder of this machine."""
+    config = load(SMALL + "sites: {shop: {static: site}}\noutput_dir: out/runs\n")
+    text = json.dumps(config.public_dump())
+    assert str(tmp_path) not in text
+    assert json.loads(text)["output_dir"] == "out/runs"
+    assert json.loads(text)["sites"]["shop"]["static"] == "site"
+
+
+def test_the_dump_holds_no_secret(load: Load) -> None:
+    """Keys written into a config, in blocks and in addresses, are not in the public dump."""
+    config = load(
+        "agent: {type: single, model: m, base_url: 'http://h/v1', api_key: 'sk-SECRET-1'}\ndataset: a.jsonl\n"
+        "sites: {s: {command: [run], env: {DB_PASSWORD: SECRET-2, STAGE: dev, DB: 'x://u:SECRET-3@h/db'}}}\n"
+    )
+    text = json.dumps(config.public_dump())
+    assert "SECRET" not in text
+    assert "dev" in text
+    assert "SECRET" not in repr(config.variants)
+
+
+def test_the_hash_is_of_what_can_change_results(load: Load) -> None:
+    """Where a run goes, how fast it is and what gate it has to meet do not make it another one."""
+    same = load(SMALL).content_hash()
+    assert (
+        load(SMALL + "output_dir: x\nlanes: 4\nname: other\ngate: {min_pass_rate: 1}\n").content_hash()
+        == same
+    )
+    assert load(SMALL, name="other.yaml").content_hash() == same
+    changed = {
+        load(SMALL, text).content_hash() for text in ("trials=2", "agent=noop", "dataset.select.limit=1")
+    }
+    assert len(changed | {same}) == 4
+    assert len(same) == 16
+
+
+def test_redaction_keeps_the_shape() -> None:
+    """Secrets are replaced wherever they stand; names of variables, numbers and short texts stay."""
+    value = {
+        "api_key": "sk-1",
+        "apiKey": "OPENAI_API_KEY",
+        "max_tokens": 5,
+        "cookies": [{"value": "c"}, "raw"],
+        "url": "https://user:pw@host/?q=a@b",
+        "text": "before hunter22 after",
+        "none": None,
+        "empty": {"password": ""},
+    }
+    assert redacted(value, ["hunter22"]) == {
+        "api_key": "***",
+        "apiKey": "OPENAI_API_KEY",
+        "max_tokens": 5,
+        "cookies": [{"value": "c"}, "***"],
+        "url": "https://***@host/?q=a@b",
+        "text": "before *** after",
+        "none": None,
+        "empty": {"password": ""},
+    }

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from pytest_browsereval.config import EvalConfig
+
+Load = Callable[..., EvalConfig]
+Refused = Callable[..., list[str]]
+
+SMALL = "agent: scripted\ndataset: rows.jsonl\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "read", "value"),
+    [
+        ("trials=3", lambda c: c.trials, 3),
+        ("name=a=b", lambda c: c.name, "a=b"),
+        ("name='3'", lambda c: c.name, "3"),
+        ("limits.max_steps=20", lambda c: c.limits.max_steps, 20),
+        ("limits.maxSteps=20", lambda c: c.limits.max_steps, 20),
+        ("timeout_ms=5000", lambda c: c.limits.timeout_ms, 5000),
+        ("limits.max_cost_usd=0.5", lambda c: c.limits.max_cost_usd, 0.5),
+        ("limits={max_steps: 3}", lambda c: c.limits.max_steps, 3),
+        ("limits.max_tokens=null", lambda c: c.limits.max_tokens, None),
+        ("agent=noop", lambda c: c.variants["default"].type, "noop"),
+        ("agent.type=noop", lambda c: c.variants["default"].type, "noop"),
+        ('variants={"a": "noop", "b": "scripted"}', lambda c: list(c.variants), ["a", "b"]),
+        ("dataset=other.csv", lambda c: c.dataset[0].type, "csv"),
+        ("dataset.select.limit=2", lambda c: c.dataset[0].select.limit, 2),
+        ("dataset.select.ids=[a, b]", lambda c: c.dataset[0].select.ids, ("a", "b")),
+        ("graders=[answer]", lambda c: [g.type for g in c.graders], ["answer"]),
+        ("browser.headless=false", lambda c: c.browser.headless, False),
+        ("browseros.headless=false", lambda c: c.browser.headless, False),
+        ("tools.pointer=off", lambda c: c.tools, {"pointer": False}),
+        ("gate.min_pass_rate=0.5", lambda c: (c.is_gated, c.gate.min_pass_rate), (True, 0.5)),
+        ("lanes=4", lambda c: c.lanes, 4),
+        ("pass_when=any", lambda c: c.pass_when, "any"),
+        ("capture.screenshots=off", lambda c: c.capture.screenshots, "off"),
+    ],
+)
+def test_any_key_can_be_set(
+    load: Load, text: str, read: Callable[[EvalConfig], object], value: object
+) -> None:
+    """A key of the command line is set, whether the file has it or not; values are written as in YAML."""
+    assert read(load(SMALL, text)) == value
+
+
+def test_the_command_line_beats_the_file(load: Load) -> None:
+    """A value of the command line replaces that of the file in either spelling, and the last one counts."""
+    text = SMALL + "limits: {maxSteps: 5, timeout_ms: 9000}\ntrials: 2\n"
+    config = load(text, "limits.max_steps=6", "trials=3", "trials=4", "timeout_ms=8000")
+    assert (config.limits.max_steps, config.trials, config.limits.timeout_ms) == (6, 4, 8000)
+
+
+def test_entries_of_lists_are_set_by_index(load: Load) -> None:
+    """Entries of lists are named by their index, entries of variants by their name."""
+    text = "variants: {a: noop, b: scripted}\ndataset: [{path: a.jsonl}, b.jsonl]\n"
+    config = load(text, "dataset.0.path=c.jsonl", "dataset.1.select.limit=1", "variants.b=noop")
+    assert [str(d.path) for d in config.dataset] == ["c.jsonl", "b.jsonl"]
+    assert config.dataset[1].select.limit == 1
+    assert config.variants["b"].type == "noop"
+
+
+def test_one_of_two_rivals_puts_the_other_out(load: Load) -> None:
+    """A number of lanes replaces a number of workers, an agent the variants, and the other way round."""
+    assert load(SMALL + "num_workers: 4\n", "lanes=2").num_workers is None
+    config = load(SMALL + "lanes: 4\n", "num_workers=2")
+    assert (config.lanes, config.num_workers) == (1, 2)
+    assert list(load("variants: {a: noop}\ndataset: a.jsonl\n", "agent=noop").variants) == ["default"]
+    assert list(load(SMALL, "variants={a: noop}").variants) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("trials", "--eval-set 'trials': trials: write KEY.PATH=VALUE, such as limits.max_steps=20."),
+        ("=3", "--eval-set '=3': : write KEY.PATH=VALUE"),
+        ("a..b=3", "--eval-set 'a..b=3': a..b: write KEY.PATH=VALUE"),
+        ("trials=0", "--eval-set 'trials=0': trials: must be at least 1; it is 0."),
+        ("trails=2", "--eval-set 'trails=2': trails: unknown key. Did you mean 'trials'?"),
+        ("limits.max_step=2", "--eval-set 'limits.max_step=2': limits.max_step: unknown key. Did you mean"),
+        ("limits={max_step: 2}", "--eval-set 'limits={max_step: 2}': limits.max_step: unknown key."),
+        ("agent=nop", "--eval-set 'agent=nop': agent: unknown agent 'nop'. Did you mean 'noop'?"),
+        ("agent.type=nop", "--eval-set 'agent.type=nop': agent.type: unknown agent 'nop'."),
+        ("trials.x=1", "--eval-set 'trials.x=1': trials.x: trials holds no keys."),
+        (
+            "graders.4=answer",
+            "--eval-set 'graders.4=answer': graders.4: there is no entry 4: indexes begin with 0.",
+        ),
+        ("limits={", "--eval-set 'limits={': limits: the value is not YAML: "),
+        ("limits={a: 1, a: 2}", "limits: the key 'a' occurs twice"),
+        ("timeout_ms=1", "--eval-set 'timeout_ms=1': limits.timeout_ms: must be at least 1_000; it is 1."),
+        ("budget.max_minutes=3", "--eval-set 'budget.max_minutes=3': budget: not supported yet."),
+    ],
+)
+def test_wrong_overrides_are_told_with_their_words(refused: Refused, text: str, told: str) -> None:
+    """A problem of the command line names what was typed, not a line of the file."""
+    lines = refused(SMALL + "trials: 1\ngraders: [answer]\n", text)
+    assert any(told in line for line in lines), lines
+
+
+def test_secrets_of_the_command_line_are_not_told(refused: Refused) -> None:
+    """An override whose key holds a secret is told without its value."""
+    lines = refused("agent: noop\ndataset: a.jsonl\n", "agent.api_key=sk-123456")
+    assert lines[0].startswith("--eval-set agent.api_key=***: ")
+    assert "sk-123456" not in "".join(lines)

@@ -1,0 +1,298 @@
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from pytest_browsereval.documents import DocumentError, KeyPath, parse, read_text, shown
+
+
+def value_of(text: str, suffix: str = ".yaml") -> Any:
+    document = parse(text, suffix)
+    assert document.problems == []
+    return document.value
+
+
+def refusal(text: str, suffix: str) -> tuple[str, int | None]:
+    with pytest.raises(DocumentError) as caught:
+        parse(text, suffix)
+    return str(caught.value), caught.value.line
+
+
+# -- values
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("on", "on"),
+        ("off", "off"),
+        ("yes", "yes"),
+        ("No", "No"),
+        ("true", True),
+        ("FALSE", False),
+        ("~", None),
+        ("null", None),
+        ("", None),
+        ("'true'", "true"),
+        ("12", 12),
+        ("-3", -3),
+        ("+3", 3),
+        ("007", 7),
+        ("0o17", 15),
+        ("0xff", 255),
+        ("1_000", "1_000"),
+        ("12:30:00", "12:30:00"),
+        ("1.5", 1.5),
+        (".5", 0.5),
+        ("3.", 3.0),
+        ("1e3", 1000.0),
+        ("1.2.3", "1.2.3"),
+        (".inf", ".inf"),
+        ("2025-01-31", "2025-01-31"),
+        ("2025-01-31T10:00:00Z", "2025-01-31T10:00:00Z"),
+        ("=", "="),
+        ("|\n  a\n  b\n", "a\nb\n"),
+        ("[1, [2, {a: b}]]", [1, [2, {"a": "b"}]]),
+        ('"\\u00e9"', "é"),
+    ],
+)
+def test_yaml_scalars_follow_the_core_schema(text: str, value: object) -> None:
+    """Plain scalars are typed by YAML 1.2: words and dates are texts, numbers are decimal."""
+    found = value_of(text)
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_yaml_reads_what_a_writer_of_yaml_writes() -> None:
+    """300 random values that another library has written come back as they were."""
+    draw = random.Random(3)  # noqa: S311 repeatable, not secret
+    words = ["", "a", "no", "12", "0x1", "2020-01-01", "a: b", "- x", "#", "ä\n🙂", "'\"", " x ", "null", "%"]
+
+    def value(depth: int = 0) -> Any:
+        kind = draw.randrange(6 if depth < 3 else 3)
+        if kind < 2:
+            return draw.choice(words)
+        if kind == 2:
+            return draw.choice([None, True, False, 0, -7, 10**12, 2.5, -0.001])
+        if kind < 4:
+            return [value(depth + 1) for _ in range(draw.randrange(4))]
+        return {draw.choice(words): value(depth + 1) for _ in range(draw.randrange(4))}
+
+    for _ in range(300):
+        given = value()
+        assert value_of(yaml.safe_dump(given, allow_unicode=True)) == given
+        assert value_of(json.dumps(given), ".json") == given
+
+
+def test_merged_blocks_give_way_to_own_keys() -> None:
+    """``<<`` merges blocks; a block's own keys win, then the first block that is merged."""
+    text = "a: &a {x: 1, y: 1}\nb: &b {y: 2, z: 2}\nc:\n  <<: [*a, *b]\n  x: 3\n"
+    assert value_of(text)["c"] == {"x": 3, "y": 1, "z": 2}
+
+
+def test_toml_dates_are_texts() -> None:
+    """Dates and times of TOML become texts, so that a config holds plain JSON values."""
+    text = 'day = 2025-01-31\nlist = [{at = 10:00:00}]\nwhen = 2025-01-31T10:00:00Z\n[t]\nx = "y"\n'
+    assert value_of(text, ".toml") == {
+        "day": "2025-01-31",
+        "list": [{"at": "10:00:00"}],
+        "when": "2025-01-31T10:00:00+00:00",
+        "t": {"x": "y"},
+    }
+
+
+def test_an_unknown_suffix_is_refused() -> None:
+    """A file of another format is told which ones there are; the case of the suffix does not matter."""
+    assert refusal("", ".ini")[0] == "the suffix '.ini' names no format. Known: .yaml, .yml, .json, .toml."
+    assert value_of("{}", ".JSON") == {}
+
+
+# -- what is wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "suffix", "told", "line"),
+    [
+        ("a: b: c", ".yaml", "not YAML: mapping values are not allowed in this context.", 1),
+        ("a: 1\n\tb: 2", ".yaml", "not YAML: found", 2),
+        ("a: *x", ".yaml", "not YAML: found undefined alias.", 1),
+        ("a: 1\n---\nb: 2", ".yaml", "not YAML: but found another document.", 2),
+        ("a: \0", ".yaml", "not YAML: ", None),
+        ("<<: 1", ".yaml", "'<<' merges blocks only: write  <<: *ANCHOR_OF_A_BLOCK", 1),
+        ("[" * 5_000, ".yaml", "", None),
+        ('{"a": 1,\n"a": 2}', ".json", "not JSON: the key 'a' occurs twice; leave one out.", None),
+        ('{"a": 1,\n}', ".json", "not JSON: ", 2),
+        ('{"a": Infinity}', ".json", "not JSON: Infinity is not a number in JSON.", None),
+        ("[" * 100_000, ".json", "not readable: nested too deeply.", None),
+        ("a = 1\na = 2\n", ".toml", "not TOML: Cannot overwrite a value", 2),
+        ("a = \n", ".toml", "not TOML: Invalid value", 1),
+    ],
+)
+def test_broken_texts_are_refused(text: str, suffix: str, told: str, line: int | None) -> None:
+    """A text that is not in its format is refused, with the line where the parser tells it."""
+    message, found = refusal(text, suffix)
+    assert told in message
+    assert line is None or found == line
+
+
+def test_problems_do_not_end_reading() -> None:
+    """Repeated keys, keys that are no texts and foreign tags are all told, each with its line."""
+    document = parse("a: 1\nb: 2\na: 3\n7: x\nc: !date 2020\n? [x]\n: y\n", ".yaml")
+    assert document.problems == [
+        (3, "the key 'a' occurs twice, first in line 1. Leave one out."),
+        (4, "the key '7' is not a text. Put it in quotes."),
+        (5, "the tag '!date' is not allowed. Leave it out."),
+        (6, "the key 'a list or block' is not a text. Put it in quotes."),
+    ]
+
+
+def test_tags_run_nothing(tmp_path: Path) -> None:
+    """A tag that would make an object of a Python class is a problem, and makes none."""
+    flag = tmp_path / "flag"
+    document = parse(f"a: !!python/object/apply:pathlib.Path.touch ['{flag}']", ".yaml")
+    assert document.problems
+    assert not flag.exists()
+
+
+# -- lines
+
+YAML = """\
+name: x            # 1
+agent: &base
+  type: single     # 3
+  nested:
+    - a: 1         # 5
+    -
+      b: 2         # 7
+other:
+  <<: *base
+  own: 1           # 10
+"""
+JSON = """\
+{"name": "x",
+ "agent": {
+  "type": "single",
+  "nested": [
+    {"a": 1},
+
+    {"b": 2, "s": "}]\\"{,"}
+  ], "last": [
+   [1,
+    2]]}}
+"""
+TOML = """\
+name = "x"
+[agent]
+type = "single"  # = 3
+nested.deep = 1
+[[dataset]]
+path = "a"
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ((), 1),
+        (("name",), 1),
+        (("agent",), 2),
+        (("agent", "type"), 3),
+        (("agent", "nested", 0, "a"), 5),
+        (("agent", "nested", 1), 7),
+        (("agent", "nested", 1, "b"), 7),
+        (("agent", "nope"), 2),
+        (("agent", "type", "deeper"), 3),
+        (("other", "type"), 3),
+        (("other", "own"), 10),
+        (("nope",), 1),
+    ],
+)
+def test_lines_of_yaml(path: KeyPath, line: int) -> None:
+    """A value's line is its key's; what is not there has the line of what is nearest above it."""
+    assert parse(YAML, ".yaml").line_of(path) == line
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ((), 1),
+        (("agent",), 2),
+        (("agent", "nested"), 4),
+        (("agent", "nested", 0), 5),
+        (("agent", "nested", 1, "b"), 7),
+        (("agent", "last", 0), 9),
+        (("agent", "last", 0, 1), 10),
+        (("agent", "nope", "x"), 2),
+    ],
+)
+def test_lines_of_json(path: KeyPath, line: int) -> None:
+    """Lines of JSON are found too, past strings that hold brackets and quotes."""
+    assert parse(JSON, ".json").line_of(path) == line
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        (("name",), 1),
+        (("agent",), 2),
+        (("agent", "type"), 3),
+        (("agent", "nested", "deep"), 4),
+        (("agent", "nope"), 2),
+        (("dataset", 0, "path"), 6),
+        (("nope",), 1),
+    ],
+)
+def test_lines_of_toml(path: KeyPath, line: int) -> None:
+    """Lines of TOML are found by tables and keys."""
+    assert parse(TOML, ".toml").line_of(path) == line
+
+
+def test_lines_of_random_json_agree_with_its_layout() -> None:
+    """With one token a line, every value of 100 random texts has the line that it was written in."""
+    draw = random.Random(11)  # noqa: S311 repeatable, not secret
+
+    def write(path: KeyPath, lines: list[str], where: dict[KeyPath, int], depth: int) -> None:
+        kind = draw.randrange(3) if depth < 4 else 0
+        if kind == 0:
+            lines.append(draw.choice(['"a\\"]"', "1", "null", "true"]))
+            return
+        opening, closing = ("[", "]") if kind == 1 else ("{", "}")
+        lines.append(opening)
+        for place in range(draw.randrange(4)):
+            if place:
+                lines.append(",")
+            inner: KeyPath = (*path, place if kind == 1 else f"k{place}")
+            where[inner] = len(lines) + 1
+            if kind == 2:
+                lines += [f'"k{place}"', ":"]
+            write(inner, lines, where, depth + 1)
+        lines.append(closing)
+
+    for _ in range(100):
+        lines: list[str] = []
+        where: dict[KeyPath, int] = {}
+        write((), lines, where, 0)
+        document = parse("\n".join(lines), ".json")
+        assert {path: document.line_of(path) for path in where} == where
+
+
+# -- files
+
+
+def test_shown_paths_are_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path below the current folder is shown relative to it, another one in full."""
+    monkeypatch.chdir(tmp_path)
+    assert shown(tmp_path / "evals" / "shop.yaml") == "evals/shop.yaml"
+    assert shown(Path("shop.yaml")) == "shop.yaml"
+    assert shown(tmp_path.parent / "x.yaml") == str(tmp_path.parent / "x.yaml")
+
+
+def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
+    """A byte order mark is left out of the text."""
+    (tmp_path / "a.yaml").write_text("a: 1", encoding="utf-8-sig")
+    assert read_text(tmp_path / "a.yaml") == "a: 1"

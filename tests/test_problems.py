@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
+from pytest_browsereval.problems import field_names, is_secret_key, problems_in, short, snake
+from pytest_browsereval.registry import Plugged, Registry
+
+
+class Inner(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid", alias_generator=to_camel, populate_by_name=True, loc_by_alias=False
+    )
+
+    max_steps: int = Field(default=1, ge=1, le=1_000_000)
+    api_key: str | None = Field(default=None, min_length=20)
+    mode: Literal["after", "both"] = "after"
+
+
+class Pair(AgentConfig):
+    type: Literal["pair"] = "pair"
+    executor: Annotated[AgentConfig, Plugged("agent")]
+    turns: Annotated[int, Field(gt=0)] = 1
+
+    def build(self, context: AgentContext) -> AgentEvaluator:
+        raise NotImplementedError
+
+
+class Outer(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    inner: Inner = Inner()
+    many: tuple[Inner, ...] = ()
+    by_name: dict[str, Inner] = Field(default_factory=dict)
+    either: int | tuple[Inner, ...] | Inner | None = None
+    agents: dict[str, Annotated[AgentConfig, Plugged("agent")]] = Field(default_factory=dict)
+    flag: bool = False
+    rate: float = 0.0
+
+
+@pytest.fixture
+def registry() -> Registry:
+    registry = Registry()
+    registry.register(Pair)
+    return registry
+
+
+def told(raw: dict[str, Any], registry: Registry) -> dict[str, str]:
+    with pytest.raises(ValidationError) as caught:
+        Outer.model_validate({"name": "x", **raw}, context={"registry": registry})
+    return {p.where: p.message for p in problems_in(caught.value, Outer, raw, registry)}
+
+
+INNER = "Allowed: api_key, max_steps, mode."
+
+
+@pytest.mark.parametrize(
+    ("raw", "where", "message"),
+    [
+        ({"inner": {"max_stepz": 1}}, "inner.max_stepz", f"unknown key. Did you mean 'max_steps'? {INNER}"),
+        ({"inner": {"maxStepz": 1}}, "inner.maxStepz", f"unknown key. Did you mean 'max_steps'? {INNER}"),
+        ({"many": [{}, {"x": 1}]}, "many.1.x", f"unknown key. {INNER}"),
+        ({"by_name": {"a": {"mod": 1}}}, "by_name.a.mod", f"unknown key. Did you mean 'mode'? {INNER}"),
+        ({"inner": {"maxSteps": 0}}, "inner.maxSteps", "must be at least 1; it is 0."),
+        ({"inner": {"max_steps": 10**7}}, "inner.max_steps", "must be at most 1_000_000; it is 10000000."),
+        ({"inner": {"max_steps": "x"}}, "inner.max_steps", "expected a whole number, not 'x'."),
+        ({"inner": {"max_steps": 1.5}}, "inner.max_steps", "expected a whole number, not 1.5."),
+        ({"inner": {"mode": "afterr"}}, "inner.mode", None),
+        ({"inner": 3}, "inner", "expected a block of keys, not 3."),
+        ({"many": "x"}, "many", "expected a list, not 'x'."),
+        ({"by_name": []}, "by_name", "expected a block of keys, not []."),
+        ({"flag": "maybe"}, "flag", "expected true or false, not 'maybe'."),
+        ({"rate": "fast"}, "rate", "expected a number, not 'fast'."),
+        ({"name": 3}, "name", "expected a text, not 3."),
+        ({"inner": {"api_key": "sk-1"}}, "inner.api_key", "must have at least 20 characters; it is '***'."),
+        ({"agents": {"a": {"type": "pear"}}}, "agents.a.type", None),
+        ({"agents": {"a": "pear"}}, "agents.a", None),
+        ({"agents": {"a": {"turns": 1}}}, "agents.a", None),
+        ({"agents": {"a": 3}}, "agents.a", "expected the name of an agent or a block with its type"),
+        (
+            {"agents": {"a": {"type": "pair", "executor": {"type": "pair", "executor": "pair", "turn": 1}}}},
+            "agents.a.executor.turn",
+            "unknown key. Did you mean 'turns'? Allowed: executor, turns, type.",
+        ),
+        ({"agents": {"a": {"type": "pair"}}}, "agents.a.executor", "missing; it has to be given."),
+    ],
+)
+def test_each_problem_says_where_and_what(
+    raw: dict[str, Any], where: str, message: str | None, registry: Registry
+) -> None:
+    """The place is as the user wrote it; the sentence has the value and what is allowed."""
+    found = told(raw, registry)
+    assert where in found
+    if message is not None:
+        assert found[where] == message
+
+
+def test_choices_and_members_are_listed(registry: Registry) -> None:
+    """A wrong choice and an unknown member are told with the nearest one and with all of them."""
+    found = told({"inner": {"mode": "afterr"}, "agents": {"a": {"type": "pear"}}}, registry)
+    assert found == {
+        "inner.mode": "'afterr' is not allowed. Did you mean 'after'? Allowed: after, both.",
+        "agents.a.type": "unknown agent 'pear'. Did you mean 'pair'? Known: pair.",
+    }
+
+
+def test_branches_of_a_union_make_one_problem(registry: Registry) -> None:
+    """A value that fits no branch has one place, without the names of branches."""
+    assert list(told({"either": "x"}, registry)) == ["either"]
+    assert list(told({"either": {"maxSteps": 0}}, registry))[-1] == "either.maxSteps"
+
+
+def test_long_values_are_cut() -> None:
+    """A value in a message is short, however long it was."""
+    assert len(short("x" * 10_000)) <= 80
+    assert len(short(list(range(10_000)))) <= 80
+    assert short("ab") == "'ab'"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["api_key", "apiKey", "API_KEY", "openai_api_key", "password", "X-Auth-Token", "session_token", "secret",
+     "Authorization", "secretAccessKey", "cookie", "client_secret", "accessKeyId", "private_key"],
+)  # fmt: skip
+def test_secret_keys_are_known(name: str) -> None:
+    """Keys of secrets are recognised in every spelling."""
+    assert is_secret_key(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["max_tokens", "input_tokens", "key", "keys", "tokenizer", "press_key", "secretary", "author", "passed"],
+)
+def test_other_keys_are_no_secrets(name: str) -> None:
+    """Keys that only look like secrets keep their values in messages."""
+    assert not is_secret_key(name)
+
+
+def test_spellings_are_compared_in_snake_case() -> None:
+    """Both spellings of a key have one snake_case form."""
+    assert snake("maxSteps") == snake("max_steps") == "max_steps"
+    assert snake("baseUrl") == "base_url"
+    assert field_names(Inner) == ["api_key", "max_steps", "mode"]
