@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval import members
+from pytest_browsereval.errors import RegistryError
+from pytest_browsereval.members import builtin_registry, installed_registry
+from pytest_browsereval.registry import FAMILIES, OURS
+
+MODULE = """\
+from typing import Literal
+from pytest_browsereval.datasets.jsonl import JsonLinesConfig
+
+class Acme(JsonLinesConfig):
+    type: Literal["acme/rows"] = "acme/rows"
+
+def pytest_browsereval_register(registry):
+    registry.register(Acme, aliases=("acme/r",))
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A module that an entry point names."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(
+        members, "entry_points", lambda **_: [EntryPoint("acme", "acme_rows_for_tests", "pytest_browsereval")]
+    )
+    file = tmp_path / "acme_rows_for_tests.py"
+    file.write_text(MODULE)
+    monkeypatch.delitem(sys.modules, "acme_rows_for_tests", raising=False)
+    return file
+
+
+def test_every_builtin_member_can_be_described() -> None:
+    """Each built-in is ours, has a family, a name without a slash and a schema with described options."""
+    registry = builtin_registry()
+    names = [(family, name) for family, name, _, _ in registry.everything()]
+    assert {family for family, _ in names} <= set(FAMILIES)
+    assert {
+        ("agent", "scripted"),
+        ("browser", "playwright"),
+        ("dataset", "jsonl"),
+        ("grader", "answer"),
+    } <= set(names)
+    for family, name in names:
+        assert "/" not in name
+        member = registry.get(family, name)
+        assert member.__doc__
+        assert member.model_json_schema()["properties"]["type"]
+    owners = {owner for family in FAMILIES for _, _, owner in registry.members(family)}
+    assert owners == {OURS}
+
+
+def test_words_of_browseros_are_aliases() -> None:
+    """The names of BrowserOS for what we have lead to our members."""
+    registry = builtin_registry()
+    assert registry.get("agent", "tool-loop") is registry.get("agent", "single")
+    assert registry.get("dataset", "browseros") is registry.get("dataset", "jsonl")
+
+
+def test_installed_packages_bring_members(package: Path) -> None:
+    """Members of an entry point are there beside the built-in ones, with the owner's name."""
+    registry = installed_registry()
+    assert registry.get("dataset", "acme/r").type_name() == "acme/rows"
+    assert [owner for name, _, owner in registry.members("dataset") if name == "acme/rows"] == [
+        "acme_rows_for_tests"
+    ]
+    assert registry.get("dataset", "jsonl")
+
+
+def test_a_broken_package_is_told(package: Path) -> None:
+    """A package that cannot be imported stops the run with its entry point and the reason."""
+    package.write_text("import nothing_of_that_name")
+    with pytest.raises(RegistryError) as caught:
+        installed_registry()
+    assert str(caught.value) == (
+        "the entry point 'acme' = 'acme_rows_for_tests' of acme_rows_for_tests cannot be loaded: "
+        "ModuleNotFoundError: No module named 'nothing_of_that_name'. Mend or uninstall the package."
+    )

@@ -1,0 +1,224 @@
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+import pytest
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from pytest_browsereval.datasets.base import DatasetConfig, RowRef
+from pytest_browsereval.errors import RegistryError
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.registry import FAMILIES, Component, Plugged, Registry
+
+
+class Member(DatasetConfig):
+    def index(self, base_dir: Path, ids: Collection[str] | None = None) -> Sequence[RowRef]:
+        raise NotImplementedError
+
+    def read(self, ref: RowRef) -> Task:
+        raise NotImplementedError
+
+
+class First(Member):
+    type: Literal["first"] = "first"
+    size: int = 1
+
+
+class Second(Member):
+    type: Literal["acme/second"] = "acme/second"
+    first: Annotated[DatasetConfig, Plugged("dataset")] | None = None
+
+
+class Holder(BaseModel):
+    one: Annotated[DatasetConfig, Plugged("dataset")]
+    more: tuple[Annotated[DatasetConfig, Plugged("dataset")], ...] = ()
+
+
+@pytest.fixture
+def registry() -> Registry:
+    registry = Registry()
+    registry.register(First, aliases=("1st",))
+    registry.register(Second, owner="acme 1.0")
+    return registry
+
+
+def held(raw: Any, registry: Registry) -> Holder:
+    return Holder.model_validate(raw, context={"registry": registry})
+
+
+# -- registering
+
+
+def test_members_are_found_by_name_and_alias(registry: Registry) -> None:
+    """A member is looked up by its literal type or by an alias, in its family only."""
+    assert registry.get("dataset", "first") is First
+    assert registry.get("dataset", "1st") is First
+    with pytest.raises(RegistryError, match="unknown agent 'first'"):
+        registry.get("agent", "first")
+
+
+def test_members_are_listed_in_order(registry: Registry) -> None:
+    """Listings keep the order of registration, aliases beside their member."""
+    listed: list[Any] = [("first", First, "pytest-browsereval"), ("acme/second", Second, "acme 1.0")]
+    everything: list[Any] = [("dataset", "first", First, ("1st",)), ("dataset", "acme/second", Second, ())]
+    assert list(registry.members("dataset")) == listed
+    assert list(registry.everything()) == everything
+
+
+def test_registering_works_as_a_decorator() -> None:
+    """The class comes back as it was given."""
+    registry = Registry()
+    assert registry.register(First) is First
+
+
+@pytest.mark.parametrize("aliases", [(), ("acme/second",), ("1st",)])
+def test_a_clash_names_both_sides(registry: Registry, aliases: tuple[str, ...]) -> None:
+    """Two members of one name are refused with both classes, both owners and a way out."""
+
+    class Third(Member):
+        type: Literal["first"] = "first"
+
+    with pytest.raises(RegistryError) as caught:
+        registry.register(Third, owner="beta 2.0", aliases=aliases)
+    told = str(caught.value)
+    assert "named 'first'" in told
+    assert "First (from pytest-browsereval)" in told
+    assert "Third (from beta 2.0)" in told
+    assert "-p no:PLUGIN_NAME" in told
+
+
+def test_a_refused_member_leaves_nothing_behind(registry: Registry) -> None:
+    """When an alias clashes, the member's own name is not taken either."""
+
+    class Third(Member):
+        type: Literal["third"] = "third"
+
+    with pytest.raises(RegistryError, match="named '1st'"):
+        registry.register(Third, aliases=("1st",))
+    with pytest.raises(RegistryError, match="unknown dataset 'third'"):
+        registry.get("dataset", "third")
+    assert registry.register(Third) is Third
+
+
+def test_a_member_may_not_clash_with_itself() -> None:
+    """A second registration is refused; an alias that repeats the member's own name changes nothing."""
+    registry = Registry()
+    registry.register(First, aliases=("first",))
+    assert list(registry.everything()) == [("dataset", "first", First, ())]
+    with pytest.raises(RegistryError, match="named 'first'"):
+        registry.register(First)
+
+
+@pytest.mark.parametrize("thing", [3, "first", First(path=Path("x")), dict, BaseModel])
+def test_other_things_are_no_members(thing: Any) -> None:
+    """What is no class of a family is refused with the bases there are."""
+    with pytest.raises(
+        RegistryError, match=r"acme registers .* not a class derived from a family's config base"
+    ):
+        Registry().register(thing, owner="acme")
+
+
+def test_a_member_belongs_to_an_open_family() -> None:
+    """A component of no family is refused with the families there are."""
+
+    class Lost(Component):
+        family: ClassVar[str] = "gadget"
+        type: Literal["lost"] = "lost"
+
+    with pytest.raises(RegistryError, match=f"family 'gadget'. Families: {', '.join(FAMILIES)}"):
+        Registry().register(Lost)
+
+
+def test_a_member_needs_a_literal_type() -> None:
+    """A member without a default for its type is refused with what to write."""
+
+    class Nameless(Member):
+        pass
+
+    with pytest.raises(RegistryError, match=r"Nameless has no default for 'type'. Write:  type: Literal\["):
+        Registry().register(Nameless)
+
+
+def test_an_unknown_name_lists_what_there_is(registry: Registry) -> None:
+    """The nearest name and all members are told, those of packages with their owner."""
+    assert registry.unknown("dataset", "frist") == (
+        "unknown dataset 'frist'. Did you mean 'first'? Known: first, 1st, acme/second (from acme 1.0)."
+    )
+    assert registry.unknown("browser", "x") == "unknown browser 'x'. Known: none."
+
+
+# -- fields
+
+
+def test_a_field_takes_a_name_a_block_or_a_member(registry: Registry) -> None:
+    """A block chooses its member by type; aliases become the member's own name."""
+    given = First(path=Path("x"), size=3)
+    config = held(
+        {"one": {"type": "1st", "path": "a"}, "more": [given, {"type": "acme/second", "path": "b"}]}, registry
+    )
+    assert config.one == First(path=Path("a"))
+    assert config.more[0] is given
+    assert isinstance(config.more[1], Second)
+
+
+def test_a_bare_name_is_a_block_without_options() -> None:
+    """A text is short for a block with that type."""
+
+    class Plain(Component):
+        family: ClassVar[str] = "toolkit"
+        type: Literal["plain"] = "plain"
+
+    registry = Registry()
+    registry.register(Plain)
+    adapter: TypeAdapter[Any] = TypeAdapter(Annotated[Component, Plugged("toolkit")])
+    assert adapter.validate_python("plain", context={"registry": registry}) == Plain()
+
+
+def test_problems_inside_keep_their_place(registry: Registry) -> None:
+    """What is wrong in a member of a member is told with the whole way to it, all at once."""
+    raw = {
+        "one": {
+            "type": "acme/second",
+            "path": "a",
+            "first": {"type": "first", "path": "b", "size": "x", "q": 1},
+        }
+    }
+    with pytest.raises(ValidationError) as caught:
+        held({**raw, "more": ["nope", 3, {"path": "a"}]}, registry)
+    places = {error["loc"]: error["type"] for error in caught.value.errors()}
+    assert places == {
+        ("one", "first", "size"): "int_parsing",
+        ("one", "first", "q"): "extra_forbidden",
+        ("more", 0): "plugged_unknown",
+        ("more", 1): "plugged_block",
+        ("more", 2): "plugged_type",
+    }
+
+
+def test_dumps_hold_the_members_own_keys(registry: Registry) -> None:
+    """A dumped field can be validated again and gives the same member."""
+    config = held({"one": {"type": "first", "path": "a", "size": 5}}, registry)
+    dumped = config.model_dump(mode="json")
+    assert (dumped["one"]["type"], dumped["one"]["size"]) == ("first", 5)
+    assert held(dumped, registry) == config
+    assert (
+        held(Holder.model_validate_json(config.model_dump_json(), context={"registry": registry}), registry)
+        == config
+    )
+
+
+def test_members_are_strict_and_frozen(registry: Registry) -> None:
+    """A member refuses unknown keys and cannot be changed."""
+    member: Any = First(path=Path("x"))
+    with pytest.raises(ValidationError, match="frozen"):
+        member.size = 2
+    with pytest.raises(ValidationError, match="Extra inputs"):
+        First.model_validate({"path": "x", "sise": 2})
+
+
+def test_a_field_needs_a_registry() -> None:
+    """Validating without a registry in the context is a mistake of the caller, told as one."""
+    with pytest.raises(RuntimeError, match="needs a registry in the validation context"):
+        Holder.model_validate({"one": {"type": "first", "path": "a"}})
