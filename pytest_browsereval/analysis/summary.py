@@ -113,7 +113,7 @@ def summarise(attempts: Iterable[tuple[Path, TaskMetadata]]) -> RunSummary:
     for tries in by_trial.values():
         folder, metadata = max(tries, key=lambda one: one[1].attempt)
         outcomes.append(TrialOutcome(metadata, folder, len(tries)))
-    return RunSummary(tuple(outcomes))
+    return RunSummary(tuple(sorted(outcomes, key=lambda outcome: outcome.metadata.started_at)))
 
 
 def summary_of(store: RunStore) -> RunSummary:

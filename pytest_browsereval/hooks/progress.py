@@ -41,15 +41,15 @@ class Progress:
             reporter: Any = self._session.config.pluginmanager.get_plugin("terminalreporter")
             if reporter is not None and reporter.verbosity >= 0:
                 reporter.ensure_newline()
-                reporter.line(self.line())
+                reporter.write(self.line())  # what pytest prints next begins with a new line
 
     def line(self) -> str:
         """Return the line."""
         verdicts = list(self._controller.verdicts.values())
         stores = {evaluation.store for evaluation in self._controller.rows.values()}
         running = sum(len(store.in_flight()) for store in stores)
-        spent = f"${self._spent:.4f}" if self._spent_is_known else f"over ${self._spent:.4f}"
+        spent = "" if self._spent_is_known else "more than "
         return (
             f"  eval: {len(verdicts)} of {len(self._controller.rows)} done, {running} running, "
-            f"{verdicts.count('failed')} failed, {verdicts.count('errored')} errored, {spent} spent"
+            f"{verdicts.count('failed')} failed, {verdicts.count('errored')} errored, {spent}${self._spent:.2f} spent"
         )

@@ -38,7 +38,7 @@ def table(summary: RunSummary, *, width: int = 80, ascii_only: bool = False) -> 
     tail = f" {'steps':>5} {'time':>7}"
     longest_grades = max((len(g) for g in grades), default=6)
     room = max(width - len("✓ errored  ") - len(tail) - 2, 20)
-    name_width = min(max((len(n) for n in names), default=4), max(room - min(longest_grades, 30), 12))
+    name_width = min(max(len(n) for n in (*names, "task")), max(room - min(longest_grades, 30), 12))
     grade_width = max(room - name_width, 6)
     yield Line(f"  {'task':<{name_width}}  verdict  {'grades':<{grade_width}}{tail}".rstrip())
     for trial, name, shown in zip(trials, names, grades, strict=True):
