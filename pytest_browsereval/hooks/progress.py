@@ -49,7 +49,8 @@ class Progress:
         stores = {evaluation.store for evaluation in self._controller.rows.values()}
         running = sum(len(store.in_flight()) for store in stores)
         spent = "" if self._spent_is_known else "more than "
+        failed, errored = verdicts.count("failed"), verdicts.count("errored")
         return (
             f"  eval: {len(verdicts)} of {len(self._controller.rows)} done, {running} running, "
-            f"{verdicts.count('failed')} failed, {verdicts.count('errored')} errored, {spent}${self._spent:.2f} spent"
+            f"{failed} failed, {errored} errored, {spent}${self._spent:.2f} spent"
         )

@@ -78,8 +78,8 @@ class Terminal:
         gating: Any = config.pluginmanager.get_plugin("browsereval-gating")
         for name, rule in gating.results if evaluation.config.is_gated else ():
             out.line(f"gate {name}: {rule.message}", **{"green" if rule.is_met else "red": True})
-        if evaluation.browser_description:
-            out.line(f"browser: {evaluation.browser_description}")
+        if browser := evaluation.store.manifest().get("browser"):
+            out.line(f"browser: {browser}")
         out.line(f"run folder: {_short(evaluation.store.root, config)}")
 
 

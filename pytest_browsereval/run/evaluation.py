@@ -44,8 +44,6 @@ class Evaluation:
         self.plan = Plan(config, registry, {tool.name: tool for tool in self.tools})
         self.store = RunStore.locate(config.output_dir, config.name, run_id, worker=worker)
         self.behaviour = Behaviour()
-        self.browser_description = ""
-        """Name, version and binary of the browser, once it was started in this process."""
         self.stopped: str | None = None
         """Why no further attempt can succeed, once one has shown it."""
         own = (s for member in self._members() for s in member.secrets())
@@ -120,6 +118,8 @@ class Evaluation:
 
     def _job(self, entry: Entry, node_id: str) -> Job:
         ready = self.plan.ready(entry)
+        rows_own = (secret for grader in ready.graders for secret in grader.secrets())
+        self._secrets = tuple(dict.fromkeys((*self._secrets, *rows_own)))
         modify = self.behaviour.modify_task
         task = modify(ready.task) if modify else ready.task
         return Job(node_id, entry.key, task, ready.graders, self.config.variants[entry.variant])
@@ -147,7 +147,7 @@ class Evaluation:
             if self._services is None:
                 browser = self.config.browser.build()
                 await browser.start()
-                self._browser, self.browser_description = browser, browser.description
+                self._browser = browser
                 self.store.write_manifest(manifest(self.config, browser.description, self.tools))
                 self._services = self._make_services()
             return self._services

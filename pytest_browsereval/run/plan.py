@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from pytest_browsereval.agents.base import AgentConfig
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef
-from pytest_browsereval.datasets.ids import safe_id
+from pytest_browsereval.datasets.ids import original_id, safe_id
 from pytest_browsereval.errors import DatasetError, RegistryError
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.verdicts import check_pass_when
@@ -74,7 +74,7 @@ class Plan:
         variants, trials = list(self.config.variants), self.config.trials
         seen: dict[str, RowRef] = {}
         for dataset in self.config.dataset:
-            for ref in dataset.index(self.config.base_dir):
+            for ref in dataset.index(self.config.base_dir, self._ids(only)):
                 name = safe_id(ref.query_id)
                 if (other := seen.setdefault(name, ref)) is not ref:
                     raise DatasetError(
@@ -89,6 +89,14 @@ class Plan:
                     for trial in range(1, trials + 1):
                         suffix = _suffix(variant, trial, len(variants), trials)
                         yield Entry(name + suffix, ref, dataset, variant, trial)
+
+    def _ids(self, names: Collection[str] | None) -> list[str] | None:
+        """Return the ids of named rows, so that the others need not be read; None if all have to be."""
+        if names is None or self.limit is not None:
+            return None
+        ids = [original_id(name) for name in names]
+        known = [query_id for query_id in ids if query_id is not None]
+        return known if len(known) == len(ids) else None  # a name that was cut gives no id
 
     def find(self, name: str) -> Entry:
         """Return the trial of an item's name.

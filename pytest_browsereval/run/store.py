@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.capture.trajectory import write_whole
-from pytest_browsereval.datasets.ids import safe_id
+from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.model.results import TaskMetadata
 
 
@@ -69,7 +69,7 @@ class RunStore:
     @classmethod
     def locate(cls, output_dir: Path, name: str, run_id: str, *, worker: str = "main") -> RunStore:
         """Return the store of a run; every process of the run gets the same folder."""
-        return cls(output_dir / safe_id(name) / run_id, worker=worker)
+        return cls(output_dir / safe_folder(name) / run_id, worker=worker)
 
     # -- the run
 
@@ -79,6 +79,14 @@ class RunStore:
         target = self.root / "manifest.json"
         if not target.exists():
             write_whole(target, json.dumps(manifest, ensure_ascii=False, indent=1) + "\n")
+
+    def manifest(self) -> dict[str, Any]:
+        """Return the manifest; empty before one was written."""
+        try:
+            loaded: dict[str, Any] = json.loads((self.root / "manifest.json").read_bytes())
+        except OSError:
+            return {}
+        return loaded
 
     def write_summary(self, summary: dict[str, Any]) -> Path:
         """Write ``summary.json`` and return its path."""
@@ -90,7 +98,7 @@ class RunStore:
 
     def trial_folder(self, key: TrialKey) -> Path:
         """Return where a trial's attempts are."""
-        return self.root / "tasks" / safe_id(key.query_id) / safe_id(key.variant) / str(key.trial)
+        return self.root / "tasks" / safe_folder(key.query_id) / safe_folder(key.variant) / str(key.trial)
 
     def begin_attempt(self, key: TrialKey, node_id: str) -> AttemptFolder:
         """Make the folder of a new attempt: the next number that no earlier one has.
