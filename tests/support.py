@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 import pytest
 
+from pytest_browsereval.browsers.base import PictureFormat, Tab, Window
 from pytest_browsereval.browsers.playwright import PlaywrightBrowser, PlaywrightBrowserConfig
 from pytest_browsereval.browsers.windows import PlaywrightWindow, WindowManager
 from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig
@@ -108,6 +109,38 @@ class PageServer:
         self._thread.join(5)
 
 
+class StillWindow(Window):
+    """A window of no browser: its pictures are what a test says they are."""
+
+    window_id = 1
+    tab_id = 1
+    dead = None
+
+    def __init__(self, url: str = "http://shop.test/") -> None:
+        self.pictures: list[bytes | Exception] = []
+        """What the next pictures are; afterwards each is one byte."""
+        self.taken: list[tuple[PictureFormat, int]] = []
+        self._url = url
+
+    @property
+    def url(self) -> str:
+        return self._url
+
+    async def tabs(self) -> list[Tab]:
+        return []
+
+    async def screenshot(self, picture: PictureFormat = "jpeg", quality: int = 80) -> bytes:
+        await asyncio.sleep(0)
+        self.taken.append((picture, quality))
+        data = self.pictures.pop(0) if self.pictures else b"."
+        if isinstance(data, Exception):
+            raise data
+        return data
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+
 class Visit:
     """A window with its tools, called from a synchronous test."""
 
@@ -133,6 +166,10 @@ class Visit:
         assert not result.ok, result.output
         return result.output
 
+    def logged(self, kind: type[T]) -> list[T]:
+        """Return the messages of one kind."""
+        return [message for message in self.capture.messages.messages if isinstance(message, kind)]
+
     def js(self, expression: str) -> Any:
         """Evaluate JavaScript in the current tab."""
         return self.run(self.window.page.evaluate(expression))
@@ -150,6 +187,17 @@ def running(config: PlaywrightBrowserConfig, run: Run) -> Iterator[PlaywrightBro
         yield browser
     finally:
         run(browser.close())
+
+
+@contextmanager
+def configured(browser: PlaywrightBrowser, **options: Any) -> Iterator[None]:
+    """Let windows open with other options; cheaper than a browser of the test's own."""
+    before = browser.config
+    browser.config = PlaywrightBrowserConfig(**{**before.model_dump(), **options})
+    try:
+        yield
+    finally:
+        browser.config = before
 
 
 @contextmanager

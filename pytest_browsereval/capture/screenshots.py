@@ -45,6 +45,20 @@ class ScreenshotCapture:
         data = await self._window.screenshot(self._picture, self._quality)
         if not self._count:
             self._folder.mkdir(exist_ok=True)
-        self.path(self._count + 1).write_bytes(data)
+        write_new(self.path(self._count + 1), data)
         self._count += 1
         return self._count
+
+
+def write_new(path: Path, data: bytes) -> None:
+    """Write a file that is not there yet; nothing stays of one that cannot be written.
+
+    Raises:
+        OSError: a full disk, for example.
+    """
+    try:
+        path.write_bytes(data)
+    except OSError:
+        if path.is_file():
+            path.unlink()
+        raise

@@ -6,9 +6,11 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from pydantic import JsonValue
 
+from pytest_browsereval.capture.redaction import redacted
 from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.model.results import TaskMetadata
 
@@ -40,19 +42,20 @@ class TrajectorySaver:
         self._folder = folder
         self._redact = redact
 
-    def _save(self, name: str, text: str) -> None:
-        write_whole(self._folder / name, self._redact(text) + "\n")
+    def _save(self, name: str, value: Any) -> None:
+        text = json.dumps(redacted(value, self._redact), ensure_ascii=False, indent=1)
+        write_whole(self._folder / name, text + "\n")
 
     def save_evidence(self, evidence: Mapping[str, JsonValue]) -> None:
         """Save what graders observed on the live page; nothing is written when there is nothing."""
         if evidence:
-            self._save("evidence.json", json.dumps(evidence, ensure_ascii=False, indent=1))
+            self._save("evidence.json", dict(evidence))
 
     def save_grades(self, grades: Mapping[str, GraderResult]) -> None:
         """Save every grader's result by its name."""
         plain = {name: grade.model_dump(mode="json") for name, grade in grades.items()}
-        self._save("grades.json", json.dumps(plain, ensure_ascii=False, indent=1))
+        self._save("grades.json", plain)
 
     def save_metadata(self, metadata: TaskMetadata) -> None:
         """Save the metadata. Call it last: an attempt is finished if and only if this file is there."""
-        self._save("metadata.json", metadata.model_dump_json(indent=1))
+        self._save("metadata.json", metadata.model_dump(mode="json"))

@@ -65,9 +65,19 @@ class Tool:
         schema = self.arguments.model_json_schema()
         for name in ("title", "description"):
             schema.pop(name, None)
-        for field in schema.get("properties", {}).values():
-            field.pop("title", None)
-        return {**schema, "properties": schema.get("properties", {})}
+        fields = {name: _flat(field) for name, field in schema.get("properties", {}).items()}
+        return {**schema, "properties": fields}
+
+
+def _flat(field: dict[str, Any]) -> dict[str, Any]:
+    """Return a field's schema without its title; one that may be None is simply one to leave out."""
+    given = [option for option in field.get("anyOf", ()) if option.get("type") != "null"]
+    if len(given) == 1:
+        field = {
+            **given[0],
+            **{key: value for key, value in field.items() if key not in ("anyOf", "default")},
+        }
+    return {key: value for key, value in field.items() if key != "title"}
 
 
 @overload

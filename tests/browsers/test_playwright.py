@@ -15,9 +15,9 @@ from pydantic import ValidationError
 
 from pytest_browsereval.browsers.base import WindowRequest
 from pytest_browsereval.browsers.playwright import PlaywrightBrowser, PlaywrightBrowserConfig
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.windows import PlaywrightWindow, WindowManager
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault
-from tests.support import PageServer, Run, running, until
+from tests.support import PageServer, Run, configured, running, until
 
 
 def chromiums() -> set[int]:
@@ -141,26 +141,27 @@ def test_switches_of_the_config_reach_the_browser(run: Run) -> None:
 # -- windows
 
 
-def test_a_window_is_as_the_config_says(run: Run, pages: PageServer, tmp_path: Path) -> None:
+def test_a_window_is_as_the_config_says(
+    run: Run, browser: PlaywrightBrowser, pages: PageServer, tmp_path: Path
+) -> None:
     """Size, scale, language, time zone and stored state are those of the config."""
     url = pages.page("/state", "state")
     state = tmp_path / "state.json"
     stored = [{"origin": pages.url, "localStorage": [{"name": "who", "value": "Ann"}]}]
     state.write_text(json.dumps({"cookies": [], "origins": stored}))
-    config = PlaywrightBrowserConfig.model_validate(
-        {
-            "viewport": {"width": 500, "height": 400},
-            "device_scale_factor": 3,
-            "locale": "de-DE",
-            "timezone": "Asia/Tokyo",
-            "storage_state": state,
-        }
-    )
+    options: dict[str, Any] = {
+        "viewport": {"width": 500, "height": 400},
+        "device_scale_factor": 3,
+        "locale": "de-DE",
+        "timezone": "Asia/Tokyo",
+        "storage_state": state,
+    }
     script = """[innerWidth, innerHeight, devicePixelRatio, navigator.language,
                  Intl.DateTimeFormat().resolvedOptions().timeZone, localStorage.who]"""
-    with running(config, run) as browser:
+    with configured(browser, **options):
         window = run(browser.open_window(WindowRequest("state", url)))
         seen = run(window.page.evaluate(script))
+        run(window.close())
     assert seen == [500, 400, 3, "de-DE", "Asia/Tokyo", "Ann"]
 
 
@@ -168,12 +169,13 @@ def test_a_window_that_cannot_be_made_is_a_fault_of_its_own(
     run: Run, browser: PlaywrightBrowser, tmp_path: Path
 ) -> None:
     """A missing file of stored state, say: no window is open afterwards, the browser lives on."""
-    config = browser.config.model_copy(update={"storage_state": tmp_path / "missing.json"})
-    with running(config, run) as other:
+    launches, contexts = browser.launches, len(browser._processes[-1].browser.contexts)
+    with configured(browser, storage_state=tmp_path / "missing.json"):
         with pytest.raises(Fault, match=r"missing\.json") as caught:
-            run(other.open_window(WindowRequest("no state")))
+            run(browser.open_window(WindowRequest("no state")))
         assert caught.value.source is ErrorSource.WINDOW_CREATION
-        assert (other.is_alive, other.launches) == (True, 1)
+        assert (browser.is_alive, browser.launches) == (True, launches)
+        assert len(browser._processes[-1].browser.contexts) == contexts
 
 
 @pytest.mark.parametrize(
@@ -210,14 +212,17 @@ def test_a_start_page_that_cannot_be_opened_is_a_fault(
     assert url in str(caught.value)
 
 
-def test_a_start_page_that_does_not_answer_is_a_fault(run: Run, pages: PageServer) -> None:
+def test_a_start_page_that_does_not_answer_is_a_fault(
+    run: Run, browser: PlaywrightBrowser, pages: PageServer
+) -> None:
     """The limit of navigations holds for the start page too."""
     url = pages.page("/sleepy", "late", delay_s=2)
-    with running(PlaywrightBrowserConfig(navigation_timeout_ms=200), run) as browser:
+    contexts = len(browser._processes[-1].browser.contexts)
+    with configured(browser, navigation_timeout_ms=200):
         with pytest.raises(Fault, match="200ms") as caught:
             run(browser.open_window(WindowRequest("start", url)))
         assert caught.value.source is ErrorSource.NAVIGATION
-        assert not browser._processes[-1].browser.contexts
+        assert len(browser._processes[-1].browser.contexts) == contexts
 
 
 def test_a_start_page_may_open_with_a_dialog(run: Run, browser: PlaywrightBrowser, pages: PageServer) -> None:
@@ -322,14 +327,20 @@ def test_a_browser_that_cannot_close_a_window_is_replaced(run: Run, pages: PageS
 
 
 @pytest.fixture
-def guarded(run: Run, pages: PageServer) -> Iterator[Callable[[str], PlaywrightWindow]]:
+def guarded(
+    run: Run, browser: PlaywrightBrowser, pages: PageServer
+) -> Iterator[Callable[[str], PlaywrightWindow]]:
     """Return a function that opens a window which may load the page server only."""
-    with running(PlaywrightBrowserConfig(allowed_origins=("https://shop.example",)), run) as browser:
+    manager = WindowManager(browser)
 
-        def opened(path: str) -> PlaywrightWindow:
-            return run(browser.open_window(WindowRequest("guarded", pages.url + path)))
+    def opened(path: str) -> PlaywrightWindow:
+        window = run(manager.create_window("guarded", pages.url + path))
+        assert isinstance(window, PlaywrightWindow)
+        return window
 
+    with configured(browser, allowed_origins=("https://shop.example",)):
         yield opened
+        run(manager.close_all())
 
 
 def test_requests_to_other_origins_never_arrive(

@@ -58,7 +58,7 @@ class Evals:
 
     def run_folder(self, name: str = "shop", below: str = "") -> Path:
         """Return the newest run folder."""
-        return sorted((self.path / below / "results" / name).iterdir())[-1]
+        return max((self.path / below / "results" / name).iterdir())
 
     def summary(self, name: str = "shop", below: str = "") -> dict[str, Any]:
         loaded: dict[str, Any] = json.loads((self.run_folder(name, below) / "summary.json").read_text())

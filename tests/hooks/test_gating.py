@@ -39,7 +39,7 @@ def test_a_missed_gate_is_red(evals: Evals, workers: list[str]) -> None:
 
 
 def test_must_pass_and_error_rate_are_rules(evals: Evals) -> None:
-    """A pinned row that fails, and too many errors, each break the gate; errors do not enter the pass rate."""
+    """A pinned row that fails, and too many errors, each break the gate; errors are not in the pass rate."""
     evals.rows(row("a"), row("b", says="wrong"), errored_row("c"))
     evals.config(gate={"min_pass_rate": 0.5, "must_pass": ["b"], "max_error_rate": 0.1})
     result = evals.run("shop.eval.yaml", "-v")

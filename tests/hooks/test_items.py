@@ -76,7 +76,7 @@ def test_one_id_runs_alone(evals: Evals) -> None:
 
 
 def test_k_m_and_collect_only_select_without_running(evals: Evals) -> None:
-    """``-k`` matches ids, ``-m`` tags and datasets, which are registered markers; ``--co`` makes no run folder."""
+    """``-k`` matches ids, ``-m`` tags and datasets as registered markers; ``--co`` makes no run folder."""
     evals.rows(row("buy-mug", tags=["smoke"]), row("buy-pen"))
     evals.config()
     by_name = evals.run("shop.eval.yaml", "--co", "-q", "-k", "pen")
@@ -151,7 +151,7 @@ def test_junit_tells_errors_from_failures_with_properties(evals: Evals) -> None:
 
 
 def test_conftest_fixtures_surround_rows(evals: Evals) -> None:
-    """Session, module and function fixtures of a conftest apply to rows; an own fixture makes a row run alone."""
+    """Fixtures of a conftest of every scope apply to rows; an own one makes a row run alone."""
     evals.rows(row("a"), row("b"), row("c"))
     evals.config(lanes=3)
     evals.pytester.makeconftest(
@@ -180,6 +180,5 @@ def test_conftest_fixtures_surround_rows(evals: Evals) -> None:
         """
     )
     evals.run("shop.eval.yaml").assert_outcomes(passed=3)
-    assert (evals.path / "log.txt").read_text().split() == (
-        "app+ data+ own+ a own- own+ b own- own+ c own- data- app-".split()
-    )
+    order = (evals.path / "log.txt").read_text().strip()
+    assert order == "app+ data+ own+ a own- own+ b own- own+ c own- data- app-"

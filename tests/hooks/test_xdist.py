@@ -6,7 +6,7 @@ import pytest
 
 from tests.hooks.small_evals import Evals, row
 
-AGENT = '''
+AGENT = """
 import asyncio, os, pathlib, time
 
 async def solve(context):
@@ -22,7 +22,7 @@ async def solve(context):
     if name.startswith("slow"):
         await asyncio.sleep(0.5)
     return "right"
-'''
+"""
 
 
 OWN = {"type": "function", "function": "my_agent:solve"}
@@ -66,7 +66,9 @@ def test_a_row_that_kills_its_worker_once_is_run_again(own_agent: Evals) -> None
 
 def test_only_the_row_that_kills_is_blamed(own_agent: Evals) -> None:
     """A row that always kills its process is errored; its neighbours in the lanes pass."""
-    own_agent.rows(*(row(f"slow{n}") for n in range(6)), row("dies-always"), *(row(f"r{n}") for n in range(6)))
+    own_agent.rows(
+        *(row(f"slow{n}") for n in range(6)), row("dies-always"), *(row(f"r{n}") for n in range(6))
+    )
     result = own_agent.run("shop.eval.yaml", "-n2", "--junit-xml=junit.xml")
     assert result.ret == 1
     summary = own_agent.summary()

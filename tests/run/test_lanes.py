@@ -96,7 +96,7 @@ def test_held_back_attempts_are_cancelled_and_can_be_forced() -> None:
 
 
 def test_blocking_code_is_blamed_and_left_behind(lanes: Lanes) -> None:
-    """The attempt that blocks the loop is named, also from a task of its own, and a new loop serves the rest."""
+    """The attempt that blocks the loop is named, even in a task of its own; a new loop serves the rest."""
     release = threading.Event()
 
     async def inner() -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_browsereval.browsers.playwright import PlaywrightBrowser, PlaywrightBrowserConfig
-from tests.support import PageServer, Run, Visits, running, visiting
+from pytest_browsereval.browsers.playwright import PlaywrightBrowser
+from tests.support import PageServer, Run, Visits, configured, visiting
 
 
 def test_navigate_tells_where_it_arrived(visit: Visits, pages: PageServer) -> None:
@@ -63,14 +63,16 @@ def test_an_address_where_nothing_listens_is_told(visit: Visits) -> None:
     )
 
 
-def test_an_origin_that_is_not_allowed_is_refused(run: Run, pages: PageServer, tmp_path: Path) -> None:
+def test_an_origin_that_is_not_allowed_is_refused(
+    run: Run, browser: PlaywrightBrowser, pages: PageServer, tmp_path: Path
+) -> None:
     """It is refused before any request; what the page itself tries is blocked and told."""
     other = PageServer("127.0.0.2")
     evil = f"{other.url}/evil"
     try:
         url = pages.page("/shop", f"<a href='{evil}'>away</a>")
-        config = PlaywrightBrowserConfig(allowed_origins=("https://shop.example",))
-        with running(config, run) as browser, visiting(run, browser, tmp_path, url) as opened:
+        guarded = configured(browser, allowed_origins=("https://shop.example",))
+        with guarded, visiting(run, browser, tmp_path, url) as opened:
             said = opened.refusal("navigate", url=evil)
             assert said == f"{other.url} cannot be opened: it is not among the allowed origins."
             said = opened.output("click", target="text=away")
@@ -87,8 +89,8 @@ def test_a_page_that_never_answers_ends_with_the_limit(
     """The navigation's limit is the window's."""
     pages.page("/never", "late", delay_s=1.5)
     start = pages.page("/start", "start")
-    config = browser.config.model_copy(update={"navigation_timeout_ms": 300})
-    with running(config, run) as other, visiting(run, other, tmp_path, start) as opened:
+    slow = configured(browser, navigation_timeout_ms=300)
+    with slow, visiting(run, browser, tmp_path, start) as opened:
         assert opened.refusal("navigate", url="/never") == "The page did not load in time."
 
 

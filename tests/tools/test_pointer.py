@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pytest_browsereval.browsers.playwright import PlaywrightBrowser, PlaywrightBrowserConfig, Viewport
-from tests.support import PageServer, Run, Visits, running, visiting
+from pytest_browsereval.browsers.playwright import PlaywrightBrowser
+from tests.support import PageServer, Run, Visits, configured, visiting
 
 CORNERS = {"nw": (20, 20, 16), "ne": (780, 24, 12), "sw": (24, 576, 12), "se": (790, 590, 8)}
 CIRCLES = "".join(
@@ -21,14 +22,13 @@ def test_a_click_at_a_point_hits_what_is_there(
 ) -> None:
     """Points are CSS pixels at any device scale: each circle in a corner is hit within its radius only."""
     url = pages.page("/circles", f"<script>hit = []; miss = 0; onclick = () => miss++</script>{CIRCLES}")
-    config = PlaywrightBrowserConfig(device_scale_factor=scale, viewport=Viewport(width=800, height=600))
-    with running(config, run) as other, visiting(run, other, tmp_path, url) as opened:
+    options: dict[str, Any] = {"device_scale_factor": scale, "viewport": {"width": 800, "height": 600}}
+    with configured(browser, **options), visiting(run, browser, tmp_path, url) as opened:
         for x, y, radius in CORNERS.values():
             opened.output("click_at", x=x, y=y)
             opened.output("click_at", x=x - radius + 1, y=y)
             opened.output("click_at", x=x - radius - 1, y=y)
         assert opened.js("hit") == [name for name in CORNERS for _ in range(2)]
-    assert browser.is_alive
 
 
 @pytest.mark.parametrize(("x", "y"), [(1280, 10), (10, 720), (-1, 10), (10, -0.5), (99999, 1)])
@@ -41,12 +41,13 @@ def test_a_point_outside_the_viewport_is_refused(visit: Visits, x: float, y: flo
 def test_every_pointer_tool_checks_its_points(visit: Visits) -> None:
     """Both ends of a drag too."""
     opened = visit()
-    for name, arguments in {
+    outside: dict[str, dict[str, Any]] = {
         "hover_at": {"x": 2000, "y": 1},
         "type_at": {"x": 2000, "y": 1, "text": "x"},
         "drag_at": {"start_x": 1, "start_y": 1, "end_x": 2000, "end_y": 1},
         "scroll_at": {"x": 2000, "y": 1, "direction": "down"},
-    }.items():
+    }
+    for name, arguments in outside.items():
         assert "outside the viewport" in opened.refusal(name, **arguments)
 
 

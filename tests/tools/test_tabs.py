@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from PIL import Image
+
 from tests.support import PageServer, Visits
 
 
@@ -31,7 +33,8 @@ def test_a_tab_that_a_click_opens_becomes_current(visit: Visits, pages: PageServ
     """It is told at once, though its server is slow, and so that the next call acts in it."""
     url = pages.page("/terms", "<title>Terms</title>", delay_s=0.4)
     opened = visit(
-        "<a href='/terms' target=_blank rel=noopener>terms</a><button onclick='window.open(\"/terms\")'>w</button>"
+        "<a href='/terms' target=_blank rel=noopener>terms</a>"
+        "<button onclick='window.open(\"/terms\")'>w</button>"
     )
     told = f"A new tab opened: tab 2 'Terms' ({url}); it is the current tab."
     assert opened.output("click", target="text=terms") == f"Clicked text=terms. {told}"
@@ -45,14 +48,12 @@ def test_the_picture_after_a_click_shows_the_tab_that_it_opened(visit: Visits, p
     pages.page("/green", "<body style='background:rgb(0,128,0)'>", delay_s=0.3)
     opened = visit("<a href='/green' target=_blank>go</a>", screenshots="after", picture="png")
     opened.output("click", target="text=go")
-    from PIL import Image  # noqa: PLC0415
-
     assert Image.open(opened.capture.screenshot.path(1)).convert("RGB").getpixel((9, 9)) == (0, 128, 0)
 
 
 def test_a_tab_that_closes_itself_is_told(visit: Visits, pages: PageServer) -> None:
     """The agent learns where it is then."""
-    pages.page("/popup", "<button onclick='close()'>done</button>")
+    pages.page("/popup", "<button onclick='window.close()'>done</button>")
     opened = visit("<button onclick='window.open(\"/popup\")'>open</button>")
     opened.output("click", target="button")
     said = opened.call("click", target="text=done").output
