@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig, ScreenshotMode
+from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, TerminationReason
+from pytest_browsereval.model.messages import ErrorMessage, ToolCallMessage, ToolResultMessage
+from pytest_browsereval.model.results import Usage
+from tests.support import StillWindow, Visits
+
+Contexts = Callable[..., CaptureContext]
+
+
+@pytest.fixture
+def window() -> StillWindow:
+    return StillWindow()
+
+
+@pytest.fixture
+def context(tmp_path: Path, window: StillWindow) -> Iterator[Contexts]:
+    with ExitStack() as stack:
+
+        def make(**options: Any) -> CaptureContext:
+            config = CaptureContextConfig(tmp_path, **options)
+            return stack.enter_context(closing(CaptureContext(config, window)))
+
+        yield make
+
+
+async def step(context: CaptureContext, *, picture: bool = True) -> int | None:
+    call = await context.before_tool_call("click", {"target": "e1"})
+    return await context.after_tool_call(call, {"ok": True}, is_error=False, picture=picture)
+
+
+def full_disk(context: CaptureContext) -> None:
+    """Let writing to the log fail, as on a disk that is full."""
+    context.messages._file.close()
+    context.messages._file = Path("/dev/full").open("ab", buffering=0)  # noqa: SIM115 -- closed with it
+
+
+@pytest.mark.parametrize(
+    ("mode", "numbers", "count"),
+    [("after", [1, 2], 2), ("both", [2, 4], 4), ("final", [None, None], 1), ("off", [None, None], 0)],
+)
+def test_pictures_are_taken_when_the_mode_says(
+    context: Contexts, mode: ScreenshotMode, numbers: list[int | None], count: int
+) -> None:
+    """After each call, around it, at the end only, or never."""
+    capture = context(screenshots=mode)
+    assert [asyncio.run(step(capture)) for _ in range(2)] == numbers
+    asyncio.run(capture.final_picture())
+    assert capture.screenshot.count == count
+    results = [m.screenshot for m in capture.messages.messages if isinstance(m, ToolResultMessage)]
+    assert results == numbers
+
+
+def test_an_attempt_without_calls_has_a_final_picture(context: Contexts) -> None:
+    """Otherwise nobody could see what the agent saw."""
+    capture = context()
+    asyncio.run(capture.final_picture())
+    assert capture.screenshot.count == 1
+
+
+def test_a_tool_that_only_looks_takes_no_picture(context: Contexts) -> None:
+    """Its result names none."""
+    capture = context()
+    assert asyncio.run(step(capture, picture=False)) is None
+    assert capture.screenshot.count == 0
+
+
+def test_format_and_quality_reach_the_window(context: Contexts, window: StillWindow) -> None:
+    """They are the config's."""
+    capture = context(picture="webp", quality=42)
+    asyncio.run(step(capture))
+    assert window.taken == [("webp", 42)]
+    assert capture.screenshot.path(1).name == "001.webp"
+
+
+def test_a_failed_picture_is_a_warning(context: Contexts, window: StillWindow) -> None:
+    """The call goes on, its result names no picture, and the next picture has the next number."""
+    window.pictures = [b"1", Fault(ErrorSource.SCREENSHOT, "a dialog is open"), OSError("disk full"), b"2"]
+    capture = context()
+    assert [asyncio.run(step(capture)) for _ in range(4)] == [1, None, None, 2]
+    assert [(warning.source, warning.message) for warning in capture.warnings] == [
+        (ErrorSource.SCREENSHOT, "no picture: a dialog is open"),
+        (ErrorSource.SCREENSHOT, "no picture: disk full"),
+    ]
+    assert capture.errors == ()
+
+
+def test_parallel_calls_keep_their_own_ids(context: Contexts) -> None:
+    """Each result belongs to its call, has its own duration, and all are counted as steps."""
+    capture = context()
+
+    async def slow(seconds: float) -> None:
+        call = await capture.before_tool_call("wait", {"seconds": seconds})
+        await asyncio.sleep(seconds)
+        await capture.after_tool_call(call, seconds, is_error=False)
+
+    async def together() -> None:
+        await asyncio.gather(slow(0.09), slow(0.06), slow(0.03))
+
+    asyncio.run(together())
+    calls = {m.tool_call_id: m for m in capture.messages.messages if isinstance(m, ToolCallMessage)}
+    results = [m for m in capture.messages.messages if isinstance(m, ToolResultMessage)]
+    assert [result.result for result in results] == [0.03, 0.06, 0.09]
+    for result in results:
+        assert calls[result.tool_call_id].params["seconds"] == result.result
+        assert result.span_id == result.tool_call_id
+        assert result.duration_ms is not None
+        assert result.duration_ms >= result.result * 1000 - 2
+    assert len(calls) == capture.steps == 3
+    assert sorted(result.screenshot or 0 for result in results) == [1, 2, 3]
+
+
+def test_a_full_disk_is_a_warning(context: Contexts) -> None:
+    """The log cannot be written: the agent goes on, and every lost message is told."""
+    capture = context(screenshots="off")
+    full_disk(capture)
+    capture.log_user("hello")
+    capture.add_error(ErrorSource.TOOL, "broken")
+    assert [warning.source for warning in capture.warnings] == [ErrorSource.MESSAGE_LOGGING] * 2
+    assert all("No space left" in warning.message for warning in capture.warnings)
+    assert [error.message for error in capture.errors] == ["broken"]
+    assert capture.messages.messages == ()
+
+
+def test_a_closed_log_is_a_warning(context: Contexts) -> None:
+    """A message that comes late breaks nothing."""
+    capture = context()
+    capture.close()
+    capture.log_assistant("late")
+    (warning,) = capture.warnings
+    assert warning.source is ErrorSource.MESSAGE_LOGGING
+
+
+def test_errors_are_in_the_log_and_warnings_are_not(context: Contexts) -> None:
+    """Both are redacted and have their source."""
+    capture = context(redact=lambda text: text.replace("hunter2", "***"))
+    capture.add_error(ErrorSource.PROVIDER, "key hunter2 refused", {"status": 401})
+    capture.add_warning(ErrorSource.TOOL, "hunter2 again")
+    (error,), (warning,) = capture.errors, capture.warnings
+    assert (error.source, error.message, error.details) == (
+        ErrorSource.PROVIDER,
+        "key *** refused",
+        {"status": 401},
+    )
+    assert (warning.source, warning.message) == (ErrorSource.TOOL, "*** again")
+    (logged,) = capture.messages.messages
+    assert isinstance(logged, ErrorMessage)
+    assert (logged.content, logged.error_code) == ("key *** refused", "provider")
+
+
+def test_tokens_and_money_are_limited(context: Contexts) -> None:
+    """The call that reaches a limit is counted and ends the attempt; unknown prices never reach one."""
+    capture = context(max_tokens=100, max_cost_usd=1.0)
+    capture.spend(Usage(input_tokens=50, output_tokens=10, requests=1, cost_usd=0.4))
+    with pytest.raises(LimitReached, match=r"limits\.max_tokens is 100; 120 were used") as caught:
+        capture.spend(Usage(input_tokens=60, requests=1, cost_usd=0.4))
+    assert caught.value.reason is TerminationReason.BUDGET
+    assert (capture.usage.requests, capture.usage.input_tokens) == (2, 110)
+    capture = context(max_cost_usd=0.5)
+    capture.spend(Usage(input_tokens=10**9, requests=1))
+    capture = context(max_cost_usd=0.5)
+    with pytest.raises(LimitReached, match=r"limits\.max_cost_usd is 0\.5; 0\.5000 was spent"):
+        capture.spend(Usage(requests=1, cost_usd=0.5))
+
+
+def test_a_real_attempt_is_recorded_step_by_step(visit: Visits, tmp_path: Path) -> None:
+    """Call, result, address and picture of each step stand in the log and on disk."""
+    opened = visit("<button onclick='location.hash = 1'>go</button>", screenshots="after", picture="png")
+    opened.output("click", target="button")
+    opened.output("snapshot")
+    opened.output("done", answer="ok")
+    results = opened.logged(ToolResultMessage)
+    assert [(result.screenshot, result.is_error) for result in results] == [
+        (1, False),
+        (None, False),
+        (None, False),
+    ]
+    assert all(result.url == f"{opened.window.url}" for result in results)
+    assert opened.window.url.endswith("#1")
+    assert (tmp_path / "screenshots" / "001.png").read_bytes().startswith(b"\x89PNG")
+    assert opened.capture.steps == 2

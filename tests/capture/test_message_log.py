@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval.capture.message_log import MessageLogger
+from pytest_browsereval.model.messages import (
+    AssistantMessage,
+    Message,
+    ToolCallMessage,
+    ToolResultMessage,
+    UserMessage,
+    message_adapter,
+)
+
+
+def test_messages_are_read_back_as_they_were_logged(tmp_path: Path) -> None:
+    """One line each, whatever is in them, and the same objects again."""
+    log = MessageLogger(tmp_path)
+    messages: list[Message] = [
+        UserMessage(content='Buy\nthe \u2028 mug, "please" 🫖'),
+        ToolCallMessage(tool="click", tool_call_id="call-1", params={"target": "e1"}),
+        ToolResultMessage(tool_call_id="call-1", result={"ok": True}, is_error=False, screenshot=1),
+        AssistantMessage(content="Done."),
+    ]
+    for message in messages:
+        log.log(message)
+    log.close()
+    lines = (tmp_path / "messages.jsonl").read_text(encoding="utf-8").split("\n")
+    assert lines.pop() == ""
+    assert [message_adapter.validate_json(line) for line in lines] == messages == list(log.messages)
+    assert log.last_assistant_message() == "Done."
+
+
+def test_names_on_disk_are_those_of_the_design_documents(tmp_path: Path) -> None:
+    """Field spellings and absent fields are part of the format."""
+    log = MessageLogger(tmp_path)
+    log.log(ToolCallMessage(timestamp="T", tool="click", tool_call_id="call-1", params={}))
+    log.close()
+    assert json.loads((tmp_path / "messages.jsonl").read_text()) == {
+        "timestamp": "T",
+        "type": "tool_call",
+        "tool": "click",
+        "toolCallId": "call-1",
+        "params": {},
+    }
+
+
+def test_a_killed_process_loses_no_message(tmp_path: Path) -> None:
+    """Every message is on disk when the call returns."""
+    script = (
+        "import os, pathlib, sys\n"
+        "from pytest_browsereval.capture.message_log import MessageLogger\n"
+        "from pytest_browsereval.model.messages import UserMessage\n"
+        "log = MessageLogger(pathlib.Path(sys.argv[1]))\n"
+        "for number in range(3): log.log(UserMessage(content=str(number)))\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", script, tmp_path], check=False, env={**os.environ})
+    assert ended.returncode == -9
+    assert len((tmp_path / "messages.jsonl").read_text().splitlines()) == 3
+
+
+@pytest.mark.parametrize("secret", ["sk-12345678", 'a"quoted\\key', "schlüssel-🔑", "two\nlines"])
+def test_secrets_are_replaced_before_they_are_written(tmp_path: Path, secret: str) -> None:
+    """Nested values too, and also where JSON writes a character in another way."""
+    log = MessageLogger(tmp_path, redact=lambda text: text.replace(secret, "***"))
+    log.log(ToolCallMessage(tool="fill", tool_call_id="1", params={"deep": [{"text": f"key {secret}!"}]}))
+    log.close()
+    (line,) = (tmp_path / "messages.jsonl").read_text(encoding="utf-8").splitlines()
+    assert json.loads(line)["params"] == {"deep": [{"text": "key ***!"}]}
+    (message,) = log.messages
+    assert isinstance(message, ToolCallMessage)
+    assert message.params == {"deep": [{"text": "key ***!"}]}
+
+
+def test_half_a_line_does_not_stay(tmp_path: Path) -> None:
+    """A write that ends in the middle is taken back, so that what follows can be read."""
+    log = MessageLogger(tmp_path)
+    log.log(UserMessage(content="first"))
+    size = (tmp_path / "messages.jsonl").stat().st_size
+    allowed = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size + 20, allowed[1]))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            log.log(UserMessage(content="second " * 50))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, allowed)
+        signal.signal(signal.SIGXFSZ, handler)
+    log.log(UserMessage(content="third"))
+    log.close()
+    lines = (tmp_path / "messages.jsonl").read_text().splitlines()
+    assert [json.loads(line)["content"] for line in lines] == ["first", "third"]
+    kept = [message.content for message in log.messages if isinstance(message, UserMessage)]
+    assert kept == ["first", "third"]
+
+
+def test_a_listener_is_told_after_the_line_is_written(tmp_path: Path) -> None:
+    """What a live view shows is on disk."""
+    told: list[tuple[str, int]] = []
+    path = tmp_path / "messages.jsonl"
+    log = MessageLogger(
+        tmp_path, on_message=lambda m: told.append((m.type, len(path.read_text().splitlines())))
+    )
+    log.log(UserMessage(content="a"))
+    log.log(AssistantMessage(content="b"))
+    log.close()
+    assert told == [("user", 1), ("assistant", 2)]
+
+
+def test_a_message_that_was_not_written_is_not_counted(tmp_path: Path) -> None:
+    """Log and memory agree."""
+    log = MessageLogger(tmp_path)
+    log.close()
+    log.close()
+    with pytest.raises(ValueError, match="closed"):
+        log.log(UserMessage(content="late"))
+    assert log.messages == ()
+    assert log.last_assistant_message() is None

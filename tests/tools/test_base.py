@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+from pydantic import Field
+
+from pytest_browsereval.browsers.base import Window
+from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig
+from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, TerminationReason
+from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage
+from pytest_browsereval.tools.base import Tool, Toolbox, ToolError, ToolResult, tool
+from pytest_browsereval.tools.finish import done
+from tests.support import StillWindow
+
+
+@tool
+async def greet(
+    window: Window, name: str, times: Annotated[int, Field(ge=1, description="How often.")] = 1
+) -> str:
+    """Greet somebody.
+
+    In a second sentence.
+    """
+    return " ".join([f"Hello {name}!"] * times) + window.url[:0]
+
+
+@tool(takes_picture=False, may_take_long=True)
+async def look(window: Window, at: str | None = None) -> str:
+    """Look around."""
+    return f"{window.url} {at}"
+
+
+@tool
+async def die(window: Window) -> str:
+    """Meet a dead browser."""
+    raise Fault(ErrorSource.BROWSER, f"gone: {window.url}")
+
+
+@tool
+async def refuse(window: Window) -> str:
+    """Refuse."""
+    raise ToolError(f"not at {window.url}")
+
+
+@pytest.fixture
+def capture(tmp_path: Path) -> Iterator[CaptureContext]:
+    context = CaptureContext(CaptureContextConfig(tmp_path), StillWindow())
+    yield context
+    context.close()
+
+
+Boxes = Callable[..., Toolbox]
+
+
+@pytest.fixture
+def box(capture: CaptureContext) -> Boxes:
+    async def run(tool: Tool, arguments: dict[str, Any]) -> ToolResult:
+        return ToolResult(ok=True, output=await tool.body(capture.window, **arguments))
+
+    def make(max_steps: int | None = None) -> Toolbox:
+        return Toolbox((greet, look, die, refuse, done), run, capture, max_steps=max_steps)
+
+    return make
+
+
+def test_a_tool_is_made_of_a_functions_signature() -> None:
+    """Name, description, picture and limits come from the function and its decorator."""
+    assert (greet.name, greet.description) == ("greet", "Greet somebody. In a second sentence.")
+    assert (greet.takes_picture, greet.may_take_long) == (True, False)
+    assert (look.takes_picture, look.may_take_long) == (False, True)
+    assert greet.schema == {
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["name"],
+        "properties": {
+            "name": {"type": "string"},
+            "times": {"type": "integer", "minimum": 1, "default": 1, "description": "How often."},
+        },
+    }
+    assert look.schema == {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {"at": {"type": "string"}},
+    }
+
+
+def test_a_call_is_recorded_with_its_result(box: Boxes, capture: CaptureContext) -> None:
+    """Arguments are converted as the schema says; call and result share an id; the step is counted."""
+    tools = box()
+    result = asyncio.run(tools.call("greet", {"name": "Ann", "times": "2"}))
+    assert result == ToolResult(ok=True, output="Hello Ann! Hello Ann!")
+    called, returned = capture.messages.messages
+    assert isinstance(called, ToolCallMessage)
+    assert isinstance(returned, ToolResultMessage)
+    assert called.tool_call_id == returned.tool_call_id
+    assert returned.result == {"ok": True, "output": "Hello Ann! Hello Ann!"}
+    assert (returned.is_error, returned.screenshot, returned.url) == (False, 1, "http://shop.test/")
+    assert capture.steps == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        ("gret", {}, "unknown tool 'gret'. Did you mean 'greet'? Tools: greet, look, die, refuse, done."),
+        ("greet", {}, "wrong arguments for greet: name: Field required"),
+        ("greet", {"name": "x", "times": 0}, "wrong arguments for greet: times: Input should be greater"),
+        ("greet", {"name": "x", "mood": 1}, "wrong arguments for greet: mood: Extra inputs"),
+        ("refuse", {}, "not at http://shop.test/"),
+    ],
+)
+def test_a_wrong_call_is_an_answer_not_an_exception(
+    box: Boxes, capture: CaptureContext, name: str, arguments: dict[str, Any], said: str
+) -> None:
+    """Unknown tools, wrong arguments and refusals are told, recorded as errors, and counted as steps."""
+    result = asyncio.run(box().call(name, arguments))
+    assert not result.ok
+    assert result.output.startswith(said)
+    last = capture.messages.messages[-1]
+    assert isinstance(last, ToolResultMessage)
+    assert last.is_error
+    assert capture.steps == 1
+
+
+def test_steps_are_limited_but_done_is_not_one(box: Boxes) -> None:
+    """With all steps used an agent can still give its answer."""
+    tools = box(max_steps=2)
+    for _ in range(2):
+        asyncio.run(tools.call("look"))
+    with pytest.raises(LimitReached, match=r"limits\.max_steps is 2; all were used") as caught:
+        asyncio.run(tools.call("look"))
+    assert caught.value.reason is TerminationReason.MAX_STEPS
+    assert asyncio.run(tools.call("done", {"answer": "x"})).ok
+    assert (tools.is_done, tools.answer) == (True, "x")
+
+
+def test_a_fault_is_recorded_and_raised(box: Boxes, capture: CaptureContext) -> None:
+    """The log shows the call that met it; no picture of a dead window is tried."""
+    with pytest.raises(Fault, match=r"gone: http://shop\.test/"):
+        asyncio.run(box().call("die"))
+    last = capture.messages.messages[-1]
+    assert isinstance(last, ToolResultMessage)
+    assert (last.is_error, last.screenshot) == (True, None)
+
+
+def test_a_call_that_cannot_be_made_is_recorded_too(box: Boxes, capture: CaptureContext) -> None:
+    """Arguments that are no JSON become a refusal with a step of its own."""
+    result = asyncio.run(box().refuse("greet", {"raw": "{"}, "the arguments are not JSON"))
+    assert result == ToolResult(ok=False, output="the arguments are not JSON")
+    assert (capture.steps, len(capture.messages.messages)) == (1, 2)
+
+
+def test_peeking_leaves_no_trace(box: Boxes, capture: CaptureContext) -> None:
+    """What the harness looks at itself is no step of the agent."""
+    assert asyncio.run(box().peek("look")).output == "http://shop.test/ None"
+    assert (capture.steps, capture.messages.messages) == (0, ())
+
+
+def test_the_envelope_is_plain_json() -> None:
+    """Exactly two fields."""
+    assert ToolResult(ok=True, output="x").as_json() == {"ok": True, "output": "x"}

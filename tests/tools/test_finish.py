@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from tests.support import Visits
+
+
+def test_done_ends_the_task_with_its_answer(visit: Visits) -> None:
+    """It is recorded, takes no picture and is no step."""
+    opened = visit(screenshots="after")
+    assert opened.output("done", answer="42 €") == "The task is over."
+    assert (opened.tools.is_done, opened.tools.answer) == (True, "42 €")
+    assert (opened.capture.steps, opened.capture.screenshot.count) == (0, 0)
+    assert [message.type for message in opened.capture.messages.messages] == ["tool_call", "tool_result"]
+
+
+def test_done_can_be_called_while_a_dialog_is_open(visit: Visits) -> None:
+    """An agent may give up in front of a dialog."""
+    opened = visit("<button onclick='alert(1)'>go</button>")
+    opened.output("click", target="button")
+    assert opened.output("done", answer="") == "The task is over."
+
+
+def test_done_without_an_answer_is_refused(visit: Visits) -> None:
+    """The task is not over then."""
+    opened = visit()
+    assert opened.refusal("done").startswith("wrong arguments for done: answer: Field required")
+    assert not opened.tools.is_done

@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval.browsers.playwright import PlaywrightBrowserConfig
+from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage
+from pytest_browsereval.tools.base import ToolError, tool
+from pytest_browsereval.tools.runner import NOTES_LENGTH, WindowToolRunner
+from tests.support import PageServer, Run, StillWindow, Visits, running, until, visiting
+
+
+@tool
+async def broken(window: PlaywrightWindow) -> str:
+    """Raise what no tool should."""
+    raise ZeroDivisionError(window.url)
+
+
+@tool
+async def choosy(window: PlaywrightWindow) -> str:
+    """Refuse."""
+    raise ToolError(f"Not on {window.tab_id}.")
+
+
+@tool
+async def endless(window: PlaywrightWindow) -> str:
+    """Never return."""
+    await asyncio.Event().wait()
+    return window.url
+
+
+@tool
+async def timed(window: PlaywrightWindow) -> str:
+    """Tell when it ran."""
+    began = time.perf_counter()
+    await window.page.evaluate("new Promise((go) => setTimeout(go, 50))")
+    return f"{began} {time.perf_counter()}"
+
+
+def test_a_window_of_another_kind_is_refused() -> None:
+    """The built-in tools need a page of Playwright's; the fault says which browser has one."""
+    with pytest.raises(Fault, match=r"cannot act in a StillWindow\. Use `browser: \{type: playwright\}`"):
+        WindowToolRunner(StillWindow())
+
+
+def test_a_tool_that_raises_becomes_a_refusal_and_a_warning(visit: Visits) -> None:
+    """An agent never sees an exception; a reader of the report does."""
+    opened = visit(tools=(broken, choosy))
+    assert opened.refusal("broken") == opened.window.url
+    (warning,) = opened.capture.warnings
+    assert (warning.source, warning.message) == (
+        ErrorSource.TOOL,
+        f"broken raised ZeroDivisionError: {opened.window.url}",
+    )
+    assert opened.refusal("choosy") == "Not on 1."
+
+
+def test_a_tool_that_never_returns_ends_with_its_limit(visit: Visits) -> None:
+    """The limit follows the action's; the window works on."""
+    opened = visit(tools=(endless, choosy))
+    object.__setattr__(opened.window.rules, "load_s", -1.8)
+    assert opened.refusal("endless") == "endless took longer than 1.2 s: the page does not react."
+    assert opened.refusal("choosy") == "Not on 1."
+
+
+def test_limits_follow_what_a_call_asks_for(visit: Visits) -> None:
+    """Waiting and typing get the time that they need, navigation that of a navigation."""
+    opened = visit()
+    runner = WindowToolRunner(opened.window)
+    tools = {each.name: each for each in opened.tools.tools}
+    rules = opened.window.rules
+    extra = runner.limit_s(tools["click"], {}) - rules.action_s
+    assert rules.load_s < extra < rules.load_s + 5
+    assert runner.limit_s(tools["navigate"], {}) == rules.navigation_s + extra
+    assert runner.limit_s(tools["wait"], {"seconds": 600.0}) == 600 + extra
+    assert runner.limit_s(tools["type_text"], {"text": "x" * 100}) == rules.action_s + 2 + extra
+
+
+def test_parallel_calls_run_one_after_another(visit: Visits) -> None:
+    """A model's parallel calls do not act in the page at the same time, and each has its own id."""
+    opened = visit(tools=(timed,))
+
+    async def three() -> list[str]:
+        results = await asyncio.gather(*(opened.tools.call("timed") for _ in range(3)))
+        return [result.output for result in results]
+
+    spans = sorted(tuple(map(float, output.split())) for output in opened.run(three()))
+    assert all(before[1] <= after[0] for before, after in itertools.pairwise(spans))
+    calls = [message.tool_call_id for message in opened.logged(ToolCallMessage)]
+    results = [message.tool_call_id for message in opened.logged(ToolResultMessage)]
+    assert sorted(calls) == sorted(results) == ["call-1", "call-2", "call-3"]
+
+
+def test_a_page_that_loops_for_ever_costs_calls_not_the_attempt(visit: Visits) -> None:
+    """Calls in it fail within their limits; navigating away gives the tab a new page."""
+    opened = visit("<button onclick='for(;;);'>loop</button>")
+    object.__setattr__(opened.window.rules, "load_s", 0.2)
+    assert opened.refusal("click", target="button") == (
+        "The page did not react in time to what was done to button."
+    )
+    assert "press_key took longer than" in opened.refusal("press_key", key="a")
+    assert opened.output("list_tabs").startswith("1: ")
+    said = opened.output("reload")
+    assert said == f"Reloaded {opened.window.url}, titled 'Page'."
+    assert opened.window.tab_id == 1
+    assert opened.output("press_key", key="a") == "Pressed a."
+
+
+def test_a_crashed_page_is_told_and_loaded_again(visit: Visits) -> None:
+    """The crash is a readable result and a warning of the window, never the attempt's end."""
+    opened = visit("<button>go</button>")
+
+    async def crash() -> None:
+        session = await opened.window.context.new_cdp_session(opened.window.page)
+        asyncio.ensure_future(session.send("Page.crash")).add_done_callback(lambda task: task.exception())
+        await until(lambda: opened.window.warnings)
+
+    opened.run(crash())
+    said = opened.refusal("click", target="button")
+    assert said.startswith("The page has crashed. Call reload or navigate to load it again.")
+    assert opened.output("reload") == f"Reloaded {opened.window.url}, titled 'Page'."
+    assert opened.output("click", target="button") == "Clicked button."
+
+
+def test_a_dead_browser_is_a_fault(run: Run, pages: PageServer, tmp_path: Path) -> None:
+    """The call is recorded, then the attempt ends as errored; further calls meet the same fault."""
+    url = pages.page("/alive", "alive")
+    with running(PlaywrightBrowserConfig(), run) as browser, visiting(run, browser, tmp_path, url) as opened:
+
+        async def kill() -> None:
+            session = await browser._processes[-1].browser.new_browser_cdp_session()
+            crash = asyncio.ensure_future(session.send("Browser.crash"))
+            crash.add_done_callback(lambda task: task.exception())
+            with pytest.raises(Fault, match=r"The browser ended unexpectedly: .*Chrom") as caught:
+                await opened.tools.call("wait_for_text", {"text": "never", "timeout_s": 30})
+            assert caught.value.source is ErrorSource.BROWSER
+
+        run(kill())
+        with pytest.raises(Fault, match="ended unexpectedly"):
+            opened.call("snapshot")
+        assert [m.type for m in opened.capture.messages.messages] == ["tool_call", "tool_result"] * 2
+
+
+def test_a_cancelled_call_leaves_nothing_under_way(visit: Visits) -> None:
+    """The attempt's time is up in the middle of a call: the call ends, and the window can be closed."""
+    opened = visit()
+
+    async def cancel() -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(opened.tools.call("wait", {"seconds": 30}), 0.1)
+        await until(lambda: not opened.window._dialogs._under_way)
+
+    opened.run(cancel())
+    assert opened.output("wait", seconds=0) == "Waited 0 s."
+
+
+def test_notes_are_capped(visit: Visits, pages: PageServer) -> None:
+    """A page cannot flood the agent with what happens beside its calls."""
+    pages.page("/popup", "<title>" + "long title " * 50 + "</title>")
+    opened = visit("<button onclick='for (let i = 0; i < 12; i++) window.open(\"/popup?\" + i)'>go</button>")
+    object.__setattr__(opened.window.rules, "action_s", 20.0)
+    opened.window.context.set_default_timeout(20_000)
+    said = opened.output("click", target="button")
+    said += opened.output("wait", seconds=0.3)
+    assert "A new tab opened: tab 2 'long title long title" in said
+    assert len(said) < 2 * NOTES_LENGTH + 200

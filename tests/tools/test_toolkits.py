@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import itertools
+import json
+import re
+
+import pytest
+
+from pytest_browsereval.tools.base import Tool, tool
+from pytest_browsereval.tools.toolkits import CATALOG, Toolkit, all_tool_names, resolve_tools
+
+NAMES = {
+    "navigation": ["navigate", "go_back", "go_forward", "reload", "wait", "wait_for_text"],
+    "observation": ["snapshot", "read_text", "screenshot"],
+    "input": [
+        *("click", "hover", "fill", "type_text", "press_key", "select_option"),
+        *("check", "uncheck", "drag", "scroll", "handle_dialog"),
+    ],
+    "pointer": ["click_at", "hover_at", "type_at", "drag_at", "scroll_at"],
+    "tabs": ["list_tabs", "open_tab", "select_tab", "close_tab"],
+    "scripting": ["evaluate"],
+    "finish": ["done"],
+}
+
+
+def names(**switches: object) -> list[str]:
+    return [tool.name for tool in resolve_tools(switches)]  # type: ignore[arg-type]
+
+
+def test_the_catalog_is_the_one_of_the_documentation() -> None:
+    """Names and their order are an interface: rows and models use them."""
+    assert {key: [tool.name for tool in kit.tools] for key, kit in CATALOG.items()} == NAMES
+    assert list(all_tool_names()) == [name for listed in NAMES.values() for name in listed]
+    assert all(kit.label for kit in CATALOG.values())
+
+
+def test_without_switches_all_but_scripting_are_on() -> None:
+    """The defaults of the catalog."""
+    assert names() == [name for kit, listed in NAMES.items() if kit != "scripting" for name in listed]
+
+
+# One toolkit that is on by default and one that is not; None is a switch that is not set.
+TABLE = [
+    # toolkit, member, default -> on
+    (False, None, True, False),
+    (False, True, True, False),
+    (False, False, True, False),
+    (True, None, True, True),
+    (True, True, True, True),
+    (True, False, True, False),
+    (None, True, True, True),
+    (None, False, True, False),
+    (None, None, True, True),
+    (False, None, False, False),
+    (False, True, False, False),
+    (False, False, False, False),
+    (True, None, False, True),
+    (True, True, False, True),
+    (True, False, False, False),
+    (None, True, False, True),
+    (None, False, False, False),
+    (None, None, False, False),
+]
+
+
+@pytest.mark.parametrize(("kit", "member", "default", "is_on"), TABLE)
+def test_switches_resolve_as_the_table_says(
+    kit: bool | None,  # noqa: FBT001
+    member: bool | None,  # noqa: FBT001
+    default: bool,  # noqa: FBT001
+    is_on: bool,  # noqa: FBT001
+) -> None:
+    """A toolkit's false beats its members, its true turns on all but those that are false themselves."""
+    key, name = ("tabs", "open_tab") if default else ("scripting", "evaluate")
+    given = {label: value for label, value in ((key, kit), (name, member)) if value is not None}
+    assert (name in names(**given)) is is_on
+
+
+def test_the_table_is_complete() -> None:
+    """Every combination of toolkit, member and default is in it once."""
+    values = [True, False, None]
+    assert {row[:3] for row in TABLE} == set(itertools.product(values, values, [True, False]))
+    assert len(TABLE) == 18
+
+
+@pytest.mark.parametrize("value", ["false", 0, 1, None, [], "off"])
+def test_what_is_neither_true_nor_false_counts_as_not_set(value: object) -> None:
+    """Neither a toolkit nor a member is switched by it."""
+    assert names(tabs=value, open_tab=value, scripting=value, evaluate=value) == names()
+
+
+def test_one_members_switch_leaves_the_others() -> None:
+    """Switching a tool off keeps its toolkit."""
+    assert [name for name in names() if name not in names(drag=False)] == ["drag"]
+
+
+def test_done_is_always_on() -> None:
+    """Turning it off is an error, whichever name is used; turning it on changes nothing."""
+    for name in ("done", "finish"):
+        with pytest.raises(ValueError, match=r"is always on\. Leave"):
+            resolve_tools({name: False})
+        assert names(**{name: True}) == names()
+    off = dict.fromkeys([kit for kit in NAMES if kit != "finish"], False)
+    assert names(**off) == ["done"]
+
+
+def test_an_unknown_switch_is_refused_with_the_nearest_name() -> None:
+    """The message has what was given, what is near, and everything there is."""
+    with pytest.raises(
+        ValueError, match=r"unknown tool or toolkit 'clik'\. Did you mean 'click'\?"
+    ) as caught:
+        resolve_tools({"clik": True})
+    assert all(name in str(caught.value) for name in all_tool_names())
+
+
+@tool
+async def click(window: object) -> str:
+    """Click."""
+    return str(window)
+
+
+@tool
+async def own(window: object) -> str:
+    """Do something of one's own."""
+    return str(window)
+
+
+def test_toolkits_of_others_stand_beside_ours() -> None:
+    """They have switches of their own."""
+    kit = Toolkit("mine", "Mine", (own,), default_on=False)
+    assert "own" not in [tool.name for tool in resolve_tools({}, [kit])]
+    assert resolve_tools({"mine": True}, [kit])[-1] is own
+
+
+@pytest.mark.parametrize("kit", [Toolkit("mine", "Mine", (click,)), Toolkit("tabs", "Tabs", (own,))])
+def test_two_tools_of_one_name_are_refused(kit: Toolkit) -> None:
+    """Nothing is silently replaced; both owners are named."""
+    with pytest.raises(ValueError, match=r"Two tools or toolkits are named '(click|tabs)'"):
+        resolve_tools({}, [kit])
+
+
+ALL = [tool for kit in CATALOG.values() for tool in kit.tools]
+
+
+@pytest.mark.parametrize("each", ALL, ids=lambda each: each.name)
+def test_every_tool_keeps_the_contract(each: Tool) -> None:
+    """Snake case, at most two sentences, and a flat schema with no nested objects or references."""
+    assert re.fullmatch(r"[a-z]+(_[a-z]+)*", each.name)
+    assert 1 <= len(re.findall(r"[.!?](?= |$)", each.description)) <= 2
+    schema = each.schema
+    assert (schema["type"], schema["additionalProperties"]) == ("object", False)
+    assert "$ref" not in json.dumps(schema)
+    for name, field in schema["properties"].items():
+        assert field["type"] in {"string", "integer", "number", "boolean"}, name
+        assert not {"title", "anyOf"} & set(field)
+        assert field.get("description"), f"{each.name}.{name} has no description"
+
+
+def test_signatures_are_those_that_rows_are_written_with() -> None:
+    """The arguments of recorded solutions stay valid; a star marks those that may be left out."""
+    given = {
+        each.name: [
+            name if name in each.schema.get("required", []) else f"{name}*"
+            for name in each.schema["properties"]
+        ]
+        for each in ALL
+    }
+    assert given == {
+        "navigate": ["url"],
+        "go_back": [],
+        "go_forward": [],
+        "reload": [],
+        "wait": ["seconds"],
+        "wait_for_text": ["text", "timeout_s*"],
+        "snapshot": [],
+        "read_text": ["target*"],
+        "screenshot": [],
+        "click": ["target", "button*", "click_count*"],
+        "hover": ["target"],
+        "fill": ["target", "text"],
+        "type_text": ["target", "text"],
+        "press_key": ["key", "target*"],
+        "select_option": ["target", "value"],
+        "check": ["target"],
+        "uncheck": ["target"],
+        "drag": ["source", "target"],
+        "scroll": ["direction", "amount*", "target*"],
+        "handle_dialog": ["accept", "text*"],
+        "click_at": ["x", "y", "button*", "click_count*"],
+        "hover_at": ["x", "y"],
+        "type_at": ["x", "y", "text", "clear*"],
+        "drag_at": ["start_x", "start_y", "end_x", "end_y"],
+        "scroll_at": ["x", "y", "direction", "amount*"],
+        "list_tabs": [],
+        "open_tab": ["url*"],
+        "select_tab": ["tab_id"],
+        "close_tab": ["tab_id"],
+        "evaluate": ["expression"],
+        "done": ["answer"],
+    }
