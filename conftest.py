@@ -5,6 +5,15 @@ from __future__ import annotations
 import pytest
 
 TEST_TIMEOUT_S = 300
+PROCESSES = 2
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Run the whole suite, and nothing less, in two processes: most tests wait for programs they start."""
+    if config.args_source is pytest.Config.ArgsSource.TESTPATHS and config.option.numprocesses is None:
+        config.option.numprocesses = PROCESSES
+        config.option.dist = "worksteal"
 
 
 @pytest.hookimpl(tryfirst=True)

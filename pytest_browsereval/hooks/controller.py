@@ -125,14 +125,11 @@ class Controller:
         (A value that cannot be sent kills an xdist worker, and the run would end with 0.)
         """
         self.summarise()
-        if not self.has_looped:
+        was_told = session.shouldfail or session.shouldstop or int(session.exitstatus) not in (0, 1, 3)
+        if not self.has_looped or was_told:
             return
         self.missing = [node_id for node_id in self.expected if node_id not in self.finished]
-        if (
-            self.missing
-            and int(session.exitstatus) in (0, 1)
-            and not (session.shouldfail or session.shouldstop)
-        ):
+        if self.missing:
             session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
 
 

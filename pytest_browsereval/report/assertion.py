@@ -18,6 +18,7 @@ from pytest_browsereval.model.messages import (
 from pytest_browsereval.model.results import TaskMetadata
 
 LAST_STEPS = 5
+STEP_WIDTH = 100
 LONGEST = 200
 """Characters of a value that are shown before it is cut."""
 
@@ -60,11 +61,12 @@ def _grade(grade: GraderResult) -> Iterator[str]:
     yield f"grade    {grade.grader}: {grade.verdict}, {score}. {_cut(grade.reasoning)}"
     for criterion in grade.criteria:
         if criterion.verdict is not Verdict.PASSED:
-            yield from _criterion(criterion)
+            yield from _criterion(criterion, is_told=criterion.reason == grade.reasoning)
 
 
-def _criterion(criterion: Criterion) -> Iterator[str]:
-    yield f"         - {_cut(criterion.name)}: {criterion.verdict}. {_cut(criterion.reason)}"
+def _criterion(criterion: Criterion, *, is_told: bool) -> Iterator[str]:
+    if not is_told:
+        yield f"         - {_cut(criterion.name)}: {criterion.verdict}. {_cut(criterion.reason)}"
     if criterion.expected is not None or criterion.actual is not None:
         yield f"           expected {_value(criterion.expected)}"
         yield f"           actual   {_value(criterion.actual)}"
@@ -80,7 +82,7 @@ def _steps(folder: Path) -> Iterator[str]:
     for number, call in list(enumerate(calls, 1))[-LAST_STEPS:]:
         result = results.get(call.tool_call_id)
         arguments = ", ".join(f"{name}={_value(value)}" for name, value in call.params.items())
-        yield f"         {number}. {call.tool}({_cut(arguments)}) → {_outcome(result)}"
+        yield _cut(f"         {number}. {call.tool}({_cut(arguments, 80)}) → {_outcome(result)}", STEP_WIDTH)
 
 
 def _outcome(result: ToolResultMessage | None) -> str:

@@ -39,7 +39,7 @@ def table(summary: RunSummary, *, width: int = 80, ascii_only: bool = False) -> 
     longest_grades = max((len(g) for g in grades), default=6)
     room = max(width - len("✓ errored  ") - len(tail) - 2, 20)
     name_width = min(max(len(n) for n in (*names, "task")), max(room - min(longest_grades, 30), 12))
-    grade_width = max(room - name_width, 6)
+    grade_width = max(min(room - name_width, longest_grades), 6)
     yield Line(f"  {'task':<{name_width}}  verdict  {'grades':<{grade_width}}{tail}".rstrip())
     for trial, name, shown in zip(trials, names, grades, strict=True):
         data = trial.metadata
