@@ -10,8 +10,10 @@ from pydantic import ValidationError
 
 from pytest_browsereval.agents.base import AgentConfig
 from pytest_browsereval.config import EvalConfig
-from pytest_browsereval.datasets.base import DatasetConfig, RowRef
+from pytest_browsereval.datasets.base import DatasetConfig, RowRef, Select
 from pytest_browsereval.datasets.ids import original_id, safe_id
+from pytest_browsereval.datasets.rows import refuse
+from pytest_browsereval.datasets.selection import check_depends_on
 from pytest_browsereval.errors import DatasetError, RegistryError
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.verdicts import check_pass_when
@@ -19,9 +21,6 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.run.store import TrialKey
 from pytest_browsereval.tools.base import Tool
-
-SHOWN = 5
-"""How many bad rows a message lists before it counts the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,15 +127,21 @@ class Plan:
             DatasetError: some are wrong; the first five are told with file and line, the rest counted.
         """
         problems: list[str] = []
+        tasks: dict[str, Task] = {}
         for entry in entries:
             try:
-                self.ready(entry)
+                tasks[entry.ref.query_id] = self.ready(entry).task
             except DatasetError as error:
-                if str(error) not in problems:
-                    problems.append(str(error))
+                problems += [line for line in str(error).splitlines() if line not in problems]
         if problems:
-            more = f"\nand {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
-            raise DatasetError("\n".join(problems[:SHOWN]) + more)
+            refuse(problems)
+        if any(task.depends_on for task in tasks.values()):
+            check_depends_on(tasks.values(), self._all_ids())
+
+    def _all_ids(self) -> set[str]:
+        """Return the ids of all rows of the datasets, those that are not selected too."""
+        whole = (dataset.model_copy(update={"select": Select()}) for dataset in self.config.dataset)
+        return {ref.query_id for dataset in whole for ref in dataset.index(self.config.base_dir)}
 
     def ready(self, entry: Entry) -> ReadyTask:
         """Return the trial's row with its graders, checked against graders, agent and tools.
