@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from pytest_browsereval.model.grades import Verdict as Verdict
     from pytest_browsereval.model.results import AgentResult as AgentResult
     from pytest_browsereval.model.results import TaskMetadata as TaskMetadata
-    from pytest_browsereval.model.results import Usage as Usage
     from pytest_browsereval.model.tasks import Task as Task
+    from pytest_browsereval.model.usage import Usage as Usage
     from pytest_browsereval.registry import Registry as Registry
     from pytest_browsereval.tools.base import Tool as Tool
     from pytest_browsereval.tools.base import Toolbox as Toolbox
@@ -61,7 +61,7 @@ _HOMES = {
     "Tool": "tools.base",
     "ToolResult": "tools.base",
     "Toolbox": "tools.base",
-    "Usage": "model.results",
+    "Usage": "model.usage",
     "Verdict": "model.grades",
     "Window": "browsers.base",
     "tool": "tools.base",

@@ -102,7 +102,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def wake(config: pytest.Config) -> Any:
     """Load what an eval needs, once; returns the ``EvalSession``."""
-    from pytest_browsereval.hooks.session import start
+    from pytest_browsereval.hooks.features import start
 
     return start(config)
 

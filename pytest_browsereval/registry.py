@@ -54,14 +54,21 @@ ComponentT = TypeVar("ComponentT", bound=type[Component])
 
 
 class Registry:
-    """The members of all families, each with its owner."""
+    """The members of all families, each with its owner.
 
-    def __init__(self) -> None:
+    Args:
+        owner: who brings members that are registered without an owner.
+    """
+
+    def __init__(self, owner: str = OURS) -> None:
+        self._owner = owner
         self._members: dict[tuple[str, str], type[Component]] = {}
         self._owners: dict[tuple[str, str], str] = {}
         self._aliases: dict[tuple[str, str], str] = {}
 
-    def register(self, member: ComponentT, *, owner: str = OURS, aliases: tuple[str, ...] = ()) -> ComponentT:
+    def register(
+        self, member: ComponentT, *, owner: str | None = None, aliases: tuple[str, ...] = ()
+    ) -> ComponentT:
         """Add a member to its family and return it, so that it serves as a decorator too.
 
         Args:
@@ -72,6 +79,7 @@ class Registry:
         Raises:
             RegistryError: it belongs to no open family, or a name is taken.
         """
+        owner = self._owner if owner is None else owner
         if not (isinstance(member, type) and issubclass(member, Component)):
             raise RegistryError(
                 f"{owner} registers {member!r}, which is not a class derived from a family's config "

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib
 import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -80,5 +81,31 @@ def test_a_broken_package_is_told(package: Path) -> None:
         installed_registry()
     assert str(caught.value) == (
         "the entry point 'acme' = 'acme_rows_for_tests' of acme_rows_for_tests cannot be loaded: "
-        "ModuleNotFoundError: No module named 'nothing_of_that_name'. Mend or uninstall the package."
+        "ModuleNotFoundError: No module named 'nothing_of_that_name'. Mend or uninstall the package; pytest "
+        "leaves it out with -p no:acme."
     )
+
+
+def test_a_package_names_its_members_by_its_prefix(package: Path) -> None:
+    """A member or alias of a package without the entry point's prefix is refused with the name to write."""
+    package.write_text(MODULE.replace('aliases=("acme/r",)', 'aliases=("rows",)'))
+    with pytest.raises(RegistryError) as caught:
+        installed_registry()
+    assert str(caught.value) == (
+        "acme_rows_for_tests registers the dataset 'rows'. Members of an installed package are named "
+        "'acme/...', after its entry point; write acme/rows."
+    )
+
+
+def test_a_failing_hook_is_told_with_its_line(package: Path) -> None:
+    """A register hook that raises is told with owner, reason and line; a thing that is no member too."""
+    package.write_text("def pytest_browsereval_register(registry):\n    registry.register(1 / 0)\n")
+    with pytest.raises(RegistryError) as caught:
+        installed_registry()
+    assert "of acme_rows_for_tests fails: ZeroDivisionError: division by zero" in str(caught.value)
+    assert f"({package}:2)" in str(caught.value)
+    package.write_text("def pytest_browsereval_register(registry):\n    registry.register(int)\n")
+    del sys.modules["acme_rows_for_tests"]
+    importlib.invalidate_caches()
+    with pytest.raises(RegistryError, match=r"^acme_rows_for_tests registers <class .int.>"):
+        installed_registry()

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext
 from pytest_browsereval.errors import ErrorSource
-from pytest_browsereval.model.results import Usage
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.tools.base import Tool, Toolbox, ToolResult
 
 ResultT = TypeVar("ResultT")

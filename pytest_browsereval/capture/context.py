@@ -24,7 +24,8 @@ from pytest_browsereval.model.messages import (
     UserMessage,
     now,
 )
-from pytest_browsereval.model.results import EvalWarning, TaskError, Usage
+from pytest_browsereval.model.results import EvalWarning, TaskError
+from pytest_browsereval.model.usage import Usage
 
 ScreenshotMode = Literal["after", "both", "final", "off"]
 

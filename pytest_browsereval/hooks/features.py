@@ -10,11 +10,22 @@ from pytest_browsereval.hooks.gating import Gating
 from pytest_browsereval.hooks.html import HtmlReport
 from pytest_browsereval.hooks.items import Reports
 from pytest_browsereval.hooks.progress import Progress
-from pytest_browsereval.hooks.session import EvalSession
+from pytest_browsereval.hooks.session import EvalSession, eval_session_key
 from pytest_browsereval.hooks.terminal import Terminal
 
 
-def register(session: EvalSession, config: pytest.Config) -> None:
+def start(config: pytest.Config) -> EvalSession:
+    """Return pytest's eval session, made at the first call together with the hooks that serve it."""
+    session = config.stash.get(eval_session_key, None)
+    if session is not None:
+        return session
+    session = EvalSession(config)
+    config.stash[eval_session_key] = session
+    _register(session, config)
+    return session
+
+
+def _register(session: EvalSession, config: pytest.Config) -> None:
     """Register the features that this process needs; a worker neither gates nor prints."""
     manager = config.pluginmanager
     manager.register(session, "browsereval-session")

@@ -17,7 +17,6 @@ from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.plan import Entry
 
 if TYPE_CHECKING:
-    from pytest_browsereval.hooks.ahead import Ahead
     from pytest_browsereval.hooks.collection import EvalFile
 
 
@@ -81,7 +80,7 @@ class EvalItem(pytest.Function):
         option = self.config.option
         if option.setuponly or option.setupplan:  # they show fixtures and must not pay for an agent
             return
-        ahead: Ahead = self.config.pluginmanager.get_plugin("browsereval-ahead")  # type: ignore[assignment]
+        ahead: Any = self.config.pluginmanager.get_plugin("browsereval-ahead")
         self.metadata, self.folder = ahead.result_of(self)
         self.user_properties.extend(properties(self.metadata, self.folder))
         self.ihook.pytest_browsereval_task_done(metadata=self.metadata, folder=self.folder)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_browsereval import members
-from pytest_browsereval.errors import RegistryError
 from pytest_browsereval.registry import OURS, Registry
-
-GROUP = "pytest_browsereval"
-"""The entry-point group of packages that bring members or hooks."""
 
 
 class Registration:
@@ -29,7 +25,8 @@ class Registration:
         """Installed packages that were loaded, ``name version``, for the header."""
         self._config = config
         self._asked: set[int] = set()
-        self._prefixes: dict[int, tuple[str, str]] = {}
+        self._packages: dict[int, tuple[str, str]] = {}
+        """Owner and prefix of packages, by the module's identity."""
 
     def fill(self) -> None:
         """Register the built-ins, then packages, then the conftests that are loaded.
@@ -38,49 +35,38 @@ class Registration:
             RegistryError: an entry point cannot be loaded, or members clash.
         """
         self._ask(members, OURS)
-        for point in sorted(entry_points(group=GROUP), key=lambda p: p.name):
+        for point in members.installed_points():
             self._load(point)
-        for plugin in self._config.pluginmanager.get_plugins():
+        for _, plugin in self._config.pluginmanager.list_name_plugin():
             self.late(plugin)
 
     def late(self, plugin: object) -> None:
-        """Ask a plug-in that has come up, a sub-folder's conftest for example, unless it was asked."""
+        """Ask a plug-in that has come up, a sub-folder's conftest for example, unless it was asked.
+
+        Raises:
+            RegistryError: its hook fails, or members clash.
+        """
         if hasattr(plugin, "pytest_browsereval_register"):
-            owner, prefix = self._prefixes.get(id(plugin), (self._describe(plugin), ""))
+            owner, prefix = self._packages.get(id(plugin), (self._describe(plugin), ""))
             self._ask(plugin, owner, prefix)
 
     def _load(self, point: EntryPoint) -> None:
         manager = self._config.pluginmanager
         if manager.is_blocked(point.name):
             return
-        package = f"{point.dist.name} {point.dist.version}" if point.dist else point.value
-        try:
+        with members.named_in_errors(point):
             module = point.load()
             if manager.get_plugin(point.name) is None:
                 manager.register(module, point.name)
-        except Exception as error:
-            raise RegistryError(
-                f"the entry point {point.name!r} = {point.value!r} of {package} cannot be loaded: "
-                f"{type(error).__name__}: {error}. Mend or uninstall the package, or leave it out with "
-                f"-p no:{point.name}."
-            ) from error
-        self._prefixes[id(module)] = (package, point.name)
-        self.packages.append(package)
+        owner = members.owner_of(point)
+        self._packages[id(module)] = (owner, point.name)
+        self.packages.append(owner)
         self.late(module)
 
     def _ask(self, plugin: Any, owner: str, prefix: str = "") -> None:
-        if id(plugin) in self._asked:
-            return
-        self._asked.add(id(plugin))
-        mine = Registry()
-        plugin.pytest_browsereval_register(registry=mine)
-        for family, name, member, aliases in mine.everything():
-            if prefix and not name.startswith(f"{prefix}/"):
-                raise RegistryError(
-                    f"{owner} registers the {family} {name!r}. Members of an installed package are named "
-                    f"'{prefix}/...', after its entry point; write type: Literal['{prefix}/{name}']."
-                )
-            self.registry.register(member, owner=owner, aliases=aliases)
+        if id(plugin) not in self._asked:
+            self._asked.add(id(plugin))
+            members.hand_over(plugin, self.registry, owner=owner, prefix=prefix)
 
     def _describe(self, plugin: object) -> str:
         file = getattr(plugin, "__file__", None)

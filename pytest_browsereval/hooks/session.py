@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pytest_browsereval.config import EvalConfig, load_config
-from pytest_browsereval.errors import UsageError
+from pytest_browsereval.errors import RegistryError, UsageError
 from pytest_browsereval.hooks.registration import Registration
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.store import new_run_id
@@ -35,9 +34,6 @@ class EvalSession:
 
     Args:
         config: pytest's.
-
-    Raises:
-        UsageError: an installed plug-in is broken or members clash.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -50,7 +46,16 @@ class EvalSession:
         self.problems: list[UsageError] = []
         """Found while collecting; the run ends with them before anything is spent."""
         self.registration = Registration(config)
-        self.registration.fill()
+        self._broken: RegistryError | None = None
+        """An installed package is broken or members clash: no config can be trusted to mean what it says."""
+        self._register(self.registration.fill)
+
+    def _register(self, ask: Callable[[], None]) -> None:
+        try:
+            ask()
+        except RegistryError as error:
+            self._broken = self._broken or error
+            self.problems.append(error)
 
     # -- configs
 
@@ -58,8 +63,10 @@ class EvalSession:
         """Return the evaluation of a config file, loaded at the first call.
 
         Raises:
-            UsageError: the file cannot be used.
+            UsageError: the file cannot be used, or members of plug-ins cannot.
         """
+        if self._broken is not None:
+            raise self._broken
         path = path.resolve()
         if path not in self.evaluations:
             self.evaluations[path] = self._load(path)
@@ -120,13 +127,14 @@ class EvalSession:
 
     def pytest_plugin_registered(self, plugin: object) -> None:
         """Ask conftests that come up after the start."""
-        self.registration.late(plugin)
+        self._register(lambda: self.registration.late(plugin))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
         """Refuse configs that were named on the command line before anything else happens."""
         if self.is_worker:
             return
+        self._refuse()
         base = self.config.invocation_params.dir
         for file in self.config.getoption("eval_config"):
             try:
@@ -134,29 +142,18 @@ class EvalSession:
             except UsageError as error:
                 raise pytest.UsageError(str(error)) from None
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_collection(self) -> Generator[None, Any, Any]:
-        """End the run when files that were found while collecting cannot be used."""
-        result = yield
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self) -> None:
+        """End the run when files that were found while collecting cannot be used.
+
+        (Not a wrapper of the whole collection: a file that is found may be what wakes this session up.
+        Last, because an xdist worker has to send what it has collected first.)
+        """
+        self._refuse()
+
+    def _refuse(self) -> None:
         if self.problems:
-            text = "\n".join(str(problem) for problem in self.problems)
+            text = "\n".join(dict.fromkeys(map(str, self.problems)))
             if self.is_worker:
                 self.config.workeroutput["browsereval_problems"] = text  # type: ignore[attr-defined]
             raise pytest.UsageError(text)
-        return result
-
-
-def start(config: pytest.Config) -> EvalSession:
-    """Return pytest's eval session, made at the first call together with the hooks that serve it."""
-    session = config.stash.get(eval_session_key, None)
-    if session is not None:
-        return session
-    try:
-        session = EvalSession(config)
-    except UsageError as error:
-        raise pytest.UsageError(str(error)) from None
-    config.stash[eval_session_key] = session
-    from pytest_browsereval.hooks import features
-
-    features.register(session, config)
-    return session

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_browsereval.llm.retries import TryFailed, told_by
-from pytest_browsereval.model.results import Usage
+from pytest_browsereval.model.usage import Usage
 
 _REPLAYED = ("reasoning_content", "reasoning_details")
 """What some models need back beside content and calls, or lose their train of thought."""

@@ -7,7 +7,7 @@ import sys
 from importlib import import_module
 
 from pytest_browsereval.llm.config import LLMConfig
-from pytest_browsereval.model.results import Usage
+from pytest_browsereval.model.usage import Usage
 
 
 async def cost_usd(config: LLMConfig, usage: Usage, model: str | None = None) -> float | None:

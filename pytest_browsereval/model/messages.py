@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from pytest_browsereval.model.results import Usage
+from pytest_browsereval.model.usage import Usage
 
 SCHEMA_VERSION = 1
 """Raised when a field changes its meaning; written in every manifest."""

@@ -22,8 +22,9 @@ from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.verdicts import combine
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import Message, now
-from pytest_browsereval.model.results import AgentResult, TaskError, TaskMetadata, Usage
+from pytest_browsereval.model.results import AgentResult, TaskError, TaskMetadata
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey
 from pytest_browsereval.sites import Sites, fill, names_in
 from pytest_browsereval.tools.base import Tool, Toolbox

@@ -216,7 +216,7 @@ def test_usage_that_a_callable_tells_is_counted_and_limited(make_desk: MakeDesk)
         desk.base_dir,
         "fn_spends",
         """
-        from pytest_browsereval.model.results import Usage
+        from pytest_browsereval.model.usage import Usage
         def solve(context):
             while True:
                 context.log_assistant("hm", usage=Usage(input_tokens=40, output_tokens=1, requests=1))

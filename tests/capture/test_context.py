@@ -11,7 +11,7 @@ import pytest
 from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig, ScreenshotMode
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, TerminationReason
 from pytest_browsereval.model.messages import ErrorMessage, ToolCallMessage, ToolResultMessage
-from pytest_browsereval.model.results import Usage
+from pytest_browsereval.model.usage import Usage
 from tests.support import StillWindow, Visits
 
 Contexts = Callable[..., CaptureContext]

@@ -7,7 +7,7 @@ import pytest
 
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.prices import cost_usd
-from pytest_browsereval.model.results import Usage
+from pytest_browsereval.model.usage import Usage
 
 USAGE = Usage(input_tokens=1_000_000, output_tokens=100_000, requests=1)
 

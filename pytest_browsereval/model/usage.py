@@ -1,0 +1,33 @@
+"""What model calls used."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Usage(BaseModel):
+    """Tokens and money of one or more model calls."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    requests: int = 0
+    cost_usd: float | None = None
+    """None: the price of the model is not known; never guessed."""
+
+    def __add__(self, other: Usage) -> Usage:
+        """Return the sum; a cost is unknown as soon as one part's cost is unknown."""
+        if not self.requests:
+            return other
+        if not other.requests:
+            return self
+        known = self.cost_usd is not None and other.cost_usd is not None
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
+            requests=self.requests + other.requests,
+            cost_usd=(self.cost_usd or 0) + (other.cost_usd or 0) if known else None,
+        )
