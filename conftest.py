@@ -11,7 +11,8 @@ PROCESSES = 2
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
     """Run the whole suite, and nothing less, in two processes: most tests wait for programs they start."""
-    if config.args_source is pytest.Config.ArgsSource.TESTPATHS and config.option.numprocesses is None:
+    is_whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not config.option.eval_config
+    if is_whole and not hasattr(config, "workerinput") and config.option.numprocesses is None:
         config.option.numprocesses = PROCESSES
         config.option.dist = "worksteal"
 
