@@ -126,17 +126,24 @@ class Registry:
         """Return the message for a name that no member has."""
         if (refusal := member_refusal(family, name)) is not None:
             return refusal
-        known = {label: owner for (fam, label), owner in self._owners.items() if fam == family}
-        listed = ", ".join(
-            label if owner == OURS else f"{label} (from {owner})" for label, owner in known.items()
-        )
-        return f"unknown {family} {name!r}.{nearest(name, known)} Known: {listed or 'none'}."
+        known = [label for fam, label in self._owners if fam == family]
+        return f"unknown {family} {name!r}.{nearest(name, known)} Known: {self.listed(family)}."
+
+    def listed(self, family: str) -> str:
+        """Return the names and aliases of a family for a message, those of packages with their owner."""
+        known = ((label, owner) for (fam, label), owner in self._owners.items() if fam == family)
+        names = [label if owner == OURS else f"{label} (from {owner})" for label, owner in known]
+        return ", ".join(names) or "none"
 
     def everything(self) -> Iterator[tuple[str, str, type[Component], tuple[str, ...]]]:
         """Yield (family, name, member, aliases) in the order of registration."""
         for (family, name), member in self._members.items():
             aliases = [a for (f, a), n in self._aliases.items() if f == family and n == name and a != name]
             yield family, name, member, tuple(aliases)
+
+    def owners(self) -> tuple[str, ...]:
+        """Return who brings members, this package left out."""
+        return tuple(dict.fromkeys(owner for owner in self._owners.values() if owner != OURS))
 
     def members(self, family: str) -> Iterator[tuple[str, type[Component], str]]:
         """Yield (name, member, owner) in the order of registration."""
@@ -178,8 +185,11 @@ class Plugged:
         if not isinstance(block, Mapping):
             raise PydanticCustomError(
                 "plugged_block",
-                "expected the name of {family} or a block with its type",
-                {"family": f"{'an' if self.family[0] in 'aeiou' else 'a'} {self.family}"},
+                "expected the name of {family} or a block with its type, not {given}.",
+                {
+                    "family": f"{'an' if self.family[0] in 'aeiou' else 'a'} {self.family}",
+                    "given": repr(value),
+                },
             )
         registry = (info.context or {}).get("registry")
         if registry is None:
@@ -188,8 +198,8 @@ class Plugged:
         if not isinstance(name, str):
             raise PydanticCustomError(
                 "plugged_type",
-                "a block needs a type. {known}",
-                {"known": registry.unknown(self.family, "")},
+                "the block has no type. Write  type: NAME  with one of: {known}.",
+                {"known": registry.listed(self.family)},
             )
         try:
             member = registry.get(self.family, name)

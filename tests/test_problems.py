@@ -80,8 +80,12 @@ INNER = "Allowed: api_key, max_steps, mode."
         ({"inner": {"api_key": "sk-1"}}, "inner.api_key", "must have at least 20 characters; it is '***'."),
         ({"agents": {"a": {"type": "pear"}}}, "agents.a.type", None),
         ({"agents": {"a": "pear"}}, "agents.a", None),
-        ({"agents": {"a": {"turns": 1}}}, "agents.a", None),
-        ({"agents": {"a": 3}}, "agents.a", "expected the name of an agent or a block with its type"),
+        (
+            {"agents": {"a": {"turns": 1}}},
+            "agents.a",
+            "the block has no type. Write  type: NAME  with one of: pair.",
+        ),
+        ({"agents": {"a": 3}}, "agents.a", "expected the name of an agent or a block with its type, not 3."),
         (
             {"agents": {"a": {"type": "pair", "executor": {"type": "pair", "executor": "pair", "turn": 1}}}},
             "agents.a.executor.turn",

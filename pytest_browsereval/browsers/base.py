@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from pathlib import Path
+from typing import ClassVar, Literal, Self
 
 from pytest_browsereval.registry import Component
 
@@ -113,6 +114,18 @@ class BrowserConfig(Component):
     """Base of the browser family's members."""
 
     family: ClassVar[str] = "browser"
+
+    def prepared(self, base_dir: Path) -> Self:
+        """Return the block with its paths absolute, once what needs no browser has been checked.
+
+        Args:
+            base_dir: the folder of the eval config, which paths in the block are relative to.
+
+        Raises:
+            ConfigError: a file or program is missing.
+        """
+        del base_dir
+        return self
 
     @abstractmethod
     def build(self) -> Browser:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 from urllib.parse import urlsplit
+from zoneinfo import available_timezones
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from pytest_browsereval.browsers.base import Browser, BrowserConfig, WindowRequest
 from pytest_browsereval.browsers.binary import Binary, candidates, launch_first, start_driver
 from pytest_browsereval.browsers.origins import AllowedOrigins, shorten
-from pytest_browsereval.browsers.waiting import DialogOpened, is_playwright_error, quietly
+from pytest_browsereval.browsers.waiting import DialogOpened, is_closed_error, is_playwright_error, quietly
 from pytest_browsereval.browsers.windows import PlaywrightWindow, WindowEvents, WindowRules
-from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, nearest
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser as Chromium
@@ -83,6 +84,34 @@ class PlaywrightBrowserConfig(BrowserConfig):
     def _origins_parse(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         AllowedOrigins.parse(value)
         return value
+
+    @field_validator("timezone")
+    @classmethod
+    def _timezone_exists(cls, value: str | None) -> str | None:
+        known = available_timezones()
+        if value is not None and known and value not in known:
+            raise ValueError(
+                f"{value!r} is no time zone.{nearest(value, known)} Write one such as 'Europe/Berlin'."
+            )
+        return value
+
+    def prepared(self, base_dir: Path) -> Self:
+        """Return the block with its paths absolute.
+
+        Raises:
+            ConfigError: the named browser cannot be meant, or there is no stored state.
+        """
+        if self.binary is not None:
+            candidates(self.binary, headed=not self.headless)
+        if self.storage_state is None:
+            return self
+        state = base_dir / self.storage_state
+        if not state.is_file():
+            raise ConfigError(
+                f"browser.storage_state is {str(self.storage_state)!r}, and there is no file {state}. "
+                "Write one by Playwright's context.storage_state(path=...), or leave storage_state out."
+            )
+        return self.model_copy(update={"storage_state": state})
 
     def build(self) -> PlaywrightBrowser:
         """Return the browser, not started yet."""
@@ -280,8 +309,9 @@ class PlaywrightBrowser(Browser):
                 if not is_playwright_error(error):
                     raise
                 reason = shorten(str(error), 300)
-                if process.is_alive:
+                if process.is_alive and not is_closed_error(error):
                     break
+                process.is_retired = True
         raise Fault(ErrorSource.WINDOW_CREATION, f"No window could be opened: {reason}")
 
     async def close(self) -> None:

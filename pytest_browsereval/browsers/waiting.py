@@ -23,6 +23,12 @@ def is_playwright_error(error: BaseException) -> bool:
     return type(error).__module__.startswith("playwright.")
 
 
+def is_closed_error(error: BaseException) -> bool:
+    """Tell errors that say that a page, its context, the browser or the driver has gone."""
+    text = str(error)
+    return is_playwright_error(error) and ("has been closed" in text or "Connection closed" in text)
+
+
 async def quietly(work: Awaitable[T], limit_s: float) -> T | None:
     """Await something that may fail in the browser or take too long; None if it did."""
     try:

@@ -152,6 +152,17 @@ class PlaywrightWindow(Window):
         if not self._is_closed:
             self._dead = reason
 
+    async def look(self) -> None:
+        """Find out whether the window still lives, after something in it has gone."""
+        try:
+            await asyncio.wait_for(self.context.cookies("about:blank"), self.rules.action_s)
+        except TimeoutError:
+            return
+        except Exception as error:
+            if not is_playwright_error(error):
+                raise
+            self.mark_dead(self._dead or "The browser or its driver ended unexpectedly.")
+
     # -- tabs
 
     async def tabs(self) -> list[Tab]:

@@ -148,12 +148,12 @@ class Draft:
         told = [(line or 0, f"{self.file}:{line}: {message}") for line, message in self.unread]
         told += [self._told(problem) for problem in self.problems]
         told.sort(key=lambda entry: entry[0])
-        return list(dict.fromkeys(self._without_secrets(message) for _, message in told))
+        return list(dict.fromkeys(self._one_line(message) for _, message in told))
 
-    def _without_secrets(self, message: str) -> str:
+    def _one_line(self, message: str) -> str:
         for secret in self.secrets:
             message = message.replace(secret, HIDDEN)
-        return message
+        return message.replace("\r", "\\r").replace("\n", "\\n")
 
     def _told(self, problem: Problem) -> tuple[int, str]:
         """Return the line, for sorting, and the message with its place."""

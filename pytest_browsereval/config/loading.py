@@ -168,7 +168,7 @@ def _complete_datasets(draft: Draft) -> None:
 
 def _type_of(draft: Draft, where: KeyPath, file: str) -> str | None:
     suffix = Path(file).suffix.lower()
-    if suffix not in TYPE_BY_SUFFIX:
+    if suffix not in TYPE_BY_SUFFIX and "${" not in file:  # else the variable is told already
         draft.wrong(
             where,
             f"the suffix of {file!r} names no format. Known: {', '.join(TYPE_BY_SUFFIX)}. "

@@ -142,18 +142,22 @@ class EvalSession:
             except UsageError as error:
                 raise pytest.UsageError(str(error)) from None
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_finish(self) -> None:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
         """End the run when files that were found while collecting cannot be used.
 
-        (Not a wrapper of the whole collection: a file that is found may be what wakes this session up.
-        Last, because an xdist worker has to send what it has collected first.)
+        (Not a wrapper of the whole collection: a file that is found may be what wakes this session up.)
+        A worker offers no items then and leaves the telling to the controller.
         """
-        self._refuse()
+        if self.problems and self.is_worker:
+            self.config.workeroutput["browsereval_problems"] = self._told()  # type: ignore[attr-defined]
+            session.items.clear()
+        else:
+            self._refuse()
 
     def _refuse(self) -> None:
         if self.problems:
-            text = "\n".join(dict.fromkeys(map(str, self.problems)))
-            if self.is_worker:
-                self.config.workeroutput["browsereval_problems"] = text  # type: ignore[attr-defined]
-            raise pytest.UsageError(text)
+            raise pytest.UsageError(self._told())
+
+    def _told(self) -> str:
+        return "\n".join(dict.fromkeys(map(str, self.problems)))

@@ -74,7 +74,6 @@ class TaskMetadata(BaseModel):
     stops_run: bool = False
     """True if the fault is one that every further attempt would meet as well."""
     final_url: str | None = None
-    device_pixel_ratio: float | None = None
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
-from pytest_browsereval.browsers.base import Browser
+from pytest_browsereval.browsers.base import Browser, BrowserConfig
 from pytest_browsereval.browsers.windows import WindowManager
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.errors import ConfigError, Fault
@@ -43,6 +43,7 @@ class Evaluation:
             raise ConfigError(f"{config.path}: tools: {error}") from None
         self.plan = Plan(config, registry, {tool.name: tool for tool in self.tools})
         self.store = RunStore.locate(config.output_dir, config.name, run_id, worker=worker)
+        self._registry = registry
         self.behaviour = Behaviour()
         self.stopped: str | None = None
         """Why no further attempt can succeed, once one has shown it."""
@@ -54,6 +55,9 @@ class Evaluation:
 
     def _members(self) -> Iterable[Any]:
         return (*self.config.variants.values(), *self.config.graders, self.config.browser)
+
+    def _browser_config(self) -> BrowserConfig:
+        return self.config.browser.prepared(self.config.base_dir)
 
     def redact(self, text: str) -> str:
         """Return the text without the secrets of the config."""
@@ -70,6 +74,7 @@ class Evaluation:
             ConfigError: with what to type next.
         """
         check(self.config.sites, self.config.base_dir)
+        self._browser_config()
         for agent in self.config.variants.values():
             agent.preflight(self.config.base_dir)
         for grader in self.config.graders:
@@ -125,7 +130,7 @@ class Evaluation:
         return Job(node_id, entry.key, task, ready.graders, self.config.variants[entry.variant])
 
     def _make_services(self) -> Services:
-        browser = self._browser or self.config.browser.build()
+        browser = self._browser or self._browser_config().build()
         return Services(
             config=self.config,
             store=self.store,
@@ -145,10 +150,11 @@ class Evaluation:
         """
         async with self._starting:
             if self._services is None:
-                browser = self.config.browser.build()
+                browser = self._browser_config().build()
                 await browser.start()
                 self._browser = browser
-                self.store.write_manifest(manifest(self.config, browser.description, self.tools))
+                content = manifest(self.config, browser.description, self.tools, self._registry.owners())
+                self.store.write_manifest(content)
                 self._services = self._make_services()
             return self._services
 

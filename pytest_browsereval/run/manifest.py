@@ -16,16 +16,27 @@ from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.model.messages import SCHEMA_VERSION, now
 from pytest_browsereval.tools.base import Tool
 
-PACKAGES = ("pytest-browsereval", "pytest", "pytest-xdist", "playwright", "pydantic", "openai")
+PACKAGES = (
+    "pytest-browsereval",
+    "pytest",
+    "pytest-xdist",
+    "playwright",
+    "pydantic",
+    "openai",
+    "genai-prices",  # the prices that costs were computed with
+)
 
 
-def manifest(config: EvalConfig, browser: str, tools: Sequence[Tool]) -> dict[str, Any]:
+def manifest(
+    config: EvalConfig, browser: str, tools: Sequence[Tool], plugins: Sequence[str]
+) -> dict[str, Any]:
     """Return the manifest's content: plain JSON, no secrets.
 
     Args:
         config: what is run.
         browser: the browser's name, version and binary.
         tools: the tools that are switched on.
+        plugins: who else brings members: packages with their versions, conftests.
     """
     return {
         "schema_version": SCHEMA_VERSION,
@@ -38,6 +49,7 @@ def manifest(config: EvalConfig, browser: str, tools: Sequence[Tool]) -> dict[st
         "browser": browser,
         "tools": [tool.name for tool in tools],
         "tool_schema_hash": tool_schema_hash(tools),
+        "plugins": list(plugins),
         "python": platform.python_version(),
         "platform": sys.platform,
         "packages": {name: _version(name) for name in PACKAGES},

@@ -8,7 +8,7 @@ from typing import Any
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.origins import shorten
 from pytest_browsereval.browsers.tabs import NoTab
-from pytest_browsereval.browsers.waiting import DialogOpened, is_playwright_error
+from pytest_browsereval.browsers.waiting import DialogOpened, is_closed_error, is_playwright_error
 from pytest_browsereval.browsers.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.tools.base import Tool, ToolError, ToolResult
@@ -75,6 +75,8 @@ class WindowToolRunner:
                 raise
             is_ok = False
             said.append(explain(error, arguments))
+            if is_closed_error(error):
+                await window.look()
         if window.dead is None:
             said += await self._notes(tool, url, said[0])
         return ToolResult(ok=is_ok, output=" ".join(filter(None, said)))

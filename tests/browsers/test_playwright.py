@@ -17,7 +17,7 @@ from pytest_browsereval.browsers.base import WindowRequest
 from pytest_browsereval.browsers.playwright import PlaywrightBrowser, PlaywrightBrowserConfig
 from pytest_browsereval.browsers.windows import PlaywrightWindow, WindowManager
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault
-from tests.support import PageServer, Run, configured, running, until
+from tests.support import PageServer, Run, Visit, configured, running, until, visiting
 
 
 def chromiums() -> set[int]:
@@ -69,6 +69,27 @@ def test_a_wrong_config_is_refused(options: dict[str, Any], message: str) -> Non
     """Unknown keys, impossible sizes, patterns that are none and recording of traffic are errors."""
     with pytest.raises(ValidationError, match=message):
         PlaywrightBrowserConfig.model_validate({"type": "playwright", **options})
+
+
+def test_an_unknown_time_zone_is_refused_with_the_nearest_one() -> None:
+    """Otherwise every window would fail to open."""
+    with pytest.raises(ValidationError, match=r"no time zone\. Did you mean 'Europe/Berlin'\?"):
+        PlaywrightBrowserConfig(timezone="Europe/Berln")
+
+
+def test_paths_are_those_of_the_configs_folder(tmp_path: Path) -> None:
+    """The file of stored state is looked for beside the config, before anything is launched."""
+    (tmp_path / "state.json").write_text("{}")
+    config = PlaywrightBrowserConfig(storage_state=Path("state.json"))
+    assert config.prepared(tmp_path).storage_state == tmp_path / "state.json"
+    with pytest.raises(
+        ConfigError, match=r"storage_state is 'state\.json', and there is no file .*elsewhere"
+    ):
+        config.prepared(tmp_path / "elsewhere")
+    plain = PlaywrightBrowserConfig()
+    assert plain.prepared(tmp_path) is plain
+    with pytest.raises(ConfigError, match="'/no/such/browser'"):
+        PlaywrightBrowserConfig(binary="/no/such/browser").prepared(tmp_path)
 
 
 def test_har_may_be_switched_off() -> None:
@@ -294,6 +315,30 @@ def test_a_killed_browser_is_launched_again_once_for_all_lanes(run: Run, pages: 
     with running(PlaywrightBrowserConfig(), run) as browser:
         run(asyncio.wait_for(kill(browser), 60))
     assert chromiums() == before
+
+
+def test_a_killed_driver_is_replaced_too(run: Run, pages: PageServer, tmp_path: Path) -> None:
+    """The call under way ends as a fault of the browser, and the next window has a new browser."""
+    url = pages.page("/again", "<title>Again</title>")
+    others = {child.pid for child in psutil.Process().children()}
+
+    async def kill(opened: Visit, browser: PlaywrightBrowser) -> None:
+        (driver,) = [child for child in psutil.Process().children() if child.pid not in others]
+        waiting = asyncio.ensure_future(opened.tools.call("wait_for_text", {"text": "x", "timeout_s": 30}))
+        await asyncio.sleep(0.05)
+        driver.kill()
+        with pytest.raises(Fault, match="The browser or its driver ended unexpectedly") as caught:
+            await waiting
+        assert caught.value.source is ErrorSource.BROWSER
+        assert opened.window.dead
+        window = await browser.open_window(WindowRequest("after", url))
+        assert (await window.page.title(), browser.launches) == ("Again", 2)
+
+    with (
+        running(PlaywrightBrowserConfig(), run) as browser,
+        visiting(run, browser, tmp_path, url) as opened,
+    ):
+        run(asyncio.wait_for(kill(opened, browser), 60))
 
 
 def test_a_browser_that_cannot_close_a_window_is_replaced(run: Run, pages: PageServer) -> None:
