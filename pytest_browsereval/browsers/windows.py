@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_browsereval.browsers.base import Browser, PictureFormat, Tab, Window, WindowRequest
-from pytest_browsereval.browsers.origins import EVERYTHING, AllowedOrigins, origin_of, shorten
+from pytest_browsereval.browsers.guard import OriginGuard
+from pytest_browsereval.browsers.origins import EVERYTHING, AllowedOrigins, shorten
 from pytest_browsereval.browsers.tabs import NoTab, Notes, OpenTab, Tabs
 from pytest_browsereval.browsers.waiting import DialogOpened, DialogWatch, is_playwright_error, quietly
 from pytest_browsereval.errors import ErrorSource, Fault
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
         Frame,
         Page,
         Response,
-        Route,
-        WebSocketRoute,
     )
 
 T = TypeVar("T")
@@ -81,6 +80,7 @@ class PlaywrightWindow(Window):
         self._events = events
         self._notes = Notes()
         self._dialogs = DialogWatch()
+        self._guard = OriginGuard(rules.allowed, self._notes, self._dialogs)
         self._tabs = Tabs(
             rules.max_tabs,
             self._notes,
@@ -100,9 +100,7 @@ class PlaywrightWindow(Window):
         context.on("page", self._on_page)
         context.on("dialog", self._on_dialog)
         context.on("close", self._on_closed)
-        if rules.allowed:
-            await context.route("**/*", self._on_request)
-            await context.route_web_socket("**/*", self._on_web_socket)
+        await self._guard.watch(context)
         await self.open_tab()
 
     # -- what it is
@@ -257,33 +255,7 @@ class PlaywrightWindow(Window):
 
     def _on_navigated(self, frame: Frame) -> None:
         self._tabs.on_navigated(frame)
-        if not self.rules.allowed.allow(frame.url):
-            # Playwright does not ask about redirects: what was redirected has to leave again.
-            self._note_blocked(frame.url)
-            self._dialogs.spawn(frame.goto("about:blank"))
-
-    # -- requests to other origins
-
-    async def _on_request(self, route: Route) -> None:
-        request = route.request
-        if self.rules.allowed.allow(request.url):
-            await quietly(route.continue_(), self.rules.navigation_s)
-            return
-        self._note_blocked(request.url, is_page=request.is_navigation_request())
-        await quietly(route.abort("blockedbyclient"), self.rules.navigation_s)
-
-    def _on_web_socket(self, route: WebSocketRoute) -> None:
-        if self.rules.allowed.allow(route.url):
-            route.connect_to_server()
-        else:
-            self._note_blocked(route.url, is_page=False)
-            self._dialogs.spawn(route.close())
-
-    def _note_blocked(self, url: str, *, is_page: bool = True) -> None:
-        text = f"{shorten(origin_of(url))} was blocked: it is not among the allowed origins."
-        self._notes.warn(text)
-        if is_page:
-            self._notes.say(text)
+        self._guard.on_navigated(frame)
 
     # -- doing something in it
 

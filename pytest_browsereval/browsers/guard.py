@@ -1,0 +1,66 @@
+"""Keeps a window's requests to the origins that it may load."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_browsereval.browsers.origins import AllowedOrigins, origin_of, shorten
+from pytest_browsereval.browsers.tabs import Notes
+from pytest_browsereval.browsers.waiting import DialogWatch, quietly
+
+if TYPE_CHECKING:
+    from playwright.async_api import BrowserContext, Frame, Route, WebSocketRoute
+
+ROUTE_S = 30.0
+"""How long the browser may take to hear what becomes of a request."""
+
+
+class OriginGuard:
+    """Aborts requests to other origins and tells of them.
+
+    Args:
+        allowed: what may be loaded.
+        notes: told of what was not.
+        background: where answers to the browser are awaited.
+    """
+
+    def __init__(self, allowed: AllowedOrigins, notes: Notes, background: DialogWatch) -> None:
+        self._allowed = allowed
+        self._notes = notes
+        self._background = background
+
+    async def watch(self, context: BrowserContext) -> None:
+        """Begin to look at every request of a context, unless everything is allowed."""
+        if self._allowed:
+            await context.route("**/*", self._on_request)
+            await context.route_web_socket("**/*", self._on_web_socket)
+
+    def on_navigated(self, frame: Frame) -> None:
+        """Leave a page again that is not allowed.
+
+        Playwright does not ask about redirects, so that only their last page can be refused.
+        """
+        if not self._allowed.allow(frame.url):
+            self._tell(frame.url)
+            self._background.spawn(frame.goto("about:blank"))
+
+    async def _on_request(self, route: Route) -> None:
+        request = route.request
+        if self._allowed.allow(request.url):
+            await quietly(route.continue_(), ROUTE_S)
+            return
+        self._tell(request.url, is_page=request.is_navigation_request())
+        await quietly(route.abort("blockedbyclient"), ROUTE_S)
+
+    def _on_web_socket(self, route: WebSocketRoute) -> None:
+        if self._allowed.allow(route.url):
+            route.connect_to_server()
+        else:
+            self._tell(route.url, is_page=False)
+            self._background.spawn(route.close())
+
+    def _tell(self, url: str, *, is_page: bool = True) -> None:
+        text = f"{shorten(origin_of(url))} was blocked: it is not among the allowed origins."
+        self._notes.warn(text)
+        if is_page:
+            self._notes.say(text)
