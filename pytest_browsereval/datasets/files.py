@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
@@ -17,6 +16,7 @@ from pytest_browsereval.datasets.base import RowRef
 from pytest_browsereval.datasets.rows import ROW_KEYS, Ids, RowFile, gc_paused
 from pytest_browsereval.datasets.selection import selected
 from pytest_browsereval.documents import Document, DocumentError, parse, read_text, shown, unreadable
+from pytest_browsereval.documents.json_text import json_value
 from pytest_browsereval.errors import DatasetError, nearest
 from pytest_browsereval.model.tasks import Task
 
@@ -208,8 +208,8 @@ def _csv_row(header: Sequence[str], cells: list[str], key_of: dict[str, str], li
         if cell:
             try:
                 row[column] = _cell(key_of.get(column, column), cell)
-            except ValueError as error:
-                raise DocumentError(f"{column}: {cell[:80]!r} is not JSON ({error}).", line) from None
+            except DocumentError as error:
+                raise DocumentError(f"{column}: {cell[:80]!r} is {error}", line) from None
     return row
 
 
@@ -218,10 +218,10 @@ def _cell(key: str, cell: str) -> Any:
     if key in _LISTS and not looks_like_json:
         return [part.strip() for part in cell.split(";") if part.strip()]
     if key in _STRUCTURED or (key in _LISTS and looks_like_json):
-        return json.loads(cell)
+        return json_value(cell)
     if key in _EITHER and looks_like_json:
         try:
-            return json.loads(cell)
-        except ValueError:
+            return json_value(cell)
+        except DocumentError:
             return cell
     return cell

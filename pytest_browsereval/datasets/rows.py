@@ -172,10 +172,6 @@ class Ids:
             self.wrong(
                 line, f"{self._column}: expected a text, not {short(row[self._column])}; put it in quotes."
             )
-        elif not _encodable(row[self._column]):
-            self.wrong(
-                line, f"{self._column}: {short(row[self._column])} holds half a character (a lone surrogate)."
-            )
         else:
             self.add(row[self._column], line, offset, length)
 
@@ -194,14 +190,6 @@ class Ids:
         if not self.refs:
             raise DatasetError(f"{shown(self.path)}: the file has no rows. Write one task per line or entry.")
         return self.refs
-
-
-def _encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def refuse(problems: Sequence[str]) -> NoReturn:

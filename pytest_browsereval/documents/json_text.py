@@ -9,6 +9,9 @@ from typing import Any, NoReturn
 
 from pytest_browsereval.documents.base import Document, DocumentError, KeyPath
 
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+"""May be half of a character; two halves make a whole one."""
+
 
 def json_value(text: str) -> Any:
     """Return the value of a JSON text; repeated keys, NaN and infinities are refused.
@@ -17,13 +20,22 @@ def json_value(text: str) -> Any:
         DocumentError: it is not JSON.
     """
     try:
-        return json.loads(text, object_pairs_hook=_unrepeated, parse_constant=_no_constant)
+        value = json.loads(text, object_pairs_hook=_unrepeated, parse_constant=_no_constant)
+        if _SURROGATE.search(text):
+            json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         raise DocumentError(f"not JSON: {error.msg} (column {error.colno}).", error.lineno) from None
     except RecursionError:
         raise DocumentError("not readable: nested too deeply.") from None
+    except UnicodeEncodeError as error:
+        half = error.object[error.start]
+        line = text.lower().count("\n", 0, max(text.lower().find(ascii(half)[1:-1]), 0)) + 1
+        raise DocumentError(
+            f"{half!r} is half a character, which no file can hold. Leave it out.", line
+        ) from None
     except ValueError as error:
         raise DocumentError(f"not JSON: {error}.") from None
+    return value
 
 
 def _unrepeated(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

@@ -107,6 +107,10 @@ class _YamlBuilder:
             return self._number(node, kind, text)
         if kind != "merge":
             self._check_tag(node, "str")
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            self.problems.append((_line(node), f"{text[:40]!r} holds half a character. Leave it out."))
         return text
 
     def _number(self, node: yaml.ScalarNode, kind: str, text: str) -> float | str:

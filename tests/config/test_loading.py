@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import copy
 import json
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Callable
@@ -322,3 +324,85 @@ def test_the_process_environment_is_used(tmp_path: Path) -> None:
         check=True,
     )
     assert result.stdout.strip() == "rows.jsonl"
+
+
+NASTY: list[Any] = [
+    *(
+        None,
+        True,
+        0,
+        -1,
+        1.5,
+        "",
+        "x",
+        "${X}",
+        "$${",
+        [],
+        {},
+        [None],
+        [[1]],
+        {"": ""},
+        {"a": 1},
+        "a\nb",
+        "\ud800",
+    ),
+    *({"type": None}, {"type": "x"}, {"type": "single"}, {"primary": 3}, {"path": 3}, 10**400, "\0"),
+]
+NASTY_KEYS = [
+    "type",
+    "agent",
+    "variants",
+    "id",
+    "browseros",
+    "timeout_ms",
+    "timeoutMs",
+    "",
+    "judge",
+    "gate",
+    "0",
+]
+NASTY_OVERRIDES = [
+    "limits.max_steps=3",
+    "variants.b.x=3",
+    "dataset.0.select.limit=1",
+    "gate=3",
+    "=",
+    "limits=[",
+]
+
+
+def blocks_of(value: Any) -> list[Any]:
+    inner = value.values() if isinstance(value, dict) else value
+    return [
+        value,
+        *(found for child in inner if isinstance(child, dict | list) for found in blocks_of(child)),
+    ]
+
+
+def test_whatever_is_written_is_a_config_or_refused(tmp_path: Path, registry: Registry) -> None:
+    """300 configs with random mistakes raise nothing but ConfigError, with one line for each problem."""
+    draw = random.Random(13)  # noqa: S311 repeatable, not secret
+    path = tmp_path / "eval.json"
+    told: list[str] = []
+    for _ in range(300):
+        tree = copy.deepcopy(FULL)
+        for _ in range(draw.randrange(1, 4)):
+            block = draw.choice(blocks_of(tree))
+            value = copy.deepcopy(draw.choice(NASTY))
+            if isinstance(block, dict):
+                block[draw.choice([*block, *NASTY_KEYS])] = value
+            elif block:
+                block[draw.randrange(len(block))] = value
+        path.write_text(json.dumps(tree))
+        overrides = draw.sample(NASTY_OVERRIDES, draw.choice([0, 0, 1, 2]))
+        try:
+            config = load_config(
+                path, registry=registry, overrides=overrides, environ={"EVAL_AGENT_MODEL": "m"}
+            )
+        except ConfigError as error:
+            told += str(error).splitlines()
+        else:
+            json.dumps(config.public_dump())
+    assert len(told) > 300
+    starts = (str(path), "--eval-set", "environment variable")
+    assert [line for line in told if not line.startswith(starts)] == []

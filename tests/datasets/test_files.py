@@ -199,7 +199,10 @@ def test_tabs_separate_if_asked(write: Write, tmp_path: Path) -> None:
             "rows.csv:2: the row has 3 cells, the header 2. Quote cells that hold a comma.",
         ),
         ("query_id,query\na\n", "rows.csv:2: the row has 1 cells, the header 2."),
-        ("query_id,query,checks\na,b,c\n", "rows.csv:2: checks: 'c' is not JSON (Expecting value"),
+        (
+            "query_id,query,checks\na,b,c\n",
+            "rows.csv:2: checks: 'c' is not JSON: Expecting value (column 1).",
+        ),
         ('query_id,query\na,"b\n', "rows.csv:2: not CSV: unexpected end of data."),
         ("query_id,query\n,b\n", "rows.csv:2: the row has no 'query_id'."),
         ("query_id,query\na,b\na,c\n", "rows.csv:3: the id 'a' is also in line 2."),

@@ -3,6 +3,7 @@ from __future__ import annotations
 import gc
 import json
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from pytest_browsereval.datasets.jsonl import JsonLinesConfig
 from pytest_browsereval.errors import DatasetError
+from pytest_browsereval.model.tasks import Task
 
 Make = Callable[..., JsonLinesConfig]
 
@@ -128,7 +130,7 @@ def test_everything_wrong_with_ids_is_told_at_once(jsonl: Make, tmp_path: Path) 
         ('{"query_id": ""}', "rows.jsonl:1: query_id is empty. Give every row an id."),
         (
             '{"query_id": "\\ud800"}',
-            "rows.jsonl:1: query_id: '\\ud800' holds half a character (a lone surrogate).",
+            "rows.jsonl:1: '\\ud800' is half a character, which no file can hold.",
         ),
         ('{"query_id": NaN}', "rows.jsonl:1: not JSON: NaN is not a number in JSON."),
         ('{"query_id":"a","query_id":"b"}', "not JSON: the key 'query_id' occurs twice; leave one out."),
@@ -314,3 +316,27 @@ def test_large_files_parse_no_json_while_collecting(
     refs = dataset.index(tmp_path)
     assert len(refs) == 20_000
     assert refs[-1].query_id == "task-19999"
+
+
+def test_whatever_stands_in_a_row_is_a_task_or_refused(jsonl: Make, tmp_path: Path) -> None:
+    """500 rows with random values raise nothing but DatasetError, each line with file and line number."""
+    draw = random.Random(17)  # noqa: S311 repeatable, not secret
+    values: list[Any] = [
+        *(None, True, -1, 1.5, "", "x", [], {}, [None], ["x"], [[1]], {"": ""}, [{"tool": "done"}], "\ud800"),
+        *({"website": 3}, {"additional": {"a": [1]}}, {"additional": 3}, 10**400, [3], [{}], "\0"),
+    ]
+    keys = [*Task.model_fields, "x", "Query"]
+    changes = [{draw.choice(keys): draw.choice(values) for _ in range(draw.randrange(3))} for _ in range(500)]
+    lines = [json.dumps({**row(""), **change, "query_id": f"r{n}"}) for n, change in enumerate(changes)]
+    dataset = jsonl(*lines)
+    told = ""
+    tasks: list[Task] = []
+    for ref in dataset.index(tmp_path):
+        try:
+            tasks.append(dataset.read(ref))
+        except DatasetError as error:
+            told += f"{error}\n"
+    assert 200 < len(tasks) < 400
+    assert all(task.model_dump_json() for task in tasks)
+    assert all(task.content_hash() for task in tasks)
+    assert [line for line in told.splitlines() if not re.match(r"rows\.jsonl:\d+: ", line)] == []

@@ -59,6 +59,7 @@ def refusal(text: str, suffix: str) -> tuple[str, int | None]:
         ("|\n  a\n  b\n", "a\nb\n"),
         ("[1, [2, {a: b}]]", [1, [2, {"a": "b"}]]),
         ('"\\u00e9"', "é"),
+        ('"\\U0001F642"', "🙂"),
     ],
 )
 def test_yaml_scalars_follow_the_core_schema(text: str, value: object) -> None:
@@ -87,6 +88,11 @@ def test_yaml_reads_what_a_writer_of_yaml_writes() -> None:
         given = value()
         assert value_of(yaml.safe_dump(given, allow_unicode=True)) == given
         assert value_of(json.dumps(given), ".json") == given
+
+
+def test_two_halves_make_a_character() -> None:
+    """A character that JSON writes in two halves is read; a half on its own is refused."""
+    assert value_of('["\\ud83d\\ude42"]', ".json") == ["🙂"]
 
 
 def test_merged_blocks_give_way_to_own_keys() -> None:
@@ -129,6 +135,12 @@ def test_an_unknown_suffix_is_refused() -> None:
         ('{"a": 1,\n}', ".json", "not JSON: ", 2),
         ('{"a": Infinity}', ".json", "not JSON: Infinity is not a number in JSON.", None),
         ("[" * 100_000, ".json", "not readable: nested too deeply.", None),
+        (
+            '{"a":\n"\\uD800"}',
+            ".json",
+            "'\\ud800' is half a character, which no file can hold. Leave it out.",
+            2,
+        ),
         ("a = 1\na = 2\n", ".toml", "not TOML: Cannot overwrite a value", 2),
         ("a = \n", ".toml", "not TOML: Invalid value", 1),
     ],
