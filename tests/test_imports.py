@@ -17,12 +17,16 @@ MODULES = [
 
 HEAVY = ("pydantic", "playwright", "openai", "yaml", "asyncio", "httpx", "PIL", "jmespath")
 
+LOWEST = "errors later registry problems documents model"
+"""What knows nothing of the rest (see the layers): once it was imported alone, it may stay loaded."""
+
 EACH_ALONE = """
 import os, sys
 # What pytest needs is loaded once; each module is then imported in a fork of its own.
 import asyncio, dateutil.parser, html, http.server, httpx, jmespath, pydantic, pytest, xdist.scheduler, yaml
 failed = []
-for name in sys.argv[1:]:
+lowest = tuple(f"pytest_browsereval.{part}" for part in os.environ["LOWEST"].split())
+for name in sorted(sys.argv[1:], key=lambda name: not name.startswith(lowest)):
     child = os.fork()
     if not child:
         try:
@@ -33,6 +37,8 @@ for name in sys.argv[1:]:
         os._exit(0)
     if os.waitpid(child, 0)[1]:
         failed.append(name)
+    elif name.startswith(lowest):
+        __import__(name)
 sys.exit(1 if failed else 0)
 """
 
@@ -44,7 +50,7 @@ def python(*arguments: str) -> subprocess.CompletedProcess[str]:
         text=True,
         timeout=120,
         check=False,
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        env={**os.environ, "LOWEST": LOWEST},
     )
 
 
