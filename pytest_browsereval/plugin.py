@@ -7,6 +7,7 @@ pytest (budget: 30 ms of CPU; ``benchmarks/startup.py`` measures it).
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,22 +41,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="NAME",
         help="run this variant only, or this agent type instead of the config's",
     )
-    add("--eval-limit", type=_positive, metavar="N", help="run the first N rows of each config")
-    add("--eval-trials", type=_positive, metavar="N", help="repeat each task N times")
-    add("--eval-lanes", type=_positive, metavar="N", help="attempts at once in each process")
+    add("--eval-limit", type=positive_integer, metavar="N", help="run the first N rows of each config")
+    add("--eval-trials", type=positive_integer, metavar="N", help="repeat each task N times")
+    add("--eval-lanes", type=positive_integer, metavar="N", help="attempts at once in each process")
     add("--eval-output", metavar="DIR", help="where run folders go (default: results/ beside the config)")
-    add("--eval-min-pass-rate", type=_rate, metavar="RATE", help="gate: fail under this pass rate (0 to 1)")
+    add("--eval-min-pass-rate", type=rate_from_0_to_1, metavar="RATE", help="gate: fail under this pass rate (0 to 1)")
     add("--eval-headed", action="store_true", default=False, help="show the browser's windows")
 
 
-def _positive(text: str) -> int:
+def positive_integer(text: str) -> int:
+    """Read an option; argparse puts this function's name into its message."""
     number = int(text)
     if number < 1:
         raise ValueError(text)
     return number
 
 
-def _rate(text: str) -> float:
+def rate_from_0_to_1(text: str) -> float:
+    """Read an option; argparse puts this function's name into its message."""
     number = float(text)
     if not 0 <= number <= 1:
         raise ValueError(text)
@@ -67,6 +70,21 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     from pytest_browsereval import hookspecs
 
     pluginmanager.add_hookspecs(hookspecs)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, Any, Any]:
+    """Have pytest load the conftests beside ``--eval-config`` as early as those of its arguments.
+
+    The configs are read before anything is collected, and may name what the conftests register.
+    """
+    options = early_config.known_args_namespace
+    given = options.file_or_dir
+    options.file_or_dir = [*given, *options.eval_config]
+    try:
+        return (yield)
+    finally:
+        options.file_or_dir = given
 
 
 @pytest.hookimpl(tryfirst=True)
