@@ -121,6 +121,12 @@ class StillWindow(Window):
         """What the next pictures are; afterwards each is one byte."""
         self.taken: list[tuple[PictureFormat, int]] = []
         self._url = url
+        self.told: tuple[str, ...] = ()
+        """Its warnings."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return self.told
 
     @property
     def url(self) -> str:

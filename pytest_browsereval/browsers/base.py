@@ -55,6 +55,11 @@ class Window(ABC):
         """Why the window can never be used again (its browser died), or None."""
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader of the report should know of: a crashed page, a flood of pop-ups."""
+        return ()
+
+    @property
     def viewport(self) -> tuple[int, int] | None:
         """Width and height of the visible part of the page in CSS pixels; None if they are not known."""
         return None

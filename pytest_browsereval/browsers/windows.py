@@ -204,8 +204,11 @@ class PlaywrightWindow(Window):
         tab = self._tabs.get(tab_id)
         if len(self._tabs.open) == 1:
             raise NoTab(f"Tab {tab_id} is the only open tab and stays open. Call open_tab first.")
+        was_current = tab is self._tabs.current
         self._tabs.forget(tab)
         await quietly(tab.page.close(), self.rules.close_s)
+        if was_current and self._tabs.current is not None:
+            await self.select_tab(self._tabs.current.tab_id)
 
     async def revive(self) -> bool:
         """Give the current tab a new page if it has crashed or hangs; it keeps its number.

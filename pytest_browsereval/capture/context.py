@@ -181,5 +181,9 @@ class CaptureContext:
         return tuple(self._warnings)
 
     def close(self) -> None:
-        """Close the log."""
+        """Take over the window's warnings and close the log."""
+        told = {warning.message for warning in self._warnings}
+        for text in self.window.warnings:
+            if self.config.redact(text) not in told:
+                self.add_warning(ErrorSource.BROWSER, text)
         self.messages.close()

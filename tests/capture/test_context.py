@@ -157,6 +157,19 @@ def test_errors_are_in_the_log_and_warnings_are_not(context: Contexts) -> None:
     assert (logged.content, logged.error_code) == ("key *** refused", "provider")
 
 
+def test_the_windows_warnings_are_taken_over(context: Contexts, window: StillWindow) -> None:
+    """Once, however often the recording is closed."""
+    capture = context(redact=lambda text: text.replace("hunter2", "***"))
+    window.told = ("the page http://shop.test/?key=hunter2 crashed",)
+    for _ in range(2):
+        capture.close()
+    (warning,) = capture.warnings
+    assert (warning.source, warning.message) == (
+        ErrorSource.BROWSER,
+        "the page http://shop.test/?key=*** crashed",
+    )
+
+
 def test_tokens_and_money_are_limited(context: Contexts) -> None:
     """The call that reaches a limit is counted and ends the attempt; unknown prices never reach one."""
     capture = context(max_tokens=100, max_cost_usd=1.0)

@@ -100,12 +100,13 @@ def test_parallel_calls_run_one_after_another(visit: Visits) -> None:
 def test_a_page_that_loops_for_ever_costs_calls_not_the_attempt(visit: Visits) -> None:
     """Calls in it fail within their limits; navigating away gives the tab a new page."""
     opened = visit("<button onclick='for(;;);'>loop</button>")
-    object.__setattr__(opened.window.rules, "load_s", 0.2)
+    object.__setattr__(opened.window.rules, "load_s", -1.3)
     assert opened.refusal("click", target="button") == (
         "The page did not react in time to what was done to button."
     )
     assert "press_key took longer than" in opened.refusal("press_key", key="a")
     assert opened.output("list_tabs").startswith("1: ")
+    object.__setattr__(opened.window.rules, "load_s", 5.0)
     said = opened.output("reload")
     assert said == f"Reloaded {opened.window.url}, titled 'Page'."
     assert opened.window.tab_id == 1
