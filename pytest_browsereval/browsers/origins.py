@@ -100,8 +100,11 @@ def origin_of(url: str) -> str:
 
 
 def shorten(text: str, limit: int = 120) -> str:
-    """Return the text on one line, cut in the middle to at most ``limit`` characters."""
-    flat = " ".join(text.split())
+    """Return the text on one line, cut in the middle to at most ``limit`` characters.
+
+    Characters that are not to be seen, such as those that steer a terminal, become question marks.
+    """
+    flat = "".join(c if c.isprintable() else "?" for c in " ".join(text.split()))
     if len(flat) <= limit:
         return flat
     head = (limit - 1) * 2 // 3

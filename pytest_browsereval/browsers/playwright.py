@@ -362,7 +362,6 @@ async def _go_to_start(window: PlaywrightWindow, request: WindowRequest) -> None
         if window.dead:
             raise Fault(ErrorSource.BROWSER, window.dead) from error
         raise Fault(ErrorSource.NAVIGATION, f"{url}: {shorten(str(error), 300)}") from error
-    await window.take_notes()
 
 
 async def _load(window: PlaywrightWindow, url: str) -> None:

@@ -83,6 +83,10 @@ class Tabs:
         """How many have begun to open, with no page to be seen yet."""
         self.arrived = asyncio.Event()
         """Set when an expected one has opened."""
+        self.spare = 0
+        """How many more may be open for a moment, while one takes the place of another."""
+        self.snapshot: OpenTab | None = None
+        """The tab that the latest snapshot is of: refs belong to it."""
         self._most = most
         self._notes = notes
         self._opened = opened
@@ -115,10 +119,10 @@ class Tabs:
         self.arrived.clear()
 
     def on_page(self, page: Page) -> None:
-        """Give a page that has opened a number and make it the current tab."""
+        """Give a page that has opened a number; it becomes current when the agent is told of it."""
         self.expected = max(0, self.expected - 1)
         self.arrived.set()
-        if len(self.open) >= self._most:
+        if len(self.open) >= self._most + self.spare:
             flood = f"More than {self._most} tabs were opened; further ones were closed at once."
             self._notes.say(f"Warning: {flood}")
             self._notes.warn(flood)
@@ -128,7 +132,7 @@ class Tabs:
         tab = OpenTab(self._last_id, page)
         self.open.append(tab)
         self.fresh.append(tab)
-        self.current = tab
+        self.current = self.current or tab
         page.on("close", self._on_close)
         page.on("crash", self._on_crash)
         self._opened(tab)
@@ -145,6 +149,29 @@ class Tabs:
         if self.current is tab:
             self.current = self.open[-1] if self.open else None
 
+    def promote(self) -> None:
+        """Make the last tab that pages have opened the current one.
+
+        At the end of a call, never between two: an agent's next action is meant for the tab it saw.
+        """
+        if self.fresh:
+            self.current = self.fresh[-1]
+
+    def check_ref(self, ref: str) -> None:
+        """Refuse a ref of another tab's snapshot: each page counts its own, and they look the same.
+
+        Raises:
+            NoTab: the latest snapshot is not of the current tab.
+        """
+        current = self.get()
+        if self.snapshot is None:
+            raise NoTab(f"{ref} is of no snapshot. Call snapshot to get refs.")
+        if self.snapshot is not current:
+            raise NoTab(
+                f"{ref} is of the snapshot of tab {self.snapshot.tab_id}; tab {current.tab_id} is current. "
+                "Call snapshot to get its refs."
+            )
+
     def told(self, tab: OpenTab) -> None:
         """The agent knows of the tab."""
         self.fresh = [fresh for fresh in self.fresh if fresh is not tab]
@@ -157,6 +184,7 @@ class Tabs:
         self._last_id -= other.tab_id == self._last_id
         old, tab.page, tab.session = tab.page, other.page, other.session
         tab.is_crashed = tab.is_stuck = False
+        self.snapshot = None
         self.current = tab
         return old
 

@@ -219,7 +219,11 @@ class PlaywrightWindow(Window):
         tab = self._tabs.get()
         if not (tab.is_crashed or tab.is_stuck):
             return False
-        old = self._tabs.replace(tab, await self.context.new_page())
+        self._tabs.spare = 1
+        try:
+            old = self._tabs.replace(tab, await self.context.new_page())
+        finally:
+            self._tabs.spare = 0
         await quietly(old.close(), self.rules.close_s)
         return True
 
@@ -293,10 +297,27 @@ class PlaywrightWindow(Window):
         if self._tabs.expected:
             await quietly(self._tabs.arrived.wait(), limit_s)
             self._tabs.expected = 0
+        self._tabs.promote()
         tab = self._tabs.current
         if tab is not None and (tab.has_navigated or tab in self._tabs.fresh):
             tab.has_navigated = False
             await quietly(tab.page.wait_for_load_state("load", timeout=limit_s * 1000), limit_s)
+
+    async def snapshot(self) -> str:
+        """Return the current tab as a tree of roles, names and texts, with a ref for each element."""
+        tab = self._tabs.get()
+        limit_s = self.rules.action_s + self.rules.load_s  # a page of 10,000 elements takes seconds
+        tree = await tab.page.aria_snapshot(mode="ai", timeout=limit_s * 1000)
+        self._tabs.snapshot = tab
+        return tree
+
+    def check_ref(self, ref: str) -> None:
+        """Refuse a ref that cannot be of the current tab.
+
+        Raises:
+            NoTab: the latest snapshot is of another tab, or none was taken.
+        """
+        self._tabs.check_ref(ref)
 
     async def download_begins(self) -> None:
         """Wait, within limits, for a download that a navigation has turned out to be."""
@@ -304,6 +325,7 @@ class PlaywrightWindow(Window):
 
     async def take_notes(self) -> list[str]:
         """Return what has happened beside the action itself since this was last called."""
+        self._tabs.promote()
         fresh, self._tabs.fresh = self._tabs.fresh, []
         for tab in fresh:
             title = shorten(await _title(tab.page), 60)

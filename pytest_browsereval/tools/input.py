@@ -10,7 +10,7 @@ from pytest_browsereval.browsers.origins import shorten
 from pytest_browsereval.browsers.waiting import is_playwright_error, quietly
 from pytest_browsereval.browsers.windows import PlaywrightWindow
 from pytest_browsereval.tools.base import Tool, ToolError, tool
-from pytest_browsereval.tools.targets import Target, act, resolve
+from pytest_browsereval.tools.targets import Target, act, ref_of, resolve
 
 Button = Annotated[Literal["left", "right", "middle"], Field(description="Which mouse button.")]
 ClickCount = Annotated[int, Field(ge=1, le=3, description="2 is a double click.")]
@@ -140,6 +140,8 @@ async def uncheck(window: PlaywrightWindow, target: Target) -> str:
 async def drag(window: PlaywrightWindow, source: Target, target: Target) -> str:
     """Drag one element onto another one."""
     end = resolve(window, target)
+    if ref := ref_of(target):
+        window.check_ref(ref)
     await act(window, source, lambda element: element.drag_to(end))
     return f"Dragged {shorten(source, 80)} to {shorten(target, 80)}."
 

@@ -28,10 +28,8 @@ def capped(text: str, more: str) -> str:
 @tool(takes_picture=False)
 async def snapshot(window: PlaywrightWindow) -> str:
     """Return the page as a tree of roles, names and texts, with a ref such as e12 for every element."""
-    page = window.page
-    limit_s = window.rules.action_s + window.rules.load_s  # a page of 10,000 elements takes seconds
-    tree = await page.aria_snapshot(mode="ai", timeout=limit_s * 1000)
-    head = [f"URL: {shorten(page.url, 500)}"]
+    tree = await window.snapshot()
+    head = [f"URL: {shorten(window.url, 500)}"]
     tabs = await window.tabs()
     head += [f"Title: {shorten(tab.title, 200)}" for tab in tabs if tab.is_current]
     if len(tabs) > 1:

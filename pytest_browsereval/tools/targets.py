@@ -72,8 +72,10 @@ async def act(window: PlaywrightWindow, target: str, action: Callable[[Locator],
         ToolError: the ref is not on the page.
     """
     locator = resolve(window, target)
-    if not ref_of(target):
+    ref = ref_of(target)
+    if ref is None:
         return await action(locator)
+    window.check_ref(ref)
     doing = asyncio.ensure_future(action(locator))
     looking = asyncio.ensure_future(locator.count())
     try:

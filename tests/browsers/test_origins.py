@@ -76,3 +76,8 @@ def test_long_texts_are_cut_in_the_middle() -> None:
     assert shorten("a\n  b") == "a b"
     assert shorten("x" * 300 + "end", 30) == "x" * 19 + "…" + "x" * 7 + "end"
     assert len(shorten("y" * 300, 30)) == 30
+
+
+def test_characters_that_steer_a_terminal_are_replaced() -> None:
+    """A page's title cannot colour, clear or reverse what a terminal shows."""
+    assert shorten("a\x1b[31mred \u202e b\u200b 🫖é") == "a?[31mred ? b? 🫖é"

@@ -119,6 +119,7 @@ def test_parallel_calls_keep_their_own_ids(context: Contexts) -> None:
     assert sorted(result.screenshot or 0 for result in results) == [1, 2, 3]
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's /dev/full")
 def test_a_full_disk_is_a_warning(context: Contexts) -> None:
     """The log cannot be written: the agent goes on, and every lost message is told."""
     capture = context(screenshots="off")

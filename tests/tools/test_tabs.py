@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from PIL import Image
 
-from tests.support import PageServer, Visits
+from tests.support import PageServer, Visits, until
 
 
 def test_tabs_are_opened_listed_selected_and_closed(visit: Visits, pages: PageServer) -> None:
@@ -49,6 +49,36 @@ def test_the_picture_after_a_click_shows_the_tab_that_it_opened(visit: Visits, p
     opened = visit("<a href='/green' target=_blank>go</a>", screenshots="after", picture="png")
     opened.output("click", target="text=go")
     assert Image.open(opened.capture.screenshot.path(1)).convert("RGB").getpixel((9, 9)) == (0, 128, 0)
+
+
+def test_refs_of_another_tab_are_refused(visit: Visits, pages: PageServer) -> None:
+    """Each page counts its elements from 1: a ref is only taken in the tab that it was seen in."""
+    pages.page("/cart", "<button>Cart</button>")
+    opened = visit("<button>Page</button>")
+    opened.output("snapshot")
+    opened.output("open_tab", url="/cart")
+    said = "e2 is of the snapshot of tab 1; tab 2 is current. Call snapshot to get its refs."
+    assert opened.refusal("click", target="e2") == said
+    assert opened.refusal("drag", source="button", target="e2") == said
+    opened.output("snapshot")
+    assert opened.output("click", target="e2") == "Clicked e2."
+    opened.output("select_tab", tab_id=1)
+    assert opened.refusal("click", target="e2").startswith("e2 is of the snapshot of tab 2")
+
+
+def test_a_tab_that_opens_between_two_calls_does_not_steal_the_next_one(
+    visit: Visits, pages: PageServer
+) -> None:
+    """The call acts in the tab that the agent saw; the new tab is told with its result."""
+    pages.page("/ad", "<title>Ad</title><button onclick='document.title = 1'>x</button>")
+    opened = visit("<button onclick='document.title = \"clicked\"'>x</button>")
+    opened.js("new Promise((go) => { window.open('/ad'); setTimeout(go, 200) })")
+    opened.run(until(lambda: len(opened.window.context.pages) == 2))
+    assert opened.window.tab_id == 1
+    said = opened.output("click", target="button")
+    assert said.startswith("Clicked button. A new tab opened: tab 2 'Ad'")
+    assert opened.window.tab_id == 2
+    assert opened.output("list_tabs").startswith("1: 'clicked' ")
 
 
 def test_a_tab_that_closes_itself_is_told(visit: Visits, pages: PageServer) -> None:
