@@ -7,6 +7,7 @@ BrowserEvalError
 │   └── RegistryError       unknown, clashing or broken plug-in members
 ├── Fault                   the attempt is *errored*: something other than the agent's work broke
 │   └── StopRun             ... and no further attempt can succeed (a refused key, say)
+├── RunStopped              the attempt was not made, because an earlier one stopped the run
 └── LimitReached            the attempt is over: steps, time, tokens or money ran out
 """
 
@@ -80,6 +81,10 @@ class Fault(BrowserEvalError):
 
 class StopRun(Fault):
     """A fault that every further attempt would meet as well: the run stops at once."""
+
+
+class RunStopped(BrowserEvalError):
+    """The attempt was not made: the message tells what has shown that no attempt can succeed."""
 
 
 class LimitReached(BrowserEvalError):

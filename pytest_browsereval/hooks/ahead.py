@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.errors import BrowserEvalError, ErrorSource, Fault, StopRun
+from pytest_browsereval.errors import BrowserEvalError, ErrorSource, Fault, RunStopped
 from pytest_browsereval.hooks.items import EvalItem, fixture_scopes
 from pytest_browsereval.hooks.session import CLOSE_GRACE_S, EvalSession
 from pytest_browsereval.hooks.share import Share
@@ -71,13 +71,14 @@ class Ahead:
         """Return the item's outcome, having run its attempt unless that ran ahead already.
 
         Raises:
-            RunStoppedError: the run was stopped before it could start.
+            RunStopped: the run was stopped before it could start.
             StoreError: the run folder cannot be written.
         """
-        if (why := item.evaluation.stopped) is not None:
-            raise RunStoppedError(why)
         try:
             outcome = self._outcome(item)
+        except RunStopped as stop:
+            self._stop(item, str(stop))
+            raise
         except OSError as error:
             raise StoreError(item.evaluation.store.root, error) from error
         except (KeyboardInterrupt, SystemExit, pytest.exit.Exception):
@@ -87,8 +88,13 @@ class Ahead:
                 self._errored(item, f"given up: {type(error).__name__}: {error}")
             raise
         if outcome[0].stops_run:
-            item.session.shouldstop = f"{item.nodeid}: {outcome[0].reason}"
+            self._stop(item, outcome[0].reason)
         return outcome
+
+    def _stop(self, item: EvalItem, why: str) -> None:
+        if self.session.is_worker and not item.evaluation.has_started:
+            item.config.workeroutput["browsereval_problems"] = why  # type: ignore[attr-defined]
+        item.session.shouldstop = item.session.shouldstop or f"{item.nodeid}: {why.splitlines()[0]}"
 
     def _outcome(self, item: EvalItem) -> Outcome:
         if item in self._blocked:
@@ -144,9 +150,7 @@ class Ahead:
         async def attempt() -> Outcome:
             try:
                 metadata, folder = await item.evaluation.trial(item.entry, item.nodeid)
-            except StopRun:
-                raise
-            except Fault as fault:  # the browser did not start
+            except Fault as fault:  # before the attempt could begin
                 metadata, folder = item.evaluation.record_fault(item.entry, item.nodeid, fault)
             self._bad += metadata.verdict is not Verdict.PASSED
             return metadata, folder.path
@@ -194,13 +198,6 @@ class Ahead:
             await close_clients()
 
         lanes.close(grace_s, last)
-
-
-class RunStoppedError(BrowserEvalError):
-    """The run was stopped by an earlier attempt: this one was never started."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(f"not started, because the run was stopped: {why}")
 
 
 class StoreError(BrowserEvalError):

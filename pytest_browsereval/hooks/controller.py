@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.analysis.summary import RunSummary, summary_of
-from pytest_browsereval.errors import Fault, UsageError
+from pytest_browsereval.errors import RunStopped, UsageError
 from pytest_browsereval.hooks.items import EvalItem
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.run.evaluation import Evaluation
@@ -80,8 +80,8 @@ class Controller:
         for evaluation in {i.evaluation: None for i in session.items if isinstance(i, EvalItem)}:
             try:
                 ahead.lanes.call(evaluation.services())
-            except Fault as fault:
-                raise pytest.UsageError(str(fault)) from None
+            except RunStopped as stop:
+                raise pytest.UsageError(str(stop)) from None
             except OSError as error:
                 raise pytest.UsageError(
                     f"the run folder {evaluation.store.root} cannot be written: {error}. "

@@ -134,7 +134,11 @@ class Reports:
     ) -> Generator[None, Any, Any]:
         """Tell an errored attempt in words: pytest asks ``repr_failure`` for calls only."""
         report: Any = yield
-        if not isinstance(item, EvalItem) or item.metadata is None:
+        if not isinstance(item, EvalItem):
+            return report
+        if item.metadata is None:
+            if call.excinfo is not None and isinstance(call.excinfo.value, BrowserEvalError):
+                report.longrepr = str(call.excinfo.value)  # no attempt was made: the message is all there is
             return report
         if call.when == "setup":
             report.browsereval_verdict = str(item.metadata.verdict)

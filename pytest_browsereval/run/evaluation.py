@@ -9,7 +9,7 @@ from typing import Any
 from pytest_browsereval.browsers.base import Browser, BrowserConfig
 from pytest_browsereval.browsers.windows import WindowManager
 from pytest_browsereval.config import EvalConfig
-from pytest_browsereval.errors import ConfigError, Fault
+from pytest_browsereval.errors import ConfigError, Fault, RunStopped, UsageError
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.run.attempt import Behaviour, Job, Services, record_fault, run_trial
@@ -47,6 +47,8 @@ class Evaluation:
         self.behaviour = Behaviour()
         self.stopped: str | None = None
         """Why no further attempt can succeed, once one has shown it."""
+        self.has_started = False
+        """True once a browser has run; else whatever stops the run was found before anything was spent."""
         own = (s for member in self._members() for s in member.secrets())
         self._secrets = tuple(s for s in (*config.secrets(), *own) if s)
         self._starting = asyncio.Lock()
@@ -102,7 +104,7 @@ class Evaluation:
         """Run one trial, with its retries.
 
         Raises:
-            Fault: the browser cannot be started.
+            RunStopped: nothing can succeed any more; the attempt was not made.
             OSError: the run folder cannot be written.
         """
         services = await self.services()
@@ -145,18 +147,28 @@ class Evaluation:
         """Return what attempts share, started at the first call.
 
         Raises:
-            Fault: the browser cannot be started.
+            RunStopped: the browser cannot be started, or an earlier attempt has stopped the run.
             OSError: the run folder cannot be written.
         """
         async with self._starting:
+            if self.stopped is not None:  # else each lane would try in vain to start a browser
+                raise RunStopped(self.stopped)
             if self._services is None:
-                browser = self._browser_config().build()
-                await browser.start()
-                self._browser = browser
+                self._browser = browser = await self._start_browser()
+                self.has_started = True
                 content = manifest(self.config, browser.description, self.tools, self._registry.owners())
                 self.store.write_manifest(content)
                 self._services = self._make_services()
             return self._services
+
+    async def _start_browser(self) -> Browser:
+        browser = self._browser_config().build()
+        try:
+            await browser.start()
+        except (Fault, UsageError) as error:
+            self.stopped = str(error)
+            raise RunStopped(self.stopped) from error
+        return browser
 
     async def close(self) -> None:
         """Close windows, browser and sites; never raises."""
