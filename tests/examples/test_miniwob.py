@@ -1,0 +1,71 @@
+"""The MiniWoB example as users run it: real task pages, scored by their own reward."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+MINIWOB = Path(__file__).parents[2] / "examples" / "miniwob"
+SEEDS = 5
+
+pytest.importorskip("miniwob", reason="its pages are what is tested: pip install miniwob")
+
+
+def run(pytester: pytest.Pytester, config: str, *args: str) -> tuple[pytest.RunResult, dict[str, Any]]:
+    """Run a config of the example from another folder; return the summary too."""
+    out = pytester.path / "out"
+    result = pytester.runpytest_subprocess(
+        "-p", "no:asyncio", "--tb=no", f"--eval-config={MINIWOB / config}", f"--eval-output={out}", *args
+    )
+    return result, json.loads(next(out.glob("*/*/summary.json")).read_text())
+
+
+def test_the_policies_solve_every_kind_of_page(pytester: pytest.Pytester) -> None:
+    """Each page with a policy gives its full reward for the first seed; the conftest's grader reads it."""
+    rows = (MINIWOB / "rows.jsonl").read_text().splitlines()
+    pages = len(rows) // SEEDS
+    assert pages >= 20
+    result, summary = run(pytester, "eval.yaml", f"--eval-limit={pages}")
+    assert result.ret == 0, result.stdout.str()
+    assert summary["trials"] == summary["passed"] == pages
+
+
+def test_doing_nothing_finishes_no_episode(pytester: pytest.Pytester) -> None:
+    """The noop agent fails every task because its episode is not finished, and none is errored."""
+    result, summary = run(pytester, "noop.yaml", "--eval-limit=6")
+    assert result.ret == 1
+    assert summary["trials"] == summary["failed"] == 6
+    grades = [json.loads(path.read_text())["miniwob"] for path in pytester.path.rglob("grades.json")]
+    assert [grade["reasoning"] for grade in grades] == 6 * ["the episode was not finished"]
+
+
+def test_without_the_pages_the_run_says_what_to_install(pytester: pytest.Pytester) -> None:
+    """A site in a package that is not installed ends the run at once, with the line for pip."""
+    absent = "--eval-set=sites.miniwob.package=no_such_pages"
+    result = pytester.runpytest_subprocess(
+        "-p", "no:asyncio", f"--eval-config={MINIWOB / 'eval.yaml'}", absent
+    )
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    told = result.stderr.str() + result.stdout.str()
+    assert "pip install no_such_pages" in told
+    assert "Traceback" not in told
+
+
+def test_the_rows_are_what_the_script_makes(tmp_path: Path) -> None:
+    """``rows.jsonl`` is up to date: the script writes the same again, and each page exists."""
+    for name in ("make_rows.py", "policies.py"):
+        (tmp_path / name).write_text((MINIWOB / name).read_text())
+    subprocess.run([sys.executable, "make_rows.py"], cwd=tmp_path, check=True)
+    rows = (MINIWOB / "rows.jsonl").read_text()
+    assert (tmp_path / "rows.jsonl").read_text() == rows
+    import miniwob
+
+    pages = Path(next(iter(miniwob.__path__))) / "html"
+    starts = set(re.findall(r"\{miniwob\}/(miniwob/[\w-]+\.html)", rows))
+    assert {page for page in starts if not (pages / page).is_file()} == set()
