@@ -33,8 +33,7 @@ def pytest_browsereval_register(registry: Registry) -> None:
     """Called once for each plug-in when an eval is asked for, before any config is read.
 
     Register members with ``registry.register(MyAgentConfig)``. Asked: built-ins first, then installed
-    packages, then conftests. A member that a sub-folder's conftest brings comes too late for configs
-    that were named by ``--eval-config``.
+    packages, then conftests; those beside and above a config are loaded before the config is read.
     """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import sys
@@ -14,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 from pytest_browsereval.errors import ConfigError
 
 _UrlPath = Annotated[str, StringConstraints(pattern=r"^/\S*$")]
+_Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*$")]
 _Request = Annotated[str, StringConstraints(pattern=r"^(GET|POST|PUT|PATCH|DELETE) /\S*$")]
 
 
@@ -24,6 +26,8 @@ class SiteConfig(BaseModel):
 
     static: Path | None = None
     """A folder of files to serve, relative to the config."""
+    package: _Name | None = None
+    """An installed Python package; ``static`` is then relative to its folder."""
     command: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
     """Program and arguments, never a shell line. ``{port}`` is the port to listen on (also in the
     variable PORT), ``{python}`` the Python that runs pytest."""
@@ -47,7 +51,12 @@ class SiteConfig(BaseModel):
                 f"a site has exactly one of static and command; given: {given}. "
                 "Write {static: FOLDER} or {command: [PROGRAM, ARGUMENT, ...]}"
             )
-        if self.static is not None and (beside := self.model_fields_set - {"static"}):
+        if self.package is not None and self.static is None:
+            raise ValueError(
+                f"package is {self.package!r}, and only a static site lies in a package. "
+                "Write {package: NAME, static: FOLDER}"
+            )
+        if self.static is not None and (beside := self.model_fields_set - {"static", "package"}):
             raise ValueError(
                 f"a static site has no {', '.join(sorted(beside))}. "
                 "Leave that out, or serve the site with a command"
@@ -56,7 +65,8 @@ class SiteConfig(BaseModel):
 
     def folder(self, base_dir: Path) -> Path:
         """Return the folder that is served, or in which the command runs."""
-        return base_dir / (self.static or self.cwd or "")
+        home = _package_folder(self.package) if self.package is not None else base_dir
+        return (home or base_dir) / (self.static or self.cwd or "")
 
     def arguments(self, port: int | str = "{port}") -> list[str]:
         """Return the command with its placeholders filled in."""
@@ -77,15 +87,21 @@ def check(configs: Mapping[str, SiteConfig], base_dir: Path) -> None:
         base_dir: the folder of the config.
 
     Raises:
-        ConfigError: a folder or a program is missing.
+        ConfigError: a package, a folder or a program is missing.
     """
     for name, config in configs.items():
+        if config.package is not None and _package_folder(config.package) is None:
+            raise ConfigError(
+                f"sites.{name}.package is {config.package!r}, and no package of that name is installed. "
+                f"Allowed: a package that Python can import. Type  pip install {config.package}"
+            )
         folder = config.folder(base_dir)
         if not folder.is_dir():
             key, given = ("static", config.static) if config.static is not None else ("cwd", config.cwd)
+            home = f"the package {config.package!r}" if config.package is not None else repr(str(base_dir))
             raise ConfigError(
                 f"sites.{name}.{key} is {str(given)!r}, and there is no folder {str(folder)!r}. Allowed: "
-                f"a folder that exists, relative to {str(base_dir)!r}. Create it, or correct the path."
+                f"a folder that exists, relative to {home}. Create it, or correct the path."
             )
         if config.command is not None and _program(config, folder) is None:
             raise ConfigError(
@@ -93,6 +109,13 @@ def check(configs: Mapping[str, SiteConfig], base_dir: Path) -> None:
                 f"one in {str(folder)!r}. Allowed: a program that can be executed, or {{python}} for the "
                 f"Python that runs pytest. Install it, or write its path."
             )
+
+
+def _package_folder(package: str) -> Path | None:
+    """Return where an installed package lies, without importing it."""
+    spec = importlib.util.find_spec(package)
+    folders = spec.submodule_search_locations if spec is not None else None
+    return Path(next(iter(folders))) if folders else None
 
 
 def _program(config: SiteConfig, folder: Path) -> str | None:
