@@ -127,7 +127,9 @@ def wake(config: pytest.Config) -> Any:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> EvalFile | None:
     """Collect eval configs: those named by ``--eval-config`` and every ``*.eval.*`` file."""
-    if not (_is_eval(file_path.name) or (file_path.suffix and _is_named(parent.config, file_path))):
+    config = parent.config
+    is_eval = _is_eval(file_path.name) and _is_under_arguments(config, file_path)
+    if not is_eval and not (file_path.suffix and _is_named(config, file_path)):
         return None
     session = wake(parent.config)
     from pytest_browsereval.hooks.collection import EvalFile
@@ -137,6 +139,14 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> EvalFile |
 
 def _is_eval(name: str) -> bool:
     return name.endswith(SUFFIXES)
+
+
+def _is_under_arguments(config: pytest.Config, path: Path) -> bool:
+    """Whether an argument is the file or a folder above it: pytest offers the neighbours of a file too."""
+    if config.option.pyargs:
+        return True
+    places = {(config.invocation_params.dir / arg.partition("::")[0]).resolve() for arg in config.args}
+    return not places.isdisjoint((path.resolve(), *path.resolve().parents))
 
 
 def _is_named(config: pytest.Config, path: Path) -> bool:

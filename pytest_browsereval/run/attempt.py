@@ -7,7 +7,7 @@ import functools
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
 
@@ -146,6 +146,8 @@ class _Attempt:
 
     async def run(self) -> None:
         config = self.services.config
+        if modify := self.services.behaviour.modify_task:
+            self.job = replace(self.job, task=modify(self.job.task))
         text = self.job.task.model_dump_json() + "".join(g.model_dump_json() for g in self.job.graders)
         names = names_in(text) & set(config.sites)
         async with self.services.sites.lease(names) as urls:
