@@ -127,9 +127,7 @@ class Evaluation:
         ready = self.plan.ready(entry)
         rows_own = (secret for grader in ready.graders for secret in grader.secrets())
         self._secrets = tuple(dict.fromkeys((*self._secrets, *rows_own)))
-        modify = self.behaviour.modify_task
-        task = modify(ready.task) if modify else ready.task
-        return Job(node_id, entry.key, task, ready.graders, self.config.variants[entry.variant])
+        return Job(node_id, entry.key, ready.task, ready.graders, self.config.variants[entry.variant])
 
     def _make_services(self) -> Services:
         browser = self._browser or self._browser_config().build()
