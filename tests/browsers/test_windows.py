@@ -421,7 +421,7 @@ def test_a_cancelled_opening_leaves_no_window(
     run: Run, browser: PlaywrightBrowser, pages: PageServer
 ) -> None:
     """An attempt that is cancelled at any moment of its window's opening leaves no context behind."""
-    url = pages.page("/slow", "slow", delay_s=0.5)
+    url = pages.page("/slow", "slow", delay_s=3)
 
     async def cancel() -> None:
         manager = WindowManager(browser)

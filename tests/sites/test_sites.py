@@ -44,7 +44,7 @@ def pid_in(text: str) -> int:
 
 
 def leashes() -> list[psutil.Process]:
-    """Return the processes of sites that this process holds; other tests may hold others, drivers for example."""
+    """Return the processes of sites that this process holds; other children are other tests' drivers."""
     held = []
     for child in psutil.Process().children():
         with contextlib.suppress(psutil.Error):
@@ -368,7 +368,7 @@ def test_cancelled_start_leaves_nothing(tmp_path: Path) -> None:
                 pytest.fail("a mute site is never ready")
 
         task = asyncio.create_task(hold())
-        await until(lambda: leashes())
+        await until(leashes)
         children = leashes()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
