@@ -67,6 +67,15 @@ class GraderConfig(Component):
             options = options.replace(url, f"{{{name}}}")
         return f"{self.type}/{version}/{hashlib.sha256(options.encode()).hexdigest()[:12]}"
 
+    @classmethod
+    def reads(cls, check: Mapping[str, JsonValue]) -> bool:
+        """Whether graders of this type look at such an entry of a row's ``checks``.
+
+        A row with a check that none of its graders reads is refused: it would seem to be checked.
+        """
+        del check
+        return False
+
     def check(self, task: Task) -> None:
         """Check before anything is spent that this grader can judge this row.
 

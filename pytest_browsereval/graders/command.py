@@ -11,6 +11,7 @@ import shutil
 import signal
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Literal
 
@@ -73,6 +74,12 @@ class CommandGrader(GraderConfig):
     """Program and arguments, never a shell line; ``{python}`` is the interpreter that runs the tests."""
     timeout_s: float = Field(default=60.0, gt=0, le=290)
     """After this the program and all that it has started are killed, and the grade is errored."""
+
+    @classmethod
+    def reads(cls, check: Mapping[str, JsonValue]) -> bool:
+        """All: the program gets the whole task."""
+        del check
+        return True
 
     def _arguments(self, base_dir: Path) -> list[str]:
         program, *rest = (part.replace(PYTHON, sys.executable) for part in self.command)

@@ -150,10 +150,13 @@ class PageStateGrader(GraderConfig):
     wait_s: float = Field(default=1.0, ge=0, le=10)
     """How long to look on while a check does not hold: the last click may still be at work."""
 
+    @classmethod
+    def reads(cls, check: Mapping[str, JsonValue]) -> bool:
+        """All checks but those of the state."""
+        return "path" not in check or any(key in check for key in PAGE_KEYS)
+
     def _checks(self, task: Task) -> list[PageCheck]:
-        own = [
-            check for check in task.checks if "path" not in check or any(key in check for key in PAGE_KEYS)
-        ]
+        own = [check for check in task.checks if self.reads(check)]
         return [read_page_check(check) for check in (*self.checks, *own)]
 
     def check(self, task: Task) -> None:

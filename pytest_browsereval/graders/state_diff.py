@@ -109,8 +109,13 @@ class StateDiffGrader(GraderConfig):
     wait_s: float = Field(default=1.0, ge=0, le=10)
     """How long to look on while checks do not hold: the last click may still be at work."""
 
+    @classmethod
+    def reads(cls, check: Mapping[str, JsonValue]) -> bool:
+        """All checks but those of the page."""
+        return check.keys().isdisjoint(PAGE_KEYS)
+
     def _checks(self, task: Task) -> list[StateCheck]:
-        own = [check for check in task.checks if check.keys().isdisjoint(PAGE_KEYS)]
+        own = [check for check in task.checks if self.reads(check)]
         return [read_state_check(check) for check in (*self.checks, *own)]
 
     def check(self, task: Task) -> None:

@@ -30,6 +30,8 @@ class Controller:
         self.finished: set[str] = set()
         self.verdicts: dict[str, str] = {}
         self.summaries: dict[Evaluation, RunSummary] = {}
+        self.unsummed: dict[Evaluation, str] = {}
+        """Evals whose run folder cannot be read or written at the end, and why: no gate is decided on them."""
         self.missing: list[str] = []
         self.has_looped = False
 
@@ -109,14 +111,21 @@ class Controller:
     def summarise(self) -> None:
         """Read the run folders and write ``summary.json`` into each."""
         for evaluation in dict.fromkeys(self.rows.values()):
-            if evaluation not in self.summaries and evaluation.store.root.exists():
-                summary = summary_of(evaluation.store)
-                self.summaries[evaluation] = summary
-                selected = sum(owner is evaluation for owner in self.rows.values())
-                evaluation.store.write_summary({"selected": selected, **summary.as_json()})
-                self.session.config.hook.pytest_browsereval_run_summary(
-                    summary=summary, run_folder=evaluation.store.root
-                )
+            is_done = evaluation in self.summaries or evaluation in self.unsummed
+            if not is_done and evaluation.store.root.exists():
+                try:
+                    self._summarise(evaluation)
+                except (UsageError, OSError) as error:
+                    self.unsummed[evaluation] = str(error)
+
+    def _summarise(self, evaluation: Evaluation) -> None:
+        summary = summary_of(evaluation.store)
+        selected = sum(owner is evaluation for owner in self.rows.values())
+        evaluation.store.write_summary({"selected": selected, **summary.as_json()})
+        self.summaries[evaluation] = summary
+        self.session.config.hook.pytest_browsereval_run_summary(
+            summary=summary, run_folder=evaluation.store.root
+        )
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -129,8 +138,14 @@ class Controller:
         if not self.has_looped or was_told:
             return
         self.missing = [node_id for node_id in self.expected if node_id not in self.finished]
-        if self.missing:
+        if self.missing or self.unsummed:
             session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Tell of run folders that cannot be summed up."""
+        for evaluation, why in self.unsummed.items():
+            terminalreporter.section(f"eval {evaluation.config.name}", red=True)
+            terminalreporter.line(f"no summary: {why}", red=True)
 
 
 _SUFFIXES = (".eval.yaml", ".eval.yml", ".eval.json", ".eval.toml")

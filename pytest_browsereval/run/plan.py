@@ -178,7 +178,24 @@ class Plan:
                 grader.check(task)
         except ValueError as error:
             raise DatasetError(f"{where}: {error}") from None
+        if not (self.config.graders and task.graders):  # else a config leaves the row's own out, on purpose
+            self._check_that_all_is_read(task, graders, where)
         return ReadyTask(task, graders)
+
+    def _check_that_all_is_read(self, task: Task, graders: Iterable[GraderConfig], where: str) -> None:
+        """Refuse a row with a check that would be passed over in silence."""
+        for check in task.checks:
+            if not any(grader.reads(check) for grader in graders):
+                readers = [
+                    name
+                    for name, member, _ in self._registry.members("grader")
+                    if issubclass(member, GraderConfig) and member.reads(check)
+                ]
+                keys, named = ", ".join(f"`{key}`" for key in check), " or ".join(readers)
+                raise DatasetError(
+                    f"{where}: the row has a check with {keys}, but no grader that reads it. "
+                    f"Add {named or 'a grader that does'}, or take the check out."
+                )
 
     def _graders(self, task: Task, where: str) -> Iterator[GraderConfig]:
         for given in task.graders:

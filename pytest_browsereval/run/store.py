@@ -19,8 +19,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.datasets.ids import safe_folder
+from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.results import TaskMetadata
 
 
@@ -137,6 +140,24 @@ class RunStore:
         return found
 
     def attempts(self) -> Iterator[tuple[Path, TaskMetadata]]:
-        """Yield every finished attempt with its folder, in the order of the folders' names."""
+        """Yield every finished attempt with its folder, in the order of the folders' names.
+
+        Raises:
+            UsageError: a file is damaged: it is written whole, so something else has changed it.
+        """
         for path in sorted((self.root / "tasks").glob("*/*/*/attempt-*/metadata.json")):
-            yield path.parent, TaskMetadata.model_validate_json(path.read_bytes())
+            try:
+                yield path.parent, TaskMetadata.model_validate_json(path.read_bytes())
+            except (ValidationError, OSError) as error:
+                raise UsageError(
+                    f"{path} is damaged: {_first_line(error)}. Restore it, or remove the folder "
+                    f"{path.parent.name} to have the attempt count as never made."
+                ) from None
+
+
+def _first_line(error: Exception) -> str:
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors(include_url=False)[0]
+    place = ".".join(map(str, first["loc"]))
+    return f"{place}: {first['msg']}" if place else first["msg"]
