@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 TEST_TIMEOUT_S = 300
@@ -19,6 +21,8 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Give every test a time limit where pytest-timeout is there."""
+    """Give every test a time limit where pytest-timeout is there, and its children bytecode."""
+    # Tests start hundreds of Python processes; without bytecode each compiles all it imports (0.6 s).
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if config.pluginmanager.has_plugin("timeout") and config.getoption("timeout") is None:
         config.option.timeout = TEST_TIMEOUT_S

@@ -25,6 +25,7 @@ from pytest_browsereval.model.messages import Message, now
 from pytest_browsereval.model.results import AgentResult, TaskError, TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.run.deadline import Overran, within
 from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey
 from pytest_browsereval.sites import Sites, fill, names_in
 from pytest_browsereval.tools.base import Tool, Toolbox
@@ -215,27 +216,30 @@ class _Attempt:
     async def _limited(self, context: AgentContext) -> AgentResult:
         """Run the agent within its limits; a limit is a result, anything else that breaks a fault."""
         limit_ms = self.services.config.limits.timeout_ms
-        capture = self._recording()
         try:
-            async with asyncio.timeout(limit_ms / 1000) as scope:
-                result = await self._evaluator(context).execute()
+            result = await within(limit_ms / 1000, self._play(context))
         except LimitReached as limit:
-            capture.add_warning(ErrorSource.AGENT, f"stopped: {limit}")
-            return AgentResult(context.tools.answer, limit.reason)
-        except TimeoutError as error:
-            if not scope.expired():
-                raise Fault(ErrorSource.AGENT, f"the agent raised {_told(error)}") from error
-            capture.add_warning(ErrorSource.AGENT, f"stopped: limits.timeout_ms is {limit_ms}")
-            return AgentResult(context.tools.answer, TerminationReason.TIMEOUT)
-        except Fault:
+            return self._stopped(context, limit.reason, str(limit))
+        except Overran as overran:
+            late = "; it did not end when it was cancelled, and was left behind" * overran.is_left_behind
+            return self._stopped(context, TerminationReason.TIMEOUT, f"limits.timeout_ms is {limit_ms}{late}")
+        for message in result.messages:
+            self._recording().log(message)
+        return result
+
+    def _stopped(self, context: AgentContext, reason: TerminationReason, why: str) -> AgentResult:
+        self._recording().add_warning(ErrorSource.AGENT, f"stopped: {why}")
+        return AgentResult(context.tools.answer, reason)
+
+    async def _play(self, context: AgentContext) -> AgentResult:
+        try:
+            return await self._evaluator(context).execute()
+        except (Fault, LimitReached):
             raise
         except (Exception, SystemExit) as error:  # sys.exit() in an agent must not end the loop
             if context.window.dead:
                 raise Fault(ErrorSource.BROWSER, context.window.dead) from error
             raise Fault(ErrorSource.AGENT, f"the agent raised {_told(error)}") from error
-        for message in result.messages:
-            capture.log(message)
-        return result
 
     def _evaluator(self, context: AgentContext) -> AgentEvaluator:
         create = self.services.behaviour.create_agent
