@@ -31,7 +31,7 @@ class Controller:
         self.verdicts: dict[str, str] = {}
         self.summaries: dict[Evaluation, RunSummary] = {}
         self.unsummed: dict[Evaluation, str] = {}
-        """Evals whose run folder cannot be read or written at the end, and why: their gate stays undecided."""
+        """Evals whose run folder cannot be read or written at the end, and why: their gate is undecided."""
         self.missing: list[str] = []
         self.has_looped = False
 
