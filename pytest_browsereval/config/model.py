@@ -84,6 +84,8 @@ class LimitsConfig(Block):
     """Input and output tokens together."""
     max_cost_usd: float | None = Field(default=None, gt=0)
     """What the model calls of an attempt may cost."""
+    stuck_s: float = Field(default=10.0, ge=0.5, le=3_600)
+    """How long code of an async agent may run without an ``await``; all lanes stand still meanwhile."""
 
 
 class CaptureConfig(Block):

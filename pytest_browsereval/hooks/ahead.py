@@ -48,7 +48,12 @@ class Ahead:
             widths = [
                 self._width(e.config.lanes, e.config.num_workers) for e in self.session.evaluations.values()
             ]
-            self._lanes = Lanes(max(widths, default=1), may_start=self._may_start, on_lost=self._forget)
+            self._lanes = Lanes(
+                max(widths, default=1),
+                stuck_s=max((e.config.limits.stuck_s for e in self.session.evaluations.values()), default=10),
+                may_start=self._may_start,
+                on_lost=self._forget,
+            )
         return self._lanes
 
     def _width(self, lanes: int, num_workers: int | None) -> int:

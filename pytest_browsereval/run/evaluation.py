@@ -180,6 +180,7 @@ class Evaluation:
 
     def forget(self) -> None:
         """Drop what lived on a loop that was lost; the next attempt starts a browser of its own."""
+        self.store.take_flight()
         self._starting = asyncio.Lock()
         self._services = None
         self._browser = None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
+import os
 import sys
 import threading
 import time
@@ -34,6 +35,8 @@ def _tagged_task(loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> 
         _lane_of[task] = lane
     return task
 
+
+_LIBRARIES = (os.path.dirname(os.__file__), "<")  # noqa: PTH120 as tracebacks spell it
 
 TICK_S = 0.1
 """How often a waiting caller looks around; Ctrl-C and alarms arrive between two ticks."""
@@ -97,10 +100,16 @@ class LoopThread:
             self.loop.call_soon_threadsafe(call)
 
     def where(self) -> str:
-        """Return the innermost frame that is not of the standard library's asyncio: file, line, code."""
+        """Return the innermost frame that is not of a library, if possible: file, line, code."""
         frame = sys._current_frames().get(self._thread.ident or 0)  # noqa: SLF001 the documented way
-        frames = [f for f in traceback.extract_stack(frame) if "asyncio" not in f.filename] if frame else []
-        return f"{frames[-1].filename}:{frames[-1].lineno}: {frames[-1].line}" if frames else "(no frame)"
+        frames = traceback.extract_stack(frame) if frame else []
+        own = [
+            f for f in frames if not f.filename.startswith(_LIBRARIES) and "site-packages" not in f.filename
+        ]
+        if not frames:
+            return "(no frame)"
+        innermost = (own or frames)[-1]
+        return f"{innermost.filename}:{innermost.lineno}: {innermost.line}"
 
     def stop(self, grace_s: float) -> bool:
         """Cancel everything and end the thread; False if it did not end in time."""
@@ -253,7 +262,10 @@ class Lanes:
                 where = thread.where()
                 self._lose(thread)
                 raise LoopLost(
-                    f"blocking code has held the event loop for {self.stuck_s:g} s: {where}", culprit
+                    f"blocking code has held the event loop for {self.stuck_s:g} s: {where}. Await it in a "
+                    "thread (asyncio.to_thread), make the agent a plain function, which has a thread of its "
+                    "own, or allow it more time with limits.stuck_s.",
+                    culprit,
                 )
 
     def _lose(self, thread: LoopThread) -> None:

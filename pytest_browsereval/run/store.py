@@ -132,8 +132,13 @@ class RunStore:
                 found.append(str(json.loads(path.read_text())["node_id"]))
         return found
 
-    def take_flight(self, worker: str) -> list[str]:
-        """Return the same of a worker that has died, and forget that they were in flight."""
+    def take_flight(self, worker: str | None = None) -> list[str]:
+        """Return the same of a worker that has died, and forget that they were in flight.
+
+        Args:
+            worker: which one; None is this one, whose event loop was lost.
+        """
+        worker = worker or self._worker
         found = self.in_flight(worker)
         for path in (self.root / "in-flight").glob(f"{worker}-*.json"):
             path.unlink(missing_ok=True)
