@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.config import GateConfig
+from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 
 
@@ -54,12 +55,16 @@ def _must_pass(summary: RunSummary, query_id: str) -> RuleResult:
     if not trials:
         return RuleResult(name, is_met=False, message=f"{query_id} has no result in this run")
     if bad:
-        return RuleResult(name, is_met=False, message=f"{query_id} {bad[0].verdict}: {bad[0].reason}")
+        return RuleResult(
+            name, is_met=False, message=f"{query_id} {bad[0].verdict}: {one_line(bad[0].reason)}"
+        )
     return RuleResult(name, is_met=True, message=f"{query_id} passed")
 
 
 def _max_error_rate(summary: RunSummary, ceiling: float) -> RuleResult:
-    rate, errored = summary.error_rate or 0.0, summary.count(Verdict.ERRORED)
+    rate, errored = summary.error_rate, summary.count(Verdict.ERRORED)
+    if rate is None:
+        return RuleResult("max_error_rate", is_met=False, message="no trial has a result")
     relation = "is within" if rate <= ceiling else "is over"
     return RuleResult(
         "max_error_rate",

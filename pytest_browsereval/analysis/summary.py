@@ -20,6 +20,8 @@ class TrialOutcome:
     metadata: TaskMetadata
     folder: Path
     attempts: int
+    cost_usd: float | None
+    """Of all its attempts; None when a part of it is not known."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +55,7 @@ class RunSummary:
     @property
     def cost_usd(self) -> float | None:
         """What all attempts' models cost together; None when a part of it is not known."""
-        costs = [trial.metadata.cost_usd for trial in self.trials]
-        known = [cost for cost in costs if cost is not None]
-        return sum(known) if len(known) == len(costs) else None
+        return _total(trial.cost_usd for trial in self.trials)
 
     def errors_by_source(self) -> dict[str, int]:
         """Return how many trials each source of errors cost."""
@@ -91,7 +91,7 @@ def _row(trial: TrialOutcome) -> dict[str, Any]:
         "reason": data.reason,
         "steps": data.total_steps,
         "duration_ms": data.total_duration_ms,
-        "cost_usd": data.cost_usd,
+        "cost_usd": trial.cost_usd,
         "termination_reason": str(data.termination_reason),
         "grades": {
             name: {"verdict": str(g.verdict), "score": g.score} for name, g in data.grader_results.items()
@@ -112,8 +112,17 @@ def summarise(attempts: Iterable[tuple[Path, TaskMetadata]]) -> RunSummary:
     outcomes = []
     for tries in by_trial.values():
         folder, metadata = max(tries, key=lambda one: one[1].attempt)
-        outcomes.append(TrialOutcome(metadata, folder, len(tries)))
+        cost = _total(each.cost_usd for _, each in tries)
+        outcomes.append(TrialOutcome(metadata, folder, len(tries), cost))
     return RunSummary(tuple(sorted(outcomes, key=lambda outcome: outcome.metadata.started_at)))
+
+
+def _total(costs: Iterable[float | None]) -> float | None:
+    known, total = True, 0.0
+    for cost in costs:
+        known &= cost is not None
+        total += cost or 0.0
+    return total if known else None
 
 
 def summary_of(store: RunStore) -> RunSummary:

@@ -10,6 +10,7 @@ import pytest
 from pytest_browsereval.analysis.gate import RuleResult, decide
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.session import EvalSession
+from pytest_browsereval.run.evaluation import Evaluation
 
 PREFIX = "gate::"
 
@@ -20,7 +21,7 @@ class Gating:
     def __init__(self, session: EvalSession, controller: Controller) -> None:
         self._session = session
         self._controller = controller
-        self.results: list[tuple[str, RuleResult]] = []
+        self.results: list[tuple[Evaluation, str, RuleResult]] = []
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
@@ -34,7 +35,7 @@ class Gating:
                 if evaluation.config.is_gated:
                     for rule in decide(summary, evaluation.config.gate):
                         name = f"{evaluation.config.name}::{rule.name}" if several else rule.name
-                        self.results.append((name, rule))
+                        self.results.append((evaluation, name, rule))
                         self._report(session, name, rule)
         return result
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_browsereval.errors import BrowserEvalError
+from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.report.assertion import explain
@@ -154,7 +155,7 @@ def _expect(item: EvalItem, report: Any, reason: str) -> None:
     """Report a bad row under a gate as xfailed: the gate's items decide, so a green job shows no red row."""
     if item.evaluation.config.is_gated and item.evaluation.config.gate.rows == "xfail":
         report.outcome = "skipped"
-        report.wasxfail = reason
+        report.wasxfail = one_line(reason)
 
 
 def fixture_scopes(item: EvalItem) -> tuple[set[tuple[int, str]], bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -67,20 +68,29 @@ class Terminal:
     def _table(self, out: Any, evaluation: Evaluation, summary: RunSummary, config: pytest.Config) -> None:
         out.section(f"eval {evaluation.config.name}")
         encoding = getattr(out._tw._file, "encoding", None) or "utf-8"  # noqa: SLF001 no public way
-        ascii_only = not _can_encode("✓✗…", encoding)
-        for line in table(summary, width=out._tw.fullwidth, ascii_only=ascii_only):  # noqa: SLF001 the same
-            markup = {COLOURS[line.verdict]: True} if line.verdict else {"bold": True}
-            out.line(line.text.replace("…", "...") if ascii_only else line.text, **markup)
-        selected = sum(owner is evaluation for owner in self._controller.rows.values())
+        ascii_only, width = not _can_encode("✓✗…·", encoding), out._tw.fullwidth  # noqa: SLF001 the same
+        for line in table(summary, width=width, ascii_only=ascii_only):
+            out.line(line.text, **({COLOURS[line.verdict]: True} if line.verdict else {"bold": True}))
         out.line("")
-        text = totals(summary, selected)
-        out.line(text.replace("·", "|") if ascii_only else text, bold=True)
+        selected = sum(owner is evaluation for owner in self._controller.rows.values())
+        for text in totals(summary, selected, width=width):
+            out.line(text.replace("·", "|") if ascii_only else text, bold=True)
         gating: Any = config.pluginmanager.get_plugin("browsereval-gating")
-        for name, rule in gating.results if evaluation.config.is_gated else ():
-            out.line(f"gate {name}: {rule.message}", **{"green" if rule.is_met else "red": True})
+        for owner, name, rule in gating.results:
+            if owner is evaluation:
+                _wrapped(out, f"gate {name}: {rule.message}", **{"green" if rule.is_met else "red": True})
         if browser := evaluation.store.manifest().get("browser"):
-            out.line(f"browser: {browser}")
-        out.line(f"run folder: {_short(evaluation.store.root, config)}")
+            _wrapped(out, f"browser: {browser}")
+        _wrapped(out, f"run folder: {_short(evaluation.store.root, config)}")
+
+
+def _wrapped(out: Any, text: str, **markup: bool) -> None:
+    """Write a text in lines that the terminal has room for; only a path may be longer, to be copied whole."""
+    width = out._tw.fullwidth  # noqa: SLF001 no public way
+    for line in textwrap.wrap(
+        text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    ):
+        out.line(line, **markup)
 
 
 def _short(path: Path, config: pytest.Config) -> str:

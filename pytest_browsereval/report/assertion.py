@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from pytest_browsereval.model.display import one_line, printable
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.messages import (
     Message,
@@ -19,8 +20,6 @@ from pytest_browsereval.model.results import TaskMetadata
 
 LAST_STEPS = 5
 STEP_WIDTH = 100
-LONGEST = 200
-"""Characters of a value that are shown before it is cut."""
 
 
 def explain(metadata: TaskMetadata, folder: Path) -> str:
@@ -35,30 +34,30 @@ def explain(metadata: TaskMetadata, folder: Path) -> str:
 
 def _lines(metadata: TaskMetadata, folder: Path) -> Iterator[str]:
     source = f" ({metadata.error_source})" if metadata.error_source else ""
-    yield f"{metadata.verdict}{source}: {metadata.reason}"
+    yield f"{metadata.verdict}{source}: {printable(metadata.reason)}"
     yield ""
-    yield f"task     {_cut(metadata.query)}"
+    yield f"task     {one_line(metadata.query)}"
     if metadata.start_url:
-        yield f"started  {metadata.start_url}"
+        yield f"started  {one_line(metadata.start_url)}"
     if metadata.final_url:
-        yield f"ended    {metadata.final_url}"
-    answer = "none was given" if metadata.final_answer is None else repr(_cut(metadata.final_answer))
+        yield f"ended    {one_line(metadata.final_url)}"
+    answer = "none was given" if metadata.final_answer is None else repr(one_line(metadata.final_answer))
     yield f"answer   {answer}"
     yield (
-        f"agent    {metadata.agent_config.get('type', '?')}, {metadata.total_steps} steps, "
+        f"agent    {one_line(str(metadata.agent_config.get('type', '?')))}, {metadata.total_steps} steps, "
         f"{metadata.total_duration_ms / 1000:.1f} s, {metadata.termination_reason}"
     )
     for grade in metadata.grader_results.values():
         yield from _grade(grade)
     for warning in metadata.warnings[-3:]:
-        yield f"warning  {warning.source}: {_cut(warning.message)}"
+        yield f"warning  {warning.source}: {one_line(warning.message)}"
     yield from _steps(folder)
     yield f"folder   {folder}"
 
 
 def _grade(grade: GraderResult) -> Iterator[str]:
     score = "no score" if grade.score is None else f"score {grade.score:g}"
-    yield f"grade    {grade.grader}: {grade.verdict}, {score}. {_cut(grade.reasoning)}"
+    yield f"grade    {grade.grader}: {grade.verdict}, {score}. {one_line(grade.reasoning)}"
     for criterion in grade.criteria:
         if criterion.verdict is not Verdict.PASSED:
             yield from _criterion(criterion, is_told=criterion.reason == grade.reasoning)
@@ -66,7 +65,7 @@ def _grade(grade: GraderResult) -> Iterator[str]:
 
 def _criterion(criterion: Criterion, *, is_told: bool) -> Iterator[str]:
     if not is_told:
-        yield f"         - {_cut(criterion.name)}: {criterion.verdict}. {_cut(criterion.reason)}"
+        yield f"         - {one_line(criterion.name)}: {criterion.verdict}. {one_line(criterion.reason)}"
     if criterion.expected is not None or criterion.actual is not None:
         yield f"           expected {_value(criterion.expected)}"
         yield f"           actual   {_value(criterion.actual)}"
@@ -82,7 +81,8 @@ def _steps(folder: Path) -> Iterator[str]:
     for number, call in list(enumerate(calls, 1))[-LAST_STEPS:]:
         result = results.get(call.tool_call_id)
         arguments = ", ".join(f"{name}={_value(value)}" for name, value in call.params.items())
-        yield _cut(f"         {number}. {call.tool}({_cut(arguments, 80)}) → {_outcome(result)}", STEP_WIDTH)
+        line = f"         {number}. {call.tool}({one_line(arguments, 80)}) → {_outcome(result)}"
+        yield one_line(line, STEP_WIDTH)
 
 
 def _outcome(result: ToolResultMessage | None) -> str:
@@ -90,13 +90,13 @@ def _outcome(result: ToolResultMessage | None) -> str:
         return "no result"
     output = result.result.get("output", "") if isinstance(result.result, dict) else result.result
     first = str(output).partition("\n")[0]
-    return ("error: " if result.is_error else "") + _cut(first, 100)
+    return ("error: " if result.is_error else "") + one_line(first, 100)
 
 
 def read_messages(folder: Path) -> Iterator[Message]:
     """Yield the messages of an attempt; a last line that was cut by a kill is left out."""
     try:
-        lines = (folder / "messages.jsonl").read_text(encoding="utf-8").splitlines()
+        lines = (folder / "messages.jsonl").read_bytes().split(b"\n")
     except OSError:
         return
     for line in lines:
@@ -107,9 +107,4 @@ def read_messages(folder: Path) -> Iterator[Message]:
 
 
 def _value(value: object) -> str:
-    return _cut(json.dumps(value, ensure_ascii=False))
-
-
-def _cut(text: str, longest: int = LONGEST) -> str:
-    flat = "".join(c if c.isprintable() else " " for c in text)
-    return flat if len(flat) <= longest else flat[: longest - 1] + "…"
+    return one_line(json.dumps(value, ensure_ascii=False))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
+from pytest_browsereval.model.display import fit, width_of
 from pytest_browsereval.model.grades import GraderResult, Verdict
 
 MOST_ROWS = 60
@@ -33,19 +34,20 @@ def table(summary: RunSummary, *, width: int = 80, ascii_only: bool = False) -> 
     if len(trials) > MOST_ROWS:
         bad = [t for t in trials if t.metadata.verdict is not Verdict.PASSED]
         trials = bad[:MOST_ROWS]
-    names = [_name(trial, summary) for trial in trials]
-    grades = [_grades(trial) for trial in trials]
+    cut = "..." if ascii_only else "…"
+    names = [_plain(name, ascii_only) for name in _names(trials, summary)]
+    grades = [_plain(_grades(trial), ascii_only) for trial in trials]
     tail = f" {'steps':>5} {'time':>7}"
-    longest_grades = max((len(g) for g in grades), default=6)
+    longest_grades = max((width_of(g) for g in grades), default=6)
     room = max(width - len("✓ errored  ") - len(tail) - 2, 20)
-    name_width = min(max(len(n) for n in (*names, "task")), max(room - min(longest_grades, 30), 12))
+    name_width = min(max(width_of(n) for n in (*names, "task")), max(room - min(longest_grades, 30), 12))
     grade_width = max(min(room - name_width, longest_grades), 6)
     yield Line(f"  {'task':<{name_width}}  verdict  {'grades':<{grade_width}}{tail}".rstrip())
     for trial, name, shown in zip(trials, names, grades, strict=True):
         data = trial.metadata
         mark = {"✓": "+", "✗": "x", "!": "!"}[MARKS[data.verdict]] if ascii_only else MARKS[data.verdict]
         yield Line(
-            f"{mark} {_fit(name, name_width)}  {data.verdict!s:<7}  {_fit(shown, grade_width)}"
+            f"{mark} {fit(name, name_width, cut)}  {data.verdict!s:<7}  {fit(shown, grade_width, cut)}"
             f" {data.total_steps:>5} {_time(data.total_duration_ms):>7}",
             data.verdict,
         )
@@ -53,16 +55,21 @@ def table(summary: RunSummary, *, width: int = 80, ascii_only: bool = False) -> 
         passed = summary.count(Verdict.PASSED)
         rest = len(summary.trials) - len(trials) - passed
         more = f", {rest} more failed or errored" if rest else ""
-        yield Line(f"  … {passed} passed{more}")
+        yield Line(f"  {cut} {passed} passed{more}")
 
 
-def _name(trial: TrialOutcome, summary: RunSummary) -> str:
-    data = trial.metadata
-    variants = {t.metadata.variant for t in summary.trials}
-    trials = {t.metadata.trial for t in summary.trials}
-    parts = [data.variant] * (len(variants) > 1) + [str(data.trial)] * (len(trials) > 1)
-    name = data.query_id + (f"[{'-'.join(parts)}]" if parts else "")
-    return "".join(c if c.isprintable() else "?" for c in name)
+def _names(trials: Iterable[TrialOutcome], summary: RunSummary) -> Iterator[str]:
+    """Yield the names, with variant and number where the run has several of them."""
+    has_variants = len({trial.metadata.variant for trial in summary.trials}) > 1
+    has_trials = len({trial.metadata.trial for trial in summary.trials}) > 1
+    for trial in trials:
+        data = trial.metadata
+        parts = [data.variant] * has_variants + [str(data.trial)] * has_trials
+        yield data.query_id + (f"[{'-'.join(parts)}]" if parts else "")
+
+
+def _plain(text: str, ascii_only: bool) -> str:  # noqa: FBT001
+    return "".join(c if c.isprintable() and (c.isascii() or not ascii_only) else "?" for c in text)
 
 
 def _grades(trial: TrialOutcome) -> str:
@@ -80,12 +87,8 @@ def _time(ms: float) -> str:
     return f"{ms / 1000:.1f} s" if ms < 60_000 else f"{int(ms // 60_000)}m{int(ms % 60_000 // 1000):02d}s"
 
 
-def _fit(text: str, width: int) -> str:
-    return f"{text:<{width}}" if len(text) <= width else text[: width - 1] + "…"
-
-
-def totals(summary: RunSummary, selected: int) -> str:
-    """Return one line: counts, the pass rate with its denominator, money."""
+def totals(summary: RunSummary, selected: int, *, width: int = 80) -> Iterator[str]:
+    """Yield the pass rate with its denominator, errors, money: one line, or more where it is too long."""
     rate = summary.pass_rate
     shown = (
         "no trial was judged"
@@ -102,4 +105,11 @@ def totals(summary: RunSummary, selected: int) -> str:
         parts.append("cost unknown")
     elif summary.cost_usd:
         parts.append(f"${summary.cost_usd:.4f}")
-    return " · ".join(parts)
+    line = parts[0]
+    for part in parts[1:]:
+        if len(line) + len(part) + 3 > width:
+            yield line
+            line = part
+        else:
+            line = f"{line} · {part}"
+    yield line

@@ -1,0 +1,44 @@
+"""Text of pages, models and rows, made fit for a terminal: one line, of a known width, steering nothing."""
+
+from __future__ import annotations
+
+import unicodedata
+
+LONGEST = 200
+"""Characters of a text that are shown before it is cut."""
+
+
+def one_line(text: str, longest: int = LONGEST) -> str:
+    """Return text as one printable line: control characters and line ends become blanks."""
+    flat = "".join(c if c.isprintable() else " " for c in text[: longest + 1])
+    return flat if len(flat) <= longest else flat[: longest - 1] + "…"
+
+
+def printable(text: str, most_lines: int = 20) -> str:
+    """Return text that may have several lines, each as ``one_line`` gives it."""
+    lines = text.splitlines()
+    more = [f"… {len(lines) - most_lines} more lines"] if len(lines) > most_lines else []
+    return "\n".join([one_line(line, 500) for line in lines[:most_lines]] + more)
+
+
+def width_of(text: str) -> int:
+    """Return how many columns a terminal needs for a printable text."""
+    return sum(_columns(c) for c in text)
+
+
+def fit(text: str, width: int, mark: str = "…") -> str:
+    """Return text in exactly so many columns: cut with a mark, or filled up with blanks."""
+    if width_of(text) > width:
+        room, kept = width - len(mark), 0
+        for place, char in enumerate(text):
+            kept += _columns(char)
+            if kept > room:
+                text = text[:place] + mark
+                break
+    return text + " " * (width - width_of(text))
+
+
+def _columns(char: str) -> int:
+    if unicodedata.combining(char) or unicodedata.category(char) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
