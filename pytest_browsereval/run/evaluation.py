@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from contextvars import Context
 from typing import Any
 
 from pytest_browsereval.browsers.base import Browser, BrowserConfig
@@ -162,7 +163,8 @@ class Evaluation:
     async def _start_browser(self) -> Browser:
         browser = self._browser_config().build()
         try:
-            await browser.start()
+            # What a browser starts is no part of the attempt that happened to need it first.
+            await asyncio.create_task(browser.start(), context=Context())
         except (Fault, UsageError) as error:
             self.stopped = str(error)
             raise RunStopped(self.stopped) from error

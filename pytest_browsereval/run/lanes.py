@@ -31,7 +31,8 @@ tell, but Python 3.11 has no such method.)"""
 
 def _tagged_task(loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> asyncio.Task[Any]:
     task: asyncio.Task[Any] = asyncio.Task(work, loop=loop, **options)
-    if (lane := _lane.get()) is not None:
+    context = options.get("context")
+    if (lane := _lane.get() if context is None else context.get(_lane)) is not None:
         _lane_of[task] = lane
     return task
 
@@ -142,6 +143,7 @@ class Lanes:
         self._on_lost = on_lost
         self._wanted: dict[Hashable, Future[Any]] = {}
         self._unstarted: dict[Hashable, Coroutine[Any, Any, Any]] = {}
+        self._running: weakref.WeakSet[asyncio.Task[Any]] = weakref.WeakSet()
         self._thread: LoopThread | None = None
         self._places = asyncio.Semaphore(width)
         self._groups: dict[str, asyncio.Lock] = {}
@@ -185,6 +187,7 @@ class Lanes:
             _lane.set(key)
             if (task := asyncio.current_task()) is not None:
                 _lane_of[task] = key
+                self._running.add(task)
             async with self._alone_in(group), self._places:
                 if self.is_closed or not (must or self._may_start()):
                     raise asyncio.CancelledError
@@ -297,7 +300,7 @@ class Lanes:
 
         async def end() -> None:
             await asyncio.sleep(0)
-            lanes = [task for task in asyncio.all_tasks() if task in _lane_of]
+            lanes = asyncio.all_tasks() & set(self._running)
             if lanes:
                 await asyncio.wait(lanes, timeout=grace_s)
             if last is not None:
