@@ -15,10 +15,10 @@ def one_line(text: str, longest: int = LONGEST) -> str:
 
 
 def printable(text: str, most_lines: int = 20) -> str:
-    """Return text that may have several lines, each as ``one_line`` gives it."""
+    """Return text of several lines, each as ``one_line`` gives it; all but the first are indented."""
     lines = text.splitlines()
     more = [f"… {len(lines) - most_lines} more lines"] if len(lines) > most_lines else []
-    return "\n".join([one_line(line, 500) for line in lines[:most_lines]] + more)
+    return "\n  ".join([one_line(line, 500) for line in lines[:most_lines]] + more)
 
 
 def width_of(text: str) -> int:

@@ -57,7 +57,7 @@ def _lines(metadata: TaskMetadata, folder: Path) -> Iterator[str]:
 
 def _grade(grade: GraderResult) -> Iterator[str]:
     score = "no score" if grade.score is None else f"score {grade.score:g}"
-    yield f"grade    {grade.grader}: {grade.verdict}, {score}. {one_line(grade.reasoning)}"
+    yield f"grade    {one_line(grade.grader)}: {grade.verdict}, {score}. {one_line(grade.reasoning)}"
     for criterion in grade.criteria:
         if criterion.verdict is not Verdict.PASSED:
             yield from _criterion(criterion, is_told=criterion.reason == grade.reasoning)

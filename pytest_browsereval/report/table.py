@@ -38,10 +38,10 @@ def table(summary: RunSummary, *, width: int = 80, ascii_only: bool = False) -> 
     names = [_plain(name, ascii_only) for name in _names(trials, summary)]
     grades = [_plain(_grades(trial), ascii_only) for trial in trials]
     tail = f" {'steps':>5} {'time':>7}"
-    longest_grades = max((width_of(g) for g in grades), default=6)
+    longest_grades = max(width_of(g) for g in (*grades, "grades"))
     room = max(width - len("✓ errored  ") - len(tail) - 2, 20)
     name_width = min(max(width_of(n) for n in (*names, "task")), max(room - min(longest_grades, 30), 12))
-    grade_width = max(min(room - name_width, longest_grades), 6)
+    grade_width = min(room - name_width, longest_grades)
     yield Line(f"  {'task':<{name_width}}  verdict  {'grades':<{grade_width}}{tail}".rstrip())
     for trial, name, shown in zip(trials, names, grades, strict=True):
         data = trial.metadata

@@ -1,0 +1,127 @@
+"""What a run came to: attempts folded into trials, the pass rate, errors, money."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval.analysis.summary import summarise, summary_of
+from pytest_browsereval.errors import ErrorSource, UsageError
+from pytest_browsereval.run.store import RunStore, TrialKey
+from tests.recorded import ERRORED, FAILED, PASSED, attempt, summary
+
+
+def test_a_trial_counts_by_its_last_attempt() -> None:
+    """Attempts of one trial are one result, that of the highest number, in whatever order they come."""
+    tries = [
+        (Path("2"), attempt("a", PASSED, attempt=2)),
+        (Path("10"), attempt("a", FAILED, attempt=10)),
+        (Path("1"), attempt("a", ERRORED, attempt=1)),
+    ]
+    (trial,) = summarise(tries).trials
+    assert (trial.metadata.verdict, trial.folder, trial.attempts) == (FAILED, Path("10"), 3)
+
+
+def test_variants_and_trials_are_results_of_their_own() -> None:
+    """The same row by two variants, or in two trials, is two results."""
+    run = summary(
+        attempt("a", variant="x"), attempt("a", variant="y"), attempt("a", variant="x", trial=2), attempt("b")
+    )
+    assert len(run.trials) == 4
+
+
+def test_errors_stay_out_of_the_pass_rate() -> None:
+    """The pass rate's denominator is passed and failed trials; the error rate's is all of them."""
+    run = summary(attempt("a"), attempt("b"), attempt("c", FAILED), attempt("d", ERRORED))
+    assert (run.judged, run.pass_rate, run.error_rate) == (3, 2 / 3, 1 / 4)
+
+
+def test_nothing_judged_is_no_rate() -> None:
+    """With errors only there is no pass rate; with nothing at all there is no error rate either."""
+    assert (summary(attempt("a", ERRORED)).pass_rate, summary(attempt("a", ERRORED)).error_rate) == (
+        None,
+        1.0,
+    )
+    assert (summary().pass_rate, summary().error_rate) == (None, None)
+
+
+def test_errors_are_counted_by_source() -> None:
+    """Each source of errors has its number of trials; passed and failed ones have none."""
+    run = summary(
+        attempt("a", ERRORED, error_source=ErrorSource.SITE),
+        attempt("b", ERRORED, error_source=ErrorSource.SITE),
+        attempt("c", ERRORED, error_source=ErrorSource.PROVIDER),
+        attempt("d", FAILED),
+    )
+    assert run.errors_by_source() == {"site": 2, "provider": 1}
+
+
+@pytest.mark.parametrize(
+    ("costs", "total"), [([0.25, 0.5], 0.75), ([], 0.0), ([0.25, None], None), ([None], None), ([0.0], 0.0)]
+)
+def test_an_unknown_cost_makes_the_total_unknown(costs: list[float | None], total: float | None) -> None:
+    """Costs add up; as soon as one is not known the sum is not, and nothing is guessed."""
+    assert summary(*(attempt(str(n), cost_usd=cost) for n, cost in enumerate(costs))).cost_usd == total
+
+
+def test_attempts_that_were_thrown_away_are_paid_too() -> None:
+    """The cost of a trial is that of all its attempts, not only of the one that counts."""
+    run = summary(
+        attempt("a", ERRORED, attempt=1, cost_usd=0.5), attempt("a", PASSED, attempt=2, cost_usd=0.25)
+    )
+    assert run.cost_usd == 0.75
+    assert run.as_json()["results"][0]["cost_usd"] == 0.75
+
+
+def test_results_are_in_the_order_of_the_run() -> None:
+    """Trials are told in the order in which they were started."""
+    times = {"late": "2025-01-01T00:00:09.000Z", "early": "2025-01-01T00:00:01.000Z"}
+    run = summary(*(attempt(name, started_at=time) for name, time in times.items()))
+    assert [trial.metadata.query_id for trial in run.trials] == ["early", "late"]
+
+
+def test_the_summary_of_a_folder_is_plain_json(tmp_path: Path) -> None:
+    """The summary is read from the run folder alone, and what is written of it has all the figures."""
+    store = RunStore(tmp_path)
+    for number, verdict in enumerate((ERRORED, PASSED), 1):
+        folder = store.begin_attempt(TrialKey("a"), "node")
+        (folder.path / "metadata.json").write_text(attempt("a", verdict, attempt=number).model_dump_json())
+    content = json.loads(json.dumps(summary_of(store).as_json()))
+    assert {
+        key: content[key] for key in ("trials", "passed", "failed", "errored", "judged", "pass_rate")
+    } == {
+        "trials": 1,
+        "passed": 1,
+        "failed": 0,
+        "errored": 0,
+        "judged": 1,
+        "pass_rate": 1.0,
+    }
+    assert content["errors_by_source"] == {}
+    assert content["results"] == [
+        {
+            "query_id": "a",
+            "variant": "default",
+            "trial": 1,
+            "attempts": 2,
+            "verdict": "passed",
+            "error_source": None,
+            "reason": "a passed",
+            "steps": 3,
+            "duration_ms": 2000.0,
+            "cost_usd": 0.0,
+            "termination_reason": "completed",
+            "grades": {"answer": {"verdict": "passed", "score": 1.0}},
+        }
+    ]
+
+
+def test_a_damaged_folder_is_told(tmp_path: Path) -> None:
+    """Metadata that cannot be read ends in a usage error with the file, not in a traceback."""
+    store = RunStore(tmp_path)
+    folder = store.begin_attempt(TrialKey("a"), "node")
+    (folder.path / "metadata.json").write_text(attempt("a").model_dump_json()[:100])
+    with pytest.raises(UsageError, match=r"metadata\.json is damaged: "):
+        summary_of(store)

@@ -1,0 +1,41 @@
+"""Attempts that were never made, for tests of what is told of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pytest_browsereval.analysis.summary import RunSummary, summarise
+from pytest_browsereval.errors import ErrorSource, TerminationReason
+from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.model.results import TaskMetadata
+
+PASSED, FAILED, ERRORED = Verdict
+
+
+def attempt(query_id: str = "a", verdict: Verdict = PASSED, **more: Any) -> TaskMetadata:
+    """Return the metadata of an attempt."""
+    score = {PASSED: 1.0, FAILED: 0.0, ERRORED: None}[verdict]
+    given: dict[str, Any] = {
+        "query_id": query_id,
+        "dataset": "unit",
+        "query": f"Do {query_id}.",
+        "started_at": "2025-01-01T00:00:00.000Z",
+        "completed_at": "2025-01-01T00:00:02.000Z",
+        "total_duration_ms": 2000.0,
+        "total_steps": 3,
+        "termination_reason": TerminationReason.COMPLETED,
+        "final_answer": "42",
+        "verdict": verdict,
+        "error_source": ErrorSource.SITE if verdict is ERRORED else None,
+        "reason": f"{query_id} {verdict}",
+        "cost_usd": 0.0,
+        "agent_config": {"type": "scripted"},
+        "grader_results": {"answer": GraderResult(grader="answer", verdict=verdict, score=score)},
+    }
+    return TaskMetadata.model_validate(given | more)
+
+
+def summary(*attempts: TaskMetadata) -> RunSummary:
+    """Return what a run of these attempts came to."""
+    return summarise((Path("/run"), metadata) for metadata in attempts)

@@ -1,0 +1,140 @@
+"""The text of a bad attempt, whatever page, model and files hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval.errors import ErrorSource
+from pytest_browsereval.model.grades import Criterion, GraderResult
+from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResultMessage, UserMessage
+from pytest_browsereval.model.results import EvalWarning
+from pytest_browsereval.report.assertion import explain, read_messages
+from tests.recorded import ERRORED, FAILED, attempt
+
+HOSTILE = "\x1b]0;title\x07\x1b[2J\x9b1A\r\u202egate met\u2028next\x00\n" + "x" * 100_000
+"""Moves the cursor, changes the window's title, turns the text round, and is long."""
+
+
+def write(folder: Path, *messages: Message) -> None:
+    lines = [m.model_dump_json(by_alias=True, exclude_none=True) + "\n" for m in messages]
+    (folder / "messages.jsonl").write_bytes("".join(lines).encode())
+
+
+def step(number: int, output: object = "ok", *, is_error: bool = False, **params: object) -> list[Message]:
+    return [
+        ToolCallMessage(tool="click", tool_call_id=str(number), params=dict(params)),
+        ToolResultMessage(tool_call_id=str(number), result={"output": output}, is_error=is_error),
+    ]
+
+
+def test_a_failure_is_told_in_full(tmp_path: Path) -> None:
+    """Verdict, task, places, answer, agent, grades, what does not hold, steps and folder are told."""
+    checks = (
+        Criterion(name="total", verdict=FAILED, expected=59.98, actual="0", reason="0 is not 59.98"),
+        Criterion(name="items", verdict=attempt().verdict, expected=1, actual=1),
+    )
+    grade = GraderResult(
+        grader="state_diff", verdict=FAILED, score=0.5, reasoning="1 of 2 checks hold", criteria=checks
+    )
+    write(
+        tmp_path,
+        UserMessage(content="Do a."),
+        *(message for n in range(1, 8) for message in step(n, target=f"e{n}")),
+        *step(8, "Nothing matches e99.\nTake a snapshot.", is_error=True, target="e99"),
+        ToolCallMessage(tool="done", tool_call_id="9", params={"answer": "42"}),
+    )
+    metadata = attempt(
+        "a",
+        FAILED,
+        start_url="http://shop.test/",
+        final_url="http://shop.test/cart",
+        grader_results={"state_diff": grade},
+        warnings=[
+            EvalWarning(source=ErrorSource.AGENT, message="stopped: limits.max_steps is 9", timestamp="")
+        ],
+    )
+    assert explain(metadata, tmp_path).splitlines() == [
+        "failed: a failed",
+        "",
+        "task     Do a.",
+        "started  http://shop.test/",
+        "ended    http://shop.test/cart",
+        "answer   '42'",
+        "agent    scripted, 3 steps, 2.0 s, completed",
+        "grade    state_diff: failed, score 0.5. 1 of 2 checks hold",
+        "         - total: failed. 0 is not 59.98",
+        "           expected 59.98",
+        '           actual   "0"',
+        "warning  agent: stopped: limits.max_steps is 9",
+        "steps    the last 5 of 9",
+        '         5. click(target="e5") → ok',
+        '         6. click(target="e6") → ok',
+        '         7. click(target="e7") → ok',
+        '         8. click(target="e99") → error: Nothing matches e99.',
+        '         9. done(answer="42") → no result',
+        f"folder   {tmp_path}",
+    ]
+
+
+def test_an_error_names_its_source(tmp_path: Path) -> None:
+    """An errored attempt tells what broke; no answer, no score and no steps are told as such."""
+    metadata = attempt("a", ERRORED, final_answer=None, reason="the site shop did not start:\nport in use")
+    lines = explain(metadata, tmp_path).splitlines()
+    assert lines[:2] == ["errored (site): the site shop did not start:", "  port in use"]
+    assert "answer   none was given" in lines
+    assert any(line.startswith("grade    answer: errored, no score.") for line in lines)
+    assert not any(line.startswith("steps") for line in lines)
+
+
+def test_hostile_text_steers_nothing(tmp_path: Path) -> None:
+    """Control characters, line ends and endless values from page and model are made harmless everywhere."""
+    criterion = Criterion(name=HOSTILE, verdict=FAILED, expected=HOSTILE, actual=[HOSTILE], reason=HOSTILE)
+    grade = GraderResult(
+        grader="g\x1b[1m", verdict=FAILED, score=0.0, reasoning=HOSTILE, criteria=(criterion,)
+    )
+    write(tmp_path, *step(1, HOSTILE, text=HOSTILE), *step(2, [HOSTILE], is_error=True))
+    metadata = attempt(
+        "a",
+        FAILED,
+        query=HOSTILE,
+        reason=HOSTILE,
+        start_url=HOSTILE,
+        final_url=HOSTILE,
+        final_answer=HOSTILE,
+        agent_config={"type": HOSTILE},
+        grader_results={"g": grade},
+        warnings=[EvalWarning(source=ErrorSource.AGENT, message=HOSTILE, timestamp="")],
+    )
+    text = explain(metadata, tmp_path)
+    assert all(line.isprintable() for line in text.split("\n"))
+    assert len(text) < 10_000
+    firsts = [line.split()[0].rstrip(":") for line in text.split("\n") if line.strip() and line[0] != " "]
+    assert firsts == [
+        "failed",
+        *("task", "started", "ended", "answer", "agent", "grade", "warning", "steps", "folder"),
+    ]
+
+
+def test_missing_files_are_no_steps(tmp_path: Path) -> None:
+    """Without a message log the rest is told."""
+    assert list(read_messages(tmp_path / "gone")) == []
+    assert explain(attempt("a", FAILED), tmp_path / "gone").endswith(f"folder   {tmp_path}/gone")
+
+
+@pytest.mark.parametrize(
+    "cut", [b'{"type": "tool_ca', b'{"type":"user","content":"caf\xc3', b"\x00\xff", b""]
+)
+def test_a_last_line_that_was_cut_is_left_out(tmp_path: Path, cut: bytes) -> None:
+    """A process that was killed while it wrote, in the middle of a letter even, costs that line only."""
+    write(tmp_path, *step(1))
+    with (tmp_path / "messages.jsonl").open("ab") as file:
+        file.write(cut)
+    assert len(list(read_messages(tmp_path))) == 2
+
+
+def test_line_ends_of_unicode_are_text(tmp_path: Path) -> None:
+    """A message that holds a line or paragraph separator is one message; those behind it are read."""
+    write(tmp_path, UserMessage(content="one\u2028two\x85three\x1c"), *step(1))
+    assert [message.type for message in read_messages(tmp_path)] == ["user", "tool_call", "tool_result"]

@@ -1,0 +1,111 @@
+"""The table at the end of a run: widths, order, what is left out, the line of totals."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_browsereval.errors import ErrorSource
+from pytest_browsereval.model.display import width_of
+from pytest_browsereval.model.grades import GraderResult
+from pytest_browsereval.report.table import MOST_ROWS, table, totals
+from tests.recorded import ERRORED, FAILED, PASSED, attempt, summary
+
+NAMES = ["short", "x" * 200, "カート" * 20, "e\u0301" * 60, "🛒 cart", "\x1b[31mred", "a\tb\nc", "\u202eabc"]
+
+
+def graded(count: int) -> dict[str, GraderResult]:
+    """Return so many grades."""
+    names = [f"grader-number-{n}" for n in range(count)]
+    return {name: GraderResult(grader=name, verdict=PASSED, score=0.123456) for name in names}
+
+
+@pytest.mark.parametrize("ascii_only", [False, True])
+@pytest.mark.parametrize("width", [60, 80, 132])
+@pytest.mark.parametrize("grades", [0, 1, 5])
+def test_no_line_is_wider_than_the_terminal(width: int, grades: int, ascii_only: bool) -> None:  # noqa: FBT001
+    """Long and wide names, many grades, variants, long times: every line fits, whatever the width."""
+    run = summary(
+        *(
+            attempt(
+                name,
+                verdict,
+                variant=variant,
+                grader_results=graded(grades),
+                total_duration_ms=5_999_999,
+                total_steps=9999,
+            )
+            for name in NAMES
+            for variant, verdict in (("kimi", PASSED), ("a-much-longer-name", ERRORED))
+        )
+    )
+    lines = [line.text for line in table(run, width=width, ascii_only=ascii_only)]
+    assert len(lines) == 1 + 2 * len(NAMES)
+    assert max(map(width_of, lines)) <= width
+    assert all(line.isprintable() for line in lines)
+    assert not ascii_only or all(line.isascii() for line in lines)
+    ends = {width_of(line) for line in lines}
+    assert len(ends) == 1, "columns are not aligned"
+
+
+def test_rows_are_marked_and_bad_ones_found() -> None:
+    """Each trial is a line with mark, verdict, grades, steps and time; bad ones come first."""
+    run = summary(attempt("good"), attempt("bad", FAILED), attempt("broken", ERRORED, grader_results={}))
+    lines = list(table(run))
+    assert [(line.text[0], line.verdict) for line in lines] == [
+        (" ", None),
+        ("!", ERRORED),
+        ("✗", FAILED),
+        ("✓", PASSED),
+    ]
+    assert lines[1].text.split() == ["!", "broken", "errored", "site", "3", "2.0", "s"]
+    assert lines[3].text.split() == ["✓", "good", "passed", "answer", "1", "3", "2.0", "s"]
+    assert [line.text[0] for line in table(run, ascii_only=True)] == [" ", "!", "x", "+"]
+
+
+def test_names_tell_variants_and_trials_apart_where_there_are_several() -> None:
+    """A suffix is shown for what the run has more than one of, as in the items' names."""
+    assert "a[" not in "".join(line.text for line in table(summary(attempt("a"), attempt("ab"))))
+    run = summary(attempt("a", variant="x"), attempt("a", variant="y", trial=2))
+    assert [line.text.split()[1] for line in table(run)][1:] == ["a[x-1]", "a[y-2]"]
+
+
+def test_many_trials_are_folded() -> None:
+    """Beyond sixty trials the passed ones are counted, beyond sixty bad ones those too, and none is lost."""
+    good = [attempt(f"good{n}") for n in range(MOST_ROWS)]
+    lines = [line.text for line in table(summary(*good))]
+    assert len(lines) == 1 + MOST_ROWS
+    lines = [line.text for line in table(summary(*good, attempt("bad", FAILED)))]
+    assert [line.split()[:2] for line in lines[1:]] == [["✗", "bad"], ["…", str(MOST_ROWS)]]
+    bad = [attempt(f"bad{n}", FAILED) for n in range(MOST_ROWS + 7)]
+    lines = [line.text for line in table(summary(*good, *bad))]
+    assert len(lines) == 1 + MOST_ROWS + 1
+    assert lines[-1] == f"  … {MOST_ROWS} passed, 7 more failed or errored"
+
+
+def test_an_empty_run_has_a_table() -> None:
+    """A run without a result draws its head and nothing else."""
+    assert len(list(table(summary()))) == 1
+
+
+def test_totals_name_the_denominator() -> None:
+    """The rate is told with what it is of; errors, rows not run and money beside it, if there are any."""
+    run = summary(attempt("a", cost_usd=0.5), attempt("b", FAILED), attempt("c", FAILED))
+    assert list(totals(run, 3)) == ["pass rate 33.3% (1 of 3 judged) · $0.5000"]
+    assert list(totals(summary(attempt("a")), 1)) == ["pass rate 100.0% (1 of 1 judged)"]
+    assert list(totals(summary(attempt("a", cost_usd=None)), 4)) == [
+        "pass rate 100.0% (1 of 1 judged) · 3 not run · cost unknown"
+    ]
+    broken = summary(attempt("a", ERRORED))
+    assert list(totals(broken, 1)) == ["no trial was judged · 1 errored, not in the rate (site 1)"]
+
+
+def test_totals_are_broken_between_figures() -> None:
+    """What does not fit in a line goes into the next one, never in the middle of a figure."""
+    sources = (ErrorSource.SITE, ErrorSource.PROVIDER, ErrorSource.BROWSER)
+    errors = [attempt(source.value, ERRORED, error_source=source, cost_usd=None) for source in sources]
+    lines = list(totals(summary(attempt("a"), *errors), 9))
+    assert lines == [
+        "pass rate 100.0% (1 of 1 judged)",
+        "3 errored, not in the rate (site 1, provider 1, browser 1) · 5 not run",
+        "cost unknown",
+    ]
