@@ -84,10 +84,10 @@ class RunStore:
             write_whole(target, json.dumps(manifest, ensure_ascii=False, indent=1) + "\n")
 
     def manifest(self) -> dict[str, Any]:
-        """Return the manifest; empty before one was written."""
+        """Return the manifest; empty before one was written, and if it is damaged."""
         try:
             loaded: dict[str, Any] = json.loads((self.root / "manifest.json").read_bytes())
-        except OSError:
+        except (OSError, ValueError):
             return {}
         return loaded
 

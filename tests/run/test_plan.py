@@ -1,95 +1,262 @@
+"""What a config asks for: names of trials, what is left out, rows that are refused before anything runs."""
+
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
-from pytest_browsereval.config import config_from
+from pytest_browsereval.config import load_config
 from pytest_browsereval.errors import DatasetError
+from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.members import builtin_registry
+from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.run.plan import Plan
+from pytest_browsereval.tools.toolkits import resolve_tools
 
-MakePlan = Callable[..., Plan]
-
-
-@pytest.fixture
-def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakePlan:
-    """Makes the plan of a config over the rows or lines given."""
-    monkeypatch.chdir(tmp_path)
-    registry = builtin_registry()
-
-    def make(*rows: dict[str, Any] | str, **keys: Any) -> Plan:
-        lines = [line if isinstance(line, str) else json.dumps(line) for line in rows]
-        (tmp_path / "rows.jsonl").write_text("".join(f"{line}\n" for line in lines))
-        value = {"agent": "noop", "dataset": "rows.jsonl", "graders": ["answer"], **keys}
-        value = {key: given for key, given in value.items() if given is not None}
-        return Plan(config_from(value, path=tmp_path / "eval.yaml", registry=registry), registry, {})
-
-    return make
+Planned = Callable[..., Plan]
+STATE = {"type": "state_diff", "source": {"storage": "local:cart"}}
+TOTAL = {"path": "total", "equals": 1}
 
 
 def row(query_id: str, **more: Any) -> dict[str, Any]:
-    return {"query_id": query_id, "query": "q", "answer": "a", **more}
+    given = {
+        "query_id": query_id,
+        "query": "Say it.",
+        "dataset": "unit",
+        "graders": ["answer"],
+        "answer": "right",
+        "solution": [{"tool": "done", "answer": "right"}],
+    }
+    return given | more
 
 
-def names(plan: Plan, *only: str) -> list[str]:
-    return [entry.name for entry in plan.entries(only or None)]
+class Accountant(GraderConfig):
+    """A grader of a package, which reads checks with an ``account``."""
+
+    type: Literal["acme/accountant"] = "acme/accountant"
+
+    @classmethod
+    def reads(cls, check: Any) -> bool:
+        return "account" in check
+
+    async def grade(self, recorded: Recorded) -> GraderResult:
+        raise NotImplementedError
 
 
-def test_rows_come_first_then_variants_then_trials(plan: MakePlan) -> None:
-    """Names tell row, variant and trial, each only where there are several."""
-    assert names(plan(row("a"), row("b c"))) == ["a", "b+20c"]
-    assert names(plan(row("a"), trials=2)) == ["a[1]", "a[2]"]
-    several = plan(row("a"), row("b"), agent=None, variants={"x": "noop", "y": "noop"}, trials=2)
-    assert names(several)[:5] == ["a[x-1]", "a[x-2]", "a[y-1]", "a[y-2]", "b[x-1]"]
+@pytest.fixture
+def planned(tmp_path: Path) -> Planned:
+    """Return a function that writes rows and a config and returns the plan."""
+    registry = builtin_registry()
+    registry.register(Accountant, owner="acme 1.0")
+
+    def planned(*rows: dict[str, Any], **keys: Any) -> Plan:
+        lines = "".join(json.dumps(one) + "\n" for one in rows)
+        (tmp_path / "rows.jsonl").write_text(lines)
+        agent = {} if "variants" in keys else {"agent": "scripted"}
+        path = tmp_path / "shop.json"
+        path.write_text(json.dumps({**agent, "dataset": "rows.jsonl", **keys}))
+        config = load_config(path, registry=registry)
+        return Plan(config, registry, {tool.name: tool for tool in resolve_tools(config.tools)})
+
+    return planned
 
 
-def test_named_rows_are_found_without_the_others(plan: MakePlan) -> None:
-    """A row that is asked for by its name is found though another line is broken."""
-    made = plan(row("a"), "broken", row("b c"))
-    assert names(made, "b+20c") == ["b+20c"]
-    assert made.find("b+20c").ref.line == 3
-    with pytest.raises(DatasetError, match=r"rows.jsonl:2: not JSON"):
-        names(made)
+def names(plan: Plan, only: set[str] | None = None) -> list[str]:
+    return [entry.name for entry in plan.entries(only)]
 
 
-def test_a_limit_counts_rows_from_the_start(plan: MakePlan) -> None:
-    """A row behind the limit is not found by its name either."""
-    made = plan(row("a"), row("b"), row("c"))
-    made.limit = 2
-    assert names(made) == ["a", "b"]
-    assert names(made, "c") == []
-    assert names(made, "b") == ["b"]
-
-
-def test_names_that_were_cut_are_found(plan: MakePlan) -> None:
-    """An id too long for a name is found by its cut name."""
-    made = plan(row("x" * 300), row("y" * 300))
-    first, second = names(made)
-    assert names(made, second) == [second]
-    assert made.find(first).ref.query_id == "x" * 300
-
-
-def test_dependencies_are_checked(plan: MakePlan) -> None:
-    """A row may depend on a row that is not selected, not on one that is not there."""
-    rows = [row("login"), row("buy", depends_on=["login"])]
-    keep = {"dataset": [{"path": "rows.jsonl", "select": {"ids": ["buy"]}}]}
-    made = plan(*rows, **keep)
-    made.check(list(made.entries()))
-    made = plan(*rows, row("pay", depends_on=["by"]))
-    with pytest.raises(DatasetError, match=r"row 'pay': depends_on: no row 'by'\. Did you mean 'buy'\?"):
-        made.check(list(made.entries()))
-
-
-def test_bad_rows_are_told_once(plan: MakePlan) -> None:
-    """Several variants and trials of a wrong row make one line; five are told, the others counted."""
-    made = plan(*[row(f"r{n}", tags="x") for n in range(8)], trials=3)
+def refusal(plan: Plan) -> str:
     with pytest.raises(DatasetError) as caught:
-        made.check(list(made.entries()))
-    assert str(caught.value).splitlines() == [
-        *[f"rows.jsonl:{line}: tags: expected a list, not 'x'." for line in range(1, 6)],
-        "and 3 more",
+        plan.check(plan.entries())
+    return str(caught.value).partition(": ")[2]
+
+
+# -- names
+
+
+def test_a_row_is_named_by_its_safe_id(planned: Planned) -> None:
+    """One variant and one trial need no suffix; odd ids are encoded."""
+    assert names(planned(row("b"), row("a b"), row("a"))) == ["b", "a+20b", "a"]
+
+
+def test_suffixes_tell_variants_and_trials_apart(planned: Planned) -> None:
+    """What there are several of is in the brackets, variants first, in the order of the config."""
+    two = {"idle": "noop", "plays": "scripted"}
+    assert names(planned(row("a"), trials=2)) == ["a[1]", "a[2]"]
+    assert names(planned(row("a"), variants=two)) == ["a[idle]", "a[plays]"]
+    plan = planned(row("a"), row("b"), variants=two, trials=2)
+    assert names(plan) == [
+        f"{name}[{variant}-{trial}]" for name in "ab" for variant in two for trial in (1, 2)
     ]
+    entry = plan.find("b[plays-2]")
+    assert (entry.key.query_id, entry.key.variant, entry.key.trial) == ("b", "plays", 2)
+    for name in ("b", "c", "b[plays-3]"):
+        with pytest.raises(KeyError):
+            plan.find(name)
+
+
+def test_selected_rows_keep_their_names(planned: Planned) -> None:
+    """Asking for some rows leaves the others out and changes no name."""
+    assert names(planned(row("a"), row("b"), row("c"), trials=2), {"c", "a"}) == [
+        "a[1]",
+        "a[2]",
+        "c[1]",
+        "c[2]",
+    ]
+
+
+def test_a_limit_takes_the_first_rows(planned: Planned) -> None:
+    """The limit counts rows, not trials; a row behind it is not there, though it is asked for."""
+    plan = planned(row("a"), row("b"), row("c"), trials=2)
+    plan.limit = 2
+    assert names(plan) == ["a[1]", "a[2]", "b[1]", "b[2]"]
+    assert names(plan, {"b", "c"}) == ["b[1]", "b[2]"]
+
+
+def test_ids_differ_over_all_datasets(planned: Planned, tmp_path: Path) -> None:
+    """The same id in two files is refused with both places."""
+    (tmp_path / "more.jsonl").write_text(json.dumps(row("x")) + "\n" + json.dumps(row("a")) + "\n")
+    plan = planned(row("a"), dataset=["rows.jsonl", "more.jsonl"])
+    with pytest.raises(DatasetError) as caught:
+        names(plan)
+    assert str(caught.value) == (
+        f"{tmp_path}/more.jsonl:2: the id 'a' is in {tmp_path}/rows.jsonl:1. "
+        "Ids must differ over all datasets of a config; rename one."
+    )
+
+
+def test_dataset_and_tags_become_markers(planned: Planned) -> None:
+    """Markers are identifiers: other characters become underscores; doubles and empty ones are dropped."""
+    plan = planned(row("a", dataset="my set", tags=["smoke", "slow-one", "my set", "--", "2fa"]))
+    assert plan.marks(next(plan.entries())) == ("my_set", "smoke", "slow_one", "2fa")
+
+
+# -- graders
+
+
+def test_graders_come_from_the_row_or_from_the_config(planned: Planned) -> None:
+    """A row names its graders or writes blocks; those of the config take the place of all rows' own."""
+    blocks = ["answer", {"type": "answer", "name": "strict", "case_sensitive": True}]
+    plan = planned(row("a", graders=blocks))
+    graders = plan.ready(next(plan.entries())).graders
+    assert [(g.label, getattr(g, "case_sensitive", None)) for g in graders] == [
+        ("answer", False),
+        ("strict", True),
+    ]
+    plan = planned(row("a", graders=blocks), graders=[{"type": "answer", "name": "mine"}])
+    assert [g.label for g in plan.ready(next(plan.entries())).graders] == ["mine"]
+
+
+BAD_GRADERS: dict[str, tuple[list[Any], str]] = {
+    "none": ([], "row 'a' has no grader, and neither has the config"),
+    "unknown": (["answr"], "unknown grader 'answr'. Did you mean 'answer'?"),
+    "no type": ([{"name": "x"}], "has no type"),
+    "unknown option": ([{"type": "answer", "tolerence": 1}], "row 'a': grader answer: tolerence: "),
+    "wrong option": (
+        [{"type": "answer", "tolerance": -1}],
+        "tolerance: Input should be greater than or equal to 0",
+    ),
+    "two of a name": (["answer", "answer"], "share a name. Give one a `name` of its own"),
+    "nothing to compare": ([{"type": "page_state"}], "has nothing to check"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_GRADERS)
+def test_graders_that_cannot_judge_a_row_are_refused(planned: Planned, case: str) -> None:
+    """Unknown, wrong, clashing and idle graders of a row are told with file, line and row."""
+    graders, message = BAD_GRADERS[case]
+    plan = planned(row("a", graders=graders))
+    with pytest.raises(DatasetError) as caught:
+        plan.check(plan.entries())
+    assert "rows.jsonl:1: row 'a'" in str(caught.value)
+    assert message in str(caught.value)
+
+
+def test_the_primary_grader_must_be_in_every_row(planned: Planned) -> None:
+    """``pass_when: {primary: ...}`` is checked row by row where rows bring their graders."""
+    good = row("good", graders=[{"type": "answer", "name": "main"}])
+    plan = planned(good, row("bad"), pass_when={"primary": "main"})
+    assert refusal(plan) == (
+        "row 'bad': pass_when names the grader 'main', which the row does not have. Its graders: answer."
+    )
+    plan.check(plan.entries({"good"}))
+
+
+# -- checks
+
+
+UNREAD: dict[str, tuple[list[Any], dict[str, Any], str, str]] = {
+    "state": (["answer"], TOTAL, "`path`, `equals`", "state_diff or command"),
+    "page": (["answer", STATE], {"text": "Thank you"}, "`text`", "page_state or command"),
+    "neither": (["answer"], {"txt": "Thank you"}, "`txt`", "page_state or state_diff or command"),
+    "a package's": (
+        [STATE],
+        {"account": 7, "text": "x"},
+        "`account`, `text`",
+        "page_state or command or acme/accountant",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNREAD)
+def test_a_check_that_nobody_reads_is_refused(planned: Planned, case: str) -> None:
+    """A row whose check none of its graders looks at is told which graders would: it only seems checked."""
+    graders, check, keys, named = UNREAD[case]
+    plan = planned(row("a", graders=graders, checks=[TOTAL, check] if STATE in graders else [check]))
+    assert refusal(plan) == (
+        f"row 'a': the row has a check with {keys}, but no grader that reads it. Add {named}, "
+        "or take the check out."
+    )
+
+
+def test_checks_that_are_read_are_accepted(planned: Planned) -> None:
+    """Each check needs one reader; a program that gets the whole task reads all, a package's what it says."""
+    text = {"text": "Thank you"}
+    both = row("both", graders=[STATE, "page_state"], checks=[TOTAL, text])
+    program = row(
+        "program", graders=[{"type": "command", "command": ["true"]}], checks=[TOTAL, text, {"own": 1}]
+    )
+    package = row("package", graders=["acme/accountant"], checks=[{"account": 7}])
+    plan = planned(both, program, package)
+    plan.check(plan.entries())
+
+
+def test_a_config_may_leave_the_rows_own_graders_out(planned: Planned) -> None:
+    """Graders of the config replace those that a row names, whose checks stay unread; but not by mistake."""
+    plan = planned(row("a", graders=[STATE], checks=[TOTAL]), graders=["answer"])
+    plan.check(plan.entries())
+    plan = planned(row("a", graders=[], checks=[TOTAL]), graders=["answer"])
+    assert "no grader that reads it" in refusal(plan)
+
+
+# -- rows
+
+
+def test_rows_are_read_once_and_let_go(planned: Planned, tmp_path: Path) -> None:
+    """A row is read for its first trial and kept for the others, until it is forgotten."""
+    plan = planned(row("a"), trials=2)
+    first, second = plan.entries()
+    ready = plan.ready(first)
+    assert plan.ready(second) is ready
+    plan.forget(second)
+    assert plan.ready(first) is not ready
+
+
+def test_bad_rows_are_told_once_each(planned: Planned) -> None:
+    """Over variants and trials a bad row is one problem; good rows beside it do not hide it."""
+    plan = planned(row("good"), row("bad", graders=[]), trials=3)
+    with pytest.raises(DatasetError) as caught:
+        plan.check(plan.entries())
+    assert str(caught.value).count("has no grader") == 1
+
+
+def test_rows_are_checked_against_agent_and_tools(planned: Planned) -> None:
+    """A solution that calls a tool that is switched off is refused; another agent does not care."""
+    solution = [{"tool": "click_at", "x": 1, "y": 1}, {"tool": "done", "answer": "right"}]
+    assert "click_at" in refusal(planned(row("a", solution=solution), tools={"pointer": False}))
+    plan = planned(row("a", solution=solution), tools={"pointer": False}, agent="noop")
+    plan.check(plan.entries())

@@ -1,0 +1,210 @@
+"""The run folder: names, numbers, what is in flight, and what a kill or a damage leaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey, new_run_id
+from tests.recorded import attempt
+
+HOSTILE_IDS = [
+    "..",
+    "../../etc/passwd",
+    "/etc/passwd",
+    "a/b",
+    "a\\b",
+    "a\0b",
+    "con",
+    ".",
+    "x" * 300,
+    "A",
+    "a",
+    "🛒",
+]
+
+
+def finish(folder: AttemptFolder, **more: object) -> None:
+    """Write an attempt's metadata and take it out of flight."""
+    metadata = attempt(**{"attempt": folder.number, **more})  # type: ignore[arg-type]
+    (folder.path / "metadata.json").write_text(metadata.model_dump_json())
+    folder.finished()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> RunStore:
+    return RunStore(tmp_path / "run")
+
+
+def test_run_ids_are_unique_and_sort_by_time() -> None:
+    """A run id is UTC time, by which ids sort, and six letters, by which those of one second differ."""
+    before = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+    ids = {new_run_id() for _ in range(500)}
+    after = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}~"
+    assert len(ids) == 500
+    assert all(re.fullmatch(r"\d{8}T\d{6}Z-[a-z]{6}", run_id) for run_id in ids)
+    assert all(before < run_id < after for run_id in ids)
+
+
+def test_every_process_finds_the_same_folder(tmp_path: Path) -> None:
+    """Config name and run id make the folder; the name is encoded, so it cannot lead elsewhere."""
+    first = RunStore.locate(tmp_path, "../my shop", "run-1", worker="gw0")
+    assert first.root == RunStore.locate(tmp_path, "../my shop", "run-1", worker="gw1").root
+    assert first.root.parent.parent == tmp_path
+    assert ".." not in first.root.parts
+
+
+def test_attempts_are_numbered_from_one(store: RunStore) -> None:
+    """Each new attempt of a trial has the next number; other trials and variants count by themselves."""
+    key = TrialKey("a")
+    assert [store.begin_attempt(key, "n").number for _ in range(3)] == [1, 2, 3]
+    assert store.begin_attempt(TrialKey("a", trial=2), "n").number == 1
+    assert store.begin_attempt(TrialKey("a", "kimi"), "n").number == 1
+    folder = store.begin_attempt(TrialKey("buy mug", "kimi", 2), "n").path
+    assert folder.relative_to(store.root).as_posix() == "tasks/buy+20mug/kimi/2/attempt-1"
+
+
+def test_two_that_begin_at_once_get_two_folders(store: RunStore) -> None:
+    """Processes that begin an attempt of the same trial at the same time never share a folder."""
+    with ThreadPoolExecutor(8) as pool:
+        folders = list(pool.map(lambda _: store.begin_attempt(TrialKey("a"), "n"), range(40)))
+    assert sorted(folder.number for folder in folders) == list(range(1, 41))
+    assert len({folder.marker for folder in folders}) == 40
+
+
+def test_no_id_leads_out_of_the_run_or_into_another_row(store: RunStore) -> None:
+    """Any id has one folder of its own, right under ``tasks``, also where case is not told apart."""
+    folders = [store.begin_attempt(TrialKey(query_id), "n").path for query_id in HOSTILE_IDS]
+    for folder in folders:
+        assert folder.resolve().relative_to(store.root.resolve() / "tasks").parts[1:] == (
+            "default",
+            "1",
+            "attempt-1",
+        )
+    assert len({str(folder).lower() for folder in folders}) == len(HOSTILE_IDS)
+
+
+def test_what_is_in_flight_is_known_by_worker(tmp_path: Path) -> None:
+    """An attempt is in flight from its beginning to its end; that of a dead worker is taken over once."""
+    first, second = (RunStore(tmp_path, worker=worker) for worker in ("gw1", "gw10"))
+    done = first.begin_attempt(TrialKey("a"), "f::a")
+    first.begin_attempt(TrialKey("b"), "f::b")
+    second.begin_attempt(TrialKey("c"), "f::c")
+    assert sorted(first.in_flight()) == ["f::a", "f::b", "f::c"]
+    done.finished()
+    done.finished()
+    assert first.in_flight("gw1") == ["f::b"]
+    reader = RunStore(tmp_path, worker="main")
+    assert reader.take_flight("gw1") == ["f::b"]
+    assert reader.take_flight("gw1") == []
+    assert reader.in_flight() == ["f::c"]
+    assert second.take_flight() == ["f::c"]
+
+
+def test_broken_markers_are_passed_over(store: RunStore) -> None:
+    """A marker that was cut by a kill does not stop anybody from reading the others."""
+    store.begin_attempt(TrialKey("a"), "f::a")
+    (store.root / "in-flight/gw0-1.json").write_text('{"node_')
+    assert store.in_flight() == ["f::a"]
+    assert RunStore(store.root / "none").in_flight() == []
+
+
+def test_finished_attempts_are_those_with_metadata(store: RunStore) -> None:
+    """Attempts come in the order of their folders; one without metadata is not there."""
+    for query_id in ("b", "a"):
+        finish(store.begin_attempt(TrialKey(query_id), "n"), query_id=query_id)
+    finish(store.begin_attempt(TrialKey("a"), "n"), query_id="a")
+    store.begin_attempt(TrialKey("killed"), "n")
+    found = [(folder.name, metadata.query_id) for folder, metadata in store.attempts()]
+    assert found == [("attempt-1", "a"), ("attempt-2", "a"), ("attempt-1", "b")]
+    assert list(RunStore(store.root / "none").attempts()) == []
+
+
+DAMAGES: dict[str, tuple[Callable[[str], str], str]] = {
+    "cut": (lambda text: text[: len(text) // 2], "Invalid JSON"),
+    "empty": (lambda _: "", "Invalid JSON"),
+    "no metadata": (lambda _: "[1]", "Input should be an object"),
+    "wrong value": (lambda text: text.replace('"verdict":"passed"', '"verdict":"great"'), "verdict: Input"),
+    "unknown field": (lambda text: text.replace("{", '{"extra": 1,', 1), "extra: Extra"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_metadata_is_a_usage_error(store: RunStore, damage: str) -> None:
+    """Metadata that something has cut or changed is told with its file, what is wrong and what to do."""
+    change, why = DAMAGES[damage]
+    folder = store.begin_attempt(TrialKey("a"), "n")
+    finish(folder)
+    file = folder.path / "metadata.json"
+    file.write_text(change(file.read_text()))
+    with pytest.raises(UsageError) as caught:
+        list(store.attempts())
+    message = str(caught.value)
+    assert message.startswith(f"{file} is damaged: ")
+    assert why in message
+    assert "remove the folder attempt-1" in message
+    assert "\n" not in message
+
+
+def test_the_manifest_is_written_once(store: RunStore) -> None:
+    """The first process writes the manifest, the others leave it; a damaged one reads as empty."""
+    assert store.manifest() == {}
+    store.write_manifest({"name": "first"})
+    RunStore(store.root, worker="gw1").write_manifest({"name": "second"})
+    assert store.manifest() == {"name": "first"}
+    (store.root / "manifest.json").write_text('{"na')
+    assert store.manifest() == {}
+
+
+def test_a_summary_that_cannot_be_written_leaves_the_old_one(
+    store: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full disk costs the new summary only: the old one stays whole, and no part of the new one is left."""
+    store.write_manifest({})
+    store.write_summary({"trials": 1})
+
+    def fails(self: Path, target: Path) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(Path, "replace", fails)
+    with pytest.raises(OSError, match="no space left"):
+        store.write_summary({"trials": 2})
+    assert json.loads((store.root / "summary.json").read_text()) == {"trials": 1}
+    assert sorted(path.name for path in store.root.iterdir()) == ["manifest.json", "summary.json"]
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from pytest_browsereval.run.store import RunStore
+store = RunStore(Path(sys.argv[1]))
+store.write_manifest({})
+number = 0
+while True:
+    number += 1
+    store.write_summary({"number": number, "text": "x" * 200_000})
+    if number == 3:
+        print("going", flush=True)
+"""
+
+
+def test_a_reader_sees_whole_files_though_the_writer_is_killed(tmp_path: Path) -> None:
+    """While a process rewrites the summary again and again, and when it is killed, the file is whole."""
+    with subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path)], stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        numbers = [json.loads((tmp_path / "summary.json").read_bytes())["number"] for _ in range(50)]
+        os.kill(writer.pid, signal.SIGKILL)
+    assert numbers == sorted(numbers)
+    assert len(json.loads((tmp_path / "summary.json").read_bytes())["text"]) == 200_000
