@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 import pytest
 
-from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
+from pytest_browsereval.agents.base import AgentEvaluator
 from pytest_browsereval.browsers.base import Window
-from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig
+from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.config import config_from
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.graders.base import GraderConfig
@@ -29,9 +29,8 @@ from pytest_browsereval.run.attempt import Job, run_trial
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.run.workplace import agent_context, open_capture
 from pytest_browsereval.sites import fill
-from pytest_browsereval.tools.base import Toolbox
-from pytest_browsereval.tools.runner import WindowToolRunner
 
 T = TypeVar("T")
 
@@ -218,39 +217,24 @@ class Handwritten:
         assert self._window is not None  # noqa: S101 the fixture asks for the window first
         folder = Path(self._request.getfixturevalue("tmp_path")) / "attempt"
         folder.mkdir(exist_ok=True)
-        capture = self.evaluation.config.capture
-        config = CaptureContextConfig(
-            folder=folder,
-            screenshots=capture.screenshots,
-            picture=capture.format,
-            quality=capture.quality,
-            redact=self.evaluation.redact,
-        )
-        self._capture = CaptureContext(config, self._window)
+        evaluation = self.evaluation
+        self._capture = open_capture(evaluation.config, self._window, folder, redact=evaluation.redact)
         return self._capture
 
     def agent(self, task: Task) -> AgentEvaluator:
         """Return the config's first agent, ready to execute in the test's window."""
-        assert self._window is not None  # noqa: S101 the fixture asks for both first
-        assert self._capture is not None  # noqa: S101 the same
-        config = next(iter(self.evaluation.config.variants.values()))
-        limits = self.evaluation.config.limits
-        context = AgentContext(
-            config=config,
-            task=task,
-            window=self._window,
-            tools=Toolbox(
-                self.evaluation.tools,
-                WindowToolRunner(self._window),
-                self._capture,
-                max_steps=limits.max_steps,
-            ),
+        assert self._capture is not None  # noqa: S101 the fixture asks for it first
+        config = self.evaluation.config
+        agent = next(iter(config.variants.values()))
+        context = agent_context(
+            config,
+            agent,
+            task,
+            tools=self.evaluation.tools,
             capture=self._capture,
             output_dir=self._capture.config.folder.parent,
-            task_output_dir=self._capture.config.folder,
-            base_dir=self.evaluation.config.base_dir,
         )
-        return config.build(context)
+        return agent.build(context)
 
     def run(self, task: Task) -> Any:
         """Run a task from start to verdict; returns an ``EvalOutcome``, or its awaitable on the loop."""

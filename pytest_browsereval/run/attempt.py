@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.windows import WindowManager
-from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig
+from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, StopRun, TerminationReason
@@ -27,9 +27,9 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.run.deadline import Overran, within
 from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey
+from pytest_browsereval.run.workplace import agent_context, open_capture
 from pytest_browsereval.sites import Sites, fill, names_in
-from pytest_browsereval.tools.base import Tool, Toolbox
-from pytest_browsereval.tools.runner import WindowToolRunner
+from pytest_browsereval.tools.base import Tool
 
 GRADER_TIMEOUT_S = 300.0
 """A grader that has not answered by then is errored; its own limits are usually much shorter."""
@@ -163,7 +163,7 @@ class _Attempt:
         windows, key = self.services.windows, str(self.folder.path)
         try:
             window = await windows.create_window(key, task.start_url, task.setup_script)
-            self.capture = CaptureContext(self._capture_config(), window)
+            self.capture = self._open_capture(window)
             try:
                 if opened := self.services.behaviour.window_opened:
                     opened(window, task)
@@ -176,32 +176,25 @@ class _Attempt:
         finally:
             await windows.close_window(key)
 
-    def _capture_config(self) -> CaptureContextConfig:
-        capture, limits, node_id = self.services.config.capture, self.services.config.limits, self.job.node_id
-        tell = self.services.behaviour.message
-        return CaptureContextConfig(
-            folder=self.folder.path,
-            screenshots=capture.screenshots,
-            picture=capture.format,
-            quality=capture.quality,
-            max_tokens=limits.max_tokens,
-            max_cost_usd=limits.max_cost_usd,
-            redact=self.services.redact,
-            on_message=None if tell is None else functools.partial(tell, node_id),
+    def _open_capture(self, window: Window) -> CaptureContext:
+        tell, services = self.services.behaviour.message, self.services
+        return open_capture(
+            services.config,
+            window,
+            self.folder.path,
+            redact=services.redact,
+            on_message=None if tell is None else functools.partial(tell, self.job.node_id),
         )
 
     async def _agent(self, task: Task, window: Window) -> None:
-        capture, limits = self._recording(), self.services.config.limits
-        tools = Toolbox(self.services.tools, WindowToolRunner(window), capture, max_steps=limits.max_steps)
-        context = AgentContext(
-            config=self.job.agent,
-            task=task,
-            window=window,
-            tools=tools,
+        capture, services = self._recording(), self.services
+        context = agent_context(
+            services.config,
+            self.job.agent,
+            task,
+            tools=services.tools,
             capture=capture,
-            output_dir=self.services.store.root,
-            task_output_dir=self.folder.path,
-            base_dir=self.services.config.base_dir,
+            output_dir=services.store.root,
         )
         capture.log_user(task.query)
         started = time.perf_counter()

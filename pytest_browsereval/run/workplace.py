@@ -1,0 +1,79 @@
+"""What an agent is given to work with: its window's recorder, its tools, its context."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from pytest_browsereval.agents.base import AgentConfig, AgentContext
+from pytest_browsereval.browsers.base import Window
+from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig
+from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.model.messages import Message
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.tools.base import Tool, Toolbox
+from pytest_browsereval.tools.runner import WindowToolRunner
+
+
+def open_capture(
+    config: EvalConfig,
+    window: Window,
+    folder: Path,
+    *,
+    redact: Callable[[str], str],
+    on_message: Callable[[Message], object] | None = None,
+) -> CaptureContext:
+    """Return the recorder of a window, as the config wants it.
+
+    Args:
+        config: its ``capture`` and ``limits`` are used.
+        window: what is recorded.
+        folder: the attempt's folder, which exists.
+        redact: replaces secrets in what is written.
+        on_message: told of every message after it is written.
+    """
+    capture, limits = config.capture, config.limits
+    settings = CaptureContextConfig(
+        folder=folder,
+        screenshots=capture.screenshots,
+        picture=capture.format,
+        quality=capture.quality,
+        max_tokens=limits.max_tokens,
+        max_cost_usd=limits.max_cost_usd,
+        redact=redact,
+        on_message=on_message,
+    )
+    return CaptureContext(settings, window)
+
+
+def agent_context(
+    config: EvalConfig,
+    agent: AgentConfig,
+    task: Task,
+    *,
+    tools: Sequence[Tool],
+    capture: CaptureContext,
+    output_dir: Path,
+) -> AgentContext:
+    """Return the context that an agent is built with, in the window that the capture records.
+
+    Args:
+        config: its limits and its folder are used.
+        agent: the agent's own block.
+        task: with placeholders filled in.
+        tools: those that are switched on.
+        capture: records the attempt.
+        output_dir: the run's folder.
+    """
+    window = capture.window
+    toolbox = Toolbox(tools, WindowToolRunner(window), capture, max_steps=config.limits.max_steps)
+    return AgentContext(
+        config=agent,
+        task=task,
+        window=window,
+        tools=toolbox,
+        capture=capture,
+        output_dir=output_dir,
+        task_output_dir=capture.config.folder,
+        base_dir=config.base_dir,
+    )
