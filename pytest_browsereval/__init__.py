@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.agents.base import AgentConfig as AgentConfig
     from pytest_browsereval.agents.base import AgentContext as AgentContext
     from pytest_browsereval.agents.base import AgentEvaluator as AgentEvaluator
+    from pytest_browsereval.agents.sync_front import SyncAgentContext as SyncAgentContext
     from pytest_browsereval.browsers.base import Browser as Browser
     from pytest_browsereval.browsers.base import BrowserConfig as BrowserConfig
     from pytest_browsereval.browsers.base import Window as Window
@@ -55,6 +56,7 @@ _HOMES = {
     "LimitReached": "errors",
     "Recorded": "graders.base",
     "Registry": "registry",
+    "SyncAgentContext": "agents.sync_front",
     "Task": "model.tasks",
     "TaskMetadata": "model.results",
     "TerminationReason": "errors",
