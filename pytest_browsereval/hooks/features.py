@@ -12,6 +12,7 @@ from pytest_browsereval.hooks.items import Reports
 from pytest_browsereval.hooks.progress import Progress
 from pytest_browsereval.hooks.session import EvalSession, eval_session_key
 from pytest_browsereval.hooks.terminal import Terminal
+from pytest_browsereval.hooks.termination import Termination
 
 
 def start(config: pytest.Config) -> EvalSession:
@@ -35,6 +36,7 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
         return
     controller = Controller(session)
     manager.register(controller, "browsereval-controller")
+    manager.register(Termination(), "browsereval-termination")
     manager.register(Gating(session, controller), "browsereval-gating")
     if manager.has_plugin("xdist"):
         from pytest_browsereval.hooks.xdist import Distribution

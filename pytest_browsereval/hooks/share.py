@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ class Share:
         self._items: list[pytest.Item] = []
         self._place: dict[pytest.Item, int] = {}
         self.next: pytest.Item | None = None
+        self._parent = os.getppid()
         self._folder = (
             Path(self._given["browsereval_control"]) if "browsereval_control" in self._given else None
         )
@@ -54,8 +56,10 @@ class Share:
             yield self.next
 
     def is_stopped(self) -> bool:
-        """Whether the controller has asked everybody to stop at once."""
-        return self._folder is not None and (self._folder / STOP_NAME).exists()
+        """Whether the controller has asked everybody to stop at once, or is there no more."""
+        if self._folder is None:
+            return False
+        return (self._folder / STOP_NAME).exists() or os.getppid() != self._parent
 
     def suspects(self) -> frozenset[str]:
         """Return the node ids that were in flight when a worker died: each of them runs alone."""

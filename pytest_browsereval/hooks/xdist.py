@@ -87,7 +87,8 @@ class Distribution:
     def __init__(self, session: EvalSession, controller: Controller) -> None:
         self._session = session
         self._controller = controller
-        self._folder = Path(tempfile.mkdtemp(prefix="browsereval-"))
+        self._folder: Path | None = None
+        """Shared with the workers; made with the first of them."""
         self._slots: dict[str, int] = {}
         self._orphans: list[int] = []
         self._was_idle = False
@@ -107,6 +108,7 @@ class Distribution:
         node.workerinput["browsereval_slot"] = slot
         node.workerinput["browsereval_run_id"] = self._session.run_id
         node.workerinput["browsereval_dist"] = self._session.config.getvalue("dist")  # its own says "no"
+        self._folder = self._folder or Path(tempfile.mkdtemp(prefix="browsereval-"))
         node.workerinput["browsereval_control"] = str(self._folder)
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
@@ -133,8 +135,9 @@ class Distribution:
         if len(flying) == 1:
             self._deaths[flying[0]] += 1
         self._was_idle = not flying
-        with (self._folder / SUSPECTS_NAME).open("a") as file:
-            file.writelines(f"{node_id}\n" for node_id in flying)
+        if self._folder is not None:
+            with (self._folder / SUSPECTS_NAME).open("a") as file:
+                file.writelines(f"{node_id}\n" for node_id in flying)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: Any, sched: Any) -> None:
@@ -169,7 +172,8 @@ class Distribution:
 
     def pytest_keyboard_interrupt(self) -> None:
         """Ask all workers to stop now: execnet would take five seconds to pass Ctrl-C on."""
-        (self._folder / STOP_NAME).touch()
+        if self._folder is not None:
+            (self._folder / STOP_NAME).touch()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -185,4 +189,5 @@ class Distribution:
 
     def pytest_unconfigure(self) -> None:
         """Remove the shared folder."""
-        shutil.rmtree(self._folder, ignore_errors=True)
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
