@@ -1,0 +1,202 @@
+"""Beside other plug-ins and options of pytest: each is really there and really does its work."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.hooks.small_evals import Evals, errored_row, row
+
+AGENT = """
+import asyncio, json, os, pathlib, time
+
+async def solve(context):
+    name, here = context.task.query_id, pathlib.Path(context.base_dir)
+    if name == "stuck":
+        await asyncio.sleep(600)
+    seen = here / f"{name}.seen"
+    is_first = not seen.exists()
+    seen.touch()
+    if name.startswith("breaks") and is_first:
+        raise RuntimeError("bad luck")
+    began = time.time()
+    if "-group-" in name:
+        await asyncio.sleep(0.2)
+    line = json.dumps({"row": name, "pid": os.getpid(), "from": began, "to": time.time()})
+    with (here / "times.jsonl").open("a") as file:
+        file.write(line + "\\n")
+    if name.startswith("never") or (name.startswith("flaky") and is_first):
+        return "wrong"
+    return "right"
+"""
+
+
+@pytest.fixture
+def own_agent(evals: Evals) -> Evals:
+    (evals.path / "my_agent.py").write_text(AGENT)
+    evals.config(agent={"type": "function", "function": "my_agent:solve"})
+    return evals
+
+
+def configure(evals: Evals, **keys: Any) -> None:
+    evals.config(agent={"type": "function", "function": "my_agent:solve"}, **keys)
+
+
+def attempts_of(evals: Evals, query_id: str) -> int:
+    return len(list(evals.run_folder().glob(f"tasks/{query_id}/default/1/attempt-*/metadata.json")))
+
+
+def junit_counts(path: Path) -> dict[str, int]:
+    suite = ET.parse(path).getroot()[0]  # noqa: S314 our own file
+    return {key: int(suite.get(key, "-1")) for key in ("failures", "errors", "skipped")}
+
+
+def test_timeout_errs_the_row_that_is_stuck(own_agent: Evals) -> None:
+    """pytest-timeout ends a row that takes too long as an error in setup, counted; its neighbours go on."""
+    own_agent.pytester.makeconftest(
+        """
+        import pytest
+        def pytest_collection_modifyitems(items):
+            for item in items:
+                if item.name == "stuck":
+                    item.add_marker(pytest.mark.timeout(3, method="signal"))
+        """
+    )
+    own_agent.rows(row("a"), row("stuck"), row("b"))
+    configure(own_agent, lanes=2)
+    result = own_agent.run("shop.eval.yaml", "--junit-xml=junit.xml")
+    result.assert_outcomes(passed=2, errors=1)
+    assert result.ret == 1
+    summary = own_agent.summary()
+    assert (summary["selected"], summary["passed"], summary["errored"]) == (3, 2, 1)
+    (stuck,) = [r for r in summary["results"] if r["query_id"] == "stuck"]
+    assert "Timeout" in stuck["reason"]
+    assert junit_counts(own_agent.path / "junit.xml") == {"failures": 0, "errors": 1, "skipped": 0}
+
+
+@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["plain", "xdist"])
+def test_reruns_are_new_attempts(own_agent: Evals, workers: list[str]) -> None:
+    """pytest-rerunfailures runs failed and errored rows again: new attempts, of which the last counts."""
+    own_agent.rows(*map(row, ("good", "flaky", "breaks-once", "never")))
+    configure(own_agent, lanes=2)
+    result = own_agent.run("shop.eval.yaml", "--reruns=1", "--junit-xml=junit.xml", *workers)
+    assert result.parseoutcomes() == {"passed": 3, "failed": 1, "rerun": 3}
+    assert result.ret == 1
+    counted = {name: attempts_of(own_agent, name) for name in ("good", "flaky", "breaks-once", "never")}
+    assert counted == {"good": 1, "flaky": 2, "breaks-once": 2, "never": 2}
+    summary = own_agent.summary()
+    assert (summary["trials"], summary["passed"], summary["failed"], summary["errored"]) == (4, 3, 1, 0)
+    assert junit_counts(own_agent.path / "junit.xml") == {"failures": 1, "errors": 0, "skipped": 3}
+
+
+def test_gated_rows_are_not_rerun(own_agent: Evals) -> None:
+    """Under a gate a bad row is expected, so pytest-rerunfailures leaves it alone; it counts once."""
+    own_agent.rows(row("good"), row("flaky"))
+    configure(own_agent, gate={"min_pass_rate": 0.5})
+    result = own_agent.run("shop.eval.yaml", "--reruns=1")
+    result.assert_outcomes(passed=3, xfailed=1)
+    assert result.ret == 0
+    assert attempts_of(own_agent, "flaky") == 1
+
+
+def test_split_covers_all_rows_once(evals: Evals) -> None:
+    """pytest-split's groups hold every row exactly once, and a group runs and sums up its own rows only."""
+    evals.rows(*(row(f"r{n}") for n in range(5)))
+    evals.config()
+    groups = [
+        {line for line in evals.run("--co", "-q", "--splits=2", f"--group={n}").outlines if "::" in line}
+        for n in (1, 2)
+    ]
+    assert groups[0] | groups[1] == {f"shop.eval.yaml::r{n}" for n in range(5)}
+    assert not groups[0] & groups[1]
+    result = evals.run("--splits=2", "--group=2")
+    result.assert_outcomes(passed=len(groups[1]))
+    assert evals.summary()["selected"] == evals.summary()["passed"] == len(groups[1])
+
+
+@pytest.mark.parametrize(
+    "options", [["-n2", "--dist=loadgroup"], ["--eval-lanes=4"]], ids=["loadgroup", "lanes"]
+)
+def test_rows_of_a_group_never_run_at_once(own_agent: Evals, options: list[str]) -> None:
+    """Rows of one xdist_group run in one process, one after another, with workers and with lanes."""
+    own_agent.pytester.makeconftest(
+        """
+        import pytest
+        def pytest_collection_modifyitems(items):
+            for item in items:
+                item.add_marker(pytest.mark.xdist_group(item.name.partition("-")[0]))
+        """
+    )
+    own_agent.rows(*(row(f"{group}-group-{n}") for n in range(3) for group in "xy"))
+    configure(own_agent, lanes=2)
+    result = own_agent.run("shop.eval.yaml", *options)
+    result.assert_outcomes(passed=6)
+    assert result.ret == 0
+    assert own_agent.summary()["selected"] == own_agent.summary()["passed"] == 6
+    times = defaultdict(list)
+    for line in (own_agent.path / "times.jsonl").read_text().splitlines():
+        told = json.loads(line)
+        times[told["row"][0]].append((told["from"], told["to"], told["pid"]))
+    for spans in times.values():
+        assert len({pid for _, _, pid in spans}) == 1
+        assert all(first[1] <= second[0] for first, second in pairwise(sorted(spans)))
+
+
+def test_stepwise_goes_on_at_the_bad_row(evals: Evals) -> None:
+    """``--stepwise`` stops at a bad row and begins there the next time."""
+    evals.rows(row("a"), row("b", says="wrong"), row("c"))
+    evals.config()
+    evals.run("shop.eval.yaml", "--stepwise").assert_outcomes(passed=1, failed=1)
+    evals.rows(row("a"), row("b"), row("c"))
+    result = evals.run("shop.eval.yaml", "--stepwise")
+    result.assert_outcomes(passed=2, deselected=1)
+    assert [r["query_id"] for r in evals.summary()["results"]] == ["b", "c"]
+
+
+@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["plain", "xdist"])
+def test_neither_terminal_nor_cache_is_needed(evals: Evals, workers: list[str]) -> None:
+    """Without pytest's terminal and cache plug-ins the run, its gate and its files are the same."""
+    evals.rows(row("a"), row("b", says="wrong"), errored_row("c"))
+    evals.config(gate={"min_pass_rate": 0.9})
+    result = evals.run(
+        "shop.eval.yaml", "-p", "no:terminal", "-p", "no:cacheprovider", "--junit-xml=junit.xml", *workers
+    )
+    assert result.ret == 1
+    assert not result.outlines
+    summary = evals.summary()
+    assert (summary["passed"], summary["failed"], summary["errored"]) == (1, 1, 1)
+    assert junit_counts(evals.path / "junit.xml") == {"failures": 2, "errors": 0, "skipped": 2}
+
+
+def test_playwrights_page_works_beside_our_window(evals: Evals) -> None:
+    """pytest-playwright's ``page`` and our ``browser_window`` serve one test; rows run in the same session."""
+    evals.rows(row("a"))
+    evals.config()
+    evals.pytester.makeconftest(
+        """
+        import pytest
+        from pytest_browsereval.browsers.binary import find_binary
+        import asyncio
+
+        @pytest.fixture(scope="session")
+        def browser_type_launch_args(browser_type_launch_args):
+            binary = asyncio.run(find_binary())
+            return {**browser_type_launch_args, "executable_path": binary.path, "args": ["--no-sandbox"]}
+        """
+    )
+    evals.pytester.makepyfile(
+        """
+        def test_both(page, browser_window):
+            page.set_content("<title>Theirs</title>")
+            browser_window.wait(browser_window.page.set_content("<title>Ours</title>"))
+            assert (page.title(), browser_window.wait(browser_window.page.title())) == ("Theirs", "Ours")
+        """
+    )
+    result = evals.pytester.runpytest_subprocess("-p", "no:asyncio")
+    result.assert_outcomes(passed=2)
