@@ -1,0 +1,125 @@
+"""What the benchmarks share: CPU of a command and all that it starts, medians, and the record."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+CGROUPS = Path("/sys/fs/cgroup")
+USAGE_FILES = {"cpuacct.usage": 1e-9, "cpu.stat": 1e-6}
+"""Where version 1 and version 2 say what was used, and the unit in seconds."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a command has cost."""
+
+    cpu_s: float
+    wall_s: float
+
+
+def cost_of(
+    command: Sequence[str], cwd: Path, *, env: Mapping[str, str] | None = None, in_group: bool = False
+) -> Cost:
+    """Run a command and return its cost.
+
+    Args:
+        command: program and arguments.
+        cwd: where it runs.
+        env: variables on top of this process's.
+        in_group: count every process that it starts, also those that nobody waits for (browsers have
+            such), by a control group of its own. Without the right to make one, they are left out.
+    """
+    with _group() if in_group else contextlib.nullcontext() as group:
+        started = time.perf_counter()
+        process = subprocess.Popen(
+            command,
+            cwd=cwd,
+            env={**os.environ, **(env or {})},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            preexec_fn=None if group is None else partial(_enter, group),  # noqa: PLW1509 no threads here
+        )
+        told = process.stdout.read() if process.stdout else ""
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        wall_s = time.perf_counter() - started
+        if process.returncode:
+            sys.exit(f"{' '.join(command)} ended with {process.returncode}:\n{told[-3000:]}")
+        return Cost(usage.ru_utime + usage.ru_stime if group is None else _used(group), wall_s)
+
+
+@contextlib.contextmanager
+def _group() -> Iterator[Path | None]:
+    root = CGROUPS / "cpuacct" if (CGROUPS / "cpuacct").is_dir() else CGROUPS
+    group = root / f"benchmark-{os.getpid()}-{time.monotonic_ns()}"
+    try:
+        group.mkdir()
+    except OSError:
+        print("No control group can be made: browser processes that nobody waits for are left out.")
+        yield None
+        return
+    try:
+        yield group
+    finally:
+        for _ in range(50):
+            with contextlib.suppress(OSError):
+                group.rmdir()
+                break
+            time.sleep(0.1)  # its last processes are ending
+
+
+def _enter(group: Path) -> None:
+    (group / "cgroup.procs").write_text(str(os.getpid()))
+
+
+def _used(group: Path) -> float:
+    for name, unit in USAGE_FILES.items():
+        with contextlib.suppress(OSError):
+            return int((group / name).read_text().replace("usage_usec", "").split()[0]) * unit
+    raise SystemExit(f"{group} does not say what was used")
+
+
+def median(values: Sequence[float]) -> float:
+    """Return the median, rounded to what can be told apart."""
+    return round(statistics.median(values), 4)
+
+
+def machine() -> dict[str, Any]:
+    """Describe where the figures come from, and how busy it is with other things."""
+    cpu = platform.processor() or platform.machine()
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        cpu = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), cpu)
+    load = round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
+    python = platform.python_version()
+    return {"cpu": cpu, "cores": os.cpu_count(), "system": platform.system(), "python": python, "load": load}
+
+
+def arguments(purpose: str, rounds: int) -> argparse.ArgumentParser:
+    """Return a parser with what every benchmark takes."""
+    parser = argparse.ArgumentParser(description=purpose)
+    parser.add_argument("--rounds", type=int, default=rounds, help="how often all variants take turns")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here as well")
+    return parser
+
+
+def report(figures: dict[str, Any], file: Path | None) -> None:
+    """Print the figures, and write them with the machine's description."""
+    record = {"machine": machine(), **figures}
+    print(json.dumps({name: value for name, value in record.items() if name != "rounds"}, indent=1))
+    if file is not None:
+        file.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
