@@ -45,7 +45,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("--eval-trials", type=positive_integer, metavar="N", help="repeat each task N times")
     add("--eval-lanes", type=positive_integer, metavar="N", help="attempts at once in each process")
     add("--eval-output", metavar="DIR", help="where run folders go (default: results/ beside the config)")
-    add("--eval-min-pass-rate", type=rate_from_0_to_1, metavar="RATE", help="gate: fail under this pass rate (0 to 1)")
+    add(
+        "--eval-min-pass-rate",
+        type=rate_from_0_to_1,
+        metavar="RATE",
+        help="gate: fail under this pass rate (0 to 1)",
+    )
     add("--eval-headed", action="store_true", default=False, help="show the browser's windows")
 
 
@@ -114,7 +119,8 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.pluginmanager.register(fixtures, "browsereval-fixtures")
     asks = config.getoption("eval_config") or any(_is_eval(arg.partition("::")[0]) for arg in config.args)
-    if asks or (_distributes(config) and _holds_evals(config)):
+    is_early = _distributes(config) or config.getoption("htmlpath", None)
+    if asks or (is_early and _holds_evals(config)):
         wake(config)
 
 
@@ -164,7 +170,10 @@ def _distributes(config: pytest.Config) -> bool:
 
 
 def _holds_evals(config: pytest.Config) -> bool:
-    """Whether an eval file lies under the arguments: xdist's controller collects nothing, yet must know."""
+    """Whether an eval file lies under the arguments.
+
+    xdist's controller collects nothing, and pytest-html draws its table's head first: both must know early.
+    """
     pruned = {"node_modules", "__pycache__", "venv", "build", "dist"}
     for arg in config.args:
         for _, folders, files in os.walk(config.invocation_params.dir / arg.partition("::")[0]):

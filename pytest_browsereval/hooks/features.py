@@ -43,6 +43,6 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
 
         manager.register(Distribution(session, controller), "browsereval-distribution")
     if manager.has_plugin("html"):
-        manager.register(HtmlReport(session), "browsereval-html")
+        manager.register(HtmlReport(session, controller), "browsereval-html")
     manager.register(Progress(session, controller), "browsereval-progress")
     manager.register(Terminal(session, controller), "browsereval-terminal")
