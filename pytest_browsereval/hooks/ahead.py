@@ -84,8 +84,11 @@ class Ahead:
         except RunStopped as stop:
             self._stop(item, str(stop))
             raise
-        except OSError as error:
-            raise StoreError(item.evaluation.store.root, error) from error
+        except OSError as error:  # whatever comes after it would be paid for and lost as well
+            told = StoreError(item.evaluation.store.root, error)
+            item.evaluation.stopped = str(told)
+            self._stop(item, str(told))
+            raise told from error
         except (KeyboardInterrupt, SystemExit, pytest.exit.Exception):
             raise
         except BaseException as error:
@@ -97,9 +100,10 @@ class Ahead:
         return outcome
 
     def _stop(self, item: EvalItem, why: str) -> None:
-        if self.session.is_worker and not item.evaluation.has_started:
-            item.config.workeroutput["browsereval_problems"] = why  # type: ignore[attr-defined]
-        item.session.shouldstop = item.session.shouldstop or f"{item.nodeid}: {why.splitlines()[0]}"
+        if self.session.is_worker:
+            key = "browsereval_stopped" if item.evaluation.has_started else "browsereval_problems"
+            item.config.workeroutput[key] = why  # type: ignore[attr-defined]
+        item.session.shouldfail = item.session.shouldfail or f"{item.nodeid}: {why.splitlines()[0]}"
 
     def _outcome(self, item: EvalItem) -> Outcome:
         if item in self._blocked:

@@ -34,6 +34,8 @@ class Controller:
         """Evals whose run folder cannot be read or written at the end, and why: their gate is undecided."""
         self.missing: list[str] = []
         self.has_looped = False
+        self.was_stopped = False
+        """True if a worker has stopped the run and told why."""
 
     # -- what must finish
 
@@ -120,9 +122,9 @@ class Controller:
 
     def _summarise(self, evaluation: Evaluation) -> None:
         summary = summary_of(evaluation.store)
+        self.summaries[evaluation] = summary
         selected = sum(owner is evaluation for owner in self.rows.values())
         evaluation.store.write_summary({"selected": selected, **summary.as_json()})
-        self.summaries[evaluation] = summary
         self.session.config.hook.pytest_browsereval_run_summary(
             summary=summary, run_folder=evaluation.store.root
         )
@@ -135,7 +137,7 @@ class Controller:
         """
         self.summarise()
         was_told = session.shouldfail or session.shouldstop or int(session.exitstatus) not in (0, 1, 3)
-        if not self.has_looped or was_told:
+        if not self.has_looped or self.was_stopped or was_told:
             return
         self.missing = [node_id for node_id in self.expected if node_id not in self.finished]
         if self.missing or self.unsummed:
@@ -145,7 +147,7 @@ class Controller:
         """Tell of run folders that cannot be summed up."""
         for evaluation, why in self.unsummed.items():
             terminalreporter.section(f"eval {evaluation.config.name}", red=True)
-            terminalreporter.line(f"no summary: {why}", red=True)
+            terminalreporter.line(f"summary.json was not written: {why}", red=True)
 
 
 _SUFFIXES = (".eval.yaml", ".eval.yml", ".eval.json", ".eval.toml")

@@ -92,6 +92,7 @@ class Distribution:
         self._slots: dict[str, int] = {}
         self._orphans: list[int] = []
         self._was_idle = False
+        self._is_stopped = False
         self._deaths: Counter[str] = Counter()
         """How often each row was alone in flight when its worker died."""
         self.problem: str | None = None
@@ -122,8 +123,9 @@ class Distribution:
     def pytest_testnodedown(self, node: Any, error: Any) -> None:
         """Find out which attempts were in flight: one of them did it, so each of them runs alone."""
         name = node.gateway.id
-        problem = getattr(node, "workeroutput", {}).get("browsereval_problems")
-        self.problem = self.problem or problem
+        output = getattr(node, "workeroutput", {})
+        self.problem = self.problem or output.get("browsereval_problems")
+        self._is_stopped = self._is_stopped or "browsereval_stopped" in output
         if not error or name not in self._slots:
             return
         self._orphans.append(self._slots.pop(name))
@@ -177,9 +179,12 @@ class Distribution:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Give what workers could not use the exit code of a usage error."""
+        """Give the exit code of a run without workers: xdist makes 2 of whatever stops one."""
         if self.problem is not None:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
+        elif self._is_stopped and session.exitstatus == pytest.ExitCode.INTERRUPTED:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            self._controller.was_stopped = True
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Tell what workers could not use."""

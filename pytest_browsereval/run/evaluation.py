@@ -49,7 +49,7 @@ class Evaluation:
         self.stopped: str | None = None
         """Why no further attempt can succeed, once one has shown it."""
         self.has_started = False
-        """True once a browser has run; else whatever stops the run was found before anything was spent."""
+        """True once there was a browser and a run folder; before that nothing has been spent."""
         own = (s for member in self._members() for s in member.secrets())
         self._secrets = tuple(s for s in (*config.secrets(), *own) if s)
         self._starting = asyncio.Lock()
@@ -154,9 +154,9 @@ class Evaluation:
                 raise RunStopped(self.stopped)
             if self._services is None:
                 self._browser = browser = await self._start_browser()
-                self.has_started = True
                 content = manifest(self.config, browser.description, self.tools, self._registry.owners())
                 self.store.write_manifest(content)
+                self.has_started = True
                 self._services = self._make_services()
             return self._services
 
