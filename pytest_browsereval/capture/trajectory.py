@@ -30,6 +30,10 @@ def write_whole(path: Path, text: str) -> None:
         raise
 
 
+_NAMES = ("query_id", "variant", "node_id", "termination_reason", "verdict", "error_source")
+"""Fields that others are found by: a secret such as ``default`` must not spoil them."""
+
+
 class TrajectorySaver:
     """Saves what an attempt left behind into its folder.
 
@@ -43,8 +47,10 @@ class TrajectorySaver:
         self._redact = redact
 
     def _save(self, name: str, value: Any) -> None:
-        text = json.dumps(redacted(value, self._redact), ensure_ascii=False, indent=1)
-        write_whole(self._folder / name, text + "\n")
+        self._write(name, redacted(value, self._redact))
+
+    def _write(self, name: str, safe: Any) -> None:
+        write_whole(self._folder / name, json.dumps(safe, ensure_ascii=False, indent=1) + "\n")
 
     def save_evidence(self, evidence: Mapping[str, JsonValue]) -> None:
         """Save what graders observed on the live page; nothing is written when there is nothing."""
@@ -56,6 +62,12 @@ class TrajectorySaver:
         plain = {name: grade.model_dump(mode="json") for name, grade in grades.items()}
         self._save("grades.json", plain)
 
-    def save_metadata(self, metadata: TaskMetadata) -> None:
-        """Save the metadata. Call it last: an attempt is finished if and only if this file is there."""
-        self._save("metadata.json", metadata.model_dump(mode="json"))
+    def save_metadata(self, metadata: TaskMetadata) -> TaskMetadata:
+        """Save the metadata and return it without secrets, for all that is shown of it.
+
+        Call it last: an attempt is finished if and only if this file is there.
+        """
+        plain = metadata.model_dump(mode="json")
+        safe = {**redacted(plain, self._redact), **{name: plain[name] for name in _NAMES}}
+        self._write("metadata.json", safe)
+        return TaskMetadata.model_validate(safe)

@@ -341,7 +341,7 @@ class _Attempt:
             reason=self.services.redact(reason),
             final_url=progress.final_url,
         )
-        self.saver.save_metadata(metadata)
+        metadata = self.saver.save_metadata(metadata)
         self.folder.finished()
         return metadata
 
