@@ -96,12 +96,15 @@ class CommandSite(Site):
 
     async def trouble(self) -> str | None:
         """Return how the site was lost, with its last output; None while somebody listens on its port."""
-        if self._process is None:
+        process = self._process  # close() may come between two steps
+        if process is None:
             return self._told(_CLOSED)
         if not self.has_ended and await self._ask("GET", self._config.health, _ANSWER_S) is not None:
             return None
         with contextlib.suppress(subprocess.TimeoutExpired):  # the exit code follows the silence
-            await asyncio.to_thread(self._process.wait, _ENDING_S)
+            await asyncio.to_thread(process.wait, _ENDING_S)
+        if self._process is None:
+            return self._told(_CLOSED)
         if not self.has_ended and await _is_listened_to(self._port):
             return None  # slow, but there
         return self._told("was lost while it was needed")
