@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.config import GateConfig
+from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 
@@ -51,14 +52,14 @@ def _min_pass_rate(summary: RunSummary, floor: float) -> RuleResult:
 def _must_pass(summary: RunSummary, query_id: str) -> RuleResult:
     trials = [t.metadata for t in summary.trials if t.metadata.query_id == query_id]
     bad = [t for t in trials if t.verdict is not Verdict.PASSED]
-    name = f"must_pass[{query_id}]"
+    name = f"must_pass[{safe_id(query_id)}]"  # part of a node id, like the row's own name
+    shown = one_line(query_id, 60)
     if not trials:
-        return RuleResult(name, is_met=False, message=f"{query_id} has no result in this run")
+        return RuleResult(name, is_met=False, message=f"{shown} has no result in this run")
     if bad:
-        return RuleResult(
-            name, is_met=False, message=f"{query_id} {bad[0].verdict}: {one_line(bad[0].reason)}"
-        )
-    return RuleResult(name, is_met=True, message=f"{query_id} passed")
+        why = f"{shown} {bad[0].verdict}: {one_line(bad[0].reason)}"
+        return RuleResult(name, is_met=False, message=why)
+    return RuleResult(name, is_met=True, message=f"{shown} passed")
 
 
 def _max_error_rate(summary: RunSummary, ceiling: float) -> RuleResult:

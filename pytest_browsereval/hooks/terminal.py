@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.session import EvalSession
+from pytest_browsereval.model.display import wrapped
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.table import table, totals
 from pytest_browsereval.run.evaluation import Evaluation
@@ -78,19 +78,17 @@ class Terminal:
         gating: Any = config.pluginmanager.get_plugin("browsereval-gating")
         for owner, name, rule in gating.results:
             if owner is evaluation:
-                _wrapped(out, f"gate {name}: {rule.message}", **{"green" if rule.is_met else "red": True})
+                text = f"gate {name}: {rule.message}"
+                for part in wrapped(_ascii(text) if ascii_only else text, width):
+                    out.line(part, **{"green" if rule.is_met else "red": True})
         if browser := evaluation.store.manifest().get("browser"):
-            _wrapped(out, f"browser: {browser}")
-        _wrapped(out, f"run folder: {_short(evaluation.store.root, config)}")
+            for part in wrapped(f"browser: {browser}", width):
+                out.line(part)
+        out.line(f"run folder: {_short(evaluation.store.root, config)}")  # in one piece, to be copied
 
 
-def _wrapped(out: Any, text: str, **markup: bool) -> None:
-    """Write a text in lines that the terminal has room for; only a path may be longer, to be copied whole."""
-    width = out._tw.fullwidth  # noqa: SLF001 no public way
-    for line in textwrap.wrap(
-        text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
-    ):
-        out.line(line, **markup)
+def _ascii(text: str) -> str:
+    return text.encode("ascii", "replace").decode()
 
 
 def _short(path: Path, config: pytest.Config) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
 
 LONGEST = 200
 """Characters of a text that are shown before it is cut."""
@@ -29,13 +30,35 @@ def width_of(text: str) -> int:
 def fit(text: str, width: int, mark: str = "…") -> str:
     """Return text in exactly so many columns: cut with a mark, or filled up with blanks."""
     if width_of(text) > width:
-        room, kept = width - len(mark), 0
-        for place, char in enumerate(text):
-            kept += _columns(char)
-            if kept > room:
-                text = text[:place] + mark
-                break
+        text = text[: _places(text, width - len(mark))] + mark
     return text + " " * (width - width_of(text))
+
+
+def wrapped(text: str, width: int, indent: str = "  ") -> Iterator[str]:
+    """Yield a text in lines of at most so many columns, broken between words where that is possible."""
+    line = ""
+    for word in text.split():
+        longer = f"{line} {word}" if line.strip() else line + word
+        if width_of(longer) > width and line.strip():
+            yield line
+            longer = indent + word
+        while width_of(longer) > width:
+            place = max(_places(longer, width), len(indent) + 1)
+            yield longer[:place]
+            longer = indent + longer[place:]
+        line = longer
+    if line.strip():
+        yield line
+
+
+def _places(text: str, width: int) -> int:
+    """Return how many characters fit into so many columns."""
+    used = 0
+    for place, char in enumerate(text):
+        used += _columns(char)
+        if used > width:
+            return place
+    return len(text)
 
 
 def _columns(char: str) -> int:

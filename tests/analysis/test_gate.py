@@ -75,6 +75,13 @@ def test_errors_have_a_ceiling() -> None:
     assert not rule(summary(), "max_error_rate", min_pass_rate=0.5).is_met
 
 
+def test_rules_of_pinned_rows_are_named_like_their_items() -> None:
+    """The rule of a row with an odd id has the name of the row's item, as it becomes part of a node id."""
+    run = summary(attempt("a::b [1]"))
+    result = rule(run, "must_pass[a+3a+3ab+20+5b1+5d]", must_pass=["a::b [1]"])
+    assert (result.is_met, result.message) == (True, "a::b [1] passed")
+
+
 def test_each_rule_that_is_set_has_a_result() -> None:
     """Rules come in a fixed order: floor, pinned rows in theirs, ceiling; what is not set is left out."""
     gate = GateConfig(min_pass_rate=0.5, must_pass=("b", "a"))

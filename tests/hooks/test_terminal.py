@@ -1,0 +1,138 @@
+"""What the terminal shows, whatever it can show."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+import pytest
+
+from tests.hooks.small_evals import Evals, errored_row, row
+
+HOSTILE = "\x1b[2J\x1b]0;owned\x07カート → 🛒"
+
+
+def columns(line: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+
+
+def sections(lines: list[str]) -> list[str]:
+    """Return the lines of our own sections."""
+    found, inside = [], False
+    for line in lines:
+        if re.match(r"=+ .* =+$", line):
+            inside = " eval " in line
+        if inside:
+            found.append(line)
+    return found
+
+
+@pytest.fixture
+def two_evals(evals: Evals) -> Evals:
+    """Two gated evals: one with long names, odd text and every verdict, and a small one."""
+    evals.rows(
+        row("a-row-with-a-very-long-name-that-fits-into-no-column-of-any-terminal-" * 2),
+        row("カート" * 30, says=HOSTILE, query=HOSTILE),
+        errored_row("broken"),
+        row("good"),
+        name="rows.jsonl",
+    )
+    graders = [{"type": "answer", "name": f"the-answer-in-words-{n}"} for n in range(3)]
+    evals.config(graders=graders, lanes=2, gate={"min_pass_rate": 0.9, "must_pass": ["カート" * 30]})
+    evals.rows(row("small"), name="small.jsonl")
+    evals.config("small.eval.yaml", dataset="small.jsonl", gate={"min_pass_rate": 1})
+    return evals
+
+
+def test_nothing_is_wider_than_the_terminal(two_evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In 80 columns every line of our summary fits, each eval has its own gate, and pytest's options work."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+    result = two_evals.run("-v", "-rA", "--durations=2", "--durations-min=0")
+    assert result.ret == 1
+    ours = sections(result.outlines)
+    assert len(ours) > 12
+    assert max(map(columns, ours)) <= 80
+    text = result.stdout.str()
+    assert "\x1b" not in text
+    assert "owned" in text
+    assert "slowest 2 durations" in text
+    assert re.search(r"PASSED small.eval.yaml::small", text)
+    assert re.search(r"XFAIL .*shop.eval.yaml::broken - errored: ", text)
+    shop, small = (
+        [line for line in section.splitlines() if line.startswith("gate ")]
+        for section in re.split(r"=+ eval small =+", "\n".join(ours), maxsplit=1)
+    )
+    assert [line.split()[1].partition("[")[0] for line in shop] == [
+        "shop::min_pass_rate:",
+        "shop::must_pass",
+        "shop::max_error_rate:",
+    ]
+    assert [line.split()[1] for line in small] == ["small::min_pass_rate:", "small::max_error_rate:"]
+
+
+def test_a_terminal_of_plain_ascii_is_enough(two_evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the output can hold ASCII only, marks are replaced and nothing breaks."""
+    monkeypatch.setenv("LC_ALL", "C")
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    monkeypatch.setenv("PYTHONUTF8", "0")
+    monkeypatch.setenv("COLUMNS", "80")
+    result = two_evals.run("-ra", "--eval-set=gate.rows=fail")
+    assert result.ret == 1
+    text = result.stdout.str() + result.stderr.str()
+    assert text.isascii()
+    assert "UnicodeEncodeError" not in text
+    ours = sections(result.outlines)
+    assert max(map(len, ours)) <= 80
+    assert [line[0] for line in ours if line[1:2] == " " and line[0] in "+x!"] == ["!", "x", "+", "+", "+"]
+
+
+def test_colours_follow_the_verdict_and_the_environment(
+    evals: Evals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Passed is green, failed red, errored yellow; quiet runs have the table too, and NO_COLOR none of it."""
+    evals.rows(row("good"), row("bad", says="wrong"), errored_row("broken"))
+    evals.config()
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.delenv("PY_COLORS", raising=False)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    lines = evals.run("shop.eval.yaml", "-q").outlines
+    codes = {
+        name: next(line for line in lines if re.search(rf"[✓✗!] {name} ", line))[:5]
+        for name in ("good", "bad", "broken")
+    }
+    assert codes == {"good": "\x1b[32m", "bad": "\x1b[31m", "broken": "\x1b[33m"}
+
+
+def test_totals_hold_with_and_without_workers(evals: Evals) -> None:
+    """The header tells agent and lanes; the summary names pass rate, denominator, errors and run folder."""
+    evals.rows(row("good"), row("bad", says="wrong"), errored_row("broken"))
+    evals.config(lanes=2, trials=2)
+    result = evals.run("--eval-config=shop.eval.yaml", "-n2")
+    result.stdout.fnmatch_lines(
+        [
+            "eval shop: agent scripted, 2 lanes, in each of 2 processes, 2 trials",
+            "*= eval shop =*",
+            "pass rate 50.0% (2 of 4 judged) * 2 errored, not in the rate (navigation 2)",
+            "browser: Chrom*",
+            f"run folder: results/shop/{evals.run_folder().name}",
+        ]
+    )
+    assert result.ret == 1
+
+
+def test_a_run_folder_that_is_damaged_is_never_green(evals: Evals) -> None:
+    """Metadata that is changed behind our back costs the summary and the gate, and the exit code is 3."""
+    evals.pytester.makeconftest(
+        """
+        def pytest_browsereval_task_done(metadata, folder):
+            (folder / "metadata.json").write_text("{")
+        """
+    )
+    evals.rows(row("good"))
+    evals.config(gate={"min_pass_rate": 0})
+    result = evals.run("shop.eval.yaml", "--junit-xml=junit.xml")
+    assert result.ret == 3
+    result.stdout.fnmatch_lines(["*= eval shop =*", "*/metadata.json is damaged: Invalid JSON*"])
+    result.stdout.no_fnmatch_line("*INTERNALERROR*")
+    assert (evals.path / "junit.xml").exists()

@@ -1,0 +1,51 @@
+"""Text made fit for a terminal: one line, of a known width."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_browsereval.model.display import fit, one_line, printable, width_of, wrapped
+
+
+def test_a_line_is_printable_and_short() -> None:
+    """Control characters, line ends and direction marks become blanks; a long text ends in a mark."""
+    assert one_line("a\x1b[1m\tb\r\n\u2028\u202ec\x00\x9b") == "a [1m b    c  "
+    assert one_line("x" * 200) == "x" * 200
+    assert one_line("x" * 201) == "x" * 199 + "…"
+    assert one_line("カート", 2) == "カ…"
+
+
+def test_text_keeps_its_lines() -> None:
+    """Further lines are indented, so that they cannot pass for lines of ours; too many are counted."""
+    assert printable("one\ntask  x\x1b") == "one\n  task  x "
+    assert printable("\n".join("abcd"), most_lines=2) == "a\n  b\n  … 2 more lines"
+
+
+@pytest.mark.parametrize(
+    ("text", "width"), [("abc", 3), ("カート", 6), ("🛒", 2), ("e\u0301", 1), ("", 0), ("→…✓", 3)]
+)
+def test_width_is_what_terminals_take(text: str, width: int) -> None:
+    """Wide characters take two columns, combining ones none."""
+    assert width_of(text) == width
+
+
+@pytest.mark.parametrize(
+    "text", ["", "abc", "abcdef", "abcdefg", "カート", "カートカ", "aカカカ", "e\u0301" * 9]
+)
+@pytest.mark.parametrize("mark", ["…", "..."])
+def test_a_column_is_filled_exactly(text: str, mark: str) -> None:
+    """Whatever the text, the result takes the given columns; what fits is kept whole."""
+    made = fit(text, 6, mark)
+    assert width_of(made) == 6
+    assert made.startswith(text) if width_of(text) <= 6 else mark in made
+
+
+@pytest.mark.parametrize("width", [10, 20, 80])
+def test_lines_are_broken_where_they_must(width: int) -> None:
+    """Each line fits, nothing is lost, and words stay whole where there is room for them."""
+    text = "gate must_pass: カートカートカートカートカート failed because " + "x" * 100 + " of this"
+    lines = list(wrapped(text, width))
+    assert max(map(width_of, lines)) <= width
+    assert "".join("".join(lines).split()) == "".join(text.split())
+    assert list(wrapped("one two three", width=10)) == ["one two", "  three"]
+    assert list(wrapped("", 10)) == []
