@@ -1,0 +1,106 @@
+"""The example of a plug-in package, really installed: wheels in a virtual environment of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ACME = ROOT / "examples" / "acme_plugin"
+
+
+class Installed:
+    """A virtual environment with this package and the example, in which programs are run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._bin = folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
+
+    def run(self, program: str, *args: str | Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [self._bin / program, *args],
+            cwd=self.folder,
+            env={**os.environ, "PYTHONPATH": ""},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+    def pytest(self, *args: str) -> subprocess.CompletedProcess[str]:
+        return self.run("python", "-m", "pytest", "-p", "no:asyncio", "-p", "no:playwright", *args)
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """Build and install both packages; what they depend on is taken from the running environment."""
+    for tool in ("pip", "hatchling"):
+        pytest.importorskip(tool, reason=f"builds wheels; type  python -m pip install {tool}")
+    folder = tmp_path_factory.mktemp("acme")
+    shutil.copytree(ACME / "evals", folder / "evals")
+    venv.create(folder / "venv", with_pip=False, symlinks=True)
+    variables = {"base": str(folder / "venv"), "platbase": str(folder / "venv")}
+    site = Path(sysconfig.get_path("purelib", vars=variables))
+    (site / "running.pth").write_text("\n".join(p for p in sys.path if Path(p).name.endswith("-packages")))
+    made = Installed(folder)
+    options = ("--no-index", "--no-deps", "--no-build-isolation", "--ignore-installed", "--quiet")
+    result = made.run("python", "-m", "pip", "install", *options, ROOT, ACME)
+    assert result.returncode == 0, result.stderr
+    found = made.run(
+        "python", "-c", "import pytest_browsereval, acme_plugin as a; print(pytest_browsereval, a)"
+    )
+    assert found.stdout.count(str(site)) == 2, found.stderr
+    return made
+
+
+@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["plain", "xdist"])
+def test_its_agent_and_grader_run(installed: Installed, workers: list[str]) -> None:
+    """The example's eval passes with the package's agent and grader; the header names the package."""
+    out = installed.folder / f"out{len(workers)}"
+    result = installed.pytest("--eval-config=evals/button.yaml", f"--eval-output={out}", *workers)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "eval plug-ins: browsereval-acme 1.0.0" in result.stdout.splitlines()
+    (summary,) = out.glob("*/*/summary.json")
+    told = json.loads(summary.read_text())
+    assert (told["passed"], told["trials"]) == (2, 2)
+    assert [list(r["grades"]) for r in told["results"]] == [["acme/politeness"]] * 2
+    metadata = json.loads(next(out.glob("*/*/tasks/*/*/1/attempt-1/metadata.json")).read_text())
+    assert metadata["agent_config"] == {"type": "acme/clicker", "button": "Press me", "read": "#out"}
+    assert metadata["total_steps"] == 2
+
+
+def test_it_can_be_left_out(installed: Installed) -> None:
+    """With ``-p no:acme`` its agent is unknown: exit code 4, before anything is spent."""
+    result = installed.pytest("--eval-config=evals/button.yaml", "-p", "no:acme")
+    assert result.returncode == 4
+    assert "unknown agent 'acme/clicker'" in result.stderr
+    assert "unknown grader 'acme/politeness'" in result.stderr
+    assert not (installed.folder / "evals/results").exists()
+
+
+def test_other_runs_do_not_load_it(installed: Installed) -> None:
+    """A pytest run without an eval imports neither the package nor what evals need."""
+    (installed.folder / "test_other.py").write_text(
+        "import sys\n\n\ndef test_other():\n    assert not {'acme_plugin', 'pydantic'} & set(sys.modules)\n"
+    )
+    result = installed.pytest("test_other.py")
+    assert result.returncode == 0, result.stdout
+    assert "eval plug-ins" not in result.stdout
+
+
+def test_the_schema_knows_it(installed: Installed) -> None:
+    """``browsereval schema`` describes the members of installed packages with their options."""
+    result = installed.run("browsereval", "schema")
+    assert result.returncode == 0, result.stderr
+    definitions = json.loads(result.stdout)["$defs"]
+    block = next(d for d in definitions.values() if d.get("properties", {}).get("button"))
+    assert block["properties"]["button"]["description"] == "The accessible name of the button to click."
+    assert "acme/politeness" in result.stdout
