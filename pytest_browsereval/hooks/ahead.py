@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.errors import BrowserEvalError, ErrorSource, Fault, RunStopped
+from pytest_browsereval.hooks.behaviour import HOW_TO_SKIP
 from pytest_browsereval.hooks.items import EvalItem, fixture_scopes
 from pytest_browsereval.hooks.session import CLOSE_GRACE_S, EvalSession
 from pytest_browsereval.hooks.share import Share
@@ -91,6 +92,8 @@ class Ahead:
             raise told from error
         except (KeyboardInterrupt, SystemExit, pytest.exit.Exception):
             raise
+        except pytest.skip.Exception as skipped:  # by the agent: an errored row that shows as skipped is lost
+            outcome = self._errored(item, f"pytest.skip() in an attempt: {skipped.msg}. {HOW_TO_SKIP}.")
         except BaseException as error:
             with contextlib.suppress(OSError):  # a time-out plug-in, say: counted, not lost
                 self._errored(item, f"given up: {type(error).__name__}: {error}")

@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.errors import ErrorSource, Fault, StopRun
 from pytest_browsereval.run.evaluation import Evaluation
+
+HOW_TO_SKIP = "Skip a row before its attempt: in a fixture or in pytest_runtest_setup"
 
 
 def connect(evaluation: Evaluation, config: pytest.Config) -> None:
@@ -15,7 +18,7 @@ def connect(evaluation: Evaluation, config: pytest.Config) -> None:
     hook, mine = config.hook, evaluation.behaviour
 
     def used(name: str, call: Callable[..., Any]) -> Any:
-        return call if getattr(hook, name).get_hookimpls() else None
+        return _answered(name, call) if getattr(hook, name).get_hookimpls() else None
 
     mine.modify_task = used(
         "pytest_browsereval_modify_task",
@@ -37,3 +40,20 @@ def connect(evaluation: Evaluation, config: pytest.Config) -> None:
         "pytest_browsereval_grade",
         lambda grader, recorded: hook.pytest_browsereval_grade(grader=grader, recorded=recorded),
     )
+
+
+def _answered(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the call with pytest's outcomes in an attempt's words: it is not pytest that makes attempts."""
+
+    def ask(*args: Any) -> Any:
+        try:
+            return call(*args)
+        except pytest.exit.Exception as leaving:
+            raise StopRun(ErrorSource.HARNESS, f"{name} called pytest.exit(): {leaving.msg}") from leaving
+        except pytest.skip.Exception as skipped:
+            told = f"{name} called pytest.skip(): {skipped.msg}. {HOW_TO_SKIP}."
+            raise Fault(ErrorSource.HARNESS, told) from skipped
+        except pytest.fail.Exception as failed:
+            raise Fault(ErrorSource.HARNESS, f"{name} called pytest.fail(): {failed.msg}") from failed
+
+    return ask
