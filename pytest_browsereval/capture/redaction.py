@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterable
 from typing import Any
+from urllib.parse import quote, quote_plus
 
 
 def redacted(value: Any, redact: Callable[[str], str]) -> Any:
@@ -19,3 +21,15 @@ def redacted(value: Any, redact: Callable[[str], str]) -> Any:
     if isinstance(value, list):
         return [redacted(inner, redact) for inner in value]
     return value
+
+
+def spellings(secrets: Iterable[str]) -> tuple[str, ...]:
+    """Return secrets as they are, quoted by JSON and Python, and as parts of a URL; the longest first.
+
+    A grader quotes an answer in its reasoning; a form sends what was typed in the address.
+    """
+    found = set()
+    for secret in filter(None, secrets):
+        found |= {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
+        found |= {repr(secret)[1:-1], quote(secret), quote(secret, safe=""), quote_plus(secret)}
+    return tuple(sorted(found, key=lambda text: (-len(text), text)))

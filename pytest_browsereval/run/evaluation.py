@@ -9,6 +9,7 @@ from typing import Any
 
 from pytest_browsereval.browsers.base import Browser, BrowserConfig
 from pytest_browsereval.browsers.windows import WindowManager
+from pytest_browsereval.capture.redaction import spellings
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.errors import ConfigError, Fault, RunStopped, UsageError
 from pytest_browsereval.model.results import TaskMetadata
@@ -51,7 +52,8 @@ class Evaluation:
         self.has_started = False
         """True once there was a browser and a run folder; before that nothing has been spent."""
         own = (s for member in self._members() for s in member.secrets())
-        self._secrets = tuple(s for s in (*config.secrets(), *own) if s)
+        self._secrets = {*config.secrets(), *own}
+        self._spellings = spellings(self._secrets)
         self._starting = asyncio.Lock()
         self._services: Services | None = None
         self._browser: Browser | None = None
@@ -64,7 +66,7 @@ class Evaluation:
 
     def redact(self, text: str) -> str:
         """Return the text without the secrets of the config."""
-        for secret in self._secrets:
+        for secret in self._spellings:
             text = text.replace(secret, REDACTED)
         return text
 
@@ -126,8 +128,10 @@ class Evaluation:
 
     def _job(self, entry: Entry, node_id: str) -> Job:
         ready = self.plan.ready(entry)
-        rows_own = (secret for grader in ready.graders for secret in grader.secrets())
-        self._secrets = tuple(dict.fromkeys((*self._secrets, *rows_own)))
+        rows_own = {secret for grader in ready.graders for secret in grader.secrets()}
+        if not rows_own <= self._secrets:
+            self._secrets |= rows_own
+            self._spellings = spellings(self._secrets)
         return Job(node_id, entry.key, ready.task, ready.graders, self.config.variants[entry.variant])
 
     def _make_services(self) -> Services:

@@ -1,0 +1,104 @@
+"""Runs that are cut off: Ctrl-C, SIGTERM, SIGKILL. Nothing stays behind, and what has finished is kept."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.hooks.launched import FUNCTION, Launched, verdicts, wait_for, write_agent
+from tests.hooks.small_evals import Evals, row
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+
+AGENT = """
+async def solve(context):
+    if begins(context).startswith("slow"):
+        await asyncio.sleep(1000)
+    return "right"
+
+def block(context):
+    if begins(context).startswith("slow"):
+        time.sleep(1000)
+    return "right"
+"""
+APP = """
+import http.server, os
+http.server.test(http.server.SimpleHTTPRequestHandler, port=int(os.environ["PORT"]), bind="127.0.0.1")
+"""
+
+
+@pytest.fixture
+def launched(evals: Evals, request: pytest.FixtureRequest) -> Iterator[Launched]:
+    """Return a run of which two rows have passed, and all lanes of all processes are busy for long."""
+    args, function = request.param
+    write_agent(evals, AGENT)
+    (evals.path / "app.py").write_text(APP)
+    rows = ["r0", "r1", *(f"slow{number}" for number in range(8))]
+    evals.rows(*(row(name, start_url="{app}/") for name in rows))
+    site = {"command": [sys.executable, "app.py"]}
+    evals.config(agent={**FUNCTION, "function": function}, lanes=2, sites={"app": site})
+    run = Launched(evals, "shop.eval.yaml", "--junit-xml=junit.xml", *args)
+    try:
+        busy = ["slow0", "slow1", *(["slow2", "slow3"] if args else [])]
+        wait_for(lambda: run.has_begun(*busy) or run.process.poll() is not None, "agents are at work")
+        wait_for(lambda: len(finished(evals)) == 2, "two rows have finished")
+        yield run
+    finally:
+        run.kill()
+
+
+def finished(evals: Evals) -> list[Path]:
+    return list(evals.path.glob("results/shop/*/tasks/*/*/*/*/metadata.json"))
+
+
+def assert_ended_well(launched: Launched, evals: Evals) -> None:
+    assert launched.wait() == 2, launched.output
+    launched.assert_nothing_left()
+    assert verdicts(evals.summary()) == {"r0": "passed", "r1": "passed"}
+    assert evals.summary()["selected"] == 10
+    assert "8 not run" in launched.output
+    cases = ET.parse(evals.path / "junit.xml").getroot().iter("testcase")  # noqa: S314 our own file
+    assert {"r0", "r1"} <= {case.get("name") for case in cases}
+
+
+ALONE, WORKERS, BLOCKING = ((), "my_agent:solve"), (("-n2",), "my_agent:solve"), ((), "my_agent:block")
+
+
+@pytest.mark.parametrize("launched", [ALONE, WORKERS], indirect=True, ids=["lanes", "workers"])
+def test_ctrl_c_keeps_what_has_finished(launched: Launched, evals: Evals) -> None:
+    """SIGINT to all processes: exit code 2, the finished rows in summary and JUnit, nothing left running."""
+    launched.send(signal.SIGINT, to_all=True)
+    assert_ended_well(launched, evals)
+
+
+@pytest.mark.parametrize("launched", [WORKERS], indirect=True, ids=["workers"])
+def test_ctrl_c_for_the_controller_ends_the_workers(launched: Launched, evals: Evals) -> None:
+    """SIGINT to the controller alone ends workers, browsers and sites as well."""
+    launched.send(signal.SIGINT)
+    assert_ended_well(launched, evals)
+
+
+@pytest.mark.parametrize("launched", [BLOCKING], indirect=True, ids=["threads"])
+def test_sigterm_is_an_interruption(launched: Launched, evals: Evals) -> None:
+    """SIGTERM ends a run as Ctrl-C does, also one whose agents block in threads."""
+    launched.send(signal.SIGTERM)
+    assert_ended_well(launched, evals)
+    assert "Terminated: ended by SIGTERM" in launched.output
+
+
+@pytest.mark.parametrize("launched", [ALONE, WORKERS], indirect=True, ids=["lanes", "workers"])
+def test_a_killed_run_leaves_no_process(launched: Launched, evals: Evals) -> None:
+    """SIGKILL to pytest: workers, browsers and sites end by themselves; finished attempts can be read."""
+    launched.send(signal.SIGKILL)
+    assert launched.wait() == -signal.SIGKILL
+    launched.assert_nothing_left()
+    from pytest_browsereval.analysis.summary import summary_of
+    from pytest_browsereval.run.store import RunStore
+
+    summary = summary_of(RunStore(evals.run_folder()))
+    assert verdicts(summary.as_json()) == {"r0": "passed", "r1": "passed"}

@@ -1,0 +1,500 @@
+"""Whatever breaks: a clear message, the right verdict and exit code, and nothing left running."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import psutil
+import pytest
+
+from pytest_browsereval.capture.redaction import spellings
+from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls, done, refuses
+from tests.hooks.launched import (
+    FUNCTION,
+    Launched,
+    files_with,
+    metadata,
+    verdicts,
+    wait_for,
+    write_agent,
+)
+from tests.hooks.small_evals import Evals, errored_row, row
+
+BLANK_PATH = {"PATH": "/nowhere", "PLAYWRIGHT_BROWSERS_PATH": "/nowhere", "BROWSEREVAL_BROWSER": ""}
+DONE = {"tool": "done", "answer": "right"}
+
+
+def go(evals: Evals, *args: str, env: dict[str, str] | None = None) -> tuple[int, str]:
+    """Run pytest to its end, prove that nothing is left of it, and return exit code and output."""
+    run = Launched(evals, "shop.eval.yaml", *args, env=env)
+    code = run.wait()
+    run.assert_nothing_left()
+    assert "INTERNALERROR" not in run.output, run.output
+    return code, run.output
+
+
+# -- sites and start pages
+
+APP = """
+import http.server, os
+
+class Shop(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        if self.path == "/die":
+            os._exit(3)
+        self.send_response({"/404": 404, "/500": 500}.get(self.path, 200))
+        self.end_headers()
+        self.wfile.write(b"<title>shop</title>hello")
+
+    def log_message(self, *args):
+        pass
+
+print("the shop is open", flush=True)
+http.server.HTTPServer(("127.0.0.1", int(os.environ["PORT"])), Shop).serve_forever()
+"""
+SILENT = "import time; print('waiting for the database', flush=True); time.sleep(300)"
+
+
+def test_sites_and_start_pages_that_fail_err_their_own_rows(evals: Evals) -> None:
+    """Each is errored with its own reason; rows around them pass, and a site that died is started anew."""
+    (evals.path / "app.py").write_text(APP)
+    dies = [{"tool": "navigate", "url": "{shop}/die"}, DONE]
+    evals.rows(
+        row("before", start_url="{shop}/"),
+        errored_row("unreachable"),
+        row("missing", start_url="{shop}/404"),
+        row("broken", start_url="{shop}/500"),
+        row("silent", start_url="{silent}/"),
+        row("ends", start_url="{ends}/"),
+        row("dies", start_url="{shop}/", solution=dies),
+        row("after", start_url="{shop}/"),
+    )
+    commands: dict[str, Any] = {
+        "shop": {"command": [sys.executable, "app.py"]},
+        "silent": {"command": [sys.executable, "-c", SILENT], "health_timeout_s": 1},
+        "ends": {"command": [sys.executable, "-c", "print('no such database'); raise SystemExit(5)"]},
+    }
+    evals.config(sites=commands)
+    code, output = go(evals)
+    assert code == 1
+    site, page = "errored (site)", "errored (navigation)"
+    assert verdicts(evals.summary()) == {
+        "before": "passed",
+        "unreachable": page,
+        "missing": page,
+        "broken": page,
+        "silent": site,
+        "ends": site,
+        "dies": site,
+        "after": "passed",
+    }
+    for told in (
+        "answered HTTP 404",
+        "answered HTTP 500",
+        "The site 'silent' was not ready within 1 s",
+        "waiting for the database",
+        "ended with exit code 5",
+        "no such database",
+        "The site 'shop' was lost while it was needed. Its process ended with exit code 3",
+    ):
+        assert told in output
+
+
+def test_a_site_whose_program_is_missing_ends_the_run_at_once(evals: Evals) -> None:
+    """It is a usage error, with the key and what is allowed, before a browser is started."""
+    evals.rows(row("a", start_url="{shop}/"))
+    evals.config(sites={"shop": {"command": ["no-such-program"]}})
+    code, output = go(evals)
+    assert code == 4
+    assert "sites.shop.command begins with 'no-such-program'" in output
+    assert not (evals.path / "results").exists()
+
+
+# -- the browser
+
+
+@pytest.mark.parametrize("args", [(), ("-n2",)], ids=["alone", "workers"])
+def test_no_browser_ends_the_run_at_once(evals: Evals, args: tuple[str, ...]) -> None:
+    """Exit code 4, the message and what to type once, and not an error for each of a hundred rows."""
+    evals.rows(*(row(f"r{number}") for number in range(100)))
+    evals.config(lanes=4)
+    env = BLANK_PATH if args else {"BROWSEREVAL_BROWSER": "/nonexistent"}
+    code, output = go(evals, *args, env=env)
+    assert code == 4
+    assert ("browsereval install-browser" if args else "BROWSEREVAL_BROWSER is '/nonexistent'") in output
+    assert output.count("ERROR at setup of") == (2 if args else 0)
+    assert not (evals.path / "results").exists()
+
+
+WAITS = """
+async def solve(context):
+    if begins(context).startswith("slow"):
+        await asyncio.sleep(1.5)
+    await context.tools.call("read_text")
+    return "right"
+"""
+
+
+def test_a_killed_browser_costs_the_attempts_in_it(evals: Evals) -> None:
+    """They are errored and made again in a new browser; the run ends as if nothing had happened."""
+    write_agent(evals, WAITS)
+    evals.rows(row("slow0"), row("slow1"), row("r0"), row("r1"))
+    evals.config(agent=FUNCTION, lanes=2, retries=1)
+    run = Launched(evals, "shop.eval.yaml")
+    wait_for(lambda: run.has_begun("slow0", "slow1"), "agents are at work")
+    main_process(run).kill()
+    assert run.wait() == 0, run.output
+    run.assert_nothing_left()
+    assert {r["query_id"]: r["attempts"] for r in evals.summary()["results"]} == {
+        "slow0": 2,
+        "slow1": 2,
+        "r0": 1,
+        "r1": 1,
+    }
+    first = evals.run_folder() / "tasks/slow0/default/1/attempt-1/metadata.json"
+    assert '"error_source": "browser"' in first.read_text()
+
+
+def main_process(run: Launched) -> psutil.Process:
+    """Return the browser that has renderers, not the script that starts it."""
+    for process in run.processes():
+        is_part = any(word.startswith("--type=") for word in process.cmdline())
+        parts = [word for child in process.children() for word in child.cmdline()]
+        if not is_part and any(word.startswith("--type=") for word in parts):
+            return process
+    raise AssertionError(f"no browser among {run.processes()}")
+
+
+PAGES = {
+    "loop": "<button onclick='while (true) {}'>Go</button>",
+    "alerts": "<button onclick='for (let i = 0; i < 1000; i++) alert(i)'>Go</button>",
+    "stop": "<script>for (;;) alert(1)</script>",
+    "popups": "<button onclick='for (let i = 0; i < 50; i++) window.open(\"about:blank\")'>Go</button>",
+    "unload": "<input><script>onbeforeunload = e => e.preventDefault()</script>",
+}
+
+
+def test_hostile_pages_end_in_bounded_time(evals: Evals) -> None:
+    """Endless loops, alerts, pop-ups and a page that will not be left cost their own row at most."""
+    (evals.path / "site").mkdir()
+    for name, body in PAGES.items():
+        (evals.path / f"site/{name}.html").write_text(f"<!doctype html><title>{name}</title>{body}")
+    presses = [{"tool": "click", "target": "text=Go"}, DONE]
+    leaves = [{"tool": "fill", "target": "input", "text": "x"}, DONE]
+    evals.rows(
+        *(row(name, start_url=f"{{site}}/{name}.html", solution=presses) for name in ("alerts", "popups")),
+        row("loop", start_url="{site}/loop.html", solution=presses),
+        row("stop", start_url="{site}/stop.html"),
+        row("unload", start_url="{site}/unload.html", solution=leaves),
+        row("fine"),
+    )
+    evals.config(lanes=3, sites={"site": {"static": "site"}}, browser={"action_timeout_ms": 1000})
+    code, output = go(evals)
+    assert code == 1, output
+    told = verdicts(evals.summary())
+    assert told.pop("popups") in ("passed", "failed")  # fifty windows may take longer than a click may
+    assert told == {
+        "alerts": "passed",
+        "loop": "failed",
+        "stop": "passed",
+        "unload": "passed",
+        "fine": "passed",
+    }
+
+
+# -- agents
+
+AGENTS = """
+async def solve(context):
+    name = begins(context)
+    if name == "waits":
+        await asyncio.sleep(1000)
+    if name == "steps":
+        while True:
+            await context.tools.call("read_text")
+    if name == "deaf":
+        while True:
+            try:
+                await asyncio.sleep(1000)
+            except asyncio.CancelledError:
+                pass
+    if name == "exits":
+        sys.exit(3)
+    if name == "skips":
+        pytest.skip("not today")
+    return "right"
+
+def block(context):
+    name = begins(context)
+    if name == "sleeps":
+        time.sleep(1000)
+    if name == "steps":
+        while True:
+            context.tools.call("read_text")
+    if name == "exits":
+        sys.exit(3)
+    return "right"
+"""
+
+
+def test_limits_hold_for_every_async_agent(evals: Evals) -> None:
+    """A limit is a reason to stop, and graders judge; agents that are deaf to it are left behind."""
+    write_agent(evals, AGENTS)
+    names = ("waits", "steps", "deaf", "exits", "skips", "fine")
+    evals.rows(*(row(name) for name in names))
+    evals.config(agent=FUNCTION, lanes=6, limits={"timeout_ms": 1000, "max_steps": 3})
+    code, output = go(evals)
+    assert code == 1, output
+    assert verdicts(evals.summary()) == {
+        "waits": "failed (timeout)",
+        "steps": "failed (max_steps)",
+        "deaf": "failed (timeout)",
+        "exits": "errored (agent)",
+        "skips": "errored (harness)",
+        "fine": "passed",
+    }
+    assert "3 failed, 1 passed, 2 errors" in output
+    (warning,) = metadata(evals.run_folder(), "deaf").warnings
+    assert "did not end when it was cancelled" in warning.message
+
+
+def test_limits_hold_for_synchronous_agents(evals: Evals) -> None:
+    """A thread that sleeps for ever is left behind at its limit, and pytest ends."""
+    write_agent(evals, AGENTS)
+    evals.rows(*(row(name) for name in ("sleeps", "steps", "exits", "fine")))
+    agent = {**FUNCTION, "function": "my_agent:block"}
+    evals.config(agent=agent, lanes=4, limits={"timeout_ms": 1000, "max_steps": 3})
+    code, output = go(evals)
+    assert code == 1, output
+    assert verdicts(evals.summary()) == {
+        "sleeps": "failed (timeout)",
+        "steps": "failed (max_steps)",
+        "exits": "errored (agent)",
+        "fine": "passed",
+    }
+
+
+BLOCKS = """
+async def solve(context):
+    if begins(context) == "blocks":
+        await asyncio.sleep(0.3)
+        time.sleep(60)
+    await asyncio.sleep(0.6)
+    return "right"
+"""
+
+
+def test_code_that_blocks_the_loop_is_found(evals: Evals) -> None:
+    """Its row is errored with file and line and the ways out; the rows beside it run again and pass."""
+    write_agent(evals, BLOCKS)
+    evals.rows(row("a"), row("b"), row("blocks"), row("c"))
+    evals.config(agent=FUNCTION, lanes=3, limits={"stuck_s": 1.0})
+    code, output = go(evals)
+    assert code == 1, output
+    told = verdicts(evals.summary())
+    assert told == {"a": "passed", "b": "passed", "blocks": "errored (harness)", "c": "passed"}
+    line = 1 + (evals.path / "my_agent.py").read_text().splitlines().index("        time.sleep(60)")
+    assert f"my_agent.py:{line}: time.sleep(60)" in output
+    assert "limits.stuck_s" in output
+
+
+# -- the disk
+
+
+@contextmanager
+def small_disk(folder: Path) -> Iterator[Path]:
+    """Mount two megabytes, which only root may do."""
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)]
+    if sys.platform != "linux" or os.geteuid() or subprocess.run(command, check=False).returncode:
+        pytest.skip("mounting takes root on Linux")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+FILLS = """
+async def solve(context):
+    if begins(context) == "fills":
+        with open(pathlib.Path(str(context.base_dir)) / "disk/rest", "wb", buffering=0) as file:
+            try:
+                while True:
+                    file.write(bytes(4096))
+            except OSError:
+                pass
+    return "right"
+"""
+
+
+def test_a_full_disk_ends_the_run(evals: Evals) -> None:
+    """What has finished is kept and shown; the lost row is an error, and no further one is paid for."""
+    write_agent(evals, FILLS)
+    evals.rows(row("first"), row("fills"), *(row(f"r{number}") for number in range(5)))
+    evals.config(agent=FUNCTION)
+    with small_disk(evals.path / "disk") as disk:
+        code, output = go(evals, "--eval-output=disk")
+        kept = list(disk.glob("shop/*/tasks/*/*/*/*/metadata.json"))
+    assert code == 1, output
+    assert [path.parts[-5] for path in kept] == ["first"]
+    assert "Free some space or name another place with --eval-output=DIR" in output
+    assert "1 passed, 1 error" in output
+    assert "summary.json was not written" in output
+    assert not (evals.path / "r0.begun").exists()
+
+
+@pytest.mark.parametrize("args", [(), ("-n2",)], ids=["alone", "workers"])
+def test_a_file_in_place_of_the_output_folder(evals: Evals, args: tuple[str, ...]) -> None:
+    """It is a usage error that names the place and the option."""
+    (evals.path / "taken").write_text("")
+    evals.rows(*(row(f"r{number}") for number in range(9)))
+    evals.config()
+    code, output = go(evals, "--eval-output=taken", *args)
+    assert code == 4
+    assert "taken" in output
+    assert "--eval-output=DIR" in output
+
+
+# -- plug-ins that end the run
+
+LEAVES = """
+import pytest
+
+def pytest_browsereval_window_opened(window, task):
+    if task.query_id == "leaves":
+        pytest.exit("that is enough")
+    if task.query_id == "skips":
+        pytest.skip("not today")
+
+@pytest.fixture(autouse=True, scope="module")
+def ends(request):
+    yield
+
+def pytest_runtest_setup(item):
+    if item.name == "ends":
+        pytest.exit("the shop is closed", returncode=6)
+"""
+
+
+def test_outcomes_of_pytest_in_an_attempt_are_told(evals: Evals) -> None:
+    """A hook that skips errs its row; one that exits ends the run with its words; neither is ever green."""
+    evals.pytester.makeconftest(LEAVES)
+    evals.rows(row("first"), row("skips"), row("leaves"), row("never"))
+    evals.config()
+    code, output = go(evals)
+    assert code == 1, output
+    told = verdicts(evals.summary())
+    assert told == {"first": "passed", "skips": "errored (harness)", "leaves": "errored (harness)"}
+    assert "pytest.skip(): not today. Skip a row before its attempt" in output
+    assert "called pytest.exit(): that is enough" in output
+
+
+def test_pytest_exit_keeps_its_code_and_the_results(evals: Evals) -> None:
+    """``pytest.exit`` outside of an attempt is pytest's own, with what has finished summed up."""
+    evals.pytester.makeconftest(LEAVES)
+    evals.rows(row("first"), row("ends"))
+    evals.config()
+    code, output = go(evals)
+    assert code == 6
+    assert "the shop is closed" in output
+    assert verdicts(evals.summary())["first"] == "passed"
+
+
+# -- hostile rows and secrets
+
+
+def test_hostile_rows_spoil_no_report(evals: Evals) -> None:
+    """Escape codes, tags, line breaks, NUL and a megabyte of text leave terminal, JUnit and HTML intact."""
+    evil = "\x1b[2J\x1b[31mred <script>alert(1)</script>\n]]>\x00"
+    evals.rows(row("evil", query=evil, says=evil), row("big", query="y" * 1_000_000, says="z" * 100_000))
+    evals.config()
+    code, output = go(evals, "-rA", "--color=no", "--junit-xml=junit.xml", "--html=report.html")
+    assert code == 1
+    assert not {"\x1b", "\x00"} & set(output)
+    assert len(output) < 20_000
+    suite = ET.parse(evals.path / "junit.xml").getroot()[0]  # noqa: S314 our own file
+    assert suite.get("failures") == "2"
+    assert "<script>alert(1)" not in (evals.path / "report.html").read_text(encoding="utf-8")
+    assert metadata(evals.run_folder(), "evil").final_answer == evil
+
+
+KEY, PASSWORD = "sk-kept-in-the-environment", 'hunter2 "the" password'
+
+
+class Model:
+    """A model that fails in its own way for each row."""
+
+    def __init__(self) -> None:
+        self.asked: Counter[str] = Counter()
+
+    def __call__(self, request: ModelRequest) -> Reply:
+        name = request.text.partition("answer of ")[2].partition(".")[0]
+        self.asked[name] += 1
+        is_first = self.asked[name] == 1
+        if name == "broken":
+            return refuses(500, f"no luck with {KEY}")
+        if name == "busy" and is_first:
+            return Reply(status=429, headers={"Retry-After": "1"})
+        if name == "types" and is_first:
+            return calls(call("fill", target="input", text=PASSWORD))
+        if name == "tells":
+            return done(f"The key is {KEY}, the password {PASSWORD}")
+        return done("right")
+
+
+def test_models_that_fail_and_models_that_tell_secrets(evals: Evals) -> None:
+    """Busy is waited for, broken is tried again and errored; no secret gets into any file or line."""
+    (evals.path / "site").mkdir()
+    page = "<title>form</title><input oninput='document.title = value; location.hash = value'>"
+    (evals.path / "site/index.html").write_text(page)
+    evals.rows(
+        row("good"), row("broken"), row("busy"), row("tells"), row("types", start_url="{site}/index.html")
+    )
+    model = Model()
+    with ScriptedModel(model) as server:
+        agent = {"type": "single", "model": "m", "base_url": server.base_url, "api_key": "THE_KEY"}
+        evals.config(
+            agent={**agent, "max_tries": 2},
+            lanes=3,
+            retries=1,
+            sites={"site": {"static": "site"}},
+            browser={"args": ["--my-password=${THE_PASSWORD}"]},
+        )
+        reports = ("--junit-xml=junit.xml", "--html=report.html", "-rA")
+        code, output = go(evals, *reports, env={"THE_KEY": KEY, "THE_PASSWORD": PASSWORD})
+    assert code == 1, output
+    assert verdicts(evals.summary()) == {
+        "good": "passed",
+        "broken": "errored (provider)",
+        "busy": "passed",
+        "tells": "failed",
+        "types": "passed",
+    }
+    assert (model.asked["broken"], model.asked["busy"]) == (4, 2)  # two tries in each of two attempts
+    assert "answered 500 after 2 tries" in output
+    assert files_with(evals.path, *spellings([KEY, PASSWORD])) == []
+    assert "[redacted]" in output
+
+
+@pytest.mark.parametrize("args", [(), ("-n2",)], ids=["alone", "workers"])
+def test_a_refused_key_stops_the_run(evals: Evals, args: tuple[str, ...]) -> None:
+    """No further row is begun, and the message tells which variable to look at."""
+    evals.rows(*(row(f"r{number}") for number in range(30)))
+    with ScriptedModel([], api_key="another") as server:
+        agent = {"type": "single", "model": "m", "base_url": server.base_url, "api_key": "THE_KEY"}
+        evals.config(agent=agent, lanes=2)
+        code, output = go(evals, *args, env={"THE_KEY": KEY})
+    assert code == 1, output
+    assert "answered 401" in output
+    assert "THE_KEY" in output
+    errored = evals.summary()["errored"]
+    assert 1 <= errored <= 4
+    assert f"{30 - errored} not run" in output
