@@ -61,10 +61,14 @@ class Controller:
 
     def _check(self, evaluation: Evaluation, file: str, names: set[str]) -> None:
         evaluation.preflight()
-        rows = {name.partition("[")[0] for name in names}
-        entries = [entry for entry in evaluation.plan.entries(only=rows) if entry.name in names]
+        given: dict[str, list[str]] = {}
+        for name in names:  # with xdist's groups it ends in @group
+            given.setdefault(name.partition("@")[0], []).append(name)
+        rows = {name.partition("[")[0] for name in given}
+        entries = [entry for entry in evaluation.plan.entries(only=rows) if entry.name in given]
         evaluation.check_rows(entries)
-        self.rows.update(dict.fromkeys((f"{file}::{entry.name}" for entry in entries), evaluation))
+        ids = (f"{file}::{name}" for entry in entries for name in given[entry.name])
+        self.rows.update(dict.fromkeys(ids, evaluation))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:

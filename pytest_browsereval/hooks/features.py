@@ -7,6 +7,7 @@ import pytest
 from pytest_browsereval.hooks.ahead import Ahead
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.gating import Gating
+from pytest_browsereval.hooks.groups import Groups
 from pytest_browsereval.hooks.html import HtmlReport
 from pytest_browsereval.hooks.items import Reports
 from pytest_browsereval.hooks.progress import Progress
@@ -32,6 +33,7 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     manager.register(session, "browsereval-session")
     manager.register(Ahead(session), "browsereval-ahead")
     manager.register(Reports(), "browsereval-reports")
+    manager.register(Groups(), "browsereval-groups")
     if session.is_worker:
         return
     controller = Controller(session)

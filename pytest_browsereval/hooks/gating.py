@@ -59,11 +59,19 @@ class Gating:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, Any, Any]:
-        """Repair the cache of failed tests: xfailed rows are bad ones, and the gate's items are no tests."""
+        """Repair the cache of failed tests: xfailed rows are bad ones, and the gate's items are no tests.
+
+        Ids lose xdist's ``@group``, without which the rows are collected the next time.
+        """
         result = yield
         cache = getattr(session.config, "cache", None)
-        if cache is not None and self.results and not self._session.is_worker:
+        if cache is not None and not self._session.is_worker:
             known = dict(cache.get("cache/lastfailed", {}))
-            known.update({i: True for i, v in self._controller.verdicts.items() if v != "passed"})
-            cache.set("cache/lastfailed", {i: True for i in known if not i.startswith(PREFIX)})
+            if self.results:
+                known.update({i: True for i, v in self._controller.verdicts.items() if v != "passed"})
+            kept = [node_id for node_id in known if not node_id.startswith(PREFIX)]
+            rows = self._controller.rows
+            repaired = {i.partition("@")[0] if i in rows else i: True for i in kept}
+            if repaired != cache.get("cache/lastfailed", {}):
+                cache.set("cache/lastfailed", repaired)
         return result

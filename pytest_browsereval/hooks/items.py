@@ -47,13 +47,18 @@ class EvalItem(pytest.Function):
         """Return the item of a trial; ``fixtureinfo`` is shared by all rows of a file."""
         shared = {} if fixtureinfo is None else {"fixtureinfo": fixtureinfo}
         item: EvalItem = cls.from_parent(parent, name=entry.name, callobj=callobj, **shared)
-        if entry.name.endswith("]") and hasattr(item, "_id"):
+        if entry.name.endswith("]"):
             # pytest 9.1 and later compare structured ids: one that was made of a name with brackets is not
             # equal to the same text read back from the cache, and --lf would run everything.
-            item._id = type(item._id).parse(item.nodeid)
+            item.add_suffix("")
         item.evaluation = evaluation
         item.entry = entry
         return item
+
+    def add_suffix(self, suffix: str) -> None:
+        """Have the node id end in this, read as pytest reads ids from the command line."""
+        if hasattr(self, "_id"):
+            self._id = type(self._id).parse(self.nodeid + suffix)
 
     def add_marks(self) -> None:
         """Mark the item with its row's dataset and tags, registering each as a marker."""

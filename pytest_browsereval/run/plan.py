@@ -98,11 +98,12 @@ class Plan:
         return known if len(known) == len(ids) else None  # a name that was cut gives no id
 
     def find(self, name: str) -> Entry:
-        """Return the trial of an item's name.
+        """Return the trial of an item's name, which may end in xdist's ``@group``.
 
         Raises:
             KeyError: there is none.
         """
+        name = name.partition("@")[0]
         for entry in self.entries(only={name.partition("[")[0]}):
             if entry.name == name:
                 return entry

@@ -128,6 +128,8 @@ def test_rows_of_a_group_never_run_at_once(own_agent: Evals, options: list[str])
     own_agent.pytester.makeconftest(
         """
         import pytest
+
+        @pytest.hookimpl(tryfirst=True)  # xdist reads the marks in the same hook
         def pytest_collection_modifyitems(items):
             for item in items:
                 item.add_marker(pytest.mark.xdist_group(item.name.partition("-")[0]))
@@ -146,6 +148,29 @@ def test_rows_of_a_group_never_run_at_once(own_agent: Evals, options: list[str])
     for spans in times.values():
         assert len({pid for _, _, pid in spans}) == 1
         assert all(first[1] <= second[0] for first, second in pairwise(sorted(spans)))
+
+
+@pytest.mark.parametrize("gate", [{}, {"gate": {"min_pass_rate": 1}}], ids=["plain", "gated"])
+def test_last_failed_rows_are_found_whatever_their_group(own_agent: Evals, gate: dict[str, Any]) -> None:
+    """``--lf`` after a run in groups selects the bad rows, without workers too, where ids have no group."""
+    own_agent.pytester.makeconftest(
+        """
+        import pytest
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_collection_modifyitems(items):
+            for item in items:
+                item.add_marker(pytest.mark.xdist_group("all"))
+        """
+    )
+    own_agent.rows(row("good"), row("never"))
+    configure(own_agent, trials=2, **gate)
+    result = own_agent.run("shop.eval.yaml", "-n2", "--dist=loadgroup", "-v")
+    result.stdout.fnmatch_lines(["*never?1?@all*"])
+    again = own_agent.run("shop.eval.yaml", "--lf", "--co", "-q")
+    assert [line for line in again.outlines if "::" in line] == [
+        f"shop.eval.yaml::never[{n}]" for n in (1, 2)
+    ]
 
 
 def test_stepwise_goes_on_at_the_bad_row(evals: Evals) -> None:
