@@ -65,6 +65,13 @@ class Terminal:
                 red=True,
             )
 
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Print the same after an internal error, for which pytest prints no summary."""
+        reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None and int(exitstatus) == pytest.ExitCode.INTERNAL_ERROR:
+            self.pytest_terminal_summary(reporter, session.config)
+
     def _table(self, out: Any, evaluation: Evaluation, summary: RunSummary, config: pytest.Config) -> None:
         out.section(f"eval {evaluation.config.name}")
         encoding = getattr(out._tw._file, "encoding", None) or "utf-8"  # noqa: SLF001 no public way
