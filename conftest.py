@@ -7,12 +7,12 @@ import os
 import pytest
 
 TEST_TIMEOUT_S = 300
-PROCESSES = 2
+PROCESSES = 3
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Run the whole suite, and nothing less, in two processes: most tests wait for programs they start."""
+    """Run the whole suite, and nothing less, in three processes: most tests wait for programs they start."""
     is_whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not config.option.eval_config
     if is_whole and not hasattr(config, "workerinput") and config.option.numprocesses is None:
         config.option.numprocesses = PROCESSES
