@@ -124,7 +124,7 @@ def test_aliases_cannot_blow_up(write: Write, tmp_path: Path) -> None:
     [
         ("[]", "rows.json: the file has no rows."),
         ("", "rows.json:1: not JSON: Expecting value (column 1)."),
-        ('[{"query_id": "a"},\n]', "rows.json:2: not JSON: "),
+        ('[{"query_id": "a"},\nx]', "rows.json:2: not JSON: "),
         ('{"rows": []}', "rows.json:1: expected a list of rows"),
         ('{"tasks": {}}', "rows.json:1: expected a list of rows"),
     ],

@@ -269,7 +269,7 @@ def test_a_server_that_is_not_there_is_a_fault(waits: Waits) -> None:
 def test_a_slow_reply_is_given_up_and_tried_again(waits: Waits, stream: bool) -> None:  # noqa: FBT001 a fixture
     """Each request has its own limit of time."""
     with ScriptedModel([says("too late").after(30), says("in time")]) as model:
-        reply = ask(settings(model, stream=stream, request_timeout_s=0.3), waits.policy())
+        reply = ask(settings(model, stream=stream, request_timeout_s=2), waits.policy())
     assert (reply.text, reply.retries) == ("in time", 1)
 
 
