@@ -17,8 +17,11 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from pytest_browsereval.errors import RegistryError, nearest
 from pytest_browsereval.later import member_refusal
 
-FAMILIES = ("agent", "grader", "toolkit", "dataset", "browser")
+FAMILIES = ("agent", "grader", "dataset", "browser")
 """The families that are open to plug-ins."""
+
+LATER_FAMILIES = ("toolkit",)
+"""Those that are planned; a member of one is refused, for it would have no effect."""
 
 OURS = "pytest-browsereval"
 """The owner of the built-in members."""
@@ -83,12 +86,13 @@ class Registry:
         if not (isinstance(member, type) and issubclass(member, Component)):
             raise RegistryError(
                 f"{owner} registers {member!r}, which is not a class derived from a family's config "
-                "base. Derive it from AgentConfig, GraderConfig, ToolkitConfig, DatasetConfig or "
+                "base. Derive it from AgentConfig, GraderConfig, DatasetConfig or "
                 "BrowserConfig of pytest_browsereval."
             )
         if member.family not in FAMILIES:
+            is_later = " Its family is not supported yet." * (member.family in LATER_FAMILIES)
             raise RegistryError(
-                f"{owner} registers {member.__qualname__} in the family {member.family!r}. "
+                f"{owner} registers {member.__qualname__} in the family {member.family!r}.{is_later} "
                 f"Families: {', '.join(FAMILIES)}."
             )
         name = member.type_name()

@@ -163,16 +163,27 @@ def test_a_field_takes_a_name_a_block_or_a_member(registry: Registry) -> None:
     assert isinstance(config.more[1], Second)
 
 
+def test_a_family_of_a_later_version_is_refused() -> None:
+    """A toolkit would have no effect yet, so registering one says so."""
+
+    class Kit(Component):
+        family: ClassVar[str] = "toolkit"
+        type: Literal["acme/kit"] = "acme/kit"
+
+    with pytest.raises(RegistryError, match=r"'toolkit'\. Its family is not supported yet\. Families: agent"):
+        Registry().register(Kit)
+
+
 def test_a_bare_name_is_a_block_without_options() -> None:
     """A text is short for a block with that type."""
 
     class Plain(Component):
-        family: ClassVar[str] = "toolkit"
+        family: ClassVar[str] = "agent"
         type: Literal["plain"] = "plain"
 
     registry = Registry()
     registry.register(Plain)
-    adapter: TypeAdapter[Any] = TypeAdapter(Annotated[Component, Plugged("toolkit")])
+    adapter: TypeAdapter[Any] = TypeAdapter(Annotated[Component, Plugged("agent")])
     assert adapter.validate_python("plain", context={"registry": registry}) == Plain()
 
 
