@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -361,7 +362,13 @@ async def _go_to_start(window: PlaywrightWindow, request: WindowRequest) -> None
             raise
         if window.dead:
             raise Fault(ErrorSource.BROWSER, window.dead) from error
-        raise Fault(ErrorSource.NAVIGATION, f"{url}: {shorten(str(error), 300)}") from error
+        raise Fault(ErrorSource.NAVIGATION, f"{url}: {_plainly(error)}") from error
+
+
+def _plainly(error: Exception) -> str:
+    """Return what went wrong without Playwright's names and its log."""
+    said, _, _ = str(error).partition("\nCall log:")
+    return shorten(re.sub(r"^\w+\.\w+: ", "", said), 300)
 
 
 async def _load(window: PlaywrightWindow, url: str) -> None:
@@ -378,6 +385,6 @@ async def _set_up(window: PlaywrightWindow, script: str) -> None:
     except Exception as error:
         if not is_playwright_error(error) or window.dead:
             raise
-        problem = shorten(str(error), 300)
-        raise Fault(ErrorSource.NAVIGATION, f"The setup_script of {window.url} failed: {problem}") from error
+        why = f"The setup_script of {window.url} failed: {_plainly(error)}"
+        raise Fault(ErrorSource.NAVIGATION, why) from error
     await window.settle()

@@ -12,7 +12,7 @@ from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.display import wrapped
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.report.table import table, totals
+from pytest_browsereval.report.table import reasons, table, totals
 from pytest_browsereval.run.evaluation import Evaluation
 
 COLOURS = {Verdict.PASSED: "green", Verdict.FAILED: "red", Verdict.ERRORED: "yellow"}
@@ -79,6 +79,10 @@ class Terminal:
         for line in table(summary, width=width, ascii_only=ascii_only):
             out.line(line.text, **({COLOURS[line.verdict]: True} if line.verdict else {"bold": True}))
         out.line("")
+        gate = evaluation.config.gate
+        if evaluation.config.is_gated and gate.rows == "xfail":  # pytest tells no reason of what it expects
+            for line in reasons(summary, width=width, ascii_only=ascii_only):
+                out.line(line.text, **({COLOURS[line.verdict]: True} if line.verdict else {}))
         selected = sum(owner is evaluation for owner in self._controller.rows.values())
         for text in totals(summary, selected, width=width):
             out.line(text.replace("·", "|") if ascii_only else text, bold=True)

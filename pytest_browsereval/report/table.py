@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
-from pytest_browsereval.model.display import fit, width_of
+from pytest_browsereval.model.display import fit, width_of, wrapped
 from pytest_browsereval.model.grades import GraderResult, Verdict
 
 MOST_ROWS = 60
 """With more trials than this, passed ones are counted instead of listed."""
+MOST_REASONS = 10
 MARKS = {Verdict.PASSED: "✓", Verdict.FAILED: "✗", Verdict.ERRORED: "!"}
 
 
@@ -56,6 +57,17 @@ def table(summary: RunSummary, *, width: int = 80, ascii_only: bool = False) -> 
         rest = len(summary.trials) - len(trials) - passed
         more = f", {rest} more failed or errored" if rest else ""
         yield Line(f"  {cut} {passed} passed{more}")
+
+
+def reasons(summary: RunSummary, *, width: int = 80, ascii_only: bool = False) -> Iterator[Line]:
+    """Yield why trials were not passed, the first ten of them; for rows that a gate shows as expected."""
+    bad = [t for t in summary.trials if t.metadata.verdict is not Verdict.PASSED]
+    for trial, name in zip(bad[:MOST_REASONS], _names(bad, summary), strict=False):
+        data = trial.metadata
+        text = _plain(f"{name} {data.verdict}: {data.reason}", ascii_only)
+        yield from (Line(part, data.verdict) for part in wrapped(text, width))
+    if len(bad) > MOST_REASONS:
+        yield Line(f"and {len(bad) - MOST_REASONS} more; -rx lists them all")
 
 
 def _names(trials: Iterable[TrialOutcome], summary: RunSummary) -> Iterator[str]:

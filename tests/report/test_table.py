@@ -7,7 +7,7 @@ import pytest
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.model.display import width_of
 from pytest_browsereval.model.grades import GraderResult
-from pytest_browsereval.report.table import MOST_ROWS, table, totals
+from pytest_browsereval.report.table import MOST_ROWS, reasons, table, totals
 from tests.recorded import ERRORED, FAILED, PASSED, attempt, summary
 
 NAMES = ["short", "x" * 200, "カート" * 20, "e\u0301" * 60, "🛒 cart", "\x1b[31mred", "a\tb\nc", "\u202eabc"]
@@ -109,3 +109,15 @@ def test_totals_are_broken_between_figures() -> None:
         "3 errored, not in the rate (site 1, provider 1, browser 1) · 5 not run",
         "cost unknown",
     ]
+
+
+def test_reasons_of_bad_trials_are_told_and_counted() -> None:
+    """Why each of the first ten bad trials was not passed, in lines that fit; the rest is counted."""
+    bad = [attempt(f"bad-{n}", FAILED, reason="the answer is \x1b[31mwrong " + "x" * 90) for n in range(12)]
+    lines = list(reasons(summary(attempt("good", PASSED), *bad), width=80, ascii_only=True))
+    assert [line.text.split()[0] for line in lines if line.text.startswith("bad-")] == [
+        f"bad-{n}" for n in range(10)
+    ]
+    assert lines[-1].text == "and 2 more; -rx lists them all"
+    assert all(width_of(line.text) <= 80 and line.text.isprintable() for line in lines)
+    assert not list(reasons(summary(attempt("good", PASSED))))
