@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_browsereval.hooks import fixtures
+from pytest_browsereval.hooks.names import is_eval
 
 if TYPE_CHECKING:
     from pytest_browsereval.hooks.collection import EvalFile
-
-SUFFIXES = (".eval.yaml", ".eval.yml", ".eval.json", ".eval.toml")
-"""Files with these endings are collected wherever pytest looks."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -118,7 +116,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", "browsereval(dataset, **config): run this test for each row of a dataset"
     )
     config.pluginmanager.register(fixtures, "browsereval-fixtures")
-    asks = config.getoption("eval_config") or any(_is_eval(arg.partition("::")[0]) for arg in config.args)
+    asks = config.getoption("eval_config") or any(is_eval(arg.partition("::")[0]) for arg in config.args)
     is_early = _distributes(config) or config.getoption("htmlpath", None)
     if asks or (is_early and _holds_evals(config)):
         wake(config)
@@ -134,17 +132,13 @@ def wake(config: pytest.Config) -> Any:
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> EvalFile | None:
     """Collect eval configs: those named by ``--eval-config`` and every ``*.eval.*`` file."""
     config = parent.config
-    is_eval = _is_eval(file_path.name) and _is_under_arguments(config, file_path)
-    if not is_eval and not (file_path.suffix and _is_named(config, file_path)):
+    is_found = is_eval(file_path.name) and _is_under_arguments(config, file_path)
+    if not is_found and not (file_path.suffix and _is_named(config, file_path)):
         return None
     session = wake(parent.config)
     from pytest_browsereval.hooks.collection import EvalFile
 
     return EvalFile.of(session, parent, file_path)
-
-
-def _is_eval(name: str) -> bool:
-    return name.endswith(SUFFIXES)
 
 
 def _is_under_arguments(config: pytest.Config, path: Path) -> bool:
@@ -178,6 +172,6 @@ def _holds_evals(config: pytest.Config) -> bool:
     for arg in config.args:
         for _, folders, files in os.walk(config.invocation_params.dir / arg.partition("::")[0]):
             folders[:] = [name for name in folders if not name.startswith(".") and name not in pruned]
-            if any(_is_eval(name) for name in files):
+            if any(is_eval(name) for name in files):
                 return True
     return False

@@ -10,6 +10,7 @@ import pytest
 from pytest_browsereval.analysis.summary import RunSummary, summary_of
 from pytest_browsereval.errors import RunStopped, UsageError
 from pytest_browsereval.hooks.items import EvalItem
+from pytest_browsereval.hooks.names import is_eval
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.run.evaluation import Evaluation
 
@@ -54,7 +55,7 @@ class Controller:
         try:
             for file, names in by_file.items():
                 path = self.session.path_of(file)
-                if path in self.session.evaluations or path.name.endswith(_SUFFIXES):
+                if path in self.session.evaluations or is_eval(path.name):
                     self._check(self.session.evaluation(path), file, set(names))
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
@@ -152,6 +153,3 @@ class Controller:
         for evaluation, why in self.unsummed.items():
             terminalreporter.section(f"eval {evaluation.config.name}", red=True)
             terminalreporter.line(f"summary.json was not written: {why}", red=True)
-
-
-_SUFFIXES = (".eval.yaml", ".eval.yml", ".eval.json", ".eval.toml")

@@ -78,10 +78,7 @@ def _evaluation(session: EvalSession, given: Mapping[str, Any], test_file: Path)
     if key not in made:
         block = {**_DEFAULTS, **given, "name": given.get("name", test_file.stem)}
         config = config_from(block, path=test_file, registry=session.registration.registry)
-        made[key] = Evaluation(
-            config, session.registration.registry, run_id=session.run_id, worker=session.worker
-        )
-        session.evaluations[test_file / str(len(made))] = made[key]  # closed with the others
+        made[key] = session.adopt(test_file / str(len(made)), config)
     return made[key]
 
 

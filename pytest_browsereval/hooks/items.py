@@ -39,6 +39,7 @@ class EvalItem(pytest.Function):
     entry: Entry
     metadata: TaskMetadata | None = None
     folder: Path | None = None
+    _figures: tuple[tuple[str, Any], ...] = ()
 
     @classmethod
     def of(
@@ -81,6 +82,8 @@ class EvalItem(pytest.Function):
     def setup(self) -> None:
         """Set the fixtures up, then make the attempt; raises ``AttemptErrored`` if it is errored."""
         self.metadata = self.folder = None
+        # Plug-ins that run items again call setup again: figures of the earlier try are not this one's.
+        self.user_properties[:] = [given for given in self.user_properties if given not in self._figures]
         self.add_marks()
         super().setup()
         option = self.config.option
@@ -88,7 +91,8 @@ class EvalItem(pytest.Function):
             return
         ahead: Any = self.config.pluginmanager.get_plugin("browsereval-ahead")
         self.metadata, self.folder = ahead.result_of(self)
-        self.user_properties.extend(properties(self.metadata, self.folder))
+        self._figures = tuple(properties(self.metadata, self.folder))
+        self.user_properties.extend(self._figures)
         self.ihook.pytest_browsereval_task_done(metadata=self.metadata, folder=self.folder)
         if self.metadata.verdict is Verdict.ERRORED:
             raise AttemptErrored(self.metadata.reason)

@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from pytest_browsereval.config import EvalConfig, load_config
 from pytest_browsereval.errors import RegistryError, UsageError
+from pytest_browsereval.hooks.behaviour import connect
 from pytest_browsereval.hooks.registration import Registration
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.store import new_run_id
@@ -74,11 +76,22 @@ class EvalSession:
 
     def _load(self, path: Path) -> Evaluation:
         loaded = load_config(path, registry=self.registration.registry, overrides=list(self._overrides()))
-        loaded = self._choose_agent(loaded)
-        evaluation = Evaluation(loaded, self.registration.registry, run_id=self.run_id, worker=self.worker)
+        evaluation = self._connected(self._choose_agent(loaded))
         evaluation.plan.limit = self.config.getoption("eval_limit")
-        from pytest_browsereval.hooks.behaviour import connect
+        return evaluation
 
+    def adopt(self, path: Path, loaded: EvalConfig) -> Evaluation:
+        """Return the evaluation of a config that is in no file, a marker's for example.
+
+        Args:
+            path: a name for it that no file has.
+            loaded: the config.
+        """
+        self.evaluations[path] = self._connected(loaded)
+        return self.evaluations[path]
+
+    def _connected(self, loaded: EvalConfig) -> Evaluation:
+        evaluation = Evaluation(loaded, self.registration.registry, run_id=self.run_id, worker=self.worker)
         connect(evaluation, self.config)
         return evaluation
 
@@ -100,9 +113,17 @@ class EvalSession:
         if name in loaded.variants:
             return loaded.model_copy(update={"variants": {name: loaded.variants[name]}})
         member = self.registration.registry.get("agent", name)  # tells the nearest name
-        agent = member.model_validate(
-            {"type": member.type_name()}, context={"registry": self.registration.registry}
-        )
+        try:
+            agent = member.model_validate(
+                {"type": member.type_name()}, context={"registry": self.registration.registry}
+            )
+        except ValidationError as error:
+            lacking = ", ".join(str(problem["loc"][0]) for problem in error.errors() if problem["loc"])
+            variants = ", ".join(loaded.variants)
+            raise UsageError(
+                f"--eval-agent={name}: the agent {name!r} cannot run without options ({lacking}). Write it "
+                f"into the config as a block, or name one of its variants: {variants}."
+            ) from None
         return loaded.model_copy(update={"variants": {"default": agent}})
 
     def nodeid_of(self, path: Path) -> str:

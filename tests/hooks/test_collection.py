@@ -160,6 +160,16 @@ def test_many_bad_rows_are_listed_and_counted(evals: Evals) -> None:
         assert "and 4 more" in text
 
 
+def test_an_agent_that_needs_options_cannot_be_named_alone(evals: Evals) -> None:
+    """``--eval-agent`` with a type that lacks required options, or with an unknown one, is a usage error."""
+    evals.rows(row("a"))
+    evals.config()
+    for name, message in (("function", "cannot run without options (function)"), ("noopp", "'noop'")):
+        result = evals.run("--eval-config=shop.eval.yaml", f"--eval-agent={name}")
+        assert result.ret == 4
+        assert message in result.stderr.str()
+
+
 def test_only_selected_rows_are_checked(evals: Evals) -> None:
     """A bad row that is not selected does not stop the others."""
     evals.rows(row("good"), row("bad", querry=1))

@@ -84,6 +84,27 @@ def test_the_marker_runs_a_test_for_each_row(evals: Evals) -> None:
     result.stdout.fnmatch_lines(["*test_by_hand?one? PASSED*"])
 
 
+def test_hooks_of_a_conftest_apply_to_hand_written_tests(evals: Evals) -> None:
+    """A config that is made of a marker's keywords asks the behaviour hooks as a config in a file does."""
+    evals.rows(row("one", says="wrong"))
+    evals.pytester.makeconftest(
+        """
+        def pytest_browsereval_modify_task(task):
+            return task.model_copy(update={"answer": "wrong"})
+        """
+    )
+    evals.pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.browsereval(dataset="rows.jsonl", agent="scripted")
+        def test_row(eval_task, run_eval):
+            run_eval(eval_task).assert_passed()
+        """
+    )
+    evals.run().assert_outcomes(passed=1)
+
+
 def test_a_marker_may_name_a_config(evals: Evals) -> None:
     """``config=`` takes an eval file beside the test; a bad one is a usage error."""
     evals.rows(row("one"))

@@ -93,6 +93,10 @@ def test_reruns_are_new_attempts(own_agent: Evals, workers: list[str]) -> None:
     summary = own_agent.summary()
     assert (summary["trials"], summary["passed"], summary["failed"], summary["errored"]) == (4, 3, 1, 0)
     assert junit_counts(own_agent.path / "junit.xml") == {"failures": 1, "errors": 0, "skipped": 0}
+    text = (own_agent.path / "junit.xml").read_text()
+    last = text.split('name="flaky"')[-1].partition("</testcase>")[0]
+    assert last.count('name="verdict"') == 1
+    assert 'name="attempt" value="2"' in last
 
 
 def test_gated_rows_are_not_rerun(own_agent: Evals) -> None:
