@@ -8,12 +8,15 @@ import pytest
 
 TEST_TIMEOUT_S = 300
 PROCESSES = 3
+TIERS = ("real_model", "peers", "browser_use", "published")
+"""Marks of tests that need more than the test extras; ``pyproject.toml`` says what."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
     """Run the whole suite, and nothing less, in three processes: most tests wait for programs they start."""
     is_whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not config.option.eval_config
+    is_whole = is_whole and _left_out(config) == TIERS  # a tier has the machine to itself
     if is_whole and not hasattr(config, "workerinput") and config.option.numprocesses is None:
         config.option.numprocesses = PROCESSES
         config.option.dist = "worksteal"
@@ -26,3 +29,24 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if config.pluginmanager.has_plugin("timeout") and config.getoption("timeout") is None:
         config.option.timeout = TEST_TIMEOUT_S
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Tell which tests are left out."""
+    left_out = _left_out(config)
+    if config.option.eval_config or not left_out:
+        return None
+    return f"left out: {', '.join(left_out)}; pytest -m NAME runs one, .ci/run all"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tiers that ``-m`` does not name."""
+    left_out = _left_out(config)
+    skipped = [item for item in items if any(item.get_closest_marker(tier) for tier in left_out)]
+    if skipped:
+        config.hook.pytest_deselected(items=skipped)
+        items[:] = [item for item in items if item not in skipped]
+
+
+def _left_out(config: pytest.Config) -> tuple[str, ...]:
+    return tuple(tier for tier in TIERS if tier not in config.option.markexpr)

@@ -28,6 +28,8 @@ class Cost:
 
     cpu_s: float
     wall_s: float
+    peak_mib: float = 0.0
+    """The most resident memory of one of its processes."""
 
 
 def cost_of(
@@ -42,7 +44,7 @@ def cost_of(
         in_group: count every process that it starts, also those that nobody waits for (browsers have
             such), by a control group of its own. Without the right to make one, they are left out.
     """
-    with _group() if in_group else contextlib.nullcontext() as group:
+    with control_group() if in_group else contextlib.nullcontext() as group:
         started = time.perf_counter()
         process = subprocess.Popen(
             command,
@@ -51,7 +53,7 @@ def cost_of(
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            preexec_fn=None if group is None else partial(_enter, group),  # noqa: PLW1509 no threads here
+            preexec_fn=None if group is None else partial(enter, group),  # noqa: PLW1509 no threads here
         )
         told = process.stdout.read() if process.stdout else ""
         _, status, usage = os.wait4(process.pid, 0)
@@ -59,11 +61,14 @@ def cost_of(
         wall_s = time.perf_counter() - started
         if process.returncode:
             sys.exit(f"{' '.join(command)} ended with {process.returncode}:\n{told[-3000:]}")
-        return Cost(usage.ru_utime + usage.ru_stime if group is None else _used(group), wall_s)
+        cpu_s = usage.ru_utime + usage.ru_stime if group is None else used_by(group)
+        unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
+        return Cost(cpu_s, wall_s, usage.ru_maxrss / unit)
 
 
 @contextlib.contextmanager
-def _group() -> Iterator[Path | None]:
+def control_group() -> Iterator[Path | None]:
+    """Yield a group that a command can be put into, to count all that it starts; None without the right."""
     root = CGROUPS / "cpuacct" if (CGROUPS / "cpuacct").is_dir() else CGROUPS
     group = root / f"benchmark-{os.getpid()}-{time.monotonic_ns()}"
     try:
@@ -82,11 +87,13 @@ def _group() -> Iterator[Path | None]:
             time.sleep(0.1)  # its last processes are ending
 
 
-def _enter(group: Path) -> None:
+def enter(group: Path) -> None:
+    """Have this process belong to a group, and all that it starts."""
     (group / "cgroup.procs").write_text(str(os.getpid()))
 
 
-def _used(group: Path) -> float:
+def used_by(group: Path) -> float:
+    """Return the CPU seconds that a group has used so far."""
     for name, unit in USAGE_FILES.items():
         with contextlib.suppress(OSError):
             return int((group / name).read_text().replace("usage_usec", "").split()[0]) * unit

@@ -2,17 +2,19 @@
 
 Nothing is logged, limited, graded into files or reported; a dead page ends the program.
 ``per_task.py`` runs it:  python raw_playwright.py LANES TASKS
+``instant.py`` does with other rows, whose pages are served:  python raw_playwright.py LANES TASKS ROWS
 """
 
 from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import importlib.util
 import json
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +46,8 @@ class PageHands:
         self._folder = folder
         self._pictures = 0
 
-    async def _picture(self) -> None:
+    async def look(self) -> None:
+        """Write a picture of the page as it is."""
         reply = await self._session.send("Page.captureScreenshot", PICTURE)
         self._pictures += 1
         (self._folder / f"{self._pictures:03d}.jpeg").write_bytes(base64.b64decode(reply["data"]))
@@ -54,15 +57,15 @@ class PageHands:
 
     async def click(self, target: str) -> None:
         await self._page.click(target)
-        await self._picture()
+        await self.look()
 
     async def fill(self, target: str, text: str) -> None:
         await self._page.fill(target, text)
-        await self._picture()
+        await self.look()
 
     async def select(self, target: str, value: str) -> None:
         await self._page.select_option(target, value)
-        await self._picture()
+        await self.look()
 
 
 async def one_task(browser: Browser, row: dict[str, Any], base: str, folder: Path) -> float:
@@ -86,28 +89,39 @@ async def lane(browser: Browser, rows: Iterator[dict[str, Any]], base: str, fold
     return solved
 
 
-async def main(lanes: int, tasks: int) -> None:
-    """Play the first rows in as many lanes.
+@contextlib.asynccontextmanager
+async def served() -> AsyncIterator[str]:
+    """Serve the pages and yield their address.
 
     Raises:
-        SystemExit: some were not solved, so that their cost says nothing.
+        SystemExit: they are not installed.
     """
-    rows = [json.loads(line) for line in (EXAMPLE / "rows.jsonl").read_text().splitlines()][:tasks]
     spec = importlib.util.find_spec("miniwob")
     if spec is None or not spec.submodule_search_locations:
         raise SystemExit("The package miniwob is not installed. Type  pip install miniwob")
     site = StaticSite(Path(next(iter(spec.submodule_search_locations))) / "html")
     await site.start()
-    async with async_playwright() as driver:
+    yield site.url
+    await site.close()
+
+
+async def main(lanes: int, tasks: int, file: Path | None = None) -> None:
+    """Play the first rows in as many lanes.
+
+    Raises:
+        SystemExit: some were not solved, so that their cost says nothing.
+    """
+    rows = [json.loads(line) for line in (file or EXAMPLE / "rows.jsonl").read_text().splitlines()][:tasks]
+    async with served() if file is None else contextlib.nullcontext("") as base, async_playwright() as driver:
         browser, _ = await launch_first(driver.chromium, candidates())
         with tempfile.TemporaryDirectory() as name:
             waiting = iter(rows)
-            done = await asyncio.gather(*(lane(browser, waiting, site.url, Path(name)) for _ in range(lanes)))
+            done = await asyncio.gather(*(lane(browser, waiting, base, Path(name)) for _ in range(lanes)))
         await browser.close()
-    await site.close()
     if sum(done) != len(rows):
         raise SystemExit(f"{sum(done)} of {len(rows)} were solved")
+    print(f"{len(rows)} passed")
 
 
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1]), int(sys.argv[2])))
+    asyncio.run(main(int(sys.argv[1]), int(sys.argv[2]), *map(Path, sys.argv[3:])))

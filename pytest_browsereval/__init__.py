@@ -37,6 +37,11 @@ if TYPE_CHECKING:
     from pytest_browsereval.tools.base import Toolbox as Toolbox
     from pytest_browsereval.tools.base import ToolResult as ToolResult
     from pytest_browsereval.tools.base import tool as tool
+    from pytest_browsereval.tools.kit import Directive as Directive
+    from pytest_browsereval.tools.kit import Policy as Policy
+    from pytest_browsereval.tools.kit import Toolkit as Toolkit
+    from pytest_browsereval.tools.kit import ToolkitConfig as ToolkitConfig
+    from pytest_browsereval.tools.kit import Turn as Turn
 
 _HOMES = {
     "AgentConfig": "agents.base",
@@ -48,12 +53,14 @@ _HOMES = {
     "CaptureContext": "capture.context",
     "Criterion": "model.grades",
     "DatasetConfig": "datasets.base",
+    "Directive": "tools.kit",
     "ErrorSource": "errors",
     "EvalConfig": "config",
     "Fault": "errors",
     "GraderConfig": "graders.base",
     "GraderResult": "model.grades",
     "LimitReached": "errors",
+    "Policy": "tools.kit",
     "Recorded": "graders.base",
     "Registry": "registry",
     "SyncAgentContext": "agents.sync_front",
@@ -63,6 +70,9 @@ _HOMES = {
     "Tool": "tools.base",
     "ToolResult": "tools.base",
     "Toolbox": "tools.base",
+    "Toolkit": "tools.kit",
+    "ToolkitConfig": "tools.kit",
+    "Turn": "tools.kit",
     "Usage": "model.usage",
     "Verdict": "model.grades",
     "Window": "browsers.base",

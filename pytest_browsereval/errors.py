@@ -9,12 +9,14 @@ BrowserEvalError
 │   └── StopRun             ... and no further attempt can succeed (a refused key, say)
 ├── RunStopped              the attempt was not made, because an earlier one stopped the run
 └── LimitReached            the attempt is over: steps, time, tokens or money ran out
+    └── PartOver            ... or only a part of it, which was delegated: the attempt goes on
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import traceback
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 
@@ -44,6 +46,8 @@ class TerminationReason(StrEnum):
     TIMEOUT = "timeout"
     BUDGET = "budget"
     ERROR = "error"
+    UNKNOWN = "unknown"
+    """Of attempts of other systems, where the record does not say."""
 
 
 class BrowserEvalError(Exception):
@@ -59,7 +63,16 @@ class ConfigError(UsageError):
 
 
 class DatasetError(UsageError):
-    """Rows of a dataset cannot be used; the message has file and line of the first five."""
+    """Rows of a dataset cannot be used; the message has file and line of the first five.
+
+    Args:
+        message: for a reader.
+        problems: all of them, those too that the message only counts; the message's lines by default.
+    """
+
+    def __init__(self, message: str, problems: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.problems = tuple(problems) or tuple(message.splitlines())
 
 
 class RegistryError(UsageError):
@@ -72,11 +85,13 @@ class Fault(BrowserEvalError):
     Args:
         source: what broke.
         message: one sentence for a reader of the report.
+        status: the HTTP status that a provider answered, if that is what broke.
     """
 
-    def __init__(self, source: ErrorSource, message: str) -> None:
+    def __init__(self, source: ErrorSource, message: str, *, status: int | None = None) -> None:
         super().__init__(message)
         self.source = source
+        self.status = status
 
 
 class StopRun(Fault):
@@ -100,7 +115,20 @@ class LimitReached(BrowserEvalError):
         self.reason = reason
 
 
+class PartOver(LimitReached):
+    """A limit of a part of the attempt ended that part: a delegation, say."""
+
+
 def nearest(given: str, known: Iterable[str]) -> str:
     """Return ``" Did you mean 'x'?"`` for the known name nearest to the given one, or ``""``."""
     matches = difflib.get_close_matches(given, list(known), n=1, cutoff=0.6)
     return f" Did you mean {matches[0]!r}?" if matches else ""
+
+
+def told(error: BaseException) -> str:
+    """Return what to say of an exception: a fault's message, or else its kind, its message and its place."""
+    if isinstance(error, Fault):
+        return str(error)
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {error}{where}"

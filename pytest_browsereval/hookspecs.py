@@ -55,7 +55,10 @@ def pytest_browsereval_window_opened(window: Window, task: Task) -> None:
 
 @pytest.hookspec(firstresult=True)
 def pytest_browsereval_create_agent(context: AgentContext) -> AgentEvaluator | None:
-    """Called on the loop's thread to build the agent; None leaves it to the config block's ``build``."""
+    """Called on the loop's thread to build the agent; None leaves it to the config block's ``build``.
+
+    Executors of an orchestrator are built by their own block.
+    """
 
 
 @pytest.hookspec

@@ -15,33 +15,78 @@ GROUP = "pytest_browsereval"
 """The entry-point group of packages that bring members or hooks."""
 
 
-def pytest_browsereval_register(registry: Registry) -> None:
-    """Register what this package brings, in the order in which messages and help list it."""
-    from pytest_browsereval.agents.function import FunctionConfig
-    from pytest_browsereval.agents.noop import NoopConfig
-    from pytest_browsereval.agents.scripted import ScriptedConfig
-    from pytest_browsereval.agents.single import SingleConfig
-    from pytest_browsereval.browsers.playwright import PlaywrightBrowserConfig
-    from pytest_browsereval.datasets.files import CsvConfig, JsonConfig, YamlConfig
-    from pytest_browsereval.datasets.jsonl import JsonLinesConfig
-    from pytest_browsereval.graders.answer import AnswerGrader
-    from pytest_browsereval.graders.command import CommandGrader
-    from pytest_browsereval.graders.page_state import PageStateGrader
-    from pytest_browsereval.graders.state_diff import StateDiffGrader
+MEMBERS: dict[str, tuple[tuple[str, str], ...]] = {
+    "agent": (
+        ("single tool-loop", "agents.single:SingleConfig"),
+        ("orchestrator-executor orchestrated", "agents.orchestrator_executor:OrchestratorExecutorConfig"),
+        ("computer-use", "agents.computer_use:ComputerUseConfig"),
+        ("visual-action clado-action", "agents.visual_action:VisualActionConfig"),
+        ("command", "agents.command:CommandAgentConfig"),
+        ("function", "agents.function:FunctionConfig"),
+        ("scripted", "agents.scripted:ScriptedConfig"),
+        ("noop", "agents.noop:NoopConfig"),
+    ),
+    "browser": (
+        ("playwright", "browsers.playwright:PlaywrightBrowserConfig"),
+        ("cdp", "browsers.cdp:CdpBrowserConfig"),
+        ("mcp", "browsers.mcp.config:McpBrowserConfig"),
+    ),
+    "dataset": (
+        ("jsonl browseros", "datasets.jsonl:JsonLinesConfig"),
+        ("json", "datasets.files:JsonConfig"),
+        ("csv", "datasets.files:CsvConfig"),
+        ("yaml", "datasets.files:YamlConfig"),
+        ("webvoyager", "datasets.webvoyager:WebVoyagerConfig"),
+        ("online-mind2web", "datasets.online_mind2web:OnlineMind2WebConfig"),
+        ("mind2web", "datasets.mind2web:Mind2WebConfig"),
+        ("webtailbench", "datasets.webtailbench:WebTailBenchConfig"),
+        ("odysseys", "datasets.odysseys:OdysseysConfig"),
+        ("webbench", "datasets.webbench:WebBenchConfig"),
+        ("agisdk real", "datasets.agisdk:AgisdkConfig"),
+        ("infinity webarena-infinity", "datasets.infinity:InfinityConfig"),
+        ("webarena webarena-lite", "datasets.webarena:WebArenaConfig"),
+        ("webarena-verified", "datasets.webarena_verified:WebArenaVerifiedConfig"),
+        ("visualwebarena", "datasets.visualwebarena:VisualWebArenaConfig"),
+        ("webchorearena", "datasets.webchorearena:WebChoreArenaConfig"),
+        ("assistantbench", "datasets.assistantbench:AssistantBenchConfig"),
+        ("browsecomp", "datasets.browsecomp:BrowseCompConfig"),
+        ("gaia gaia-web", "datasets.gaia:GaiaConfig"),
+        ("miniwob", "datasets.miniwob:MiniwobConfig"),
+    ),
+    "grader": (
+        ("answer", "graders.answer:AnswerGrader"),
+        ("page_state", "graders.page_state:PageStateGrader"),
+        ("state_diff", "graders.state_diff:StateDiffGrader"),
+        ("command", "graders.command:CommandGrader"),
+        ("webvoyager webvoyager_grader", "graders.webvoyager:WebVoyagerGrader"),
+        ("mind2web mind2web_judge mind2web_grader", "graders.mind2web:Mind2WebGrader"),
+        ("fara_alignment", "graders.fara.members:FaraAlignmentGrader"),
+        ("fara_rubric", "graders.fara.members:FaraRubricGrader"),
+        ("fara_multimodal", "graders.fara.members:FaraMultimodalGrader"),
+        ("fara_combined fara_grader fara", "graders.fara.members:FaraCombinedGrader"),
+        ("rubric", "graders.rubric:RubricGrader"),
+        ("browsecomp", "graders.browsecomp:BrowseCompGrader"),
+        ("trajectory_score", "graders.trajectory_score:TrajectoryScoreGrader"),
+        ("performance performance_grader", "graders.performance:PerformanceGrader"),
+        ("combined", "graders.combined:CombinedGrader"),
+        ("webarena", "graders.webarena.grader:WebArenaGrader"),
+        ("webarena_verified", "graders.webarena_verified.grader:WebArenaVerifiedGrader"),
+        ("agisdk agisdk_state_diff", "graders.agisdk.grader:AgisdkGrader"),
+        ("infinity infinity_state", "graders.infinity.grader:InfinityGrader"),
+        ("assistantbench", "graders.assistantbench.grader:AssistantBenchGrader"),
+        ("gaia", "graders.gaia:GaiaGrader"),
+        ("miniwob", "graders.miniwob:MiniwobGrader"),
+    ),
+}
+"""Ours by family, in the order in which messages and help list them: type and other names, and where."""
 
-    registry.register(SingleConfig, aliases=("tool-loop",))
-    registry.register(FunctionConfig)
-    registry.register(ScriptedConfig)
-    registry.register(NoopConfig)
-    registry.register(PlaywrightBrowserConfig)
-    registry.register(JsonLinesConfig, aliases=("browseros",))
-    registry.register(JsonConfig)
-    registry.register(CsvConfig)
-    registry.register(YamlConfig)
-    registry.register(AnswerGrader)
-    registry.register(PageStateGrader)
-    registry.register(StateDiffGrader)
-    registry.register(CommandGrader)
+
+def pytest_browsereval_register(registry: Registry) -> None:
+    """Register what this package brings; each is imported when a config or a row names it."""
+    for family, members in MEMBERS.items():
+        for names, place in members:
+            name, *aliases = names.split()
+            registry.announce(family, name, f"pytest_browsereval.{place}", aliases=tuple(aliases))
 
 
 def builtin_registry() -> Registry:
@@ -119,11 +164,10 @@ def hand_over(plugin: Any, registry: Registry, *, owner: str, prefix: str = "") 
             f"pytest_browsereval_register of {owner} fails: {type(error).__name__}: {error} "
             f"({last.filename}:{last.lineno}). Mend it."
         ) from error
-    for family, name, member, aliases in mine.everything():
-        for label in (name, *aliases):
-            if prefix and not label.startswith(f"{prefix}/"):
-                raise RegistryError(
-                    f"{owner} registers the {family} {label!r}. Members of an installed package are named "
-                    f"'{prefix}/...', after its entry point; write {prefix}/{label}."
-                )
-        registry.register(member, owner=owner, aliases=aliases)
+    for family, label in mine.names():
+        if prefix and not label.startswith(f"{prefix}/"):
+            raise RegistryError(
+                f"{owner} registers the {family} {label!r}. Members of an installed package are named "
+                f"'{prefix}/...', after its entry point; write {prefix}/{label}."
+            )
+    registry.adopt(mine)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_browsereval.hooks import fixtures
+from pytest_browsereval.hooks.garbage import Garbage
 from pytest_browsereval.hooks.names import is_eval
 
 if TYPE_CHECKING:
@@ -50,6 +51,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="gate: fail under this pass rate (0 to 1)",
     )
     add("--eval-headed", action="store_true", default=False, help="show the browser's windows")
+    add(
+        "--eval-regrade",
+        metavar="RUN",
+        help="grade the attempts of this run again (a run folder, a run's id, or 'latest'); none is made",
+    )
 
 
 def positive_integer(text: str) -> int:
@@ -116,7 +122,8 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", "browsereval(dataset, **config): run this test for each row of a dataset"
     )
     config.pluginmanager.register(fixtures, "browsereval-fixtures")
-    asks = config.getoption("eval_config") or any(is_eval(arg.partition("::")[0]) for arg in config.args)
+    named = config.getoption("eval_config") or config.getoption("eval_regrade")
+    asks = named or any(is_eval(arg.partition("::")[0]) for arg in config.args)
     is_early = _distributes(config) or config.getoption("htmlpath", None)
     if asks or (is_early and _holds_evals(config)):
         wake(config)
@@ -124,6 +131,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def wake(config: pytest.Config) -> Any:
     """Load what an eval needs, once; returns the ``EvalSession``."""
+    if not config.pluginmanager.has_plugin("browsereval-garbage"):
+        config.pluginmanager.register(Garbage(config), "browsereval-garbage")
     from pytest_browsereval.hooks.features import start
 
     return start(config)

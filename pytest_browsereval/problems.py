@@ -63,7 +63,12 @@ def field_names(model: type[BaseModel]) -> list[str]:
 
 
 def problems_in(
-    error: ValidationError, model: type[BaseModel], raw: object, registry: Registry | None = None
+    error: ValidationError,
+    model: type[BaseModel],
+    raw: object,
+    registry: Registry | None = None,
+    *,
+    hide: bool = False,
 ) -> list[Problem]:
     """Return what is wrong, one problem for each place.
 
@@ -72,10 +77,11 @@ def problems_in(
         model: the model.
         raw: the value that was validated, for keys as the user wrote them.
         registry: where blocks of plug-in members are looked up.
+        hide: True tells no values.
     """
     found: dict[tuple[str | int, ...], list[Problem]] = {}
     for details in error.errors(include_url=False):
-        problem = _problem(details, model, raw, registry)
+        problem = _problem(details, model, raw, registry, hide=hide)
         same = found.setdefault(problem.path, [])
         if problem.message not in [other.message for other in same]:
             same.append(problem)
@@ -86,7 +92,7 @@ def problems_in(
 
 
 def _problem(
-    details: ErrorDetails, model: type[BaseModel], raw: object, registry: Registry | None
+    details: ErrorDetails, model: type[BaseModel], raw: object, registry: Registry | None, *, hide: bool
 ) -> Problem:
     is_absent = details["type"] in ("missing", "extra_forbidden")
     loc = details["loc"]
@@ -107,7 +113,7 @@ def _problem(
     allowed = field_names(owner) if isinstance(owner, type) and issubclass(owner, BaseModel) else []
     if details["type"] == "plugged_unknown" and isinstance(value, Mapping):
         path.append("type")
-    is_secret = any(isinstance(part, str) and is_secret_key(part) for part in path)
+    is_secret = hide or any(isinstance(part, str) and is_secret_key(part) for part in path)
     return Problem(tuple(path), sentence(details, allowed, hide=is_secret), details["type"])
 
 
@@ -132,7 +138,7 @@ def _resolve(kind: Any, value: object, registry: Registry | None) -> Any:
         base, *extras = get_args(kind)
         for extra in extras:
             if isinstance(extra, Plugged):
-                return _member(extra.family, value, registry)
+                return _member(extra, value, registry)
         kind = base
     if get_origin(kind) in (Union, UnionType):
         return next(_fitting(get_args(kind), value, registry), None)
@@ -150,12 +156,12 @@ def _fitting(branches: Iterable[Any], value: object, registry: Registry | None) 
             yield resolved
 
 
-def _member(family: str, value: object, registry: Registry | None) -> Any:
-    name = value.get("type") if isinstance(value, Mapping) else value
+def _member(plugged: Plugged, value: object, registry: Registry | None) -> Any:
+    name = value.get("type", plugged.default) if isinstance(value, Mapping) else value
     if registry is None or not isinstance(name, str):
         return None
     try:
-        return registry.get(family, name)
+        return registry.get(plugged.family, name)
     except RegistryError:
         return None
 

@@ -17,23 +17,33 @@ class Provider:
 
     name: str
     base_url: str | None = None
-    """None: the config has to say it. ``{resource_name}`` is filled in from the config."""
+    """None: the config has to say it. ``{resource_name}`` and ``{region}`` are filled in from the config."""
     key_variable: str | None = None
     """The environment variable that is read when the config names no key; for its own URL only."""
     is_keyless: bool = False
     """It runs on one's own machine and wants no key."""
     has_native_tools: bool = True
     has_images: bool = True
+    """Pictures in messages; whether a model sees them is the model's business."""
     has_json_schema: bool = True
+    """It holds replies to a JSON schema, by ``response_format``."""
     has_seed: bool = True
     output_limit_field: str = "max_tokens"
     """How a request spells ``max_output_tokens``."""
     default_model: str | None = None
 
+    @property
+    def asks_for(self) -> str:
+        """The config's field that its base URL is made with, ``""`` if there is none."""
+        return next(
+            (name for name in ("resource_name", "region") if f"{{{name}}}" in (self.base_url or "")), ""
+        )
+
 
 PROVIDERS: dict[str, Provider] = {
     provider.name: provider
     for provider in (
+        # platform.openai.com/docs/api-reference/chat/create
         Provider(
             "openai",
             "https://api.openai.com/v1",
@@ -41,12 +51,14 @@ PROVIDERS: dict[str, Provider] = {
             output_limit_field="max_completion_tokens",
             default_model="gpt-4o",
         ),
+        # learn.microsoft.com/azure/ai-foundry/openai/latest: the v1 API takes the key as a bearer token
         Provider(
             "azure",
             "https://{resource_name}.openai.azure.com/openai/v1",
             "AZURE_OPENAI_API_KEY",
             output_limit_field="max_completion_tokens",
         ),
+        # docs.anthropic.com/en/api/openai-sdk: response_format and seed are ignored, without an error
         Provider(
             "anthropic",
             "https://api.anthropic.com/v1",
@@ -54,14 +66,35 @@ PROVIDERS: dict[str, Provider] = {
             has_json_schema=False,
             has_seed=False,
         ),
+        # ai.google.dev/gemini-api/docs/openai; a request with a seed is refused: Unknown name "seed"
         Provider(
             "google",
             "https://generativelanguage.googleapis.com/v1beta/openai",
             "GEMINI_API_KEY",
+            has_seed=False,
         ),
+        # openrouter.ai/docs/api-reference/overview: what a model does not know is left out on the way
         Provider("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
-        Provider("moonshot", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY"),
+        # platform.kimi.ai/docs/api/chat: JSON mode without a schema, no seed, max_tokens is deprecated
+        Provider(
+            "moonshot",
+            "https://api.moonshot.ai/v1",
+            "MOONSHOT_API_KEY",
+            has_json_schema=False,
+            has_seed=False,
+            output_limit_field="max_completion_tokens",
+        ),
+        # docs.aws.amazon.com/bedrock/latest/userguide/inference-chat-completions.html
+        Provider(
+            "bedrock",
+            "https://bedrock-runtime.{region}.amazonaws.com/openai/v1",
+            "AWS_BEARER_TOKEN_BEDROCK",
+            has_json_schema=False,
+            output_limit_field="max_completion_tokens",
+        ),
+        # docs.ollama.com/api/openai-compatibility
         Provider("ollama", "http://localhost:11434/v1", is_keyless=True),
+        # lmstudio.ai/docs/developer/openai-compat
         Provider("lmstudio", "http://localhost:1234/v1", is_keyless=True),
         Provider("openai-compatible"),
     )
@@ -72,22 +105,50 @@ _GATEWAY = (
     "put a gateway that speaks chat completions in front of it and write  "
     "provider: openai-compatible  with its  base_url"
 )
-_PROGRAM = "run the program through an agent of type  command , or  "
+_PRESET = (
+    "is a program, not an API: write an agent  {{type: command, preset: {preset}}} , or  provider: {provider}"
+)
+_PROGRAM = "write an agent  {type: command, command: [PROGRAM, ...]} , or "
 
 REFUSED: dict[str, str] = {
-    "bedrock": f"signs its requests in a way of its own: {_GATEWAY}",
     "browseros": "takes model, key and URL from a service of its vendor: write  provider ,  model  and  "
     "base_url  of the model behind it",
-    "chatgpt-pro": "is a signed-in product, not an API: write  provider: openai  with an API key",
+    "chatgpt-pro": "is a signed-in product, not an API: write  provider: openai  with an API key, or an "
+    "agent  {type: command, preset: codex} , a program that signs in",
     "github-copilot": "is a signed-in product, not an API: write  provider: openai  with an API key",
-    "qwen-code": f"is a signed-in product, not an API: {_GATEWAY}",
-    "claude-code": f"is a program, not an API: {_PROGRAM}write  provider: anthropic",
-    "codex": f"is a program, not an API: {_PROGRAM}write  provider: openai",
+    "qwen-code": f"is a signed-in program, not an API: {_PROGRAM}{_GATEWAY}",
+    "claude-code": _PRESET.format(preset="claude-code", provider="anthropic"),
+    "codex": _PRESET.format(preset="codex", provider="openai"),
     "acp-custom": f"is a program, not an API: {_PROGRAM}{_GATEWAY}",
     "remote-hermes": f"has a protocol of its own: {_GATEWAY}",
-    "clado-action": f"has a protocol of its own: {_GATEWAY}",
+    "clado-action": "answers with actions, not with chat: write  {type: visual-action, url: http://HOST:PORT/PATH}"
+    "  as the agent or as its  executor",
 }
 """Providers of BrowserOS that do not speak chat completions over HTTP, and what to write instead."""
+
+CAPABILITIES = {
+    "native tools": "has_native_tools",
+    "pictures": "has_images",
+    "JSON schema": "has_json_schema",
+    "seed": "has_seed",
+}
+"""What a provider may support, in words for a table, and the field that tells."""
+
+
+def supported(provider: Provider) -> list[str]:
+    """Return in words what a provider supports."""
+    return [name for name, field in CAPABILITIES.items() if getattr(provider, field)]
+
+
+def provider_table() -> str:
+    """Return the providers as a Markdown table: name, base URL, key variable, what each supports."""
+    lines = ["| provider | base URL | key variable | supports |", "|---|---|---|---|"]
+    for provider in PROVIDERS.values():
+        url = f"`{provider.base_url}`" if provider.base_url else "`base_url` of the config"
+        key = f"`{provider.key_variable}`" if provider.key_variable else "none"
+        key = "`api_key` of the config" if provider.base_url is None else key
+        lines.append(f"| `{provider.name}` | {url} | {key} | {', '.join(supported(provider))} |")
+    return "\n".join(lines)
 
 
 def provider_named(name: str) -> Provider:

@@ -8,20 +8,24 @@ A *member* is a frozen pydantic class with a literal ``type``, its options as de
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from typing import Any, ClassVar, TypeVar
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    PydanticUndefinedAnnotation,
+)
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from pytest_browsereval.errors import RegistryError, nearest
 from pytest_browsereval.later import member_refusal
 
-FAMILIES = ("agent", "grader", "dataset", "browser")
+FAMILIES = ("agent", "grader", "toolkit", "dataset", "browser")
 """The families that are open to plug-ins."""
-
-LATER_FAMILIES = ("toolkit",)
-"""Those that are planned; a member of one is refused, for it would have no effect."""
 
 OURS = "pytest-browsereval"
 """The owner of the built-in members."""
@@ -30,7 +34,9 @@ OURS = "pytest-browsereval"
 class Component(BaseModel):
     """Base of every member of every family: frozen, strict about its keys, named by ``type``."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, loc_by_alias=False)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", populate_by_name=True, loc_by_alias=False, defer_build=True
+    )
 
     family: ClassVar[str] = ""
 
@@ -56,6 +62,18 @@ class Component(BaseModel):
 ComponentT = TypeVar("ComponentT", bound=type[Component])
 
 
+def _check_annotations(member: type[Component], owner: str) -> None:
+    """Refuse a class whose fields cannot be read yet: the first config would end in an internal error."""
+    try:
+        member.model_rebuild()
+    except PydanticUndefinedAnnotation as error:
+        raise RegistryError(
+            f"{owner} registers {member.__qualname__}, whose annotations name {error.name!r}, which is not "
+            f"known while the program runs. Import it at the head of {member.__module__}, outside of "
+            "TYPE_CHECKING; a module that is loaded by its path has to be in sys.modules."
+        ) from None
+
+
 class Registry:
     """The members of all families, each with its owner.
 
@@ -65,7 +83,8 @@ class Registry:
 
     def __init__(self, owner: str = OURS) -> None:
         self._owner = owner
-        self._members: dict[tuple[str, str], type[Component]] = {}
+        self._members: dict[tuple[str, str], type[Component] | str] = {}
+        """A text is where a member is that nobody has asked for yet."""
         self._owners: dict[tuple[str, str], str] = {}
         self._aliases: dict[tuple[str, str], str] = {}
 
@@ -86,34 +105,77 @@ class Registry:
         if not (isinstance(member, type) and issubclass(member, Component)):
             raise RegistryError(
                 f"{owner} registers {member!r}, which is not a class derived from a family's config "
-                "base. Derive it from AgentConfig, GraderConfig, DatasetConfig or "
+                "base. Derive it from AgentConfig, GraderConfig, ToolkitConfig, DatasetConfig or "
                 "BrowserConfig of pytest_browsereval."
             )
         if member.family not in FAMILIES:
-            is_later = " Its family is not supported yet." * (member.family in LATER_FAMILIES)
             raise RegistryError(
-                f"{owner} registers {member.__qualname__} in the family {member.family!r}.{is_later} "
+                f"{owner} registers {member.__qualname__} in the family {member.family!r}. "
                 f"Families: {', '.join(FAMILIES)}."
             )
-        name = member.type_name()
-        for label in (name, *aliases):
-            key = (member.family, label)
-            if key in self._owners:
-                raise RegistryError(
-                    f"Two members of the family {member.family!r} are named {label!r}: "
-                    f"{self._describe(key)} and {member.__module__}.{member.__qualname__} "
-                    f"(from {owner}). Rename one, or leave a package out with "
-                    f"-p no:PLUGIN_NAME."
-                )
-        self._members[member.family, name] = member
-        for label in (name, *aliases):
-            self._owners[member.family, label] = owner
-            self._aliases[member.family, label] = name
+        _check_annotations(member, owner)
+        self._claim((member.family, member.type_name()), member, owner, aliases)
         return member
 
+    def announce(self, family: str, name: str, place: str, *, aliases: tuple[str, ...] = ()) -> None:
+        """Add a member that is imported when somebody asks for it: most runs use few of many.
+
+        Args:
+            family: of which it is.
+            name: its literal ``type``.
+            place: ``module:Class``.
+            aliases: other names that select it.
+
+        Raises:
+            RegistryError: there is no such family, or a name is taken.
+        """
+        if family not in FAMILIES:
+            raise RegistryError(
+                f"{self._owner} announces {place} in the family {family!r}. Families: {', '.join(FAMILIES)}."
+            )
+        self._claim((family, name), place, self._owner, aliases)
+
+    def adopt(self, other: Registry) -> None:
+        """Add all members of another registry, each with its owner; none is imported.
+
+        Raises:
+            RegistryError: a name is taken.
+        """
+        for family, name in other._members:
+            aliases = other._other_names(family, name)
+            self._claim((family, name), other._members[family, name], other._owners[family, name], aliases)
+
+    def names(self) -> Iterator[tuple[str, str]]:
+        """Yield (family, name) of every name and alias."""
+        yield from self._owners
+
+    def _other_names(self, family: str, name: str) -> tuple[str, ...]:
+        return tuple(a for (f, a), n in self._aliases.items() if f == family and n == name and a != name)
+
+    def _claim(
+        self, key: tuple[str, str], member: type[Component] | str, owner: str, aliases: tuple[str, ...]
+    ) -> None:
+        family, name = key
+        for label in (name, *aliases):
+            if (family, label) in self._owners:
+                raise RegistryError(
+                    f"Two members of the family {family!r} are named {label!r}: "
+                    f"{self._describe((family, label))} and {_place_of(member)} (from {owner}). "
+                    "Rename one, or leave a package out with -p no:PLUGIN_NAME."
+                )
+        self._members[key] = member
+        for label in (name, *aliases):
+            self._owners[family, label] = owner
+            self._aliases[family, label] = name
+
     def _describe(self, key: tuple[str, str]) -> str:
-        member = self._members[key[0], self._aliases[key]]
-        return f"{member.__module__}.{member.__qualname__} (from {self._owners[key]})"
+        return f"{_place_of(self._members[key[0], self._aliases[key]])} (from {self._owners[key]})"
+
+    def _member(self, key: tuple[str, str]) -> type[Component]:
+        member = self._members[key]
+        if isinstance(member, str):
+            member = self._members[key] = _imported(key, member)
+        return member
 
     def get(self, family: str, name: str) -> type[Component]:
         """Return the member of that name or alias.
@@ -124,7 +186,7 @@ class Registry:
         label = self._aliases.get((family, name))
         if label is None:
             raise RegistryError(self.unknown(family, name))
-        return self._members[family, label]
+        return self._member((family, label))
 
     def unknown(self, family: str, name: str) -> str:
         """Return the message for a name that no member has."""
@@ -141,9 +203,12 @@ class Registry:
 
     def everything(self) -> Iterator[tuple[str, str, type[Component], tuple[str, ...]]]:
         """Yield (family, name, member, aliases) in the order of registration."""
-        for (family, name), member in self._members.items():
-            aliases = [a for (f, a), n in self._aliases.items() if f == family and n == name and a != name]
-            yield family, name, member, tuple(aliases)
+        for family, name in self._members:
+            yield family, name, self._member((family, name)), self._other_names(family, name)
+
+    def owner(self, family: str, name: str) -> str:
+        """Return who brings the member of that name or alias; this package for one that is not registered."""
+        return self._owners.get((family, name), OURS)
 
     def owners(self) -> tuple[str, ...]:
         """Return who brings members, this package left out."""
@@ -151,19 +216,47 @@ class Registry:
 
     def members(self, family: str) -> Iterator[tuple[str, type[Component], str]]:
         """Yield (name, member, owner) in the order of registration."""
-        for (fam, name), member in self._members.items():
+        for fam, name in self._members:
             if fam == family:
-                yield name, member, self._owners[fam, name]
+                yield name, self._member((fam, name)), self._owners[fam, name]
+
+
+def _place_of(member: type[Component] | str) -> str:
+    return (
+        member.replace(":", ".") if isinstance(member, str) else f"{member.__module__}.{member.__qualname__}"
+    )
+
+
+def _imported(key: tuple[str, str], place: str) -> type[Component]:
+    """Return a member that was announced.
+
+    Raises:
+        RegistryError: it is not what was announced.
+    """
+    module, _, name = place.partition(":")
+    member = getattr(import_module(module), name, None)
+    if not (isinstance(member, type) and issubclass(member, Component)):
+        raise RegistryError(f"{place} was announced as the {key[0]} {key[1]!r}, and is no config class.")
+    if (member.family, member.type_name()) != key:
+        given = f"the {member.family} {member.type_name()!r}"
+        raise RegistryError(f"{place} was announced as the {key[0]} {key[1]!r}, and is {given}.")
+    _check_annotations(member, place)
+    return member
 
 
 class Plugged:
     """Marks a field that holds a member of a family: ``agent: Annotated[AgentConfig, Plugged("agent")]``.
 
     The block's ``type`` chooses the member; a bare string is short for ``{"type": that}``.
+
+    Args:
+        family: of which the member is.
+        default: the type of a block that has none; None: it has to have one.
     """
 
-    def __init__(self, family: str) -> None:
+    def __init__(self, family: str, *, default: str | None = None) -> None:
         self.family = family
+        self.default = default
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Return a schema that looks the member up in the validation context."""
@@ -180,7 +273,8 @@ class Plugged:
     ) -> JsonSchemaValue:
         """Return a placeholder, which the ``schema`` command fills with the members installed."""
         del schema, handler
-        return {"title": f"any {self.family}", "x-browsereval-family": self.family}
+        default = {} if self.default is None else {"x-browsereval-default": self.default}
+        return {"title": f"any {self.family}", "x-browsereval-family": self.family, **default}
 
     def _validate(self, value: Any, info: core_schema.ValidationInfo) -> Component:
         if isinstance(value, Component):
@@ -198,7 +292,7 @@ class Plugged:
         registry = (info.context or {}).get("registry")
         if registry is None:
             raise RuntimeError("a Plugged field needs a registry in the validation context")
-        name = block.get("type")
+        name = block.get("type", self.default)
         if not isinstance(name, str):
             raise PydanticCustomError(
                 "plugged_type",

@@ -15,8 +15,9 @@ from typing import Any, Protocol, TypeVar
 import pytest
 
 from pytest_browsereval.browsers.base import PictureFormat, Tab, Window
+from pytest_browsereval.browsers.manager import WindowManager
 from pytest_browsereval.browsers.playwright import PlaywrightBrowser, PlaywrightBrowserConfig
-from pytest_browsereval.browsers.windows import PlaywrightWindow, WindowManager
+from pytest_browsereval.browsers.windows import PlaywrightWindow
 from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig
 from pytest_browsereval.tools.base import Tool, Toolbox, ToolResult
 from pytest_browsereval.tools.runner import WindowToolRunner
@@ -60,6 +61,10 @@ class PageServer:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
+                pages.answer(self)
+
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 pages.answer(self)
 
             def log_message(self, format: str, *args: Any) -> None:  # noqa: A002

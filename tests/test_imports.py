@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pkgutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest_browsereval
 
@@ -43,7 +45,7 @@ sys.exit(1 if failed else 0)
 """
 
 
-def python(*arguments: str) -> subprocess.CompletedProcess[str]:
+def python(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-W", "error", *arguments],
         capture_output=True,
@@ -51,6 +53,7 @@ def python(*arguments: str) -> subprocess.CompletedProcess[str]:
         timeout=120,
         check=False,
         env={**os.environ, "LOWEST": LOWEST},
+        cwd=cwd,
     )
 
 
@@ -76,3 +79,21 @@ def test_the_config_needs_no_browser_library() -> None:
     result = python("-c", code + "print(*[n for n in ('playwright', 'openai') if n in sys.modules])")
     assert result.returncode == 0, result.stderr
     assert result.stdout.split() == []
+
+
+NAMED = """
+import pytest, sys
+pytest.main(["--co", "-q", "-p", "no:cacheprovider", "--eval-config=eval.json"])
+ours = [name for name in sys.modules if name.startswith("pytest_browsereval.")]
+unnamed = ("judging", ".datasets.web", "agents.command", "agents.computer_use", "yaml_text", "sites.static")
+print([name for name in ours if any(part in name for part in unnamed)], len(ours) > 50)
+"""
+
+
+def test_members_are_imported_when_they_are_named(tmp_path: Path) -> None:
+    """A run of one grader does not pay for thirty, nor one of one agent for eight; JSON needs no YAML."""
+    row = {"query_id": "a", "query": "b", "graders": ["answer"], "answer": "c"}
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row))
+    (tmp_path / "eval.json").write_text('{"agent": "noop", "dataset": "rows.jsonl"}')
+    told = python("-W", "default", "-c", NAMED, cwd=tmp_path).stdout.splitlines()
+    assert told[-1] == "[] True"

@@ -10,6 +10,7 @@ import pytest
 
 from pytest_browsereval.__main__ import COMMANDS, main
 from pytest_browsereval.browsers import binary
+from pytest_browsereval.providers import PROVIDERS, REFUSED
 
 
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -60,6 +61,22 @@ def test_install_browser_tells_what_is_there(capsys: pytest.CaptureFixture[str])
     assert len(out.splitlines()) == 1
 
 
+def test_providers_tell_whether_a_key_is_set(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each provider has a line with its variable, and whether that is set; never with the key itself."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-0123")
+    monkeypatch.delenv("GEMINI_API_KEY", raising=False)
+    assert main(["providers"]) == 0
+    out = capsys.readouterr().out
+    told = dict(line.split(maxsplit=1) for line in out.splitlines())
+    assert set(told) >= {*PROVIDERS, *REFUSED}
+    assert "OPENAI_API_KEY (set)" in told["openai"]
+    assert "GEMINI_API_KEY (not set)" in told["google"]
+    assert "preset: claude-code" in told["claude-code"]
+    assert "sk-very-secret" not in out
+
+
 def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     """Each command of the table is in the help with a sentence."""
     with pytest.raises(SystemExit) as ended:
@@ -81,3 +98,14 @@ def test_console_script() -> None:
     """The package installs ``browsereval``, which is this function."""
     (script,) = entry_points(group="console_scripts", name="browsereval")
     assert script.load() is main
+
+
+def test_a_reader_may_have_seen_enough() -> None:
+    """``browsereval schema | head`` ends without a complaint."""
+    command = [sys.executable, "-m", "pytest_browsereval", "schema"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0

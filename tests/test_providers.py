@@ -4,12 +4,41 @@ import pytest
 
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.providers import (
+    CAPABILITIES,
     PROVIDERS,
     REFUSED,
     is_variable_name,
     provider_named,
+    provider_table,
     resolve_env_value,
 )
+
+BROWSEROS = [
+    "anthropic",
+    "openai",
+    "google",
+    "openrouter",
+    "azure",
+    "ollama",
+    "lmstudio",
+    "bedrock",
+    "browseros",
+    "openai-compatible",
+    "moonshot",
+    "chatgpt-pro",
+    "github-copilot",
+    "qwen-code",
+    "claude-code",
+    "codex",
+    "acp-custom",
+    "remote-hermes",
+    "clado-action",
+]
+
+
+def test_every_provider_of_browseros_is_known() -> None:
+    """Each name that a BrowserOS config may have is either usable or refused with what to write."""
+    assert sorted(BROWSEROS) == sorted([*PROVIDERS, *REFUSED])
 
 
 @pytest.mark.parametrize("name", sorted(PROVIDERS))
@@ -34,8 +63,25 @@ def test_a_provider_has_a_key_variable_or_needs_no_key(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(REFUSED))
 def test_a_provider_of_another_protocol_is_refused_with_what_to_write(name: str) -> None:
     """A BrowserOS provider that cannot be used is told by name, with a line to write instead."""
-    with pytest.raises(ValueError, match=f"provider '{name}' .*write  provider"):
+    with pytest.raises(ValueError, match=f"provider '{name}' .*write  ?") as caught:
         provider_named(name)
+    assert any(word in str(caught.value) for word in ("provider: ", "{type: ", " provider ,")), caught.value
+
+
+@pytest.mark.parametrize(
+    ("name", "block"),
+    [
+        ("claude-code", "{type: command, preset: claude-code}"),
+        ("codex", "{type: command, preset: codex}"),
+        ("chatgpt-pro", "{type: command, preset: codex}"),
+        ("clado-action", "{type: visual-action, url: http://HOST:PORT/PATH}"),
+    ],
+)
+def test_a_program_is_an_agent_of_its_own(name: str, block: str) -> None:
+    """Where a member of ours does the work, its block is told as it can be written."""
+    with pytest.raises(ValueError, match="agent") as caught:
+        provider_named(name)
+    assert block in str(caught.value)
 
 
 def test_a_misspelt_provider_is_told_its_nearest_name() -> None:
@@ -73,3 +119,15 @@ def test_a_key_that_happens_to_be_capitals_is_not_shown() -> None:
     with pytest.raises(ConfigError) as caught:
         resolve_env_value("A1B2C3D4E5F6")
     assert "A1B2" not in str(caught.value)
+
+
+def test_the_table_tells_what_each_provider_supports() -> None:
+    """One line a provider, with address, key variable and every capability that it has, and no other."""
+    head, _, *lines = provider_table().splitlines()
+    assert head == "| provider | base URL | key variable | supports |"
+    assert [line.split("`")[1] for line in lines] == list(PROVIDERS)
+    for provider, line in zip(PROVIDERS.values(), lines, strict=True):
+        assert (provider.base_url or "of the config") in line
+        assert (provider.key_variable or "of the config" * (provider.base_url is None) or "none") in line
+        able = line.split("|")[4].strip().split(", ")
+        assert able == [word for word, field in CAPABILITIES.items() if getattr(provider, field)]

@@ -51,6 +51,17 @@ def held(raw: Any, registry: Registry) -> Holder:
 # -- registering
 
 
+def test_a_class_with_unknown_annotations_is_refused() -> None:
+    """It cannot be validated; the message names what is missing, and no config is read with it."""
+
+    class Late(Member):
+        type: Literal["late"] = "late"
+        where: Nowhere | None = None  # type: ignore[name-defined]  # noqa: F821 imported for types only
+
+    with pytest.raises(RegistryError, match=r"^acme registers .*Late, whose annotations name 'Nowhere'"):
+        Registry().register(Late, owner="acme")
+
+
 def test_members_are_found_by_name_and_alias(registry: Registry) -> None:
     """A member is looked up by its literal type or by an alias, in its family only."""
     assert registry.get("dataset", "first") is First
@@ -163,15 +174,21 @@ def test_a_field_takes_a_name_a_block_or_a_member(registry: Registry) -> None:
     assert isinstance(config.more[1], Second)
 
 
-def test_a_family_of_a_later_version_is_refused() -> None:
-    """A toolkit would have no effect yet, so registering one says so."""
+def test_a_family_that_there_is_not_is_refused() -> None:
+    """The message has all that there are."""
 
     class Kit(Component):
-        family: ClassVar[str] = "toolkit"
+        family: ClassVar[str] = "tolkit"
         type: Literal["acme/kit"] = "acme/kit"
 
-    with pytest.raises(RegistryError, match=r"'toolkit'\. Its family is not supported yet\. Families: agent"):
+    with pytest.raises(RegistryError, match=r"in the family 'tolkit'\. Families: agent, grader, toolkit"):
         Registry().register(Kit)
+
+
+def test_the_owner_of_a_member_is_known(registry: Registry) -> None:
+    """By its name and by its aliases; a member that nobody registered counts as ours."""
+    assert registry.owner("dataset", "acme/second") == "acme 1.0"
+    assert registry.owner("dataset", "1st") == registry.owner("dataset", "nothing") == "pytest-browsereval"
 
 
 def test_a_bare_name_is_a_block_without_options() -> None:
@@ -233,3 +250,46 @@ def test_a_field_needs_a_registry() -> None:
     """Validating without a registry in the context is a mistake of the caller, told as one."""
     with pytest.raises(RuntimeError, match="needs a registry in the validation context"):
         Holder.model_validate({"one": {"type": "first", "path": "a"}})
+
+
+# -- members that are imported when they are asked for
+
+
+def announced(place: str, name: str = "first") -> Registry:
+    registry = Registry("acme 1.0")
+    registry.announce("dataset", name, f"{__name__}:{place}", aliases=("1st",))
+    return registry
+
+
+def test_a_member_may_be_announced() -> None:
+    """It is found by type and alias, and listed as one that was registered."""
+    registry = announced("First")
+    assert registry.get("dataset", "1st") is registry.get("dataset", "first")
+    assert registry.get("dataset", "first").__name__ == "First"
+    assert list(announced("First").members("dataset")) == [
+        ("first", registry.get("dataset", "1st"), "acme 1.0")
+    ]
+    assert registry.owner("dataset", "1st") == "acme 1.0"
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "told"),
+    [
+        ("Second", "first", "announced as the dataset 'first', and is the dataset 'acme/second'"),
+        ("Holder", "first", "announced as the dataset 'first', and is no config class"),
+        ("Nobody", "first", "announced as the dataset 'first', and is no config class"),
+    ],
+)
+def test_what_was_announced_has_to_be_there(place: str, name: str, told: str) -> None:
+    """Whoever asks for it is told what is wrong."""
+    with pytest.raises(RegistryError, match=told):
+        announced(place, name).get("dataset", name)
+
+
+def test_an_announced_name_is_taken() -> None:
+    """A second member of the name is refused without importing the first one."""
+    registry = announced("Nobody")
+    with pytest.raises(RegistryError, match=r"Nobody \(from acme 1\.0\) and .*First \(from me\)"):
+        registry.register(First, owner="me")
+    with pytest.raises(RegistryError, match="in the family 'datset'"):
+        registry.announce("datset", "x", "a:B")

@@ -191,6 +191,16 @@ def test_requests_are_recorded() -> None:
     assert (seen.messages, seen.tool_names, seen.headers["x-trace"]) == ([USER], ["click"], "7")
 
 
+def json_schema(schema: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"type": "json_schema", "json_schema": {"name": "x", "schema": schema, **more}}
+
+
+LOOSE = {
+    "type": "object",
+    "properties": {"a": {"type": "string"}, "b": {"type": "object", "properties": {}}},
+    "required": ["a", "b"],
+    "additionalProperties": False,
+}
 A, B = call("click", target="e1"), call("click", target="e2")
 ANSWER = {"role": "tool", "tool_call_id": A.id, "content": "ok"}
 
@@ -223,6 +233,13 @@ ANSWER = {"role": "tool", "tool_call_id": A.id, "content": "ok"}
         (request(USER, stream_options={}), "only allowed when 'stream'"),
         (request(USER, max_tokens=1, max_completion_tokens=1), "exclude each other"),
         (request(USER, response_format={"type": "json_schema", "json_schema": {}}), "response_format"),
+        (request(USER, response_format={"type": "json"}), "'json' is none of"),
+        (request(USER, response_format=json_schema({"type": "string"})), "not an object's"),
+        (request(USER, response_format=json_schema(LOOSE, strict=True)), "schema.b: strict mode needs add"),
+        (
+            request(USER, response_format=json_schema({**LOOSE, "required": ["a"]}, strict=True)),
+            "schema: strict mode needs each key",
+        ),
     ],
 )
 def test_what_real_servers_refuse_is_refused(body: Any, told: str) -> None:

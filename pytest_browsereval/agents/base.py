@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -14,6 +14,7 @@ from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.registry import Component
 from pytest_browsereval.tools.base import Tool, Toolbox
+from pytest_browsereval.tools.kit import Toolkit
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,8 @@ class AgentContext:
     config: AgentConfig
     """The agent's own block."""
     task: Task
-    """Its ``start_url`` is absolute: placeholders of sites are filled in."""
+    """Its ``start_url`` is absolute: placeholders of sites are filled in. An executor's ``query`` is the
+    goal that was delegated, its ``start_url`` where the window is then."""
     window: Window
     """The window that the attempt works in, at its start page."""
     tools: Toolbox
@@ -36,6 +38,12 @@ class AgentContext:
     """The attempt's folder, which exists."""
     base_dir: Path
     """The folder of the eval config, which paths in the block are relative to."""
+    max_steps: int = 100
+    """How many steps the attempt may take; the toolbox holds to it, a program outside has to be told."""
+    timeout_s: float = 1_800.0
+    """How long the attempt may take, for the same reason."""
+    kits: tuple[Toolkit, ...] = ()
+    """The toolkits of the run, for what a model is told of its tools."""
 
     @property
     def window_id(self) -> int:
@@ -66,6 +74,11 @@ class AgentConfig(Component):
 
     family: ClassVar[str] = "agent"
 
+    @property
+    def wants_cdp(self) -> bool:
+        """Whether a program of the agent attaches to the window's browser by ``window.cdp_url``."""
+        return False
+
     @abstractmethod
     def build(self, context: AgentContext) -> AgentEvaluator:
         """Return the evaluator of one attempt."""
@@ -91,6 +104,22 @@ class AgentConfig(Component):
         Raises:
             ValueError: the row lacks something or holds something wrong; the message says what to write.
         """
+
+    def check_tools(self, tools: Mapping[str, Tool], kits: Sequence[Toolkit]) -> tuple[str, ...]:
+        """Check before anything is spent what the block says of tools.
+
+        Args:
+            tools: the tools that are switched on, by name.
+            kits: the toolkits of the run.
+
+        Returns:
+            What a reader of the run should know of, in a sentence each.
+
+        Raises:
+            ValueError: it names what there is not; the message says what to write.
+        """
+        del tools, kits
+        return ()
 
     def label(self) -> str:
         """Return a short name for header and report."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
 from pytest_browsereval.errors import ErrorSource, nearest
@@ -55,11 +55,10 @@ def _check_step(where: str, step: Mapping[str, JsonValue], tools: Mapping[str, T
             f"Tools: {', '.join(tools)}."
         )
     try:
-        tools[name].arguments.model_validate(arguments)
-    except ValidationError as error:
-        problems = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-        known = ", ".join(tools[name].arguments.model_fields) or "none"
-        raise ValueError(f"{where}: wrong arguments for {name}: {problems}. It takes: {known}.") from None
+        tools[name].checked(arguments)
+    except ValueError as error:
+        known = ", ".join(tools[name].schema["properties"]) or "none"
+        raise ValueError(f"{where}: wrong arguments for {name}: {error}. It takes: {known}.") from None
 
 
 def _parts(step: Mapping[str, JsonValue]) -> tuple[JsonValue, dict[str, Any]]:

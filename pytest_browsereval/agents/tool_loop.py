@@ -3,25 +3,44 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from pytest_browsereval.agents.focus import Focus
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.llm.client import ChatClient
 from pytest_browsereval.llm.completion import Completion, ToolRequest
 from pytest_browsereval.llm.conversation import Conversation
-from pytest_browsereval.tools.base import DONE, Tool, ToolResult
+from pytest_browsereval.tools.base import ENDINGS, Tool, ToolResult
+from pytest_browsereval.tools.guidance import Offer
+from pytest_browsereval.tools.kit import Turn
 
 MAX_BAD_ENDINGS = 3
-"""How often ``done`` may be called with wrong arguments; such calls are no steps, so no limit meets them."""
+"""How often an attempt may be ended with wrong arguments; such calls are no steps, so no limit meets them."""
+
+MAX_UNREADABLE = 10
+"""How many replies in a row may hold no call that can be read; a model that only talks uses up its steps."""
 
 RAW_LENGTH = 1_000
 """Characters of malformed arguments that are recorded."""
 
 EMPTY = "Your reply was empty. Go on with a tool, or finish with done(answer)."
 CUT = "Your reply was cut off: it was too long. Go on with fewer words, or finish with done(answer)."
+NEEDED = "Call one of your tools now: this turn needs a call. If all is done, call done(answer)."
+
+
+class Model(Protocol):
+    """What the loop needs of a model's client."""
+
+    async def complete(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        tools: Sequence[Mapping[str, Any]] = (),
+        tool_choice: str | Mapping[str, Any] | None = None,
+    ) -> Completion:
+        """Send a conversation and return the reply."""
 
 
 class Tools(Protocol):
@@ -44,6 +63,19 @@ class Tools(Protocol):
 
     async def refuse(self, name: str, arguments: dict[str, Any], why: str) -> ToolResult:
         """Record a call that cannot be made."""
+
+
+@dataclass
+class Turns:
+    """Counts the replies of a model."""
+
+    limit: int
+    used: int = 0
+
+    @property
+    def left(self) -> int:
+        """How many are left."""
+        return max(0, self.limit - self.used)
 
 
 @dataclass(frozen=True)
@@ -69,6 +101,7 @@ class Eyes:
         """Return the picture after the last call, None if the page was not drawn anew."""
         if self._capture.config.screenshots in ("off", "final"):
             return await self._taken()
+        await self._capture.settled()
         shots = self._capture.screenshot
         if shots.count == self._seen:
             return None
@@ -99,34 +132,51 @@ class ToolLoop:
         capture: records what it says and what that costs.
         conversation: begins with the system text and the task.
         eyes: shows it pictures; None for a model that takes none.
+        turns: counts its replies and limits them; None: limits of the attempt are all there is.
     """
 
     def __init__(
         self,
-        client: ChatClient,
+        client: Model,
         tools: Tools,
         capture: CaptureContext,
         conversation: Conversation,
         *,
         eyes: Eyes | None = None,
+        turns: Turns | None = None,
     ) -> None:
+        self.focus = Focus(tools.tools)
+        """Decides which tools a turn offers: all, in every turn, unless it is set."""
+        self._turns = turns
         self._client = client
         self._tools = tools
         self._capture = capture
         self._conversation = conversation
         self._eyes = eyes
-        self._specs = [spec(tool) for tool in tools.tools]
+        self._specs = {tool.name: spec(tool) for tool in tools.tools}
         self._bad_endings = 0
+        self._unreadable = 0
+        self.is_out_of_turns = False
+        """True once ``run`` has returned for want of turns."""
+        self._number = 1
+        self._called: tuple[str, ...] = ()
+        self._offer = Offer(frozenset())
 
     async def run(self) -> str | None:
         """Return the answer: what ``done`` was called with, or a reply of text without a call.
+
+        None if the turns ran out before.
 
         Raises:
             LimitReached: steps, tokens or money ran out.
             Fault: the provider or the browser broke.
         """
+        async with self._capture.going_ahead():  # the page is touched by tools alone
+            return await self._run()
+
+    async def _run(self) -> str | None:
         is_nudged = False
-        while True:
+        while self._turns is None or self._turns.left:
             reply = await self._ask()
             text = reply.text.strip()
             if reply.tool_calls:
@@ -134,19 +184,38 @@ class ToolLoop:
                 await self._perform(reply.tool_calls, is_cut=reply.finish_reason == "length")
                 if self._tools.is_done:
                     return self._tools.answer
-                if self._cannot_finish(reply.tool_calls):
+                if self._cannot_finish(reply.tool_calls) or self._is_lost(reply.tool_calls):
                     return text or None
-            elif text and reply.finish_reason != "length":
+            elif text and reply.finish_reason != "length" and (is_nudged or not self._needs_call):
                 return text
             elif is_nudged:
                 self._warn(f"the model ended twice with {'a reply cut off' if text else 'an empty reply'}")
                 return text or None
             else:
                 is_nudged = True
-                self._conversation.add_user(CUT if reply.finish_reason == "length" else EMPTY)
+                self._conversation.add_user(self._nudge(reply, text))
+        self.is_out_of_turns = True
+        return None
+
+    @property
+    def _needs_call(self) -> bool:
+        """Whether the turn is one that has to call a tool; servers may not know, or not heed, the wish."""
+        return self._offer.tool_choice == "required"
+
+    def _nudge(self, reply: Completion, text: str) -> str:
+        if reply.finish_reason == "length":
+            return CUT
+        return NEEDED if text else EMPTY
 
     async def _ask(self) -> Completion:
-        reply = await self._client.complete(self._conversation.messages, tools=self._specs)
+        self._offer = self.focus.offer(Turn(self._number, self._called))
+        tools = [self._specs[name] for name in self._offered()]
+        choice = self._offer.tool_choice if self.focus.sends_choice and tools else None
+        reply = await self._client.complete(self._conversation.messages, tools=tools, tool_choice=choice)
+        self._number += 1
+        self._called = tuple(request.name for request in reply.tool_calls)
+        if self._turns is not None:
+            self._turns.used += 1
         self._capture.log_assistant(reply.text, usage=reply.usage, duration_ms=reply.duration_ms)
         if reply.retries:
             self._capture.add_warning(
@@ -160,9 +229,12 @@ class ToolLoop:
     async def _perform(self, requests: Sequence[ToolRequest], *, is_cut: bool) -> None:
         for request in requests:
             if request.arguments is None:
-                why = "The arguments are not a JSON object" + (": the reply was cut off." if is_cut else ".")
+                why = request.problem.removesuffix(".") + (": the reply was cut off." if is_cut else ".")
                 raw = {"malformed": request.raw[:RAW_LENGTH]}
                 result = await self._tools.refuse(request.name, raw, why)
+            elif request.name in self._specs and request.name not in self._offer.names:
+                why = f"{request.name} is not offered now. Tools: {', '.join(self._offered())}."
+                result = await self._tools.refuse(request.name, request.arguments, why)
             else:
                 result = await self._tools.call(request.name, request.arguments)
             if self._tools.is_done:
@@ -172,13 +244,25 @@ class ToolLoop:
         if picture is not None:
             self._conversation.add_picture(picture.data, picture.media_type, "The page after that:")
 
+    def _offered(self) -> list[str]:
+        return [name for name in self._specs if name in self._offer.names]
+
     def _cannot_finish(self, requests: Sequence[ToolRequest]) -> bool:
-        if any(request.name != DONE for request in requests):
+        endings = [tool.name for tool in self._tools.tools if tool.name in ENDINGS]
+        if any(request.name not in endings for request in requests):
             return False
         self._bad_endings += 1
         if self._bad_endings < MAX_BAD_ENDINGS:
             return False
-        self._warn(f"the model called {DONE} {MAX_BAD_ENDINGS} times with wrong arguments and was stopped")
+        self._warn(f"the model ended {MAX_BAD_ENDINGS} times with wrong arguments and was stopped")
+        return True
+
+    def _is_lost(self, requests: Sequence[ToolRequest]) -> bool:
+        is_readable = any(request.arguments is not None for request in requests)
+        self._unreadable = 0 if is_readable else self._unreadable + 1
+        if self._unreadable < MAX_UNREADABLE:
+            return False
+        self._warn(f"{MAX_UNREADABLE} replies in a row held no call that could be read, so it was stopped")
         return True
 
     def _warn(self, message: str) -> None:

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
+from pytest_browsereval.analysis.compare import Change, RunComparison
+from pytest_browsereval.analysis.paired import POWER
+from pytest_browsereval.analysis.passrate import PassRate, pass_rate
+from pytest_browsereval.analysis.statistics import CONFIDENCE, Interval, quantile
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.config import GateConfig
 from pytest_browsereval.datasets.ids import safe_id
+from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
+
+NAMED = 5
+"""Tasks that a rule names; the rest is counted."""
+
+_ROUNDING = 1e-9
+"""Ten times 0.1 is not 1 to a computer: a sum that is beyond a limit by less than this is at it."""
 
 
 @dataclass(frozen=True)
@@ -18,39 +31,134 @@ class RuleResult:
 
     name: str
     is_met: bool
+    """Of a rule that is undecided: whether the gate lets that pass."""
     message: str
     """The figures it rests on, in one line."""
+    is_undecided: bool = False
+
+    @property
+    def word(self) -> str:
+        """The rule's verdict: met, not met or undecided."""
+        return "undecided" if self.is_undecided else "met" if self.is_met else "not met"
 
 
-def decide(summary: RunSummary, gate: GateConfig) -> tuple[RuleResult, ...]:
-    """Return the result of each rule that the gate sets; the gate is met if all are."""
-    return tuple(_rules(summary, gate))
+def decide(
+    summary: RunSummary, gate: GateConfig, compared: RunComparison | str | None = None
+) -> tuple[RuleResult, ...]:
+    """Return the result of each rule that the gate sets; the gate is met if all are.
+
+    Args:
+        summary: of the run.
+        gate: the rules.
+        compared: the run with the gate's baseline, or why the two cannot be compared.
+    """
+    return tuple(_rules(summary, gate, compared))
 
 
-def _rules(summary: RunSummary, gate: GateConfig) -> Iterator[RuleResult]:
+def complete(summary: RunSummary, selected: int | None, skipped: int = 0) -> RuleResult | None:
+    """Return a rule that is missed where the run lacks trials: it says nothing of them; None if it does not.
+
+    Args:
+        summary: of the run.
+        selected: how many trials there were to be; None if nobody knows.
+        skipped: how many of them a fixture or a mark has skipped: nobody wants their result.
+    """
+    if selected is None:
+        told = "the run was ended before its summary.json was written: how many trials it lacks is unknown"
+    elif (lacking := selected - skipped - len(summary.trials)) > 0:
+        told = f"{lacking} of the run's {selected} trials have no result"
+    else:
+        return None
+    return RuleResult("complete", is_met=False, message=told)
+
+
+def _rules(
+    summary: RunSummary, gate: GateConfig, compared: RunComparison | str | None
+) -> Iterator[RuleResult]:
+    data = [trial.metadata for trial in summary.trials]
     if gate.min_pass_rate is not None:
-        yield _min_pass_rate(summary, gate.min_pass_rate)
-    for query_id in gate.must_pass:
-        yield _must_pass(summary, query_id)
+        yield _floor("min_pass_rate", "", data, gate.min_pass_rate, gate)
+    yield from _parts(data, gate)
+    by_id: dict[str, list[AttemptDigest]] = {query_id: [] for query_id in gate.must_pass}
+    for one in data if by_id else ():
+        if one.query_id in by_id:
+            by_id[one.query_id].append(one)
+    for query_id, trials in by_id.items():
+        yield _must_pass(query_id, trials)
     if gate.max_error_rate is not None:
         yield _max_error_rate(summary, gate.max_error_rate)
+    if gate.max_cost_usd is not None:
+        yield _max_cost(summary.cost_usd, gate.max_cost_usd)
+    if gate.max_mean_steps is not None:
+        yield _max_mean_steps(data, gate.max_mean_steps)
+    yield from _against_baseline(gate, compared)
 
 
-def _min_pass_rate(summary: RunSummary, floor: float) -> RuleResult:
-    name, rate = "min_pass_rate", summary.pass_rate
-    if rate is None:
-        return RuleResult(name, is_met=False, message="no trial was judged, so there is no pass rate")
-    passed = summary.count(Verdict.PASSED)
-    relation = "meets" if rate >= floor else "is under"
-    return RuleResult(
-        name,
-        is_met=rate >= floor,
-        message=f"pass rate {rate:.1%} ({passed}/{summary.judged}) {relation} {floor:.1%}",
-    )
+# -- pass rates
 
 
-def _must_pass(summary: RunSummary, query_id: str) -> RuleResult:
-    trials = [t.metadata for t in summary.trials if t.metadata.query_id == query_id]
+def _parts(data: Sequence[AttemptDigest], gate: GateConfig) -> Iterator[RuleResult]:
+    for kind, word, floors, has in _KINDS:
+        for name, floor in floors(gate).items():
+            trials = [one for one in data if has(one, name)]
+            rule, shown = f"{kind}[{safe_id(name)}]", one_line(name, 60)
+            if trials:
+                yield _floor(rule, f" of {shown}", trials, floor, gate)
+            else:
+                yield RuleResult(rule, is_met=False, message=f"no trial of this run has the {word} {shown}")
+
+
+_KINDS: tuple[
+    tuple[str, str, Callable[[GateConfig], Mapping[str, float]], Callable[[AttemptDigest, str], bool]],
+    ...,
+] = (
+    ("tags", "tag", lambda gate: gate.tags, lambda one, name: name in one.tags),
+    ("websites", "website", lambda gate: gate.websites, lambda one, name: one.website == name),
+    ("variants", "variant", lambda gate: gate.variants, lambda one, name: one.variant == name),
+)
+"""Parts of a run with a floor of their own: the key, its word, the floors, and what belongs to one."""
+
+
+def _floor(
+    name: str, subject: str, data: Iterable[AttemptDigest], floor: float, gate: GateConfig
+) -> RuleResult:
+    rate = pass_rate(data, confidence=gate.confidence or CONFIDENCE)
+    if rate.value is None:
+        told = f"no trial{subject} was judged, so there is no pass rate"
+        return RuleResult(name, is_met=False, message=told)
+    figures = f"pass rate{subject} {rate.value:.1%} ({rate.passed}/{rate.judged})"
+    if gate.confidence is None or floor in (0, 1):  # all are asked for, which no share of them can prove
+        is_met = rate.value >= floor
+        return RuleResult(name, is_met, f"{figures} {'meets' if is_met else 'is under'} {floor:.1%}")
+    ends = rate.by_task.interval if rate.by_task else rate.interval
+    assert ends is not None  # noqa: S101 some were judged
+    figures += f", {_ends(ends, gate.confidence)},"
+    if ends.low >= floor or ends.high < floor:
+        is_met = ends.low >= floor
+        return RuleResult(name, is_met, f"{figures} {'meets' if is_met else 'is under'} {floor:.1%}")
+    told = f"{figures} neither meets nor misses {floor:.1%}; {_more_trials(rate, floor)}"
+    return _undecided(name, told, gate)
+
+
+def _undecided(name: str, message: str, gate: GateConfig) -> RuleResult:
+    return RuleResult(name, gate.undecided == "pass", message, is_undecided=True)
+
+
+def _ends(interval: Interval, confidence: float) -> str:
+    return f"{confidence * 100:g} % interval {interval.low:.1%} to {interval.high:.1%}"
+
+
+def _more_trials(rate: PassRate, floor: float) -> str:
+    """Return how many more trials would tell, with a power of 80 %, if they are like these."""
+    distance = abs((rate.value or 0.0) - floor)
+    ratio = quantile(rate.confidence) + quantile(2 * POWER - 1)
+    if distance * distance * 1e7 < ratio * ratio * floor * (1 - floor):
+        return "no number of trials like these would tell"
+    needed = math.ceil(ratio * ratio * floor * (1 - floor) / (distance * distance))
+    return f"about {max(1, needed - rate.judged):,} more trials would tell"
+
+
+def _must_pass(query_id: str, trials: Sequence[AttemptDigest]) -> RuleResult:
     bad = [t for t in trials if t.verdict is not Verdict.PASSED]
     name = f"must_pass[{safe_id(query_id)}]"  # part of a node id, like the row's own name
     shown = one_line(query_id, 60)
@@ -60,6 +168,9 @@ def _must_pass(summary: RunSummary, query_id: str) -> RuleResult:
         why = f"{shown} {bad[0].verdict}: {one_line(bad[0].reason)}"
         return RuleResult(name, is_met=False, message=why)
     return RuleResult(name, is_met=True, message=f"{shown} passed")
+
+
+# -- ceilings
 
 
 def _max_error_rate(summary: RunSummary, ceiling: float) -> RuleResult:
@@ -72,3 +183,83 @@ def _max_error_rate(summary: RunSummary, ceiling: float) -> RuleResult:
         is_met=rate <= ceiling,
         message=f"error rate {rate:.1%} ({errored}/{len(summary.trials)}) {relation} {ceiling:.1%}",
     )
+
+
+def _max_cost(cost: float | None, ceiling: float) -> RuleResult:
+    if cost is None:
+        told = "the cost is not known: a model has no price. Write prices into its block"
+        return RuleResult("max_cost_usd", is_met=False, message=told)
+    is_met = cost <= ceiling + _ROUNDING
+    relation = "is within" if is_met else "is over"
+    return RuleResult("max_cost_usd", is_met, f"cost ${cost:.4f} {relation} ${ceiling:.4f}")
+
+
+def _max_mean_steps(data: Sequence[AttemptDigest], ceiling: float) -> RuleResult:
+    steps = [one.total_steps for one in data if one.verdict is not Verdict.ERRORED]
+    if not steps:
+        return RuleResult("max_mean_steps", is_met=False, message="no trial was judged")
+    mean = fmean(steps)
+    relation = "is within" if mean <= ceiling else "is over"
+    told = f"{mean:.1f} steps a trial ({sum(steps):,} in {len(steps):,}) {relation} {ceiling:g}"
+    return RuleResult("max_mean_steps", mean <= ceiling, told)
+
+
+# -- the baseline
+
+
+def _against_baseline(gate: GateConfig, compared: RunComparison | str | None) -> Iterator[RuleResult]:
+    rules = [name for name in ("max_regressions", "max_drop") if getattr(gate, name) is not None]
+    if not isinstance(compared, RunComparison):
+        why = one_line(compared or "the run was not compared with a baseline", 400)
+        yield from (RuleResult(name, is_met=False, message=why) for name in rules)
+        return
+    if gate.max_regressions is not None:
+        yield _max_regressions(compared, gate.max_regressions)
+    if gate.max_drop is not None:
+        yield _max_drop(compared, gate.max_drop, gate)
+
+
+def _max_regressions(compared: RunComparison, ceiling: int) -> RuleResult:
+    whole, name = compared.whole, "max_regressions"
+    gone = [pair for pair in whole.of(Change.ONLY_A) if pair.a is not None and pair.a.rate]
+    bad = [*whole.of(Change.LOST), *gone]
+    beside = [
+        f"{whole.counts[change]} {change}"
+        for change in (Change.NEWLY_ERRORED, Change.EDITED)
+        if whole.counts[change]
+    ]
+    also = f". Not counted: {', '.join(beside)}" if beside else ""
+    if not bad and not whole.compared:
+        return RuleResult(name, is_met=False, message=_none_in_both(compared) + also)
+    names = ", ".join(one_line(pair.query_id, 60) for pair in bad[:NAMED])
+    more = f" and {len(bad) - NAMED} more" if len(bad) > NAMED else ""
+    listed = f" ({names}{more})" if bad else ""
+    without = f", {len(gone)} of them without a result" if gone else ""
+    told = f"{len(bad)} regressed against {one_line(compared.a.name, 60)}{listed}{without}; at most {ceiling}"
+    return RuleResult(name, len(bad) <= ceiling, told + also)
+
+
+def _none_in_both(compared: RunComparison) -> str:
+    return f"no task was judged both here and in {one_line(compared.a.name, 60)}"
+
+
+def _max_drop(compared: RunComparison, ceiling: float, gate: GateConfig) -> RuleResult:
+    name, one = "max_drop", compared.whole.paired
+    if one.value is None or one.interval is None:
+        return RuleResult(name, is_met=False, message=_none_in_both(compared))
+    figures = (
+        f"pass rate {one.value * 100:+.1f} points against {one_line(compared.a.name, 60)} "
+        f"({one.tasks} tasks in both, {one.gained} gained, {one.lost} lost)"
+    )
+    low = high = one.value
+    if gate.confidence is not None:
+        low, high = one.interval.low, one.interval.high
+        figures += f", {gate.confidence * 100:g} % interval {low * 100:+.1f} to {high * 100:+.1f},"
+    allowed = f"{ceiling * 100:.1f} points"
+    if low >= -ceiling - _ROUNDING:
+        return RuleResult(name, is_met=True, message=f"{figures} is within a drop of {allowed}")
+    if high < -ceiling - _ROUNDING:
+        return RuleResult(name, is_met=False, message=f"{figures} is over a drop of {allowed}")
+    more = one.more_tasks(ceiling)
+    need = "no number of tasks like these would" if more is None else f"about {more:,} more tasks would"
+    return _undecided(name, f"{figures} is neither within nor over a drop of {allowed}; {need} tell", gate)

@@ -1,23 +1,27 @@
-"""What a run came to, as a function of its folder. The one place where a pass rate is computed."""
+"""What a run came to, as a function of its folder."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.analysis.passrate import PassRate, pass_rate
+from pytest_browsereval.model.digest import AttemptDigest, GradeDigest, digest
+from pytest_browsereval.model.grades import Verdict, differ
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.store import RunStore, TrialKey
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TrialOutcome:
     """A trial by its last attempt: an earlier one has errored, else there were no later one."""
 
-    metadata: TaskMetadata
+    metadata: AttemptDigest
+    """Its figures; ``read_metadata(folder)`` reads what else there is."""
     folder: Path
     attempts: int
     cost_usd: float | None
@@ -28,10 +32,15 @@ class TrialOutcome:
 class RunSummary:
     """All trials of a run that have a result.
 
-    The pass rate is ``passed / (passed + failed)``: errored trials are not in it, always counted beside it.
+    What a pass rate is says ``analysis.passrate``: errored trials are not in it, always counted beside it.
     """
 
     trials: tuple[TrialOutcome, ...]
+
+    @cached_property
+    def rate(self) -> PassRate:
+        """The pass rate with its denominator, its intervals and what is left out."""
+        return pass_rate(trial.metadata for trial in self.trials)
 
     def count(self, verdict: Verdict) -> int:
         """Return how many trials have that verdict."""
@@ -40,17 +49,17 @@ class RunSummary:
     @property
     def judged(self) -> int:
         """The pass rate's denominator: trials that passed or failed."""
-        return self.count(Verdict.PASSED) + self.count(Verdict.FAILED)
+        return self.rate.judged
 
     @property
     def pass_rate(self) -> float | None:
         """From 0 to 1; None when no trial was judged."""
-        return self.count(Verdict.PASSED) / self.judged if self.judged else None
+        return self.rate.value
 
     @property
     def error_rate(self) -> float | None:
         """Errored trials over all trials; None when there is none."""
-        return self.count(Verdict.ERRORED) / len(self.trials) if self.trials else None
+        return self.rate.errors.value
 
     @property
     def cost_usd(self) -> float | None:
@@ -63,6 +72,11 @@ class RunSummary:
             Counter(str(t.metadata.error_source) for t in self.trials if t.metadata.error_source is not None)
         )
 
+    @property
+    def disagreements(self) -> tuple[TrialOutcome, ...]:
+        """Trials that one grader passed and another one failed, advisory ones included."""
+        return tuple(trial for trial in self.trials if differ(trial.metadata.grader_results.values()))
+
     def as_json(self) -> dict[str, Any]:
         """Return the content of ``summary.json``."""
         return {
@@ -72,9 +86,13 @@ class RunSummary:
             "errored": self.count(Verdict.ERRORED),
             "judged": self.judged,
             "pass_rate": self.pass_rate,
+            "pass_rate_intervals": {
+                key: self.rate.as_json()[key] for key in ("interval", "by_site", "by_task")
+            },
             "error_rate": self.error_rate,
             "errors_by_source": self.errors_by_source(),
             "cost_usd": self.cost_usd,
+            "disagreements": [_disagreement(trial) for trial in self.disagreements],
             "results": [_row(trial) for trial in self.trials],
         }
 
@@ -93,27 +111,59 @@ def _row(trial: TrialOutcome) -> dict[str, Any]:
         "duration_ms": data.total_duration_ms,
         "cost_usd": trial.cost_usd,
         "termination_reason": str(data.termination_reason),
-        "grades": {
-            name: {"verdict": str(g.verdict), "score": g.score} for name, g in data.grader_results.items()
-        },
+        "grades": _grades(data, lambda grade: {"verdict": str(grade.verdict), "score": grade.score}),
     }
 
 
-def summarise(attempts: Iterable[tuple[Path, TaskMetadata]]) -> RunSummary:
-    """Fold attempts into trials.
+def _disagreement(trial: TrialOutcome) -> dict[str, Any]:
+    data = trial.metadata
+    return {
+        "query_id": data.query_id,
+        "variant": data.variant,
+        "trial": data.trial,
+        "verdict": str(data.verdict),
+        "grades": _grades(data, lambda grade: {"verdict": str(grade.verdict), "reason": grade.reasoning}),
+    }
+
+
+def _grades(data: AttemptDigest, told: Callable[[GradeDigest], dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {
+        name: {**told(grade), **({"advisory": True} if grade.advisory else {})}
+        for name, grade in data.grader_results.items()
+    }
+
+
+@dataclass(slots=True)
+class _Tries:
+    """What the attempts of a trial have come to so far."""
+
+    last: AttemptDigest
+    folder: Path
+    count: int
+    cost_usd: float | None
+
+    def add(self, folder: Path, data: AttemptDigest) -> None:
+        self.count += 1
+        self.cost_usd = _total((self.cost_usd, data.cost_usd))
+        if data.attempt > self.last.attempt:
+            self.last, self.folder = data, folder
+
+
+def summarise(attempts: Iterable[tuple[Path, TaskMetadata | AttemptDigest]]) -> RunSummary:
+    """Fold attempts into trials, one after another.
 
     Args:
-        attempts: folders with their metadata, of one run.
+        attempts: folders with what is there of them, of one run.
     """
-    by_trial: dict[TrialKey, list[tuple[Path, TaskMetadata]]] = {}
-    for folder, metadata in attempts:
-        key = TrialKey(metadata.query_id, metadata.variant, metadata.trial)
-        by_trial.setdefault(key, []).append((folder, metadata))
-    outcomes = []
-    for tries in by_trial.values():
-        folder, metadata = max(tries, key=lambda one: one[1].attempt)
-        cost = _total(each.cost_usd for _, each in tries)
-        outcomes.append(TrialOutcome(metadata, folder, len(tries), cost))
+    by_trial: dict[TrialKey, _Tries] = {}
+    for folder, given in attempts:
+        data = given if isinstance(given, AttemptDigest) else digest(given)
+        key = TrialKey(data.query_id, data.variant, data.trial)
+        if key in by_trial:
+            by_trial[key].add(folder, data)
+        else:
+            by_trial[key] = _Tries(data, folder, 1, data.cost_usd)
+    outcomes = (TrialOutcome(t.last, t.folder, t.count, t.cost_usd) for t in by_trial.values())
     return RunSummary(tuple(sorted(outcomes, key=lambda outcome: outcome.metadata.started_at)))
 
 
@@ -127,4 +177,4 @@ def _total(costs: Iterable[float | None]) -> float | None:
 
 def summary_of(store: RunStore) -> RunSummary:
     """Return the summary of a run folder."""
-    return summarise(store.attempts())
+    return summarise(store.digests())

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
+from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.registry import Component
 
 PictureFormat = Literal["jpeg", "png", "webp"]
@@ -21,6 +23,48 @@ class WindowRequest:
     """Absolute; None opens an empty page."""
     setup_script: str | None = None
     """JavaScript evaluated in the start page once it has loaded."""
+    wants_cdp: bool = False
+    """True: a program of another process attaches to the window's browser, by :attr:`Window.cdp_url`."""
+    har: Path | None = None
+    """Where the network traffic is recorded; complete once the window has closed."""
+    opened: Callable[[Window], Awaitable[object]] | None = None
+    """Called with the window before it goes to its start page, to record what happens there."""
+
+
+@dataclass(frozen=True)
+class ForeignTool:
+    """A tool that a browser brings itself, as its server describes it."""
+
+    name: str
+    description: str
+    schema: dict[str, Any]
+    """The JSON schema of its arguments."""
+
+
+@dataclass(frozen=True)
+class ForeignResult:
+    """What a browser's own tool answered."""
+
+    ok: bool
+    output: str
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What is known of a browser before the first window is opened in it."""
+
+    tools: tuple[ForeignTool, ...] | None = None
+    """The tools that it brings; None: it is driven by ours."""
+    max_windows: int | None = None
+    """How many windows may be open at once; None sets no limit."""
+    notes: tuple[str, ...] = ()
+    """What a reader of the run should know of, in a sentence each."""
+    no_cdp: str | None = None
+    """Why no program of another process can attach to a window's browser, and what to type; None: it can."""
+    no_har: str | None = None
+    """Why network traffic cannot be recorded, and what to type; None: it can."""
+    no_trace: str | None = None
+    """Why no trace can be recorded, and what to type; None: it can."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +108,28 @@ class Window(ABC):
         """Width and height of the visible part of the page in CSS pixels; None if they are not known."""
         return None
 
+    @property
+    def cdp_url(self) -> str | None:
+        """Where another process attaches by the DevTools protocol; None unless the request wanted it."""
+        return None
+
+    @property
+    def snapshot_call(self) -> tuple[str, dict[str, Any]]:
+        """The tool whose output shows the page as text, and its arguments: ours, unless it brings its own."""
+        return "snapshot", {}
+
+    async def call_tool(self, name: str, arguments: dict[str, Any]) -> ForeignResult:
+        """Run one of the tools that the browser brings.
+
+        Args:
+            name: a tool of the browser's survey.
+            arguments: as its schema says.
+
+        Raises:
+            Fault: source *browser*, when the window can never be used again.
+        """
+        raise NotImplementedError(f"a {type(self).__name__} brings no tools; {name} cannot run")
+
     @abstractmethod
     async def tabs(self) -> list[Tab]:
         """Return the open tabs in the order in which they were opened."""
@@ -75,6 +141,14 @@ class Window(ABC):
         Raises:
             Fault: source *screenshot*, when the page cannot be drawn.
         """
+
+    async def markup(self) -> str:
+        """Return the HTML of the current tab as it is now, frames and shadow trees included.
+
+        Raises:
+            Fault: source *screenshot*, when the page does not answer.
+        """
+        raise Fault(ErrorSource.SCREENSHOT, f"a {type(self).__name__} does not tell its markup")
 
     @abstractmethod
     async def close(self) -> None:
@@ -94,6 +168,11 @@ class Browser(ABC):
     def is_alive(self) -> bool:
         """False once the browser has died or has been closed."""
 
+    @property
+    def survey(self) -> Survey:
+        """What was found out when it was started."""
+        return Survey()
+
     @abstractmethod
     async def start(self) -> None:
         """Launch or attach; returns when windows can be opened.
@@ -110,6 +189,16 @@ class Browser(ABC):
             Fault: source *window_creation* or *navigation*; nothing is left open.
         """
 
+    def make_ready(self, count: int) -> None:
+        """Begin to open windows for attempts that are to come; returns at once and never raises.
+
+        A hint: nothing happens in a browser that opens each window when it is asked for it.
+
+        Args:
+            count: how many should be ready; they are handed out by :meth:`open_window`.
+        """
+        del count
+
     @abstractmethod
     async def close(self) -> None:
         """End the browser and all its windows; never raises."""
@@ -119,6 +208,21 @@ class BrowserConfig(Component):
     """Base of the browser family's members."""
 
     family: ClassVar[str] = "browser"
+
+    brings_tools: ClassVar[bool] = False
+    """True: it is driven by tools of its own, which are known once it was asked."""
+    has_page: ClassVar[bool] = True
+    """False: graders cannot read the live page, because only the browser's own tools reach it."""
+
+    async def surveyed(self) -> Survey:
+        """Find out before anything is spent what the browser can do.
+
+        One that we launch ourselves is as we know it, so that nothing has to be asked.
+
+        Raises:
+            ConfigError: it cannot be reached or lacks something; the message tells what to type next.
+        """
+        return Survey()
 
     def prepared(self, base_dir: Path) -> Self:
         """Return the block with its paths absolute, once what needs no browser has been checked.
@@ -131,6 +235,15 @@ class BrowserConfig(Component):
         """
         del base_dir
         return self
+
+    def ready(self, lanes: int) -> int:
+        """Return how many windows may be open ahead of the attempts that need them.
+
+        Args:
+            lanes: how many attempts run at once.
+        """
+        del lanes
+        return 0
 
     @abstractmethod
     def build(self) -> Browser:

@@ -6,17 +6,19 @@ is the one that is used. Nothing is remembered on disk.
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.machine import driver_folder, driver_trouble
+from pytest_browsereval.browsers.waiting import quietly
 from pytest_browsereval.errors import ConfigError, ErrorSource, StopRun
 
 if TYPE_CHECKING:
@@ -46,6 +48,9 @@ _NO_DISPLAY = "no display to show a window on"
 _SAID = re.compile(r"\[err\] (.+)")
 _ENDED = re.compile(r"process did exit: ([^>\n]+)>")
 _REASON_LENGTH = 240
+_READER_S = 5.0
+_START_S = 5.0
+"""How long a start that nobody waits for any more may take to end."""
 _FEATURES_OFF = "--disable-features="
 
 _DRAW_TEXT = """() => {
@@ -221,8 +226,8 @@ def launch_arguments(
     features = [name for switch in theirs for name in switch.removeprefix(_FEATURES_OFF).split(",")]
     if not candidate.is_headless_shell:
         features += _OMNIBOX
-    own = playwright_features_off()
-    if own and features:
+    own = playwright_features_off() if features else ()  # reading Playwright's list takes 40 ms
+    if own:
         switches.append(_FEATURES_OFF + ",".join(dict.fromkeys([*own, *features])))
         return [*switches, *(switch for switch in args if switch not in theirs)]
     return [*switches, *args]
@@ -245,6 +250,7 @@ async def launch_first(
     *,
     headed: bool = False,
     args: Sequence[str] = (),
+    context: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> tuple[Browser, Binary]:
     """Launch the candidates one after another and return the first that starts, still running.
@@ -254,6 +260,8 @@ async def launch_first(
         tried_in_order: from :func:`candidates`.
         headed: show the window.
         args: the user's own switches.
+        context: launch it with a temporary profile whose context has these options of Playwright's,
+            which is the one that other programs see; None leaves it to make contexts.
         more: further arguments of Playwright's ``launch``.
 
     Raises:
@@ -263,13 +271,24 @@ async def launch_first(
 
     tried: list[tuple[Candidate, str]] = []
     for candidate in tried_in_order:
+        options = {**more, **launch_options(candidate, headed=headed, args=args)}
         try:
-            browser = await chromium.launch(**more, **launch_options(candidate, headed=headed, args=args))
+            browser = await _launch(chromium, context, options)
         except Error as error:
             tried.append((candidate, reason(str(error))))
         else:
             return browser, _binary(candidate, browser.version)
     raise StopRun(ErrorSource.BROWSER, no_browser_message(tried))
+
+
+async def _launch(
+    chromium: BrowserType, context: Mapping[str, Any] | None, options: dict[str, Any]
+) -> Browser:
+    if context is None:
+        return await chromium.launch(**options)
+    persistent = await chromium.launch_persistent_context("", **options, **context)
+    assert persistent.browser is not None  # noqa: S101 only that of an Android device is None
+    return persistent.browser
 
 
 def _binary(candidate: Candidate, version: str) -> Binary:
@@ -284,11 +303,38 @@ async def start_driver() -> Playwright:
     """
     from playwright.async_api import async_playwright
 
+    before = asyncio.all_tasks()
+    starting = asyncio.ensure_future(async_playwright().start())
     try:
-        return await async_playwright().start()
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        await _stopped(starting)
+        raise
     except Exception as error:  # Playwright raises a bare Exception when its Node ends at once
+        await _ended_reader(asyncio.all_tasks() - before)
         trouble = await driver_trouble() or f"Playwright's driver does not start: {error}"
         raise StopRun(ErrorSource.BROWSER, trouble) from error
+
+
+async def _stopped(starting: asyncio.Future[Playwright]) -> None:
+    """Let a driver start, and end it: cut off in its start, its process would stay."""
+    await asyncio.wait({starting}, timeout=_START_S)
+    if starting.done() and not starting.cancelled() and starting.exception() is None:
+        await quietly(starting.result().stop(), _START_S)
+
+
+async def _ended_reader(tasks: set[asyncio.Task[Any]]) -> None:
+    """Wait for what Playwright's failed start left under way.
+
+    That still waits for the end of its process. Cut off with the loop, it would leave the pipes open.
+    """
+    if readers := {task for task in tasks if _is_playwrights(task)}:
+        await asyncio.wait(readers, timeout=_READER_S)
+
+
+def _is_playwrights(task: asyncio.Task[Any]) -> bool:
+    code, folder = getattr(task.get_coro(), "cr_code", None), driver_folder()
+    return code is not None and folder is not None and folder.parent in Path(code.co_filename).parents
 
 
 async def find_binary(explicit: str | Path | None = None, *, headed: bool = False) -> Binary:

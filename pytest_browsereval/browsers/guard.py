@@ -25,13 +25,14 @@ class OriginGuard:
     """
 
     def __init__(self, allowed: AllowedOrigins, notes: Notes, background: DialogWatch) -> None:
-        self._allowed = allowed
+        self.allowed = allowed
+        """May be widened as long as nothing was loaded; all or not all, that stays."""
         self._notes = notes
         self._background = background
 
     async def watch(self, context: BrowserContext) -> None:
         """Begin to look at every request of a context, unless everything is allowed."""
-        if self._allowed:
+        if self.allowed:
             await context.route("**/*", self._on_request)
             await context.route_web_socket("**/*", self._on_web_socket)
 
@@ -40,20 +41,20 @@ class OriginGuard:
 
         Playwright does not ask about redirects, so that only their last page can be refused.
         """
-        if not self._allowed.allow(frame.url):
+        if not self.allowed.allow(frame.url):
             self._tell(frame.url)
             self._background.spawn(frame.goto("about:blank"))
 
     async def _on_request(self, route: Route) -> None:
         request = route.request
-        if self._allowed.allow(request.url):
+        if self.allowed.allow(request.url):
             await quietly(route.continue_(), ROUTE_S)
             return
         self._tell(request.url, is_page=request.is_navigation_request())
         await quietly(route.abort("blockedbyclient"), ROUTE_S)
 
     def _on_web_socket(self, route: WebSocketRoute) -> None:
-        if self._allowed.allow(route.url):
+        if self.allowed.allow(route.url):
             route.connect_to_server()
         else:
             self._tell(route.url, is_page=False)

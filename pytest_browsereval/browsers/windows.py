@@ -1,94 +1,58 @@
-"""Windows: an isolated Playwright context with numbered tabs, and the manager that opens and closes them."""
+"""A window of Playwright: an isolated context with numbered tabs."""
 
 from __future__ import annotations
 
 import asyncio
-import base64
-import contextlib
 import itertools
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pytest_browsereval.browsers.base import Browser, PictureFormat, Tab, Window, WindowRequest
+from pytest_browsereval.browsers.base import PictureFormat, Tab, Window
+from pytest_browsereval.browsers.downloads import Downloads
+from pytest_browsereval.browsers.following import notice
 from pytest_browsereval.browsers.guard import OriginGuard
-from pytest_browsereval.browsers.origins import EVERYTHING, AllowedOrigins, shorten
+from pytest_browsereval.browsers.origins import shorten
+from pytest_browsereval.browsers.pictures import Camera
+from pytest_browsereval.browsers.place import Place, WindowEvents, WindowRules
 from pytest_browsereval.browsers.tabs import NoTab, Notes, OpenTab, Tabs
-from pytest_browsereval.browsers.waiting import DialogOpened, DialogWatch, is_playwright_error, quietly
-from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.browsers.waiting import DialogWatch, is_playwright_error, quietly
 
 if TYPE_CHECKING:
-    from playwright.async_api import (
-        BrowserContext,
-        CDPSession,
-        Dialog,
-        Download,
-        Frame,
-        Page,
-        Response,
-    )
+    from playwright.async_api import BrowserContext, CDPSession, Dialog, Frame, Page, Response
 
 T = TypeVar("T")
-
-STUCK_S = 1.0
-"""How long a page that did not react is given for its next picture."""
-TOLD_DOWNLOADS = 5
 
 _window_ids = itertools.count(1)
 
 
-@dataclass(frozen=True)
-class WindowRules:
-    """Limits of a window."""
-
-    allowed: AllowedOrigins = EVERYTHING
-    action_s: float = 5.0
-    """How long an action waits for its element."""
-    navigation_s: float = 30.0
-    """How long a navigation may take until the document is there."""
-    load_s: float = 5.0
-    """How much longer pictures, frames, new tabs and downloads are waited for."""
-    picture_s: float = 5.0
-    close_s: float = 5.0
-    max_tabs: int = 20
-    """Pages that are opened beyond this number are closed at once."""
-
-
-@dataclass(frozen=True)
-class WindowEvents:
-    """What a window tells the browser that it belongs to."""
-
-    attached: Callable[[str, PlaywrightWindow], None]
-    """A page of it is known by this target id."""
-    closed: Callable[[PlaywrightWindow, bool], None]
-    """It has closed; False: it could not be closed in time."""
-
-
 class PlaywrightWindow(Window):
-    """A context of its own. Tabs are numbered 1, 2, ... in the order in which they were opened.
+    """Pages of a context, in tabs that are numbered 1, 2, ... in the order in which they were opened.
 
     Args:
-        context: a fresh context without pages; it is closed with the window.
+        place: the context that it is in.
         rules: its limits.
-        events: told of what the browser has to know.
+        events: told of what the connection has to know.
     """
 
-    def __init__(self, context: BrowserContext, rules: WindowRules, events: WindowEvents) -> None:
+    def __init__(self, place: Place, rules: WindowRules, events: WindowEvents) -> None:
         self.window_id = next(_window_ids)
-        self.context = context
+        self.context = place.context
         self.rules = rules
+        self.place = place
         self._events = events
         self._notes = Notes()
         self._dialogs = DialogWatch()
+        self._camera = Camera(self._dialogs, self._attach)
         self._guard = OriginGuard(rules.allowed, self._notes, self._dialogs)
+        self._not_ours = tuple(place.context.pages) if place.is_guest else ()
         self._tabs = Tabs(
-            rules.max_tabs,
+            rules.max_tabs + len(self._not_ours),
             self._notes,
             opened=self._on_tab,
             flooded=self._close_page,
         )
-        self._downloads: list[Download] = []
-        self._download_begun = asyncio.Event()
+        self._downloads = Downloads()
+        self._endings: list[Callable[[], Awaitable[object]]] = []
         self._dead: str | None = None
         self._is_closed = False
 
@@ -101,7 +65,16 @@ class PlaywrightWindow(Window):
         context.on("dialog", self._on_dialog)
         context.on("close", self._on_closed)
         await self._guard.watch(context)
-        await self.open_tab()
+        for page in context.pages if self.place.has_all_pages() else ():
+            self._tabs.on_page(page)
+        if self.place.is_guest or self._tabs.current is None:
+            await self.open_tab()
+        self._tabs.fresh.clear()
+
+    def hand_over(self, rules: WindowRules) -> None:
+        """Give a window that was opened ahead the limits of its attempt, before anything is loaded."""
+        self.rules = rules
+        self._guard.allowed = rules.allowed
 
     # -- what it is
 
@@ -136,6 +109,11 @@ class PlaywrightWindow(Window):
         return (size["width"], size["height"]) if size else None
 
     @property
+    def cdp_url(self) -> str | None:
+        """Where another process attaches by the DevTools protocol; None unless the request wanted it."""
+        return self.place.cdp_url
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader of the report should know of."""
         return tuple(self._notes.warnings)
@@ -149,6 +127,20 @@ class PlaywrightWindow(Window):
         """Remember why the window can never be used again, unless it was closed on purpose."""
         if not self._is_closed:
             self._dead = reason
+
+    @property
+    def is_untouched(self) -> bool:
+        """True while nothing has happened in it that is known of, so that any attempt could have it."""
+        tab = self._tabs.current
+        is_sound = tab is not None and not tab.is_crashed and not self._notes.warnings
+        return is_sound and self._dead is None and not self._is_closed
+
+    async def answers(self) -> bool:
+        """Find out whether the page of a window that was opened ahead reacts; never raises."""
+        tab = self._tabs.current
+        if tab is None or tab.session is None:
+            return False
+        return await quietly(_answer(tab.session), self.rules.action_s) is not None
 
     async def look(self) -> None:
         """Find out whether the window still lives, after something in it has gone."""
@@ -178,13 +170,19 @@ class PlaywrightWindow(Window):
         Raises:
             NoTab: as many as may be are open.
         """
-        page = await self.context.new_page()
-        tab = self._tabs.of(page)
+        tab = self._tabs.of(await self._new_page())
         if tab is None:
             raise NoTab(f"{self.rules.max_tabs} tabs are open, which is the most. Call close_tab first.")
         self._tabs.told(tab)
         self._tabs.current = tab
         return tab.tab_id
+
+    async def _new_page(self) -> Page:
+        page = await self.context.new_page()
+        if not self.place.has_all_pages():
+            self._tabs.on_page(page)
+        await self.place.show(page)
+        return page
 
     async def select_tab(self, tab_id: int) -> None:
         """Make a tab the current one.
@@ -210,6 +208,12 @@ class PlaywrightWindow(Window):
         if was_current and self._tabs.current is not None:
             await self.select_tab(self._tabs.current.tab_id)
 
+    async def reopen(self) -> None:
+        """Open an empty tab if none is left, so that there is a page to judge; never raises."""
+        if self._tabs.current is None:
+            self._notes.warn("The agent's last page was closed; an empty one was opened for the graders.")
+            await quietly(self.open_tab(), self.rules.action_s)
+
     async def revive(self) -> bool:
         """Give the current tab a new page if it has crashed or hangs; it keeps its number.
 
@@ -221,7 +225,7 @@ class PlaywrightWindow(Window):
             return False
         self._tabs.spare = 1
         try:
-            old = self._tabs.replace(tab, await self.context.new_page())
+            old = self._tabs.replace(tab, await self._new_page())
         finally:
             self._tabs.spare = 0
         await quietly(old.close(), self.rules.close_s)
@@ -231,6 +235,11 @@ class PlaywrightWindow(Window):
         """The current tab did not react in time."""
         if self._tabs.current is not None:
             self._tabs.current.is_stuck = True
+
+    def tab_of(self, page: Page | None) -> int | None:
+        """Return the number of a page's tab; None for a page that is none of this window's."""
+        tab = None if page is None else self._tabs.of(page)
+        return None if tab is None else tab.tab_id
 
     def expect_tab(self) -> None:
         """A page of this window has opened another one, which is told of when it has an answer."""
@@ -242,26 +251,42 @@ class PlaywrightWindow(Window):
         self.mark_dead(self._dead or "The browser closed the window.")
 
     def _on_page(self, page: Page) -> None:
-        self._tabs.on_page(page)
+        if self.place.has_all_pages():
+            self._tabs.on_page(page)
+            self._follow(page)
+        if self.place.is_guest:
+            self._dialogs.spawn(self._receive(page))
+
+    async def _receive(self, page: Page) -> None:
+        if not self.place.has_all_pages():
+            opener = await page.opener()
+            if opener is None or self._tabs.of(opener) is None:
+                return  # a page of somebody else, or one that we open ourselves
+            self._tabs.on_page(page)
+        await self.place.show(page)
+
+    def _follow(self, page: Page) -> None:
+        if self.place.cdp_url is not None:
+            self._tabs.current = self._tabs.of(page) or self._tabs.current
 
     def _on_tab(self, tab: OpenTab) -> None:
         tab.page.on("close", self._dialogs.forget)
-        tab.page.on("download", self._on_download)
+        tab.page.on("download", self._downloads.on_download)
         tab.page.on("framenavigated", self._on_navigated)
-        tab.session = self._dialogs.spawn(self._attach(tab.page))
+        self._camera.point_at(tab)
 
     def _close_page(self, page: Page) -> None:
         self._dialogs.spawn(page.close())
 
     def _on_dialog(self, dialog: Dialog) -> None:
-        self._dialogs.on_dialog(dialog)
-
-    def _on_download(self, download: Download) -> None:
-        self._downloads.append(download)
-        self._download_begun.set()
+        page = dialog.page
+        if self.place.has_all_pages() or (page is not None and self._tabs.of(page) is not None):
+            self._dialogs.on_dialog(dialog)
 
     def _on_navigated(self, frame: Frame) -> None:
         self._tabs.on_navigated(frame)
+        if frame.parent_frame is None:
+            self._follow(frame.page)
         self._guard.on_navigated(frame)
 
     # -- doing something in it
@@ -321,7 +346,7 @@ class PlaywrightWindow(Window):
 
     async def download_begins(self) -> None:
         """Wait, within limits, for a download that a navigation has turned out to be."""
-        await quietly(self._download_begun.wait(), self.rules.load_s)
+        await self._downloads.begin(self.rules.load_s)
 
     async def take_notes(self) -> list[str]:
         """Return what has happened beside the action itself since this was last called."""
@@ -332,20 +357,9 @@ class PlaywrightWindow(Window):
             is_current = "; it is the current tab" if tab is self._tabs.current else ""
             where = shorten(tab.page.url)
             self._notes.say(f"A new tab opened: tab {tab.tab_id} {title!r} ({where}){is_current}.")
-        downloads, self._downloads = self._downloads, []
-        self._download_begun.clear()
-        for download in downloads[:TOLD_DOWNLOADS]:
-            self._notes.say(await self._told(download))
-        if len(downloads) > TOLD_DOWNLOADS:
-            self._notes.say(f"{len(downloads) - TOLD_DOWNLOADS} more files were downloaded.")
+        async for told in self._downloads.take(self.rules.load_s):
+            self._notes.say(told)
         return self._notes.take()
-
-    async def _told(self, download: Download) -> str:
-        name = shorten(download.suggested_filename, 80)
-        path = await quietly(download.path(), self.rules.load_s)
-        if path is None:
-            return f"The download of {name!r} failed or is not complete yet."
-        return f"Downloaded file name {name!r} ({path.stat().st_size} bytes)."
 
     # -- pictures
 
@@ -357,57 +371,32 @@ class PlaywrightWindow(Window):
         Raises:
             Fault: source *screenshot*, when the page cannot be drawn.
         """
-        tab = self._drawable()
-        limit_s = STUCK_S if tab.is_stuck else self.rules.picture_s
-        try:
-            data = await self.watch(self._draw(tab, picture, quality), limit_s)
-        except DialogOpened:
-            reason = "a dialog opened, and the page is not drawn meanwhile"
-        except TimeoutError:
-            tab.is_stuck = True
-            reason = f"the page {shorten(tab.page.url)} was not drawn within {limit_s:g} s"
-        except Exception as error:
-            if not is_playwright_error(error):
-                raise
-            reason = shorten(str(error), 200)
-        else:
-            tab.is_stuck = False
-            return data
-        raise Fault(ErrorSource.SCREENSHOT, reason)
+        return await self._camera.picture(self._tabs.current, picture, quality, self.rules.picture_s)
 
-    def _drawable(self) -> OpenTab:
-        tab, reason = self._tabs.current, ""
-        if tab is None:
-            reason = "no tab is open"
-        elif tab.is_crashed:
-            reason = "the page has crashed"
-        elif self._dialogs.open:
-            reason = "a dialog is open, and the page is not drawn meanwhile"
-        if tab is None or reason:
-            raise Fault(ErrorSource.SCREENSHOT, reason)
-        return tab
+    async def markup(self) -> str:
+        """Return the HTML of the current tab as it is now, frames and shadow trees included.
 
-    async def _draw(self, tab: OpenTab, picture: PictureFormat, quality: int) -> bytes:
-        options: dict[str, Any] = {} if picture == "png" else {"quality": quality}
-        try:
-            if tab.session is None:
-                tab.session = self._dialogs.spawn(self._attach(tab.page))
-            session = await asyncio.shield(tab.session)
-            reply = await session.send("Page.captureScreenshot", {"format": picture, **options})
-        except Exception as error:
-            if not is_playwright_error(error) or tab.is_crashed:
-                raise
-            tab.session = None
-            return await tab.page.screenshot(type=picture, scale="css", **options)
-        return base64.b64decode(reply["data"])
+        Raises:
+            Fault: source *screenshot*, when the page does not answer.
+        """
+        return await self._camera.markup(self._tabs.current, self.rules.picture_s)
 
     async def _attach(self, page: Page) -> CDPSession:
         session = await self.context.new_cdp_session(page)
         info = await session.send("Target.getTargetInfo")
-        self._events.attached(info["targetInfo"]["targetId"], self)
+        if page not in self._not_ours:
+            self._events.attached(info["targetInfo"]["targetId"], self)
+        if self.place.cdp_url is not None:  # a dialog that others have answered is not told by Playwright
+            session.on("Page.javascriptDialogClosed", lambda _: self._dialogs.forget(page))
+            await session.send("Page.enable")
+            await notice(session, lambda: self._follow(page))
         return session
 
     # -- the end
+
+    def at_close(self, work: Callable[[], Awaitable[object]]) -> None:
+        """Have something done before the pages close; it sees to its own time and never raises."""
+        self._endings.append(work)
 
     async def close(self) -> None:
         """Close every page of it; never raises, and closing twice is harmless."""
@@ -416,7 +405,9 @@ class PlaywrightWindow(Window):
         self._is_closed = True
         is_in_time = True
         try:
-            await asyncio.wait_for(self.context.close(), self.rules.close_s)
+            for work in self._endings:
+                await work()
+            await asyncio.wait_for(self._leave(), self.rules.close_s)
         except TimeoutError:
             is_in_time = False
         except Exception as error:
@@ -424,76 +415,26 @@ class PlaywrightWindow(Window):
                 raise
         finally:
             self._tabs.clear()
-            self._events.closed(self, is_in_time)
             await self._dialogs.end()
+            await self._events.closed(self, is_in_time)
+
+    async def _leave(self) -> None:
+        if not self.place.is_guest:
+            await self.context.close()
+            return
+        self.context.remove_listener("page", self._on_page)
+        self.context.remove_listener("dialog", self._on_dialog)
+        self.context.remove_listener("close", self._on_closed)
+        ours = [tab.page for tab in self._tabs.open if tab.page not in self._not_ours]
+        await asyncio.gather(*(page.close() for page in ours), return_exceptions=True)
+
+
+async def _answer(attached: asyncio.Task[CDPSession]) -> dict[str, Any] | None:
+    await asyncio.wait({attached})
+    if attached.cancelled():
+        return None
+    return await attached.result().send("Runtime.evaluate", {"expression": "1"})
 
 
 async def _title(page: Page) -> str:
     return await quietly(page.title(), 1.0) or ""
-
-
-class WindowManager:
-    """Opens and closes the windows of a process; every attempt has one, under a key of its own.
-
-    Args:
-        browser: where the windows open; started.
-    """
-
-    def __init__(self, browser: Browser) -> None:
-        self._browser = browser
-        self._windows: dict[str, Window] = {}
-        self._opening: set[str] = set()
-        self.opened = 0
-        """How many windows were opened so far."""
-        self.closed = 0
-        """How many of them were closed: equal to ``opened`` when none is left."""
-
-    @property
-    def windows(self) -> dict[str, Window]:
-        """The windows that are open, by key."""
-        return dict(self._windows)
-
-    async def create_window(
-        self, query_id: str, start_url: str | None = None, setup_script: str | None = None
-    ) -> Window:
-        """Open a window at its start page.
-
-        Args:
-            query_id: the attempt's key; any text that no open window has.
-            start_url: absolute; None opens an empty page.
-            setup_script: JavaScript evaluated in the start page.
-
-        Raises:
-            Fault: source *window_creation* or *navigation*; nothing is left open.
-            ValueError: a window of that key is open.
-        """
-        if query_id in self._windows or query_id in self._opening:
-            raise ValueError(
-                f"A window is already open for {query_id!r}. Close it by close_window({query_id!r}) first, "
-                "or give each attempt a key of its own."
-            )
-        self._opening.add(query_id)
-        try:
-            window = await self._browser.open_window(WindowRequest(query_id, start_url, setup_script))
-        finally:
-            self._opening.discard(query_id)
-        self.opened += 1
-        self._windows[query_id] = window
-        return window
-
-    async def close_window(self, query_id: str) -> None:
-        """Close the window of that key, if there is one; it closes even if the caller is cancelled."""
-        window = self._windows.pop(query_id, None)
-        if window is not None:
-            await asyncio.shield(self._close(window))
-
-    async def _close(self, window: Window) -> None:
-        try:
-            await window.close()
-        finally:
-            self.closed += 1
-
-    async def close_all(self) -> None:
-        """Close every window that is open."""
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.gather(*(self.close_window(key) for key in list(self._windows)))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
+import asyncio
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from pydantic import JsonValue
+from pydantic import BaseModel, JsonValue
 
 from pytest_browsereval.browsers.base import PictureFormat, Window
+from pytest_browsereval.capture.afterwards import Afterwards
+from pytest_browsereval.capture.dom import DomCapture
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.capture.screenshots import ScreenshotCapture
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, TerminationReason
@@ -27,7 +30,12 @@ from pytest_browsereval.model.messages import (
 from pytest_browsereval.model.results import EvalWarning, TaskError
 from pytest_browsereval.model.usage import Usage
 
+M = TypeVar("M", bound=BaseModel)
+
 ScreenshotMode = Literal["after", "both", "final", "off"]
+
+CUT_S = 0.5
+"""How long cancelled work waits for the page to be recorded: a part of the time in which it has to end."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +46,7 @@ class CaptureContextConfig:
     screenshots: ScreenshotMode = "after"
     picture: PictureFormat = "jpeg"
     quality: int = 80
+    dom: bool = False
     max_tokens: int | None = None
     max_cost_usd: float | None = None
     redact: Callable[[str], str] = str
@@ -54,6 +63,15 @@ class ToolCall:
     """Seconds of a monotonic clock."""
 
 
+@dataclass
+class Findings:
+    """What comes to light in an attempt, and how many calls were made, in all its parts."""
+
+    errors: list[TaskError] = field(default_factory=list)
+    warnings: list[EvalWarning] = field(default_factory=list)
+    calls: int = 0
+
+
 class CaptureContext:
     """Bundles the picture taker, the message log, errors, warnings and usage of one attempt.
 
@@ -66,18 +84,42 @@ class CaptureContext:
         self.screenshot = ScreenshotCapture(
             window, config.folder, picture=config.picture, quality=config.quality
         )
+        self.dom = DomCapture(window, config.folder, config.redact)
         self.messages = MessageLogger(config.folder, redact=config.redact, on_message=config.on_message)
+        self.afterwards = Afterwards(self._write)
+        """Shared by all parts of the attempt."""
         self.usage = Usage()
+        self.usage_by_role: dict[str, Usage] = {}
+        """Of agents in which several models play a part each: who used what."""
         self.steps = 0
         """Tool calls begun."""
-        self._errors: list[TaskError] = []
-        self._warnings: list[EvalWarning] = []
-        self._ids = itertools.count(1)
+        self.findings = Findings()
+        """Shared by all parts of the attempt."""
+        self._is_ahead = False
+
+    def nested(self, span_id: str | None, *, role: str | None = None) -> NestedCapture:
+        """Return the recorder of a part of the attempt, which counts its own steps and usage.
+
+        Args:
+            span_id: what the part's messages are nested in; None leaves them at the top.
+            role: whose usage it is.
+        """
+        return NestedCapture(self, span_id, role)
 
     # -- what is said
 
     def log(self, message: Message) -> None:
-        """Append a message; a failing disk becomes a warning, never an exception."""
+        """Append a message; a failing disk becomes a warning, never an exception.
+
+        While a picture is being drawn that an earlier line names, this one waits for it.
+        """
+        self.afterwards.log(self.placed(message))
+
+    def placed(self, message: Message) -> Message:
+        """Return a message as it belongs to the part that says it."""
+        return message
+
+    def _write(self, message: Message) -> None:
         try:
             self.messages.log(message)
         except (OSError, ValueError) as error:
@@ -112,11 +154,60 @@ class CaptureContext:
 
     # -- tool hooks
 
-    async def before_tool_call(self, tool: str, params: dict[str, Any], *, is_step: bool = True) -> ToolCall:
-        """Record that a tool is about to run; ``is_step`` is False for the finishing tool."""
-        call_id = f"call-{next(self._ids)}"
-        self.steps += is_step
-        if self.config.screenshots == "both":
+    def count_step(self) -> None:
+        """Count a tool call."""
+        self.steps += 1
+
+    @asynccontextmanager
+    async def going_ahead(self) -> AsyncIterator[None]:
+        """Let tool calls return before the page they leave has been recorded; the next call waits for that.
+
+        For those who touch the page by tools alone, and do not look at the pictures without asking for
+        :meth:`settled` first: a model thinks meanwhile. At the end of the block everything is recorded,
+        unless the block is cancelled and the page takes long: then :meth:`final_picture` waits for it.
+        """
+        async with self.settling():
+            self._is_ahead = True
+            try:
+                yield
+            finally:
+                self._is_ahead = False
+
+    @asynccontextmanager
+    async def settling(self) -> AsyncIterator[None]:
+        """Wait at the end of the block as :meth:`settled` does; not for long if the block is cancelled."""
+        limit_s = None
+        try:
+            yield
+        except asyncio.CancelledError:
+            limit_s = CUT_S
+            raise
+        finally:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(limit_s):
+                    await self.settled()
+
+    async def settled(self) -> None:
+        """Wait until the page has been recorded that the last call left."""
+        await self.afterwards.settled()
+
+    async def before_tool_call(
+        self, tool: str, params: dict[str, Any], *, is_step: bool = True, picture: bool = True
+    ) -> ToolCall:
+        """Record that a tool is about to run.
+
+        Args:
+            tool: its name.
+            params: what it is called with.
+            is_step: False for the finishing tool.
+            picture: False for a call that cannot change the page.
+        """
+        await self.settled()
+        self.findings.calls += 1
+        call_id = f"call-{self.findings.calls}"
+        if is_step:
+            self.count_step()
+        if picture and self.config.screenshots == "both":
             await self._picture()
         self.log(ToolCallMessage(tool=tool, tool_call_id=call_id, params=params, span_id=call_id))
         return ToolCall(call_id, tool, time.perf_counter())
@@ -124,35 +215,61 @@ class CaptureContext:
     async def after_tool_call(
         self, call: ToolCall, result: JsonValue, *, is_error: bool, picture: bool = True
     ) -> int | None:
-        """Record what a tool returned and take a picture; return the picture's number, if any."""
-        duration_ms = (time.perf_counter() - call.started) * 1000
-        number = None
-        if picture and self.config.screenshots in ("after", "both"):
-            number = await self._picture()
-        self.log(
-            ToolResultMessage(
-                tool_call_id=call.call_id,
-                result=result,
-                is_error=is_error,
-                screenshot=number,
-                url=self.window.url or None,
-                span_id=call.call_id,
-                duration_ms=round(duration_ms, 3),
-            )
+        """Record what a tool returned and take a picture; return the picture's number, if any.
+
+        None as well if the call goes ahead of its picture.
+        """
+        line = ToolResultMessage(
+            tool_call_id=call.call_id,
+            result=result,
+            is_error=is_error,
+            url=self.window.url or None,
+            span_id=call.call_id,
+            duration_ms=round((time.perf_counter() - call.started) * 1000, 3),
         )
-        return number
+        if not picture or not (self._draws or self.config.dom):
+            self.log(line)
+        elif self._is_ahead:
+            unfinished = self.placed(line)
+            await self.afterwards.begin(unfinished, lambda: self._with_page(unfinished))
+        else:
+            try:
+                line = await self._with_page(line)
+            finally:
+                self.log(line)  # what is cancelled here was done all the same
+        return line.screenshot
+
+    @property
+    def _draws(self) -> bool:
+        return self.config.screenshots in ("after", "both")
+
+    async def _with_page(self, line: M) -> M:
+        """Record the page, and return the line with what it came to."""
+        number = await self._picture() if self._draws else None
+        dom = await self._markup() if self.config.dom else None
+        return line.model_copy(update={"screenshot": number, "dom": dom, "url": self.window.url or None})
 
     async def final_picture(self) -> None:
-        """Take the last picture, unless pictures are off or one was taken after the last tool call."""
+        """Record the page at the end, unless that is off or was done after a tool call."""
+        await self.settled()
         mode = self.config.screenshots
         if mode == "final" or (mode != "off" and not self.screenshot.count):
             await self._picture()
+        if self.config.dom and not self.dom.count:
+            await self._markup()
 
     async def _picture(self) -> int | None:
         try:
             return await self.screenshot.capture()
         except (Fault, OSError) as error:
             self.add_warning(ErrorSource.SCREENSHOT, f"no picture: {error}")
+            return None
+
+    async def _markup(self) -> int | None:
+        try:
+            return await self.dom.capture()
+        except (Fault, OSError) as error:
+            self.add_warning(ErrorSource.SCREENSHOT, f"no markup: {error}")
             return None
 
     # -- errors and warnings
@@ -162,28 +279,92 @@ class CaptureContext:
     ) -> None:
         """Record that something broke."""
         text = self.config.redact(message)
-        self._errors.append(TaskError(source=source, message=text, timestamp=now(), details=details))
+        self.findings.errors.append(TaskError(source=source, message=text, timestamp=now(), details=details))
         self.log(ErrorMessage(content=text, error_code=str(source)))
 
     def add_warning(self, source: ErrorSource, message: str) -> None:
         """Record something that a reader should know of."""
         text = self.config.redact(message)
-        self._warnings.append(EvalWarning(source=source, message=text, timestamp=now()))
+        self.findings.warnings.append(EvalWarning(source=source, message=text, timestamp=now()))
 
     @property
     def errors(self) -> tuple[TaskError, ...]:
         """Errors so far."""
-        return tuple(self._errors)
+        return tuple(self.findings.errors)
 
     @property
     def warnings(self) -> tuple[EvalWarning, ...]:
         """Warnings so far."""
-        return tuple(self._warnings)
+        return tuple(self.findings.warnings)
 
     def close(self) -> None:
-        """Take over the window's warnings and close the log."""
-        told = {warning.message for warning in self._warnings}
+        """Take over the window's warnings and close the log; a picture that is being drawn is given up."""
+        self.afterwards.end()
+        told = {warning.message for warning in self.findings.warnings}
         for text in self.window.warnings:
             if self.config.redact(text) not in told:
                 self.add_warning(ErrorSource.BROWSER, text)
         self.messages.close()
+
+
+class NestedCapture(CaptureContext):
+    """Records a part of an attempt, a delegation for example, into the files of the attempt.
+
+    Messages, pictures, call ids, errors and warnings are the attempt's; steps and usage are counted
+    twice: here, and there, where the limits are.
+
+    Args:
+        parent: the attempt's recorder, or that of a larger part.
+        span_id: what the part's messages are nested in.
+        role: whose usage it is.
+    """
+
+    def __init__(self, parent: CaptureContext, span_id: str | None, role: str | None) -> None:
+        self.config, self.window = parent.config, parent.window
+        self.screenshot, self.dom, self.messages = parent.screenshot, parent.dom, parent.messages
+        self.afterwards, self._is_ahead = parent.afterwards, False
+        self.usage, self.usage_by_role, self.steps = Usage(), parent.usage_by_role, 0
+        self.last_words = ""
+        """The last text that a model of the part said."""
+        self.findings = parent.findings
+        self._parent, self._span_id, self._role = parent, span_id, role
+
+    def placed(self, message: Message) -> Message:
+        """Return a message nested in the part's span."""
+        if isinstance(message, AssistantMessage) and message.content.strip():
+            self.last_words = message.content.strip()
+        if self._span_id is not None and message.parent_id is None:
+            message = message.model_copy(update={"parent_id": self._span_id})
+        return self._parent.placed(message)
+
+    def count_step(self) -> None:
+        """Count a tool call, here and in the attempt."""
+        super().count_step()
+        self._parent.count_step()
+
+    def spend(self, usage: Usage) -> None:
+        """Add the usage of a model call, here, to the role's and to the attempt's.
+
+        Raises:
+            LimitReached: the attempt's tokens or money are used up.
+        """
+        self.usage += usage
+        if self._role is not None:
+            self.usage_by_role[self._role] = self.usage_by_role.get(self._role, Usage()) + usage
+        self._parent.spend(usage)
+
+    def add_error(
+        self, source: ErrorSource, message: str, details: dict[str, JsonValue] | None = None
+    ) -> None:
+        """Record that something broke, and in which part."""
+        super().add_error(source, self._told(message), details)
+
+    def add_warning(self, source: ErrorSource, message: str) -> None:
+        """Record something that a reader should know of, and of which part."""
+        super().add_warning(source, self._told(message))
+
+    def _told(self, message: str) -> str:
+        return message if self._span_id is None else f"{self._span_id}: {message}"
+
+    def close(self) -> None:
+        """Do nothing: the log is the attempt's."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from pytest_browsereval.capture.redaction import redacted
+from pydantic import ValidationError
+
+from pytest_browsereval.capture.redaction import safe_line
 from pytest_browsereval.model.messages import AssistantMessage, Message, message_adapter
 
 
@@ -15,7 +17,7 @@ class MessageLogger:
 
     Args:
         folder: the attempt's folder, which exists.
-        redact: replaces secrets in a text before it is written.
+        redact: replaces secrets in a text before it is written, wherever they stand in it.
         on_message: told of every message after it is written.
     """
 
@@ -39,23 +41,22 @@ class MessageLogger:
             ValueError: the log is closed.
         """
         plain = message.model_dump(mode="json", by_alias=True, exclude_none=True)
-        safe = redacted(plain, self._redact)
-        if safe != plain:
-            message = message_adapter.validate_python(safe)
-        self._append(json.dumps(safe, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+        line, changed = safe_line(plain, self._redact)
+        if changed is not None:
+            message = message_adapter.validate_python(changed)
+        self._append(line)
         self._messages.append(message)
         if self._on_message is not None:
             self._on_message(message)
 
     def _append(self, line: bytes) -> None:
-        end = self._file.seek(0, 2)
         rest = memoryview(line)
         try:
             while rest:
                 rest = rest[self._file.write(rest) :]
         except OSError:
-            if len(rest) < len(line):
-                self._file.truncate(end)
+            if written := len(line) - len(rest):  # nobody else writes there, so it is the end
+                self._file.truncate(os.fstat(self._file.fileno()).st_size - written)
             raise
 
     @property
@@ -71,3 +72,16 @@ class MessageLogger:
     def close(self) -> None:
         """Close the file; closing twice is harmless."""
         self._file.close()
+
+
+def read_messages(folder: Path) -> Iterator[Message]:
+    """Yield the messages of an attempt; a last line that was cut by a kill is left out."""
+    try:
+        lines = (folder / "messages.jsonl").read_bytes().split(b"\n")
+    except OSError:
+        return
+    for line in lines:
+        try:
+            yield message_adapter.validate_json(line)
+        except ValidationError:
+            return

@@ -3,33 +3,101 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from html import escape
 from typing import Any
 from urllib.parse import quote, quote_plus
 
+from pydantic_core import PydanticSerializationError, to_json
+
+from pytest_browsereval.model.display import well_formed
+
+_STAYS = (
+    "!'()*",  # encodeURIComponent
+    "!'()*;,/?:@&=+$#",  # encodeURI
+    "!$%&()*+,/:;=?@[\\]^`{|}",  # typed behind a question mark
+    "!$%&()*+,/:;=@[]'",  # typed in a path
+    "!$%&()*+,/:;=?@[\\]^{|}'",  # typed behind a hash
+)
+
 
 def redacted(value: Any, redact: Callable[[str], str]) -> Any:
-    """Return a JSON value with every text in it redacted, names of fields too.
+    """Return a JSON value with every text in it redacted and fit for UTF-8, names of fields too.
 
     Before it becomes JSON text: there a quote or a line break in a secret would be written in another
     way, and the secret not be found.
     """
     if isinstance(value, str):
-        return redact(value)
+        return redact(well_formed(value))
     if isinstance(value, dict):
-        return {redact(name): redacted(inner, redact) for name, inner in value.items()}
+        return {redact(well_formed(name)): redacted(inner, redact) for name, inner in value.items()}
     if isinstance(value, list):
         return [redacted(inner, redact) for inner in value]
     return value
 
 
-def spellings(secrets: Iterable[str]) -> tuple[str, ...]:
-    """Return secrets as they are, quoted by JSON and Python, and as parts of a URL; the longest first.
+def safe_line(value: Any, redact: Callable[[str], str]) -> tuple[bytes, Any]:
+    """Return a JSON value as one line without secrets, with its end; and the value, if that was changed.
 
-    A grader quotes an answer in its reasoning; a form sends what was typed in the address.
+    Most lines hold no secret: all texts of one are looked through at once, and only a line in which
+    something is found is gone through text by text.
+
+    Args:
+        value: what JSON can say.
+        redact: replaces secrets in a text, wherever they stand in it.
+    """
+    if redact is str or not _is_changed(value, redact):
+        try:
+            return to_json(value) + b"\n", None
+        except PydanticSerializationError:  # halves of surrogate pairs
+            pass
+    safe = redacted(value, redact)
+    return to_json(safe) + b"\n", None if safe == value else safe
+
+
+def _is_changed(value: Any, redact: Callable[[str], str]) -> bool:
+    texts: list[str] = []
+    _collect(value, texts)
+    joined = "\n".join(texts)
+    return redact(joined) != joined
+
+
+def _collect(value: Any, texts: list[str]) -> None:
+    if isinstance(value, str):
+        texts.append(value)
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            texts.append(name)
+            _collect(inner, texts)
+    elif isinstance(value, list):
+        for inner in value:
+            _collect(inner, texts)
+
+
+def spellings(secrets: Iterable[str]) -> tuple[str, ...]:
+    """Return secrets as they are, quoted by JSON and Python, in a URL and in HTML; the longest first.
+
+    A grader quotes an answer in its reasoning; a form sends what was typed in the address; the page's markup
+    is recorded.
     """
     found = set()
     for secret in filter(None, secrets):
         found |= {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
         found |= {repr(secret)[1:-1], quote(secret), quote(secret, safe=""), quote_plus(secret)}
+        found |= {escape(secret), *_serialized(secret), *_addressed(secret)}
     return tuple(sorted(found, key=lambda text: (-len(text), text)))
+
+
+def _addressed(secret: str) -> Iterator[str]:
+    """Yield a text as browsers write it into addresses, where each way has signs of its own that stay."""
+    for stays in _STAYS:
+        yield quote(secret, safe=stays)
+    yield quote_plus(secret, safe="*").replace("~", "%7E")  # a form
+
+
+def _serialized(secret: str) -> Iterator[str]:
+    """Yield a text as browsers write it into markup: between tags, and in attributes of both ages."""
+    text = escape(secret, quote=False).replace("\xa0", "&nbsp;")
+    yield text
+    yield text.replace('"', "&quot;")
+    yield secret.replace("&", "&amp;").replace("\xa0", "&nbsp;").replace('"', "&quot;")

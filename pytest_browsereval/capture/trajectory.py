@@ -2,36 +2,75 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
-from collections.abc import Callable, Mapping
+import stat
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from pydantic import JsonValue
+from pydantic import BaseModel, JsonValue
 
 from pytest_browsereval.capture.redaction import redacted
+from pytest_browsereval.datasets.rows import GOLD_KEYS
 from pytest_browsereval.model.grades import GraderResult
-from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.model.results import ExecutorRecord, TaskMetadata
+from pytest_browsereval.model.tasks import Task
+
+TASK_FILE = "task.json"
+"""The checked row, its graders, the addresses of its sites, and which graders could not observe the page."""
+
+EVIDENCE_FILE = "evidence.json"
+"""What graders observed on the live page, by their names."""
+
+GRADES_FILE = "grades.json"
+"""Every grader's result by its name."""
+
+HISTORY_FILE = "grades-history.jsonl"
+"""Grades that were replaced when the attempt was graded again, a line for each time."""
+
+EXECUTORS = "executors"
+"""The folder of what executors left behind."""
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str | bytes) -> None:
     """Write a file so that a reader sees all of it or none, even if this process is killed.
 
     Raises:
         OSError: it could not be written; no part of it is left behind under its name.
     """
+    if path.exists() and not path.is_file():  # it would take the place of a device or a pipe
+        raise OSError(errno.EEXIST, "it is there and is no file", str(path))
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_bytes(text.encode() if isinstance(text, str) else text)
         temporary.replace(path)
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
 
 
+def open_written(path: str) -> BinaryIO:
+    """Open a file of an attempt to read it.
+
+    A program of the attempt may have put a link to somewhere else in its place, or a pipe that never ends.
+
+    Raises:
+        OSError: it is missing, cannot be read, or is no plain file.
+    """
+    flags = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+    file = os.fdopen(os.open(path, os.O_RDONLY | flags), "rb")
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "it is no plain file", path)
+    return file
+
+
 _NAMES = ("query_id", "variant", "node_id", "termination_reason", "verdict", "error_source")
 """Fields that others are found by: a secret such as ``default`` must not spoil them."""
+
+_EXECUTOR_NAMES = ("executor_id", "span_id", "status", "termination_reason")
 
 
 class TrajectorySaver:
@@ -55,12 +94,56 @@ class TrajectorySaver:
     def save_evidence(self, evidence: Mapping[str, JsonValue]) -> None:
         """Save what graders observed on the live page; nothing is written when there is nothing."""
         if evidence:
-            self._save("evidence.json", dict(evidence))
+            self._save(EVIDENCE_FILE, dict(evidence))
+
+    def save_task(
+        self,
+        task: Task,
+        graders: Sequence[BaseModel],
+        site_urls: Mapping[str, str],
+        unobserved: Mapping[str, str],
+    ) -> None:
+        """Save what the attempt was about, so that it can be graded again from its folder alone.
+
+        Answers of a protected task are left out.
+        """
+        hidden = {"answer", "rubric", "evals", "solution", "checks"} if task.protected else set()
+        plain = task.model_dump(mode="json", exclude=hidden)
+        if task.protected:
+            plain["metadata"]["source"] = None
+            for key in GOLD_KEYS:
+                plain["metadata"]["additional"].pop(key, None)
+        content = {
+            "task": plain,
+            "graders": [grader.model_dump(mode="json") for grader in graders],
+            "site_urls": dict(site_urls),
+            "unobserved": dict(unobserved),
+        }
+        self._save(TASK_FILE, content)
 
     def save_grades(self, grades: Mapping[str, GraderResult]) -> None:
         """Save every grader's result by its name."""
         plain = {name: grade.model_dump(mode="json") for name, grade in grades.items()}
-        self._save("grades.json", plain)
+        self._save(GRADES_FILE, plain)
+
+    def keep_grades(self, record: Mapping[str, Any]) -> None:
+        """Append grades to the history before they are replaced; the same record is never kept twice.
+
+        The file is written whole: one that was cut by a kill would lose a line. What stands in it is kept
+        byte by byte, also what somebody has damaged.
+        """
+        path = self._folder / HISTORY_FILE
+        known = path.read_bytes().removesuffix(b"\n").split(b"\n") if path.exists() else []
+        line = json.dumps(redacted(dict(record), self._redact), ensure_ascii=False).encode()
+        if line not in known:
+            write_whole(path, b"".join(each + b"\n" for each in (*known, line)))
+
+    def save_executor(self, record: ExecutorRecord) -> None:
+        """Save what came of a delegation."""
+        (self._folder / EXECUTORS).mkdir(exist_ok=True)
+        plain = record.model_dump(mode="json")
+        safe = {**redacted(plain, self._redact), **{name: plain[name] for name in _EXECUTOR_NAMES}}
+        self._write(f"{EXECUTORS}/{record.executor_id}.json", safe)
 
     def save_metadata(self, metadata: TaskMetadata) -> TaskMetadata:
         """Save the metadata and return it without secrets, for all that is shown of it.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pytest_browsereval.config.loading import config_from, load_config
-from pytest_browsereval.config.model import CaptureConfig, EvalConfig, GateConfig, LimitsConfig
+from pytest_browsereval.config.gate import GateConfig
+from pytest_browsereval.config.loading import config_from, gate_from, load_config, load_gate
+from pytest_browsereval.config.model import CaptureConfig, EvalConfig, LimitsConfig
 from pytest_browsereval.config.schema import config_schema
 
 __all__ = [
@@ -13,5 +14,7 @@ __all__ = [
     "LimitsConfig",
     "config_from",
     "config_schema",
+    "gate_from",
     "load_config",
+    "load_gate",
 ]

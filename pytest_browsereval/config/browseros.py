@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError
 
+from pytest_browsereval.config.block import Block
+from pytest_browsereval.config.browseros_agents import ScreenSize, convert_agents, points
+from pytest_browsereval.config.browseros_suites import convert_suite
 from pytest_browsereval.config.draft import Draft
-from pytest_browsereval.config.model import Block
-from pytest_browsereval.problems import Problem, problems_in, written_key
+from pytest_browsereval.problems import problems_in, written_key
+from pytest_browsereval.registry import Registry
 
 
 class BrowserOSBlock(Block):
     """BrowserOS's own browser."""
 
     server_url: str | None = None
-    base_cdp_port: int | None = None
+    base_cdp_port: int | None = Field(default=None, ge=1, le=65_535)
     base_server_port: int | None = None
     base_extension_port: int | None = None
     load_extensions: bool = False
+    headless: bool = False
 
 
 class CaptchaBlock(Block):
@@ -37,18 +42,22 @@ class Leftovers(Block):
     captcha: CaptchaBlock | None = None
     restart_server_per_task: bool | None = None
     restart_browser_per_task: bool | None = None
-    grader_model: str | None = None
-    grader_api_key_env: str | None = None
-    grader_base_url: str | None = None
     gui_evals: bool | None = None
     molmo_endpoint: str | None = None
 
 
+_JUDGE = {"grader_model": "model", "grader_api_key_env": "api_key", "grader_base_url": "base_url"}
+"""What BrowserOS calls its one judge, and what the keys of ours are."""
+
+HEADERS = {"X-BrowserOS-Source": "sdk-internal"}
+"""What BrowserOS's own harness tells its server about where a call comes from."""
+
+_ATTACHED = ("mcp", "cdp")
+"""Browsers that run before we come."""
+
 _WHY = {
-    "browseros": "the browser is local; `browser: {type: mcp}` is not supported yet",
     "captcha": "no captcha solver is started",
     "restart": "every attempt has a browser context of its own anyway",
-    "grader": "no grader asks a model yet",
     "gui": "the set of tools is chosen by `tools`",
     "molmo": "no such model is asked",
 }
@@ -56,20 +65,142 @@ _WHY = {
 
 
 def convert(draft: Draft, environ: Mapping[str, str]) -> None:
-    """Turn the words of BrowserOS in a draft into ours; what has no effect becomes a note.
+    """Turn the words of a BrowserOS file into ours, as far as the command line need not know them.
 
     Args:
         draft: a run config of BrowserOS, a suite of it, or a config of ours, which stays as it is.
         environ: where the variant of a suite stands.
     """
     if "id" in draft.tree:
-        _convert_suite(draft, environ)
+        convert_suite(draft, environ)
     draft.move(("timeout_ms",), ("limits", "timeout_ms"))
+    _take_judge(draft)
+
+
+def _take_judge(draft: Draft) -> None:
+    """Make the judge that the ``grader_`` keys mean: at OpenAI, unless they say where else."""
+    given = {name: str(key) for name in _JUDGE if (key := written_key(draft.tree, name)) is not None}
+    for name, key in given.items():
+        if draft.tree[key] is None:
+            draft.tree.pop(key)
+        else:
+            draft.move((name,), ("judge", _JUDGE[name]))
+    judge = draft.tree.get("judge")
+    if given and isinstance(judge, dict) and not {"provider", "base_url", "baseUrl"} & set(judge):
+        judge["provider"] = "openai"
+
+
+def convert_blocks(draft: Draft, registry: Registry) -> None:
+    """Turn BrowserOS's blocks of agents and browser into ours; what has no effect becomes a note.
+
+    Args:
+        draft: a config with the command line's overrides in it.
+        registry: its members keep their names, if BrowserOS uses them too.
+    """
+    for check in draft.checks:
+        check()
+    sizes = convert_agents(draft, registry)
+    reasons = {**_WHY, "browseros": _select_browser(draft)}
+    if _kind(draft.tree.get("browser")) in _ATTACHED:
+        reasons["restart"] = "a browser that runs already is not restarted"
+    _set_viewport(draft, sizes)
+    _take_leftovers(draft, reasons)
+
+
+# -- the browser
+
+
+def _select_browser(draft: Draft) -> str:
+    """Make the browser that a ``browseros`` block means; return why the rest of it is not used.
+
+    It is the server's, over MCP. Agents that point use its debugging port, if one is given.
+    """
+    own = draft.tree.get("browser")
+    # Single options of the command line do not choose a browser; a block of the file does.
+    is_options = isinstance(own, dict) and not _kind(own) and draft.is_overridden(("browser",))
+    if own is not None and not is_options:
+        if _kind(own) in ("", "playwright"):
+            draft.move(("browseros", "headless"), ("browser", "headless"))
+        return "`browser` says which browser to use"
+    block = draft.tree.get("browseros")
+    url, port = _value(block, "server_url"), _value(block, "base_cdp_port")
+    has_port = isinstance(port, int) and 0 < port <= 65_535  # else validation tells
+    if isinstance(url, str):
+        if not has_port or not any(map(points, _agents(draft.tree))):
+            return _attach(
+                draft, "server_url", {"type": "mcp", "url": _endpoint(url), "headers": {**HEADERS}}
+            )
+        draft.tree["browseros"].pop(written_key(block, "server_url"))
+        draft.notes.append("browseros.server_url is not used: agents act at points, which its tools cannot.")
+    if has_port:
+        return _attach(draft, "base_cdp_port", {"type": "cdp", "url": f"http://127.0.0.1:{port}"})
     draft.move(("browseros", "headless"), ("browser", "headless"))
-    _take_leftovers(draft)
+    return "no address of a running browser is given"
 
 
-def _take_leftovers(draft: Draft) -> None:
+def _agents(tree: dict[str, Any]) -> list[Any]:
+    variants = tree.get("variants")
+    return [tree.get("agent"), *(variants.values() if isinstance(variants, dict) else ())]
+
+
+def _endpoint(server: str) -> str:
+    """Return where a server of BrowserOS has its tools."""
+    try:
+        parts = urlsplit(server)
+    except ValueError:
+        return server  # which validation tells
+    return parts._replace(path=f"{parts.path.rstrip('/').removesuffix('/mcp')}/mcp").geturl()
+
+
+def _attach(draft: Draft, name: str, chosen: dict[str, Any]) -> str:
+    block = draft.tree["browseros"]
+    key = str(written_key(block, name))
+    block.pop(key)
+    draft.tree["browser"] = {**chosen, **(draft.tree.get("browser") or {})}
+    draft.moved(("browseros", key), ("browser", "url"))
+    where = chosen["url"].partition("?")[0]  # a query may hold a token
+    draft.notes.append(
+        f"browseros.{key}: windows are opened in the browser at {where}, which has to run. "
+        "For a local Chromium write  browser: playwright ."
+    )
+    return "the browser runs already"
+
+
+def _kind(browser: Any) -> str:
+    """Return the type that a browser block names, ``""`` if none."""
+    kind = browser.get("type", "") if isinstance(browser, dict) else browser
+    return kind if isinstance(kind, str) else ""
+
+
+def _value(block: Any, name: str) -> Any:
+    key = written_key(block, name)
+    return None if key is None else block[key]
+
+
+def _set_viewport(draft: Draft, sizes: list[ScreenSize]) -> None:
+    """Give the browser the size that agents ask for; one run has one."""
+    browser = draft.tree.get("browser") or {}
+    if not sizes:
+        return
+    if _kind(browser) in _ATTACHED or written_key(browser, "viewport") is not None:
+        names = ", ".join(draft.dotted(size.path) for size in sizes)
+        reason = "the browser runs already" if _kind(browser) in _ATTACHED else "browser.viewport says it"
+        draft.notes.append(f"{names} {_is(sizes)} not used: {reason}.")
+        return
+    first, *others = sizes
+    for other in others:
+        if other.value != first.value:
+            draft.wrong(other.path, f"differs from {draft.dotted(first.path)}. Write one  browser.viewport .")
+    if not isinstance(browser, dict):
+        browser = {"type": browser}
+    draft.tree["browser"] = {**browser, "viewport": first.value}
+    draft.moved(first.path, ("browser", "viewport"))
+
+
+# -- what has no effect
+
+
+def _take_leftovers(draft: Draft, reasons: Mapping[str, str]) -> None:
     given = {}
     for name in Leftovers.model_fields:
         key = written_key(draft.tree, name)
@@ -83,9 +214,13 @@ def _take_leftovers(draft: Draft) -> None:
     by_reason: dict[str, list[str]] = {}
     for name, value in leftovers:
         if names := list(_written(name, value)):
-            by_reason.setdefault(_WHY[name.partition("_")[0]], []).extend(names)
+            by_reason.setdefault(reasons[name.partition("_")[0]], []).extend(names)
     for reason, names in by_reason.items():
-        draft.notes.append(f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} not used: {reason}.")
+        draft.notes.append(f"{', '.join(names)} {_is(names)} not used: {reason}.")
+
+
+def _is(names: list[Any]) -> str:
+    return "is" if len(names) == 1 else "are"
 
 
 def _written(name: str, value: object) -> Iterator[str]:
@@ -94,54 +229,3 @@ def _written(name: str, value: object) -> Iterator[str]:
             yield from _written(f"{name}.{inner}", given)
     elif value not in (None, False):
         yield name
-
-
-# -- suites
-
-_TRUE = ("1", "true", "yes")
-
-_FROM_ENVIRONMENT = {
-    "provider": "EVAL_AGENT_PROVIDER",
-    "model": "EVAL_AGENT_MODEL",
-    "base_url": "EVAL_AGENT_BASE_URL",
-}
-
-
-def _convert_suite(draft: Draft, environ: Mapping[str, str]) -> None:
-    tree = draft.tree
-    draft.move(("id",), ("name",))
-    draft.move(("workers",), ("num_workers",))
-    agent = tree.get("agent")
-    if not isinstance(agent, dict) or agent.get("type") not in ("single", "tool-loop"):
-        return  # not a model of the environment's, or wrong, which validation tells
-    backend = written_key(agent, "executor_backend")
-    if backend is not None:
-        agent.pop(str(backend))
-        draft.notes.append(f"agent.{backend} is not used: the agent has no executor.")
-    label = environ.get("EVAL_VARIANT") or "default"
-    tree.pop("agent")
-    tree["variants"] = {label: {**agent, **_variant(environ)}}
-    draft.moved(("agent",), ("variants", label))
-    if environ.get("EVAL_VARIANT"):
-        draft.came_from(("variants", label), "environment variable EVAL_VARIANT")
-    for name, variable in _FROM_ENVIRONMENT.items():
-        draft.came_from(("variants", label, name), f"environment variable {variable}")
-    if not environ.get("EVAL_AGENT_MODEL"):
-        draft.problems.append(
-            Problem(
-                ("variants", label, "model"),
-                "not set; a suite takes its model from it. Set EVAL_AGENT_MODEL=NAME.",
-            )
-        )
-
-
-def _variant(environ: Mapping[str, str]) -> dict[str, Any]:
-    variant: dict[str, Any] = {"provider": "openai-compatible"}
-    for name, variable in _FROM_ENVIRONMENT.items():
-        if environ.get(variable):
-            variant[name] = environ[variable]
-    if environ.get("EVAL_AGENT_API_KEY"):
-        variant["api_key"] = "EVAL_AGENT_API_KEY"  # the variable's name; the key is read when it is used
-    if images := environ.get("EVAL_AGENT_SUPPORTS_IMAGES"):
-        variant["supports_images"] = images.lower() in _TRUE
-    return variant

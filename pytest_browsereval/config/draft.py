@@ -6,16 +6,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_browsereval.documents import DocumentError, KeyPath
-from pytest_browsereval.documents.yaml_text import parse_yaml
+from pytest_browsereval.documents import DocumentError, KeyPath, parse
 from pytest_browsereval.problems import HIDDEN, Problem, is_secret_key, snake, written_key
 
-ALIASES: dict[tuple[str, ...], KeyPath] = {
+ALIASES: dict[KeyPath, KeyPath] = {
     ("timeout_ms",): ("limits", "timeout_ms"),
-    ("browseros", "headless"): ("browser", "headless"),
     ("workers",): ("num_workers",),
+    ("grader_model",): ("judge", "model"),
+    ("grader_api_key_env",): ("judge", "api_key"),
+    ("grader_base_url",): ("judge", "base_url"),
 }
-"""Words of BrowserOS that stand for keys of ours."""
+"""Words of BrowserOS that stand for keys of ours, and what they hold with them."""
 
 RIVALS: dict[KeyPath, Sequence[str]] = {
     ("lanes",): ("num_workers",),
@@ -46,6 +47,10 @@ class Draft:
     """Their paths are those of ``tree``."""
     unread: list[tuple[int | None, str]] = field(default_factory=list)
     """What was wrong with the text itself: lines and messages."""
+    checks: list[Callable[[], None]] = field(default_factory=list)
+    """What is looked at once the command line is read."""
+    aliases: dict[KeyPath, KeyPath] = field(default_factory=ALIASES.copy)
+    """Other words for paths, on the command line; in snake_case."""
     _written: dict[KeyPath, KeyPath] = field(default_factory=dict)
     """Where a value that was moved stands in the file."""
     _sources: dict[KeyPath, str] = field(default_factory=dict)
@@ -59,16 +64,29 @@ class Draft:
         """Note that a value is not from the file."""
         self._sources[path] = source
 
+    def dotted(self, path: KeyPath) -> str:
+        """Return a path as it is written in the file, with dots."""
+        return _dotted(self._words(path))
+
+    def is_overridden(self, path: KeyPath) -> bool:
+        """Return True if a value is not from the file."""
+        return path in self._sources
+
     # -- moving
 
     def move(self, old: KeyPath, new: KeyPath) -> None:
-        """Move a value; messages go on to tell it under its old path."""
+        """Move a value; messages go on to tell it under its old path.
+
+        Of two values the one that is not from the file stays; two of the file are wrong.
+        """
         block, path = _found(self.tree, old)
         if block is None:
             return
-        if _found(self.tree, new)[0] is not None:
-            self.wrong(path, f"given twice, here and as {_dotted(new)}. Leave one out.")
+        there = _found(self.tree, new)
+        if there[0] is not None and not self.is_overridden(path):
             block.pop(path[-1])
+            if not self.is_overridden(there[1]):
+                self.wrong(path, f"given twice, here and as {_dotted(new)}. Leave one out.")
             return
         value = block.pop(path[-1])
         target, key = self._target(new, "")
@@ -78,9 +96,12 @@ class Draft:
 
     def moved(self, old: KeyPath, new: KeyPath) -> None:
         """Note that a value was moved by hand."""
+        written = self._words(old)
         for path in [path for path in self._sources if path[: len(old)] == old]:
             self._sources[(*new, *path[len(old) :])] = self._sources.pop(path)
-        self._written[new] = self._words(old)
+        for path in [path for path in self._written if path[: len(old)] == old and path != old]:
+            self._written[(*new, *path[len(old) :])] = self._written.pop(path)
+        self._written[new] = written
 
     # -- overrides
 
@@ -94,7 +115,7 @@ class Draft:
             self._refuse(path, label, "write KEY.PATH=VALUE, such as limits.max_steps=20.")
             return
         try:
-            document = parse_yaml(given)
+            document = parse(given, ".yaml")
         except DocumentError as error:
             self._refuse(path, label, f"the value is {error}")
             return
@@ -104,7 +125,7 @@ class Draft:
 
     def set(self, path: KeyPath, value: Any, label: str) -> None:
         """Set the value at a path, whatever the file says there."""
-        path = ALIASES.get(tuple(snake(str(part)) for part in path), path)
+        path = self._ours(path)
         target, key = self._target(path, label)
         if target is None:
             self._refuse(path, label, f"{_dotted(path[:-1])} holds no keys.")
@@ -117,11 +138,18 @@ class Draft:
                 self._sources.pop(inner)
             self.came_from((*path[:-1], key), label)
 
+    def _ours(self, path: KeyPath) -> KeyPath:
+        plain = tuple(snake(str(part)) for part in path)
+        for length in range(len(path), 0, -1):
+            if (ours := self.aliases.get(plain[:length])) is not None:
+                return self._ours((*ours, *path[length:]))
+        return path
+
     def _target(self, path: KeyPath, label: str) -> tuple[Any, Any]:
         """Return the block that holds a path's last key, made if it is not there, and that key."""
         block: Any = self.tree
         for place, part in enumerate(path[:-1]):
-            key = written_key(block, part)
+            key = _either(block, part)
             if key is None:
                 if not isinstance(block, dict):
                     return None, None
@@ -134,7 +162,7 @@ class Draft:
             block = block[key]
             if not isinstance(block, dict | list):
                 return None, None
-        key = written_key(block, path[-1])
+        key = _either(block, path[-1])
         return block, path[-1] if key is None else key
 
     def _refuse(self, path: KeyPath, label: str, message: str) -> None:
@@ -142,6 +170,10 @@ class Draft:
         self.wrong(path, message)
 
     # -- messages
+
+    def told(self, path: KeyPath, message: str) -> str:
+        """Return a message with its place, in one line and without secrets."""
+        return self._one_line(self._told(Problem(path, message))[1])
 
     def told_all(self) -> list[str]:
         """Return all messages, those of the command line first, then by line."""
@@ -190,6 +222,12 @@ def _found(tree: Any, path: KeyPath) -> tuple[Any, KeyPath]:
         if place < len(path) - 1:
             block = block[key]
     return block, written
+
+
+def _either(block: Any, part: str | int) -> str | int | None:
+    """Return the key of a block that a part of a path means, in the one spelling or the other."""
+    key = written_key(block, part)
+    return written_key(block, snake(part)) if key is None and isinstance(part, str) else key
 
 
 def _put(target: Any, key: Any, value: Any) -> bool:

@@ -9,9 +9,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from pytest_browsereval.config.browseros import convert
+from pytest_browsereval.config.browseros import convert, convert_blocks
 from pytest_browsereval.config.draft import Draft
 from pytest_browsereval.config.environment import Interpolation
+from pytest_browsereval.config.gate import GateConfig
 from pytest_browsereval.config.model import EvalConfig
 from pytest_browsereval.config.refusals import take_refused
 from pytest_browsereval.datasets.rows import TYPE_BY_SUFFIX
@@ -68,6 +69,60 @@ def config_from(value: Mapping[str, Any], *, path: Path, registry: Registry) -> 
     return _finished(draft, path, registry, environment)
 
 
+def load_gate(
+    path: Path, *, overrides: Sequence[str] = (), environ: Mapping[str, str] | None = None
+) -> GateConfig:
+    """Return the gate of a config's file; the rest of the file is not looked at, so no key has to be set.
+
+    Args:
+        path: the file.
+        overrides: ``gate.key=value`` each; they beat the file.
+        environ: the environment; the process's own by default.
+
+    Raises:
+        ConfigError: the file cannot be read, or something of the gate is wrong.
+    """
+    document = _read(path.absolute(), shown(path))
+    environment = Interpolation(os.environ if environ is None else environ)
+    key = written_key(document.value, "gate")
+    tree = {} if key is None else {str(key): environment.fill(document.value[key], (key,))}
+    draft = Draft(tree, shown(path), document.line_of, secrets=environment.secrets)
+    draft.problems += environment.problems
+    return _gate(draft, overrides)
+
+
+def gate_from(value: object, *, name: str, overrides: Sequence[str] = ()) -> GateConfig:
+    """Return the gate that a value says, that of a run's manifest for example.
+
+    Args:
+        value: the block; None is an empty one.
+        name: where it stands, for messages.
+        overrides: ``gate.key=value`` each.
+
+    Raises:
+        ConfigError: with everything that is wrong.
+    """
+    return _gate(Draft({} if value is None else {"gate": value}, name, lambda _: None), overrides)
+
+
+def _gate(draft: Draft, overrides: Sequence[str]) -> GateConfig:
+    for text in overrides:
+        draft.override(text)
+    draft.problems += take_refused(draft.tree)
+    strange = [str(key) for key in draft.tree if snake(str(key)) != "gate"]
+    for key in strange:
+        draft.wrong((key,), "only keys of the gate can be set here, such as gate.min_pass_rate=0.9.")
+    raw = draft.tree.get(str(written_key(draft.tree, "gate")), {})
+    try:
+        gate = GateConfig.model_validate(raw)
+    except ValidationError as error:
+        found = problems_in(error, GateConfig, raw)
+        draft.problems += [Problem(("gate", *p.path), p.message, p.kind) for p in found]
+    if draft.problems:
+        raise ConfigError("\n".join(draft.told_all()))
+    return gate
+
+
 def _draft(document: Document, path: Path, environment: Interpolation) -> Draft:
     tree = environment.fill(document.value)
     draft = Draft(tree, shown(path), document.line_of, secrets=environment.secrets)
@@ -79,12 +134,14 @@ def _draft(document: Document, path: Path, environment: Interpolation) -> Draft:
 
 
 def _finished(draft: Draft, path: Path, registry: Registry, environment: Interpolation) -> EvalConfig:
+    convert_blocks(draft, registry)
     draft.problems += take_refused(draft.tree)
     _complete(draft, path)
     config = _validated(draft, registry)
     if draft.problems or draft.unread or config is None:
         raise ConfigError("\n".join(draft.told_all()))
     config._path, config._notes = path, tuple(draft.notes)  # noqa: SLF001 set once, here
+    config._told = draft.told  # noqa: SLF001
     config._secrets = tuple(dict.fromkeys(environment.secrets))  # noqa: SLF001
     return config.model_copy(update={"output_dir": (path.parent / config.output_dir).absolute()})
 
@@ -129,9 +186,10 @@ def _complete(draft: Draft, path: Path) -> None:
     if written_key(tree, "lanes") is not None and written_key(tree, "num_workers") is not None:
         draft.wrong(("num_workers",), "excludes `lanes`, which is given too. Leave one out.")
     _complete_agents(draft)
-    if isinstance(tree.get("graders"), str | dict):
-        tree["graders"] = [tree["graders"]]
-        draft.moved(("graders",), ("graders", 0))
+    for key in ("graders", "toolkits"):
+        if isinstance(tree.get(key), str | dict):
+            tree[key] = [tree[key]]
+            draft.moved((key,), (key, 0))
     if "dataset" in tree:
         _complete_datasets(draft)
 
@@ -185,11 +243,18 @@ def _validated(draft: Draft, registry: Registry) -> EvalConfig | None:
         return EvalConfig.model_validate(draft.tree, context={"registry": registry})
     except ValidationError as error:
         known = {problem.path for problem in draft.problems}
-        for problem in problems_in(error, EvalConfig, draft.tree, registry):
+        found = problems_in(error, EvalConfig, draft.tree, registry)
+        for problem in found:
             covered = any(problem.path[: len(path)] == path or path[:-1] == problem.path for path in known)
+            if problem.kind == "too_short" and any(_is_inside(other.path, problem.path) for other in found):
+                continue  # it lacks the entry that is wrong
             if not covered or not known:
                 draft.problems.append(_top_level(problem))
         return None
+
+
+def _is_inside(path: KeyPath, outer: KeyPath) -> bool:
+    return len(path) > len(outer) and path[: len(outer)] == outer
 
 
 def _top_level(problem: Problem) -> Problem:

@@ -5,30 +5,33 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
-    ConfigDict,
     Field,
     PrivateAttr,
     ValidationInfo,
     field_validator,
 )
-from pydantic.alias_generators import to_camel
 
 from pytest_browsereval.agents.base import AgentConfig
 from pytest_browsereval.browsers.base import BrowserConfig, PictureFormat
 from pytest_browsereval.capture.context import ScreenshotMode
+from pytest_browsereval.capture.trace import TraceMode
+from pytest_browsereval.config.block import Block
+from pytest_browsereval.config.gate import GateConfig
 from pytest_browsereval.config.redaction import redacted
 from pytest_browsereval.datasets.base import DatasetConfig
-from pytest_browsereval.errors import nearest
+from pytest_browsereval.errors import ConfigError, nearest
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.verdicts import PassWhen, Primary
+from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.registry import Plugged
 from pytest_browsereval.sites import SiteConfig
+from pytest_browsereval.tools.kit import ToolkitConfig
 
 VARIANT_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
 SITE_NAME = r"^[A-Za-z_][A-Za-z0-9_]*$"
@@ -60,19 +63,6 @@ SiteName = Annotated[str, AfterValidator(_site_name), Field(max_length=60)]
 RULES = ("all", "any", "majority")
 
 
-class Block(BaseModel):
-    """Base of the blocks of a config: frozen, strict about keys, camelCase accepted."""
-
-    model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
-        populate_by_name=True,
-        alias_generator=to_camel,
-        loc_by_alias=False,
-        hide_input_in_errors=True,
-    )
-
-
 class LimitsConfig(Block):
     """What one attempt may use; a limit that is reached ends it, and graders judge what was reached."""
 
@@ -97,19 +87,21 @@ class CaptureConfig(Block):
     """The pictures' format."""
     quality: int = Field(default=80, ge=1, le=100)
     """Of JPEG and WebP pictures."""
+    har: bool = False
+    """Whether the network traffic is recorded, as ``network.har``: addresses, headers, what was sent and the
+    status, without cookies and keys; replies only where a grader looks at them."""
+    trace: TraceMode = "off"
+    """Whether there is a ``trace.zip`` for Playwright's trace viewer, without cookies, keys and replies that
+    are not drawn: ``on``, ``off``; ``retain-on-failure`` keeps it only of attempts that did not pass."""
+    console: bool = False
+    """Whether what pages write to their consoles, and errors that nothing caught, go to ``console.jsonl``."""
+    dom: bool = False
+    """Whether the page's markup is kept after every tool call that can change it, as ``dom/001.html``, ..."""
 
-
-class GateConfig(Block):
-    """The rules that a run must meet; the job fails if one is broken."""
-
-    min_pass_rate: float | None = Field(default=None, ge=0, le=1)
-    """Passed trials among the judged ones, at least: 0.9 for 90 %. Errored trials are in neither number."""
-    must_pass: tuple[str, ...] = ()
-    """Ids of rows all of whose trials have to pass."""
-    max_error_rate: float = Field(default=0.05, ge=0, le=1)
-    """Errored trials among all of them, at most."""
-    rows: Literal["xfail", "fail"] = "xfail"
-    """How rows that did not pass show: ``xfail`` leaves the verdict to the gate, ``fail`` shows them red."""
+    @field_validator("trace", mode="before")
+    @classmethod
+    def _is_a_mode(cls, value: Any) -> Any:
+        return {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
 
 
 class EvalConfig(Block):
@@ -125,8 +117,12 @@ class EvalConfig(Block):
     """Graders of every row; if there are any they replace the rows' own."""
     pass_when: PassWhen = "all"  # noqa: S105 a rule, not a password
     """How grades make the verdict: ``all``, ``any``, ``majority`` of them, or ``{primary: NAME}``."""
+    judge: JudgeConfig | None = None
+    """The model that graders ask, for those that name none of their own."""
     tools: dict[str, bool] = Field(default_factory=dict)
     """Switches by the name of a tool or a toolkit; a toolkit set false beats its members."""
+    toolkits: tuple[Annotated[ToolkitConfig, Plugged("toolkit")], ...] = ()
+    """Toolkits of plug-ins beside the built-in ones; their switches are in ``tools`` as well."""
     browser: Annotated[BrowserConfig, Plugged("browser")]
     """The browser that windows are opened in; Playwright's Chromium by default."""
     sites: dict[SiteName, SiteConfig] = Field(default_factory=dict)
@@ -151,6 +147,7 @@ class EvalConfig(Block):
     _path: Path = PrivateAttr(default=Path("eval.yaml"))
     _secrets: tuple[str, ...] = PrivateAttr(default=())
     _notes: tuple[str, ...] = PrivateAttr(default=())
+    _told: Callable[[tuple[str | int, ...], str], str] | None = PrivateAttr(default=None)
 
     # -- shorthands, before the fields are checked
 
@@ -210,6 +207,17 @@ class EvalConfig(Block):
         """What of the file has no effect here, and why; for the header."""
         return self._notes
 
+    def wrong(self, path: tuple[str | int, ...], message: object) -> ConfigError:
+        """Return the error that tells what is wrong with a value, with file and line.
+
+        Args:
+            path: the keys of the value.
+            message: what is wrong, and what to write.
+        """
+        if self._told is None:  # no file was read
+            return ConfigError(f"{self.path}: {'.'.join(map(str, path))}: {message}")
+        return ConfigError(self._told(path, str(message)))
+
     @property
     def is_gated(self) -> bool:
         """True if the config has a gate."""
@@ -224,7 +232,10 @@ class EvalConfig(Block):
         dump = self.model_dump(mode="json")
         if self.output_dir.is_relative_to(self.base_dir):
             dump["output_dir"] = self.output_dir.relative_to(self.base_dir).as_posix()
-        result: dict[str, Any] = redacted(dump, self._secrets)
+        members = (*self.variants.values(), *self.graders, *self.toolkits, self.browser)
+        secrets = {secret for member in members for secret in member.secrets() if secret}
+        secrets |= set(self.judge.secrets()) if self.judge else set()
+        result: dict[str, Any] = redacted(dump, [*self._secrets, *sorted(secrets, key=len, reverse=True)])
         return result
 
     def content_hash(self) -> str:

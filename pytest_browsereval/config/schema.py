@@ -13,9 +13,14 @@ from pydantic import BaseModel
 
 from pytest_browsereval.config.model import SITE_NAME, VARIANT_NAME, EvalConfig
 from pytest_browsereval.registry import Component, Registry
+from pytest_browsereval.tools.catalog import Catalog
+from pytest_browsereval.tools.toolkits import CATALOG
 
 PLACEHOLDER = "x-browsereval-family"
 """Marks where a member of a family may stand; see ``Plugged``."""
+
+DEFAULT = "x-browsereval-default"
+"""The type of a block that stands there without one."""
 
 HAS_DEFAULT_TYPE = ("dataset", "browser")
 """Families whose blocks may leave ``type`` out: the suffix or the default says it."""
@@ -119,7 +124,8 @@ def _shorthands(schema: dict[str, Any]) -> None:
     properties["timeout_ms"] = {**_definition_of(schema, "LimitsConfig")["properties"]["timeout_ms"]}
     properties["variants"]["propertyNames"]["pattern"] = VARIANT_NAME
     properties["sites"]["propertyNames"]["pattern"] = SITE_NAME
-    for name in ("dataset", "graders"):
+    properties["tools"]["properties"] = _switches()
+    for name in ("dataset", "graders", "toolkits"):
         entries = properties[name]
         one = entries["items"]
         if name == "dataset":
@@ -127,6 +133,17 @@ def _shorthands(schema: dict[str, Any]) -> None:
             entries["items"] = one
         keep = {key: entries.pop(key) for key in ("description", "default", "title") if key in entries}
         properties[name] = {"anyOf": [one, entries], **keep}
+
+
+def _switches() -> dict[str, Any]:
+    """Return the switches of the built-in tools; others are allowed, for toolkits of plug-ins."""
+    catalog = Catalog.of(kit for kit in CATALOG.values() if not kit.is_fixed)
+    kits = {kit.key: (f"{kit.label}: {', '.join(kit.tools)}.", kit.default_on) for kit in catalog.toolkits}
+    tools = {tool.key: (tool.description, tool.default_on) for tool in catalog.tools}
+    return {
+        key: {"type": "boolean", "description": text, "default": is_on}
+        for key, (text, is_on) in {**kits, **tools}.items()
+    }
 
 
 def _definition_of(schema: dict[str, Any], name: str) -> dict[str, Any]:
@@ -144,9 +161,11 @@ def _filled(value: Any, registry: Registry) -> Any:
     if family is None:
         return {key: _filled(inner, registry) for key, inner in value.items()}
     members = [(name, aliases) for its, name, _, aliases in registry.everything() if its == family]
-    blocks = [{"$ref": f"#/$defs/{_definition(family, name)}"} for name, _ in members]
+    blocks: list[dict[str, Any]] = [{"$ref": f"#/$defs/{_definition(family, name)}"} for name, _ in members]
     names = [label for name, aliases in members for label in (name, *aliases)]
-    others = {key: inner for key, inner in value.items() if key not in (PLACEHOLDER, "title")}
+    others = {key: inner for key, inner in value.items() if key not in (PLACEHOLDER, DEFAULT, "title")}
+    if DEFAULT in value:  # such a block is checked by the loader, and by no editor
+        blocks.append({"type": "object", "not": {"required": ["type"]}})
     # A dataset's name alone would be read as a path.
     short = [] if family == "dataset" else [{"enum": names}]
     return {**others, "anyOf": [*short, *blocks]}

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.registry import Component
@@ -17,7 +16,7 @@ from pytest_browsereval.registry import Component
 class Select(BaseModel):
     """Which rows of a dataset to take, applied in this order: ids, tags, sample, limit."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     ids: tuple[str, ...] = ()
     """Only these ids, in file order; one that is not there is an error."""
@@ -27,12 +26,22 @@ class Select(BaseModel):
     """The first so many."""
     sample: int | None = Field(default=None, ge=1)
     """So many, drawn with ``seed``, kept in file order."""
+    by: str | None = Field(default=None, pattern=r"^(level|category|website|dataset|tag|additional\..+)$")
+    """The sample has as large a part of each group as the file: ``level``, ``category``, ``website``,
+    ``dataset``, ``tag`` (the first of a row) or ``additional.KEY`` of the metadata."""
     seed: int = 0
     """The same seed draws the same rows on every machine."""
 
+    @model_validator(mode="after")
+    def _groups_are_of_a_sample(self) -> Self:
+        if self.by is not None and self.sample is None:
+            raise ValueError(
+                f"`by: {self.by}` says how a sample is drawn, and there is none. Add  sample: N."
+            )
+        return self
 
-@dataclass(frozen=True, slots=True)
-class RowRef:
+
+class RowRef(NamedTuple):
     """Where a row is; enough to make an item of it without parsing the row."""
 
     query_id: str
@@ -53,6 +62,14 @@ class DatasetConfig(Component):
     """The file; relative to the eval config."""
     select: Select = Select()
 
+    def file(self, base_dir: Path) -> Path:
+        """Return the absolute path of the file or folder that the rows are in.
+
+        Raises:
+            DatasetError: it is that of a package, which is not installed.
+        """
+        return (base_dir / self.path).absolute()
+
     @abstractmethod
     def index(self, base_dir: Path, ids: Collection[str] | None = None) -> Sequence[RowRef]:
         """Return the selected rows, in file order, parsing no more of each than its id.
@@ -65,6 +82,23 @@ class DatasetConfig(Component):
             DatasetError: the file is missing, unreadable or empty, a row has no id, ids clash.
         """
         raise NotImplementedError
+
+    def notes(self, base_dir: Path) -> tuple[str, ...]:
+        """Return what a reader of the run should know of the rows: how many were left out, and why.
+
+        Raises:
+            DatasetError: the file cannot be read.
+        """
+        del base_dir
+        return ()
+
+    def relates(self, base_dir: Path) -> bool:
+        """Whether rows may depend on others or share the state of sites; in doubt, they may.
+
+        Looked at while collecting: a dataset that says no is not read any further then.
+        """
+        del base_dir
+        return True
 
     @abstractmethod
     def read(self, ref: RowRef) -> Task:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from pytest_browsereval.datasets.base import RowRef
-from pytest_browsereval.datasets.rows import ROW_KEYS, Ids, RowFile, gc_paused
+from pytest_browsereval.datasets.rows import ROW_KEYS, Ids, RowFile, gc_paused, renamed
 from pytest_browsereval.datasets.selection import selected
 from pytest_browsereval.documents import Document, DocumentError, parse, read_text, shown, unreadable
 from pytest_browsereval.documents.json_text import json_value
@@ -45,7 +45,7 @@ class WholeFile(RowFile):
             listed = Ids(path, self.id_column)
             for place, (line, row) in enumerate(rows):
                 listed.add_row(row, line, place)
-        refs = selected(listed.done(), self.select, lambda ref: self._tags(rows[ref.offset][1]), path)
+        refs = selected(listed.done(), self.select, lambda ref: self.named(rows[ref.offset][1]), path)
         return refs if ids is None else [ref for ref in refs if ref.query_id in ids]
 
     def read(self, ref: RowRef) -> Task:
@@ -69,10 +69,6 @@ class WholeFile(RowFile):
             raise DatasetError(_told(path, error)) from None
         except OSError as error:
             raise DatasetError(f"{shown(path)}: {unreadable(path, error)}") from None
-
-    def _tags(self, row: dict[str, Any]) -> list[str]:
-        tags = row.get(self.columns.get("tags", "tags"))
-        return [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
 
 
 @lru_cache(maxsize=16)
@@ -152,10 +148,9 @@ class CsvConfig(WholeFile):
         """Return what reads CSV with these columns."""
         return _csv_reader(self.delimiter, tuple(sorted(self.columns.items())))
 
-    def task(self, row: Any, ref: RowRef) -> Task:
-        """Return a row as a task; columns that are no key of a task go to ``metadata.additional``."""
-        given = self if self.columns else self.model_copy(update={"columns": {"query_id": "query_id"}})
-        return super(CsvConfig, given).task(row, ref)
+    def named(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Return a row with the keys of a task; columns that are none go to ``metadata.additional``."""
+        return renamed(row, self.columns or {"query_id": "query_id"})
 
 
 @lru_cache(maxsize=16)

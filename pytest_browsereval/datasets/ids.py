@@ -30,6 +30,9 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|\Z)", re.IGNOREC
 _UNSAFE = re.compile(r"^[.-]|(?<=\.)\.|\.\Z|[^A-Za-z0-9._-]", re.DOTALL)
 """Characters that are encoded: all but plain ones, and dots where they mean something."""
 
+_PLAIN = re.compile(rf"(?!{_RESERVED.pattern})\w[\w-]*+(?:\.[\w-]++)*+", re.ASCII | re.IGNORECASE)
+"""What most ids are: nothing of them is encoded."""
+
 
 def safe_id(query_id: str) -> str:
     """Return the name of a row in node ids: the id itself if it is made of ``A-Z a-z 0-9 . _ -``.
@@ -39,6 +42,8 @@ def safe_id(query_id: str) -> str:
     """
     if not query_id:
         raise ValueError("an id must not be empty")
+    if len(query_id) <= MAX_LENGTH and _PLAIN.fullmatch(query_id):
+        return query_id
     name = _UNSAFE.sub(_escaped, query_id)
     if _RESERVED.match(name):
         name = f"{ESCAPE}{ord(name[0]):02x}{name[1:]}"

@@ -50,7 +50,7 @@ class JsonLinesConfig(RowFile):
                 refs = self._scan(path, file)
         except OSError as error:
             raise DatasetError(f"{shown(path)}: {unreadable(path, error)}") from None
-        refs = selected(refs, self.select, self._tags, path)
+        refs = selected(refs, self.select, lambda ref: self.named(self._row(ref)), path)
         return refs if ids is None else [ref for ref in refs if ref.query_id in ids]
 
     def read(self, ref: RowRef) -> Task:
@@ -70,10 +70,6 @@ class JsonLinesConfig(RowFile):
             raise DatasetError(f"{shown(ref.path)}:{ref.line}: {_told(error)}") from None
         except OSError as error:
             raise DatasetError(f"{shown(ref.path)}: {unreadable(ref.path, error)}") from None
-
-    def _tags(self, ref: RowRef) -> list[str]:
-        tags = self._row(ref).get(self.columns.get("tags", "tags"))
-        return [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
 
     def _scan(self, path: Path, file: BinaryIO) -> list[RowRef]:
         key = json.dumps(self.id_column).encode()

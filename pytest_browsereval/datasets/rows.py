@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -31,6 +32,15 @@ TYPE_BY_SUFFIX = {
 
 ADDITIONAL = "metadata.additional"
 
+ANSWER_KEYS = ("answer", "ground_truth")
+"""Where BrowserOS's rows keep the reference answer, inside of ``metadata.additional``."""
+
+GOLD_KEYS = (*ANSWER_KEYS, "precomputed_rubric")
+"""What there tells how a row is judged."""
+
+RELATING = ("depends_on", "sites", "requires_reset")
+"""Keys of a row that has to do with others."""
+
 ROW_KEYS = frozenset(Task.model_fields) | {f"metadata.{name}" for name in RowMetadata.model_fields}
 """What a column may be named after."""
 
@@ -52,14 +62,19 @@ class RowFile(DatasetConfig):
                 raise ValueError(f"{key!r} is no key of a row.{nearest(key, ROW_KEYS)} Keys: {keys}.")
         return value
 
+    def relates(self, base_dir: Path) -> bool:
+        """Whether the file has one of the keys by which rows depend on others or share sites."""
+        quote = '"' if self.type in ("jsonl", "json") else ""
+        names = [f"{quote}{self.columns.get(key, key)}{quote}".encode() for key in RELATING]
+        try:
+            return _holds_one(self.file(base_dir), names)
+        except OSError:
+            return False  # told as soon as the file is indexed
+
     @property
     def id_column(self) -> str:
         """The column that holds the ids."""
         return self.columns.get("query_id", "query_id")
-
-    def file(self, base_dir: Path) -> Path:
-        """Return the absolute path of the file."""
-        return (base_dir / self.path).absolute()
 
     def task(self, row: Any, ref: RowRef) -> Task:
         """Return a row that was read again as a task.
@@ -67,16 +82,27 @@ class RowFile(DatasetConfig):
         Raises:
             DatasetError: it is wrong, or not the row that was collected.
         """
-        where = f"{shown(ref.path)}:{ref.line}"
+        where = f"{_shown(ref.path, Path.cwd())}:{ref.line}"  # said for each of many rows of one file
         if not isinstance(row, dict) or row.get(self.id_column) != ref.query_id:
             raise DatasetError(
                 f"{where}: the row {ref.query_id!r} is no longer here: the file was changed during the run. "
                 "Start the run again."
             )
-        return to_task(renamed(row, self.columns) if self.columns else row, where)
+        return to_task(with_answer(self.named(row)), where)
+
+    def named(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Return a row of the file with the keys of a task."""
+        return renamed(row, self.columns) if self.columns else row
 
 
 # -- one row
+
+
+@lru_cache(maxsize=16)
+def _shown(path: Path, folder: Path) -> str:
+    """Return what messages call a file while that is the working directory."""
+    del folder
+    return shown(path)
 
 
 def to_task(row: Mapping[str, Any], where: str) -> Task:
@@ -92,8 +118,18 @@ def to_task(row: Mapping[str, Any], where: str) -> Task:
     try:
         return Task.model_validate(row)
     except ValidationError as error:
-        problems = problems_in(error, Task, row)
+        problems = problems_in(error, Task, row, hide=bool(row.get("protected")))
         raise DatasetError("\n".join(f"{where}: {p.where}: {p.message}" for p in problems)) from None
+
+
+def with_answer(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row whose reference answer stands where BrowserOS writes it in the place of graders' own."""
+    metadata = row.get("metadata")
+    additional = metadata.get("additional") if isinstance(metadata, dict) else None
+    if row.get("answer") is not None or not isinstance(additional, dict):
+        return row
+    answer = next((additional[key] for key in ANSWER_KEYS if additional.get(key) is not None), None)
+    return row if answer is None else {**row, "answer": answer}
 
 
 def renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
@@ -126,6 +162,20 @@ def _put_inside(row: dict[str, Any], path: list[str], value: Any) -> None:
 
 # -- all rows of a file
 
+CHUNK_BYTES = 1 << 20
+
+
+def _holds_one(path: Path, texts: Sequence[bytes]) -> bool:
+    """Return whether a file holds one of the texts; read in parts, as 100,000 items may be beside it."""
+    overlap, last = max(map(len, texts)) - 1, b""
+    with path.open("rb") as file:
+        while part := file.read(CHUNK_BYTES):
+            seen = last + part
+            if any(text in seen for text in texts):
+                return True
+            last = seen[-overlap:]
+    return False
+
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
@@ -144,22 +194,20 @@ class Ids:
 
     def __init__(self, path: Path, id_column: str) -> None:
         self.path = path
-        self.refs: list[RowRef] = []
         self._column = id_column
-        self._first: dict[str, int] = {}
+        self._refs: dict[str, RowRef] = {}
         self._problems: list[str] = []
 
     def add(self, query_id: str, line: int, offset: int, length: int = 0) -> None:
         """Add a row whose id is known to be a text."""
-        if self._first.setdefault(query_id, line) != line:
-            told = (
-                f"the id {query_id!r} is also in line {self._first[query_id]}. Ids must differ; rename one."
+        ref = RowRef(query_id, self.path, line, offset, length)
+        first = self._refs.setdefault(query_id, ref)
+        if first is not ref:
+            self.wrong(
+                line, f"the id {query_id!r} is also in line {first.line}. Ids must differ; rename one."
             )
-            self.wrong(line, told)
         elif not query_id:
             self.wrong(line, f"{self._column} is empty. Give every row an id.")
-        else:
-            self.refs.append(RowRef(query_id, self.path, line, offset, length))
 
     def add_row(self, row: object, line: int, offset: int, length: int = 0) -> None:
         """Add a row that was parsed."""
@@ -187,9 +235,9 @@ class Ids:
         """
         if self._problems:
             refuse(self._problems)
-        if not self.refs:
+        if not self._refs:
             raise DatasetError(f"{shown(self.path)}: the file has no rows. Write one task per line or entry.")
-        return self.refs
+        return list(self._refs.values())
 
 
 def refuse(problems: Sequence[str]) -> NoReturn:
@@ -199,4 +247,4 @@ def refuse(problems: Sequence[str]) -> NoReturn:
         DatasetError: always.
     """
     more = f"\nand {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
-    raise DatasetError("\n".join(problems[:SHOWN]) + more)
+    raise DatasetError("\n".join(problems[:SHOWN]) + more, problems)

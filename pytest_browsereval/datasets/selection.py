@@ -6,6 +6,7 @@ import heapq
 import random
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef, Select
 from pytest_browsereval.datasets.rows import refuse
@@ -13,30 +14,29 @@ from pytest_browsereval.documents import shown
 from pytest_browsereval.errors import DatasetError, nearest
 from pytest_browsereval.model.tasks import Task
 
+RowOf = Callable[[RowRef], Mapping[str, Any]]
+"""Returns a row with the keys of a task, which need not be right in other respects."""
 
-def selected(
-    refs: list[RowRef], select: Select, tags_of: Callable[[RowRef], Collection[str]], path: Path
-) -> list[RowRef]:
+
+def selected(refs: list[RowRef], select: Select, row_of: RowOf, path: Path) -> list[RowRef]:
     """Return the rows that a selection takes, in file order: by ids, tags, sample, limit.
 
     Args:
         refs: all rows of the file.
         select: which to take.
-        tags_of: returns the tags of a row; called only if tags are asked for.
+        row_of: returns a row; called only if tags or groups are asked for.
         path: the file, for messages.
 
     Raises:
-        DatasetError: an id is not in the file, or no row has one of the tags.
+        DatasetError: an id is not in the file, no row has one of the tags, or none is in a group.
     """
     if select.ids:
         refs = _with_ids(refs, select.ids, path)
     if select.tags:
-        refs = _with_tags(refs, select.tags, tags_of, path)
+        refs = _with_tags(refs, select.tags, row_of, path)
     if select.sample is not None and select.sample < len(refs):
-        # Only random() is promised to be the same in every version of Python; sample() is not.
-        draw = random.Random(select.seed).random  # noqa: S311 a sample, not a secret
-        drawn = heapq.nsmallest(select.sample, ((draw(), place) for place in range(len(refs))))
-        refs = [refs[place] for place in sorted(place for _, place in drawn)]
+        groups = [""] * len(refs) if select.by is None else _groups(refs, select.by, row_of, path)
+        refs = [refs[place] for place in _drawn(groups, select.sample, select.seed)]
     return refs[: select.limit]
 
 
@@ -49,12 +49,10 @@ def _with_ids(refs: list[RowRef], ids: Sequence[str], path: Path) -> list[RowRef
     return [ref for ref in refs if ref.query_id in wanted]
 
 
-def _with_tags(
-    refs: list[RowRef], tags: Sequence[str], tags_of: Callable[[RowRef], Collection[str]], path: Path
-) -> list[RowRef]:
+def _with_tags(refs: list[RowRef], tags: Sequence[str], row_of: RowOf, path: Path) -> list[RowRef]:
     wanted, seen, kept = set(tags), set[str](), []
     for ref in refs:
-        own = set(tags_of(ref))
+        own = set(_tags(row_of(ref)))
         seen |= own
         if own & wanted:
             kept.append(ref)
@@ -66,6 +64,53 @@ def _with_tags(
             f"{shown(path)}: select.tags: no row has the tag {tag!r}.{nearest(tag, seen)} Tags: {listed}."
         )
     return kept
+
+
+def _tags(row: Mapping[str, Any]) -> list[str]:
+    tags = row.get("tags")
+    return [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list | tuple) else []
+
+
+# -- samples
+
+
+def _groups(refs: list[RowRef], by: str, row_of: RowOf, path: Path) -> list[str]:
+    """Return the group of each row, empty where it has none."""
+    groups = [_group(row_of(ref), by) for ref in refs]
+    if not any(groups):
+        raise DatasetError(
+            f"{shown(path)}: select.by: no row has a {by}, so there is nothing to draw by. Take it out."
+        )
+    return groups
+
+
+def _group(row: Mapping[str, Any], by: str) -> str:
+    if by == "tag":
+        return next(iter(_tags(row)), "")
+    block: Any = row
+    for name in (by,) if by in ("level", "dataset") else ("metadata", *by.split(".", 1)):
+        block = block.get(name) if isinstance(block, Mapping) else None
+    return "" if block is None else str(block)
+
+
+def _drawn(groups: Sequence[str], count: int, seed: int) -> list[int]:
+    """Return the places of a sample that has as large a part of each group as the whole has."""
+    # Only random() is promised to be the same in every version of Python; sample() is not.
+    draw = random.Random(seed).random  # noqa: S311 a sample, not a secret
+    by_group: dict[str, list[tuple[float, int]]] = {}
+    for place, group in enumerate(groups):
+        by_group.setdefault(group, []).append((draw(), place))
+    shares = _shares([len(drawn) for drawn in by_group.values()], count)
+    taken = (heapq.nsmallest(n, drawn) for n, drawn in zip(shares, by_group.values(), strict=True))
+    return sorted(place for drawn in taken for _, place in drawn)
+
+
+def _shares(sizes: Sequence[int], count: int) -> list[int]:
+    """Return how many to take of each group: its part, rounded by the largest remainder; ties in order."""
+    parts = [divmod(size * count, sum(sizes)) for size in sizes]
+    left = count - sum(whole for whole, _ in parts)
+    ranked = sorted(range(len(parts)), key=lambda place: -parts[place][1])
+    return [whole + (place in ranked[:left]) for place, (whole, _) in enumerate(parts)]
 
 
 # -- several rows at once

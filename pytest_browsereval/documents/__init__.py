@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from pytest_browsereval.documents.base import Document, DocumentError, KeyPath, read_text, shown, unreadable
+from pytest_browsereval.documents.base import (
+    Document,
+    DocumentError,
+    KeyPath,
+    file_inside,
+    read_text,
+    shown,
+    unreadable,
+)
 from pytest_browsereval.documents.suffixes import parse
 
-__all__ = ["Document", "DocumentError", "KeyPath", "parse", "read_text", "shown", "unreadable"]
+__all__ = ["Document", "DocumentError", "KeyPath", "file_inside", "parse", "read_text", "shown", "unreadable"]

@@ -61,6 +61,21 @@ def read_text(path: Path) -> str:
         raise DocumentError(unreadable(path, error)) from None
 
 
+def file_inside(folder: Path, name: str) -> Path | None:
+    """Return the file that a name leads to inside of a folder; None if it leads to none, or out of it.
+
+    Args:
+        folder: what links may not lead out of either.
+        name: a path relative to it, of whatever origin.
+    """
+    try:
+        root = folder.resolve()
+        file = (root / name).resolve()
+        return file if file.is_relative_to(root) and file.is_file() else None
+    except (OSError, ValueError):  # longer than names of files may be, or with a zero byte
+        return None
+
+
 def unreadable(path: Path, error: OSError) -> str:
     """Return why a file cannot be read, with the nearest name beside it."""
     if path.is_dir():

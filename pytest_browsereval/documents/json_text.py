@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
@@ -20,7 +21,9 @@ def json_value(text: str) -> Any:
         DocumentError: it is not JSON.
     """
     try:
-        value = json.loads(text, object_pairs_hook=_unrepeated, parse_constant=_no_constant)
+        value = json.loads(
+            text, object_pairs_hook=_unrepeated, parse_constant=_no_constant, parse_float=_finite
+        )
         if _SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
@@ -49,6 +52,13 @@ def _unrepeated(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a number in JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError(f"{digits[:20]} is too large a number")
+    return number
 
 
 def parse_json(text: str) -> Document:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pytest_browsereval.documents.base import Document, DocumentError
 from pytest_browsereval.documents.json_text import parse_json
 from pytest_browsereval.documents.toml_text import parse_toml
-from pytest_browsereval.documents.yaml_text import parse_yaml
 
 
 def parse(text: str, suffix: str) -> Document:
@@ -14,8 +13,14 @@ def parse(text: str, suffix: str) -> Document:
     Raises:
         DocumentError: the text is not in that format, or the format is not known.
     """
-    parsers = {".yaml": parse_yaml, ".yml": parse_yaml, ".json": parse_json, ".toml": parse_toml}
+    parsers = {".yaml": _parse_yaml, ".yml": _parse_yaml, ".json": parse_json, ".toml": parse_toml}
     parser = parsers.get(suffix.lower())
     if parser is None:
         raise DocumentError(f"the suffix {suffix!r} names no format. Known: {', '.join(parsers)}.")
     return parser(text)
+
+
+def _parse_yaml(text: str) -> Document:
+    from pytest_browsereval.documents.yaml_text import parse_yaml  # the other formats need no YAML library
+
+    return parse_yaml(text)

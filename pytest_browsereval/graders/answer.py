@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from pytest_browsereval.graders.base import GraderConfig, Recorded
+from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
 from pytest_browsereval.graders.comparators import check_date, close, same
 from pytest_browsereval.graders.patterns import check_pattern, found
 from pytest_browsereval.graders.values import (
@@ -45,6 +45,18 @@ class AnswerGrader(GraderConfig):
     """Stands in for the row's ``answer``."""
     allow_possible: bool = False
     """Match even answers that the dataset calls *possible*: one of many that would be right."""
+
+    @classmethod
+    def golden(cls) -> tuple[Golden, ...]:
+        """Return a right and a wrong answer for two ways of matching."""
+        task = Task(query_id="price", query="What does the blue mug cost?", answer="$12.50")
+        price: dict[str, JsonValue] = {"match": "number"}
+        return (
+            Golden("the price", Verdict.PASSED, task, price, final_answer="It costs 12.50 dollars."),
+            Golden("another price", Verdict.FAILED, task, price, final_answer="It costs $125.0."),
+            Golden("in other letters", Verdict.PASSED, task, final_answer=" $12.50 "),
+            Golden("no answer", Verdict.FAILED, task),
+        )
 
     def check(self, task: Task) -> None:
         """Check that the row has a reference that this way of matching can use.

@@ -10,18 +10,25 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from pydantic import Field, JsonValue
 
 from pytest_browsereval.browsers.base import Window
+from pytest_browsereval.capture.har import Traffic
 from pytest_browsereval.errors import TerminationReason
-from pytest_browsereval.model.grades import GraderResult
+from pytest_browsereval.llm.judge import JudgeConfig
+from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.registry import Component
+from pytest_browsereval.sites.placeholders import fill
+
+TIMEOUT_S = 300.0
+"""A grader that has not answered by then is errored; its own limits are usually much shorter."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,36 @@ class Recorded:
     """Base URLs of the sites that were up, by name."""
     base_dir: Path = Path()
     """The folder of the eval config, which paths in the block are relative to."""
+    judge: JudgeConfig | None = None
+    """The run's model for graders that ask one."""
+    started_at: str = ""
+    """When the attempt began: ISO 8601, UTC."""
+    agent_duration_ms: float | None = None
+    """How long the agent worked; None if nobody measured it."""
+    usage: Usage = field(default_factory=Usage)
+    """What the agent's model calls used."""
+    redact: Callable[[str], str] = str
+    """Takes the run's secrets out of a text; graders that write files pass every text through it."""
+
+
+@dataclass(frozen=True)
+class Golden:
+    """A small attempt with a known grade, by which a grader shows that it works: no model, no network.
+
+    ``browsereval doctor`` lets every programmatic grader judge its own ones.
+    """
+
+    name: str
+    verdict: Verdict
+    task: Task
+    options: Mapping[str, JsonValue] = field(default_factory=dict)
+    """Of the grader's block, ``type`` left out."""
+    final_answer: str | None = None
+    final_url: str | None = None
+    evidence: Mapping[str, JsonValue] = field(default_factory=dict)
+    """By the grader's label, as ``observe`` would have returned it."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Text files of the attempt's folder by their relative path: ``messages.jsonl``, ``network.har``."""
 
 
 class GraderConfig(Component):
@@ -49,6 +86,18 @@ class GraderConfig(Component):
 
     name: str | None = Field(default=None, min_length=1)
     """What reports call this grader; the type by default. Names must differ within a row."""
+    advisory: bool = False
+    """True: the grade is told beside the others and never decides the verdict, for a judge that people
+    agree with too seldom (``browsereval calibrate`` tells)."""
+
+    def time_limit_s(self, run: JudgeConfig | None) -> float:
+        """Return how long ``grade`` may take, in seconds; then the grade is *errored*.
+
+        Args:
+            run: the run's own judge.
+        """
+        del run
+        return TIMEOUT_S
 
     @property
     def label(self) -> str:
@@ -62,10 +111,23 @@ class GraderConfig(Component):
             version: of the grader's own rules; raised when the same attempt may get another grade.
             site_urls: base URLs that were filled in: they differ from run to run and do not count.
         """
-        options = json.dumps(self.model_dump(mode="json", exclude={"name"}), sort_keys=True)
+        options = json.dumps(self.model_dump(mode="json", exclude={"name", "advisory"}), sort_keys=True)
         for name, url in (site_urls or {}).items():
             options = options.replace(url, f"{{{name}}}")
         return f"{self.type}/{version}/{hashlib.sha256(options.encode()).hexdigest()[:12]}"
+
+    @property
+    def parts(self) -> tuple[GraderConfig, ...]:
+        """The graders that it asks, for one that combines several."""
+        return ()
+
+    def filled(self, urls: Mapping[str, str]) -> Self:
+        """Return the grader with the placeholders of sites filled in.
+
+        Args:
+            urls: base URLs by the name of the site.
+        """
+        return type(self).model_validate(fill(self.model_dump(), urls))
 
     @classmethod
     def reads(cls, check: Mapping[str, JsonValue]) -> bool:
@@ -76,11 +138,71 @@ class GraderConfig(Component):
         del check
         return False
 
+    @classmethod
+    def golden(cls) -> tuple[Golden, ...]:
+        """Return attempts with known grades: at least one that passes and one that fails."""
+        return ()
+
+    @property
+    def sees_pictures(self) -> bool:
+        """Whether it looks at the recorded pictures, so that a run which takes none is refused."""
+        return False
+
+    def judges(self, run: JudgeConfig | None) -> tuple[JudgeConfig, ...]:
+        """Return the models that it asks.
+
+        Args:
+            run: the run's own judge.
+
+        Raises:
+            ValueError: it needs one and there is none, or that one cannot do what it needs.
+        """
+        del run
+        return ()
+
+    def needs_judge(self, task: Task) -> bool:
+        """Whether it asks its models about this row; where it never does, none has to be named."""
+        del task
+        return True
+
+    def judges_of(self, task: Task, run: JudgeConfig | None) -> tuple[JudgeConfig, ...]:
+        """Return the models that it asks about this row.
+
+        Args:
+            task: the row.
+            run: the run's own judge.
+
+        Raises:
+            ValueError: it needs one and there is none, or that one cannot do what it needs.
+        """
+        return self.judges(run) if self.needs_judge(task) else ()
+
+    def reads_traffic(self, task: Task) -> Traffic | None:
+        """Return what it looks at in the recorded network traffic of this row; None if it needs none."""
+        wanted = [part.reads_traffic(task) for part in self.parts]
+        return Traffic.all_of(wanted) if any(wanted) else None
+
+    def needs_page(self, task: Task) -> bool:
+        """Whether ``observe`` reads the live page of this row, which not every browser lets it do."""
+        del task
+        return False
+
     def check(self, task: Task) -> None:
         """Check before anything is spent that this grader can judge this row.
 
         Raises:
             ValueError: the row lacks something or holds something wrong; the message says what to write.
+        """
+
+    def check_files(self, task: Task, base_dir: Path) -> None:
+        """Check before anything is spent that the files are there with which it judges this row.
+
+        Args:
+            task: the row.
+            base_dir: the folder of the eval config.
+
+        Raises:
+            ValueError: one is missing; the message says what to write.
         """
 
     def preflight(self, base_dir: Path) -> None:

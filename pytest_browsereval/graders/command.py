@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
 import json
 import os
 import shutil
-import signal
 import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault
 from pytest_browsereval.graders.base import GraderConfig, Recorded
+from pytest_browsereval.graders.verifiers import verified
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 
-OUTPUT_LIMIT_BYTES = 20_000_000
-"""A program that prints more is killed."""
-LINE_LIMIT_BYTES = 1_000_000
-"""Of the standard output no more than this is read, from its end."""
-POLL_S = 0.1
 PYTHON = "{python}"
 """Stands for the interpreter that runs the tests."""
 
@@ -118,8 +112,17 @@ class CommandGrader(GraderConfig):
         base_dir = recorded.base_dir.resolve()
         with tempfile.TemporaryDirectory(prefix="browsereval-", ignore_cleanup_errors=True) as folder:
             file = await asyncio.to_thread(_write, recorded, Path(folder))
-            output = await self._run([*self._arguments(base_dir), str(file)], base_dir, folder)
-        judgement = self._read(output)
+            ran = await verified(
+                [*self._arguments(base_dir), str(file)],
+                base_dir,
+                folder,
+                timeout_s=self.timeout_s,
+                told=self._told(),
+            )
+        if ran.code:
+            why = f"{self._told()} ended with code {ran.code}: {ran.complaint}"
+            raise Fault(ErrorSource.GRADER, why)
+        judgement = self._read(ran.lines)
         by_default = 1.0 if judgement.passed else 0.0
         return GraderResult(
             grader=self.label,
@@ -138,51 +141,10 @@ class CommandGrader(GraderConfig):
         contents = hashlib.sha256(b"".join(path.read_bytes() for path in self._files(base_dir)))
         return f"{self.fingerprint(1, recorded.site_urls)}/{contents.hexdigest()[:12]}"
 
-    async def _run(self, arguments: list[str], cwd: Path, home: str) -> bytes:
-        # Files, not pipes: a pipe is open for as long as any child of the program lives.
-        with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-            try:
-                process = await asyncio.create_subprocess_exec(
-                    *arguments,
-                    cwd=cwd,
-                    env={"PATH": _path(), "HOME": home, "TMPDIR": home, "LANG": "C.UTF-8"},
-                    stdin=asyncio.subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=errors,
-                    start_new_session=True,
-                )
-            except OSError as error:
-                raise Fault(ErrorSource.GRADER, f"{self._told()} cannot be started: {error}") from None
-            await self._ended(process, output, errors)
-            if process.returncode:
-                lines = _end_of(errors, 4_000).decode(errors="replace").strip().splitlines()[-5:]
-                why = f"{self._told()} ended with code {process.returncode}: {' | '.join(lines)[-500:]}"
-                raise Fault(ErrorSource.GRADER, why)
-            return _end_of(output, LINE_LIMIT_BYTES)
-
-    async def _ended(self, process: asyncio.subprocess.Process, *outputs: IO[bytes]) -> None:
-        """Wait for the program within its limits; whatever happens, nothing of its group lives on."""
-        waiting = asyncio.ensure_future(process.wait())
-        try:
-            async with asyncio.timeout(self.timeout_s):
-                while not waiting.done():
-                    await asyncio.wait({waiting}, timeout=POLL_S)
-                    if any(os.fstat(file.fileno()).st_size > OUTPUT_LIMIT_BYTES for file in outputs):
-                        why = f"{self._told()} printed more than {OUTPUT_LIMIT_BYTES} bytes and was killed"
-                        raise Fault(ErrorSource.GRADER, why)
-        except TimeoutError:
-            why = f"{self._told()} did not end within {self.timeout_s:g} s and was killed"
-            raise Fault(ErrorSource.GRADER, why) from None
-        finally:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            await asyncio.shield(waiting)
-
     def _told(self) -> str:
         return f"the verifier {list(self.command)}"
 
-    def _read(self, output: bytes) -> Judgement:
-        lines = [line for line in output.decode(errors="replace").splitlines() if line.strip()]
+    def _read(self, lines: list[str]) -> Judgement:
         last = lines[-1] if lines else ""
         try:
             return Judgement.model_validate_json(last)
@@ -210,12 +172,3 @@ def _write(recorded: Recorded, folder: Path) -> Path:
     }
     file.write_text(json.dumps(content), encoding="utf-8")
     return file
-
-
-def _path() -> str:
-    return os.environ.get("PATH", os.defpath)
-
-
-def _end_of(file: IO[bytes], limit: int) -> bytes:
-    file.seek(max(0, os.fstat(file.fileno()).st_size - limit))
-    return file.read(limit)

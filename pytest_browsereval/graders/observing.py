@@ -23,6 +23,7 @@ from pytest_browsereval.browsers.waiting import DialogOpened, is_playwright_erro
 from pytest_browsereval.browsers.windows import PlaywrightWindow
 from pytest_browsereval.errors import BrowserEvalError, ErrorSource, Fault
 from pytest_browsereval.graders.values import TEXT_LIMIT, shown
+from pytest_browsereval.model.display import well_formed
 
 if TYPE_CHECKING:
     from playwright.async_api import CDPSession
@@ -80,8 +81,7 @@ def plain(value: Any, depth: int = 0) -> JsonValue:
     if depth > DEPTH_LIMIT:
         raise NoValue(f"the value is nested more than {DEPTH_LIMIT} deep")
     if isinstance(value, str):
-        # Half of a surrogate pair is legal in JavaScript, and nowhere in UTF-8.
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return well_formed(value)
     if isinstance(value, dict):
         return {str(plain(key)): plain(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list):
@@ -125,9 +125,16 @@ def check_place(place: str) -> None:
         raise ValueError(f"the storage {place!r} is unknown; write local:KEY or session:KEY.")
 
 
+def has_page(window: Window) -> bool:
+    """Return whether a window's page can be read."""
+    return isinstance(window, PlaywrightWindow)
+
+
 @asynccontextmanager
 async def live_page(window: Window) -> AsyncIterator[LivePage]:
     """Open the window's current page for reading; a dialog that the agent left open is dismissed.
+
+    Where the agent has closed its last page an empty one is read: that is its own doing, and no fault.
 
     Raises:
         Fault: source *grader*, when there is no page that can be read.
@@ -143,6 +150,7 @@ async def live_page(window: Window) -> AsyncIterator[LivePage]:
     for _ in range(MAX_DIALOGS):
         if window.dialog is not None:
             await window.answer_dialog(accept=False)
+    await window.reopen()
     page = LivePage(window)
     try:
         await page.attach()

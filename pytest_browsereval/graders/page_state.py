@@ -13,7 +13,7 @@ from pydantic import Field, JsonValue
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.errors import ErrorSource, Fault, nearest
-from pytest_browsereval.graders.base import GraderConfig, Recorded
+from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
 from pytest_browsereval.graders.comparators import (
     Comparator,
     Reading,
@@ -155,9 +155,25 @@ class PageStateGrader(GraderConfig):
         """All checks but those of the state."""
         return "path" not in check or any(key in check for key in PAGE_KEYS)
 
+    @classmethod
+    def golden(cls) -> tuple[Golden, ...]:
+        """Return a page that is as the checks say, and one that is not."""
+        checks: tuple[dict[str, JsonValue], ...] = ({"title": "Thank you"}, {"url": {"contains": "/order"}})
+        task = Task(query_id="order", query="Order it.", checks=checks)
+        seen: dict[str, JsonValue] = {"url": "http://shop.test/order/1", "roles": {}, "js": {}, "storage": {}}
+        return (
+            Golden("ordered", Verdict.PASSED, task, evidence={"page_state": {**seen, "title": "Thank you"}}),
+            Golden("not yet", Verdict.FAILED, task, evidence={"page_state": {**seen, "title": "Checkout"}}),
+        )
+
     def _checks(self, task: Task) -> list[PageCheck]:
         own = [check for check in task.checks if self.reads(check)]
         return [read_page_check(check) for check in (*self.checks, *own)]
+
+    def needs_page(self, task: Task) -> bool:
+        """Always."""
+        del task
+        return True
 
     def check(self, task: Task) -> None:
         """Check that there are checks of the page, each well formed.

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.graders.base import GraderConfig, Recorded
+from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
 from pytest_browsereval.graders.comparators import (
     Comparator,
     Reading,
@@ -23,6 +23,8 @@ from pytest_browsereval.graders.observing import (
     PAGE_KEYS,
     NoValue,
     check_place,
+    fetch_json,
+    has_page,
     live_page,
     parse_stored,
     settled,
@@ -45,7 +47,8 @@ class StateSource(BaseModel):
     storage: str | None = None
     """``local:KEY`` or ``session:KEY``; an absent key is the state null."""
     url: str | None = Field(default=None, min_length=1)
-    """An address that answers with JSON, asked with the window's cookies: ``{shop}/api/state``."""
+    """An address that answers with JSON, asked with the window's cookies: ``{shop}/api/state``. A browser
+    behind an MCP server does not tell its cookies; there it is asked without."""
 
     @model_validator(mode="after")
     def _exactly_one(self) -> StateSource:
@@ -114,9 +117,28 @@ class StateDiffGrader(GraderConfig):
         """All checks but those of the page."""
         return check.keys().isdisjoint(PAGE_KEYS)
 
+    @classmethod
+    def golden(cls) -> tuple[Golden, ...]:
+        """Return a state that is as the check says, and one that is not."""
+        task = Task(query_id="cart", query="Put two in.", checks=({"path": "cart[0].count", "equals": 2},))
+        source: dict[str, JsonValue] = {"source": {"js": "window.state"}}
+
+        def of(count: int) -> dict[str, JsonValue]:
+            return {"state_diff": {"state": {"cart": [{"count": count}]}}}
+
+        return (
+            Golden("two", Verdict.PASSED, task, source, evidence=of(2)),
+            Golden("one", Verdict.FAILED, task, source, evidence=of(1)),
+        )
+
     def _checks(self, task: Task) -> list[StateCheck]:
         own = [check for check in task.checks if self.reads(check)]
         return [read_state_check(check) for check in (*self.checks, *own)]
+
+    def needs_page(self, task: Task) -> bool:
+        """Unless the state is fetched from an address."""
+        del task
+        return self.source.url is None
 
     def check(self, task: Task) -> None:
         """Check that there are checks of the state, each well formed.
@@ -153,6 +175,8 @@ class StateDiffGrader(GraderConfig):
     async def _state(self, window: Window, homes: list[str]) -> JsonValue:
         source = self.source
         try:
+            if source.url is not None and not has_page(window):
+                return await fetch_json(source.url, {})  # with no page there are no cookies to send
             async with live_page(window) as page:
                 if source.js is not None:
                     return await page.value(source.js)

@@ -14,15 +14,16 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
 from typing import Any
 
-import jmespath
-from dateutil import parser as dateutil_parser
-from jmespath.exceptions import JMESPathError
 from pydantic import JsonValue
 
 TEXT_LIMIT = 100_000
 """Characters of a text that are looked at."""
 NUMBER_LIMIT = 64
 DATE_LIMIT = 64
+SELECTED_LIMIT = 500_000
+"""Parts of what a path may select; the states that paths are looked up in have fewer."""
+DEEPEST = 30
+"""How deeply a value of an answer may be nested."""
 SHOWN_LIMIT = 300
 
 
@@ -202,6 +203,8 @@ def read_date(value: JsonValue, *, day_first: bool = False) -> Moment | None:
     """
     if not isinstance(value, str) or len(value) > DATE_LIMIT or not any(c.isdigit() for c in value):
         return None
+    from dateutil import parser as dateutil_parser  # most runs read no dates
+
     # Year first is ISO 8601, in which the month always comes second; dateutil would swap it as well.
     day_first = day_first and re.match(r"\s*[0-9]{4}", value) is None
     try:
@@ -256,7 +259,16 @@ def split_items(text: str, items: Sequence[JsonValue]) -> list[JsonValue]:
     return [part for part in stripped if part]
 
 
-# -- paths into JSON
+# -- JSON
+
+
+def is_deep(value: Any) -> bool:
+    """Tell whether a value is nested more deeply than any answer: it would be a fault, and no failure."""
+    level = [value]
+    for _ in range(DEEPEST):
+        inner = [part for part in level if isinstance(part, dict | list)]
+        level = [one for part in inner for one in (part.values() if isinstance(part, dict) else part)]
+    return bool(level)
 
 
 def compile_path(path: str) -> Any:
@@ -265,6 +277,9 @@ def compile_path(path: str) -> Any:
     Raises:
         ValueError: it is none; the message has the path and the parser's reason.
     """
+    import jmespath
+    from jmespath.exceptions import JMESPathError
+
     try:
         return jmespath.compile(path)
     except (JMESPathError, ValueError, RecursionError) as error:
@@ -277,8 +292,23 @@ def compile_path(path: str) -> Any:
 
 def look_up(path: str, value: JsonValue) -> tuple[JsonValue, str]:
     """Return what is at the path, null if nothing is, and why it cannot be looked up, else ""."""
+    from jmespath.exceptions import JMESPathError
+
     try:
         found: JsonValue = compile_path(path).search(value)
     except JMESPathError as error:
         return None, " ".join(str(error).split())
+    if _is_vast(found):
+        return None, f"the path {path[:200]!r} selects more than {SELECTED_LIMIT} values"
     return found, ""
+
+
+def _is_vast(value: JsonValue) -> bool:
+    """Tell whether a value has too many parts to be written: each step of a path may double it."""
+    pending, count = [value], 0
+    while pending and count <= SELECTED_LIMIT:
+        one = pending.pop()
+        count += 1
+        if isinstance(one, dict | list):
+            pending += one.values() if isinstance(one, dict) else one
+    return count > SELECTED_LIMIT

@@ -18,7 +18,7 @@ from pytest_browsereval.model.grades import GraderResult, Verdict
 class Primary(BaseModel):
     """One grader decides; the others are reported beside it."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     primary: str
     """The name of the grader."""
@@ -36,11 +36,20 @@ PassWhen = Annotated[Literal["all", "any", "majority"] | Primary, BeforeValidato
 
 
 def check_pass_when(pass_when: PassWhen, labels: Collection[str]) -> None:
-    """Check before anything is spent that the primary grader is one of a row's graders.
+    """Check before anything is spent that some grader decides, and that the primary one is among them.
+
+    Args:
+        pass_when: the rule.
+        labels: names of the row's graders, without the advisory ones.
 
     Raises:
-        ValueError: it is not; the message has the row's graders.
+        ValueError: it is not so; the message has the row's graders.
     """
+    if not labels:
+        raise ValueError(
+            "all graders of the row are advisory, so none decides. Take `advisory: true` out of one, or add "
+            "a grader that decides."
+        )
     if isinstance(pass_when, Primary) and pass_when.primary not in labels:
         raise ValueError(
             f"pass_when names the grader {pass_when.primary!r}, which the row does not have."
@@ -54,9 +63,10 @@ def combine(
     """Return the verdict, what broke if it is *errored*, and why in one line.
 
     Args:
-        grades: every grade of the attempt, by the grader's name.
+        grades: every grade of the attempt, by the grader's name; advisory ones are passed over.
         pass_when: the rule.
     """
+    grades = {name: grade for name, grade in grades.items() if not grade.advisory}
     if isinstance(pass_when, Primary):
         if pass_when.primary not in grades:
             why = f"the primary grader {pass_when.primary!r} gave no grade"

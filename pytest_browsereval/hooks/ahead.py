@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,15 @@ import pytest
 from pytest_browsereval.errors import BrowserEvalError, ErrorSource, Fault, RunStopped
 from pytest_browsereval.hooks.behaviour import HOW_TO_SKIP
 from pytest_browsereval.hooks.items import EvalItem, fixture_scopes
+from pytest_browsereval.hooks.order import Trial, key_of, needs_of, related, relations_of
 from pytest_browsereval.hooks.session import CLOSE_GRACE_S, EvalSession
 from pytest_browsereval.hooks.share import Share
 from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.lanes import Lanes, LoopLost
+from pytest_browsereval.run.plan import Entry
 
 Outcome = tuple[TaskMetadata, Path]
 
@@ -39,6 +43,12 @@ class Ahead:
         self._blocked: dict[EvalItem, str] = {}
         self._lost: set[EvalItem] = set()
         self._lanes: Lanes | None = None
+        self._verdicts: dict[Trial, Verdict] = {}
+        """Of trials that this process has made and others wait for, by their keys."""
+        self._selected: frozenset[Trial] = frozenset()
+        """Keys of the trials that others may have to wait for."""
+        self._frees = False
+        """Whether one of these has come to a verdict since the rows behind were looked at."""
 
     # -- lanes
 
@@ -55,6 +65,9 @@ class Ahead:
                 may_start=self._may_start,
                 on_lost=self._forget,
             )
+            for evaluation in self.session.evaluations.values():
+                evaluation.lanes = self._lanes.width
+                evaluation.waiting = partial(_waiting, self._lanes, evaluation)
         return self._lanes
 
     def _width(self, lanes: int, num_workers: int | None) -> int:
@@ -111,6 +124,8 @@ class Ahead:
     def _outcome(self, item: EvalItem) -> Outcome:
         if item in self._blocked:
             return self._errored(item, self._blocked.pop(item))
+        if unmet := self._unmet(item):
+            return self._errored(item, unmet)
         self._fill(item)
         try:
             return self._take(item)
@@ -122,26 +137,52 @@ class Ahead:
                 self._blocked[lost.culprit] = str(lost)
             return self._outcome(item)  # a bystander, as far as is known: once more, on a new loop
 
+    def _unmet(self, item: EvalItem) -> str:
+        """Return why an item cannot be run for what it depends on; "" if it can."""
+        for key in needs_of(item):
+            if key not in self._selected:
+                continue  # told before the first attempt
+            verdict = self._verdicts.get(key) or item.evaluation.store.verdict(key[1])
+            if verdict is None:
+                return f"it depends on {key[1].query_id!r}, which has no result"
+            if verdict is not Verdict.PASSED:
+                return f"it depends on {key[1].query_id!r}, which {verdict}: it was not run"
+        return ""
+
+    def _waits(self, item: EvalItem) -> bool:
+        return any(
+            key in self._selected and self._verdicts.get(key) is not Verdict.PASSED for key in needs_of(item)
+        )
+
     def _take(self, item: EvalItem) -> Outcome:
         try:
             return self.lanes.take(item, lambda: self._tick(item))  # type: ignore[no-any-return]
         except CancelledError:  # held back after -x, yet it came up: its failure was expected, say
-            self.lanes.want(item, self._attempt(item), must=True)
+            self.lanes.want(item, self._attempt(item), groups=_groups(item), must=True)
             return self.lanes.take(item, lambda: self._tick(item))  # type: ignore[no-any-return]
+
+    def _note(self, item: EvalItem, verdict: Verdict) -> None:
+        if (key := key_of(item)) in self._selected:
+            self._verdicts[key] = verdict
+            self._frees = True
 
     def _errored(self, item: EvalItem, why: str) -> Outcome:
         fault = Fault(ErrorSource.HARNESS, why)
         metadata, folder = item.evaluation.record_fault(item.entry, item.nodeid, fault)
+        self._note(item, metadata.verdict)
         return metadata, folder.path
 
     # -- what runs beside it
 
     def _fill(self, item: EvalItem) -> None:
-        for other in self._wanted(item):
-            self.lanes.want(other, self._attempt(other), group=_group(other), must=other is item)
+        self.lanes.want(item, self._attempt(item), groups=_groups(item), must=True)
+        self._look_ahead(item)
 
-    def _wanted(self, item: EvalItem) -> Iterator[EvalItem]:
-        yield item
+    def _look_ahead(self, item: EvalItem) -> None:
+        for other in self._startable(item):
+            self.lanes.want(other, self._attempt(other), groups=_groups(other))
+
+    def _startable(self, item: EvalItem) -> Iterator[EvalItem]:
         up, has_own = fixture_scopes(item)
         suspects = self._share.suspects()
         if has_own or item.nodeid in suspects:
@@ -150,7 +191,10 @@ class Ahead:
         for other in self._share.behind(item):
             if room <= 0:
                 return
-            if not isinstance(other, EvalItem) or other in self._blocked:
+            if other in self.lanes:
+                room -= 1
+                continue
+            if not isinstance(other, EvalItem) or other in self._blocked or self._waits(other):
                 continue  # an ordinary test takes no lane
             wider, has_own = fixture_scopes(other)
             if has_own or not wider <= up or other.nodeid in suspects:
@@ -160,22 +204,30 @@ class Ahead:
 
     def _attempt(self, item: EvalItem) -> Callable[[], Coroutine[Any, Any, Outcome]]:
         async def attempt() -> Outcome:
-            try:
-                metadata, folder = await item.evaluation.trial(item.entry, item.nodeid)
-            except Fault as fault:  # before the attempt could begin
-                metadata, folder = item.evaluation.record_fault(item.entry, item.nodeid, fault)
-            self._bad += metadata.verdict is not Verdict.PASSED
-            return metadata, folder.path
+            outcome = self._left_behind(item) or await _made(item)
+            verdict = outcome[0].verdict
+            self._bad += verdict is not Verdict.PASSED
+            self._note(item, verdict)
+            return outcome
 
         return attempt
+
+    def _left_behind(self, item: EvalItem) -> Outcome | None:
+        """Return what a worker that has died had judged and not reported: a new one is paid for again."""
+        is_first, item.was_begun = not item.was_begun, True  # plug-ins that run items again want new ones
+        if not is_first or not self._share.has_deaths():
+            return None
+        relations = relations_of(item)
+        if relations.depends_on or relations.locks or key_of(item) in self._selected:
+            return None  # others rest on the state that it leaves, and that may have died too
+        return item.evaluation.left_behind(item.entry)
 
     def _tick(self, item: EvalItem) -> None:
         if self._share.is_stopped():  # execnet takes five seconds to pass Ctrl-C on
             raise KeyboardInterrupt
-        if self.session.is_worker:  # what this worker may run is known bit by bit
-            for other in self._wanted(item):
-                if other is not item:
-                    self.lanes.want(other, self._attempt(other), group=_group(other))
+        if self._frees:
+            self._frees = False
+            self._look_ahead(item)
 
     # -- pytest's hooks
 
@@ -183,6 +235,9 @@ class Ahead:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note the final order, whatever has shuffled or deselected."""
         self._share.take(session.items)
+        needed = {key for item in related(session.items) for key in needs_of(item)}
+        made = {key_of(item) for item in session.items if isinstance(item, EvalItem)} if needed else set()
+        self._selected = frozenset(needed & made)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
@@ -212,6 +267,14 @@ class Ahead:
         lanes.close(grace_s, last)
 
 
+async def _made(item: EvalItem) -> Outcome:
+    try:
+        metadata, folder = await item.evaluation.trial(item.entry, item.nodeid)
+    except Fault as fault:  # before the attempt could begin
+        metadata, folder = item.evaluation.record_fault(item.entry, item.nodeid, fault)
+    return metadata, folder.path
+
+
 class StoreError(BrowserEvalError):
     """The run folder cannot be written."""
 
@@ -222,8 +285,14 @@ class StoreError(BrowserEvalError):
         )
 
 
-def _group(item: pytest.Item) -> str:
+def _waiting(lanes: Lanes, evaluation: Evaluation) -> list[Entry]:
+    """Return the trials of an eval that wait for a lane."""
+    items = (item for item in lanes.waiting if isinstance(item, EvalItem))
+    return [item.entry for item in items if item.evaluation is evaluation]
+
+
+def _groups(item: pytest.Item) -> set[str]:
+    """Return the names of what an attempt has to itself: its ``xdist_group``, and sites that it shares."""
     marker = item.get_closest_marker("xdist_group")
-    if marker is None:
-        return ""
-    return str(marker.args[0] if marker.args else marker.kwargs.get("name", ""))
+    named = () if marker is None else marker.args or (marker.kwargs.get("name", ""),)
+    return {f"group {name}" for name in named[:1] if name} | relations_of(item).locks

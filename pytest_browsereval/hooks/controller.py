@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator, Iterable
 from typing import Any
 
 import pytest
 
+from pytest_browsereval.analysis.baseline import check_baseline
 from pytest_browsereval.analysis.summary import RunSummary, summary_of
 from pytest_browsereval.errors import RunStopped, UsageError
 from pytest_browsereval.hooks.items import EvalItem
 from pytest_browsereval.hooks.names import is_eval
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.run.evaluation import Evaluation
+
+KEEPS_TOGETHER = ("no", "load", "loadgroup")
+"""Ways to distribute items that let one process run what is tied together."""
 
 
 class Controller:
@@ -28,8 +33,12 @@ class Controller:
         """Node ids of all items that are to run."""
         self.rows: dict[str, Evaluation] = {}
         """The eval items among them."""
+        self.ties: dict[str, frozenset[str]] = {}
+        """What those are tied by that have to be run by one process."""
         self.finished: set[str] = set()
         self.verdicts: dict[str, str] = {}
+        self.skipped: set[str] = set()
+        """Rows that a fixture or a mark has skipped before their attempt."""
         self.summaries: dict[Evaluation, RunSummary] = {}
         self.unsummed: dict[Evaluation, str] = {}
         """Evals whose run folder cannot be read or written at the end, and why: their gate is undecided."""
@@ -62,14 +71,45 @@ class Controller:
 
     def _check(self, evaluation: Evaluation, file: str, names: set[str]) -> None:
         evaluation.preflight()
+        check_baseline(evaluation.config)
+        self._tell(evaluation)
         given: dict[str, list[str]] = {}
         for name in names:  # with xdist's groups it ends in @group
             given.setdefault(name.partition("@")[0], []).append(name)
         rows = {name.partition("[")[0] for name in given}
         entries = [entry for entry in evaluation.plan.entries(only=rows) if entry.name in given]
         evaluation.check_rows(entries)
-        ids = (f"{file}::{name}" for entry in entries for name in given[entry.name])
+        ids = {f"{file}::{name}": entry for entry in entries for name in given[entry.name]}
         self.rows.update(dict.fromkeys(ids, evaluation))
+        self.ties.update({name: evaluation.plan.relations(entry).ties for name, entry in ids.items()})
+        self._check_distribution(evaluation)
+        self._note(evaluation, evaluation.plan.notes(entries))
+
+    def _check_distribution(self, evaluation: Evaluation) -> None:
+        option = self.session.config.getoption
+        dist = option("dist", "no") if option("tx", None) else "no"
+        counts = Counter(tie for ties in self.ties.values() for tie in ties)
+        if dist not in KEEPS_TOGETHER and any(count > 1 for count in counts.values()):
+            raise UsageError(
+                f"eval {evaluation.config.name}: rows depend on each other or share the state of a site, and "
+                f"--dist {dist} would let several processes run them. Use --dist load or --dist loadgroup."
+            )
+
+    def _tell(self, evaluation: Evaluation) -> None:
+        """Print what the preflight has found out, before the first task."""
+        limit, name = evaluation.survey.max_windows, evaluation.config.name
+        processes = self.session.config.getoption("numprocesses", None) or 1
+        if limit is not None and processes > limit:
+            raise UsageError(
+                f"eval {name}: the browser takes {limit} attempt{'s' * (limit > 1)} at a time, and -n "
+                f"{processes} would make {processes}. Leave -n out; lanes wait for their turn."
+            )
+        self._note(evaluation, evaluation.notes)
+
+    def _note(self, evaluation: Evaluation, notes: Iterable[str]) -> None:
+        reporter: Any = self.session.config.pluginmanager.get_plugin("terminalreporter")
+        for note in notes if reporter is not None else ():
+            reporter.write_line(f"eval {evaluation.config.name}: note: {note}")
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
@@ -88,7 +128,7 @@ class Controller:
         ahead: Any = session.config.pluginmanager.get_plugin("browsereval-ahead")
         for evaluation in {i.evaluation: None for i in session.items if isinstance(i, EvalItem)}:
             try:
-                ahead.lanes.call(evaluation.services())
+                ahead.lanes.call(evaluation.start())
             except RunStopped as stop:
                 raise pytest.UsageError(str(stop)) from None
             except OSError as error:
@@ -110,6 +150,9 @@ class Controller:
         verdict = getattr(report, "browsereval_verdict", None)
         if verdict is not None:
             self.verdicts[report.nodeid] = verdict
+            self.skipped.discard(report.nodeid)
+        elif report.when == "setup" and report.outcome == "skipped" and report.nodeid in self.rows:
+            self.skipped.add(report.nodeid)
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         """Note that an item is over."""
@@ -125,11 +168,18 @@ class Controller:
                 except (UsageError, OSError) as error:
                     self.unsummed[evaluation] = str(error)
 
+    def selected(self, evaluation: Evaluation) -> int | None:
+        """Return how many trials of an eval there are to be; None if nobody knows."""
+        return evaluation.selected(sum(owner is evaluation for owner in self.rows.values()))
+
+    def _skipped(self, evaluation: Evaluation) -> int:
+        return evaluation.skipped(sum(self.rows[node_id] is evaluation for node_id in self.skipped))
+
     def _summarise(self, evaluation: Evaluation) -> None:
         summary = summary_of(evaluation.store)
         self.summaries[evaluation] = summary
-        selected = sum(owner is evaluation for owner in self.rows.values())
-        evaluation.store.write_summary({"selected": selected, **summary.as_json()})
+        counted = {"selected": self.selected(evaluation), "skipped": self._skipped(evaluation)}
+        evaluation.store.write_summary({**counted, **summary.as_json()})
         self.session.config.hook.pytest_browsereval_run_summary(
             summary=summary, run_folder=evaluation.store.root
         )

@@ -10,10 +10,12 @@ from pytest_browsereval.hooks.gating import Gating
 from pytest_browsereval.hooks.groups import Groups
 from pytest_browsereval.hooks.html import HtmlReport
 from pytest_browsereval.hooks.items import Reports
+from pytest_browsereval.hooks.order import Order
 from pytest_browsereval.hooks.progress import Progress
 from pytest_browsereval.hooks.session import EvalSession, eval_session_key
 from pytest_browsereval.hooks.terminal import Terminal
 from pytest_browsereval.hooks.termination import Termination
+from pytest_browsereval.hooks.viewing import Viewing
 
 
 def start(config: pytest.Config) -> EvalSession:
@@ -34,6 +36,7 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     manager.register(Ahead(session), "browsereval-ahead")
     manager.register(Reports(), "browsereval-reports")
     manager.register(Groups(), "browsereval-groups")
+    manager.register(Order(), "browsereval-order")
     if session.is_worker:
         return
     controller = Controller(session)
@@ -48,3 +51,4 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
         manager.register(HtmlReport(session, controller), "browsereval-html")
     manager.register(Progress(session, controller), "browsereval-progress")
     manager.register(Terminal(session, controller), "browsereval-terminal")
+    manager.register(Viewing(), "browsereval-viewing")

@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
 
-from pytest_browsereval.analysis.gate import RuleResult, decide
+from pytest_browsereval.analysis.baseline import against_baseline
+from pytest_browsereval.analysis.compare import RunComparison
+from pytest_browsereval.analysis.gate import RuleResult, complete, decide
+from pytest_browsereval.analysis.outcomes import outcomes_of
+from pytest_browsereval.analysis.summary import RunSummary
+from pytest_browsereval.errors import UsageError
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.run.evaluation import Evaluation
 
 PREFIX = "gate::"
+
+
+def _rules(evaluation: Evaluation, summary: RunSummary) -> Iterator[RuleResult]:
+    """Yield what each rule says; a run that lacks trials misses the gate, whatever the others come to."""
+    config = evaluation.config
+    compared: RunComparison | str | None = None
+    if config.gate.baseline is not None:
+        try:
+            compared = against_baseline(config.gate, config.base_dir, outcomes_of(evaluation.store, summary))
+        except UsageError as error:
+            compared = str(error)
+    yield from decide(summary, config.gate, compared)
+    store = evaluation.store
+    if lacking := complete(summary, store.selected(), store.skipped()):
+        yield lacking
 
 
 class Gating:
@@ -33,7 +53,7 @@ class Gating:
             several = len(self._controller.summaries) > 1
             for evaluation, summary in self._controller.summaries.items():
                 if evaluation.config.is_gated:
-                    for rule in decide(summary, evaluation.config.gate):
+                    for rule in _rules(evaluation, summary):
                         name = f"{evaluation.config.name}::{rule.name}" if several else rule.name
                         self.results.append((evaluation, name, rule))
                         self._report(session, name, rule)
@@ -50,7 +70,7 @@ class Gating:
                 location=location,
                 keywords={},
                 outcome="failed" if is_bad else "passed",
-                longrepr=f"gate not met: {rule.message}" if is_bad else None,
+                longrepr=f"gate {rule.word}: {rule.message}" if is_bad else None,
                 when=when,
                 user_properties=[("gate", rule.name), ("figures", rule.message)],
             )

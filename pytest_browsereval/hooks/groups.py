@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 import pytest
 
 from pytest_browsereval.hooks.items import EvalItem
+from pytest_browsereval.hooks.order import relations_of
+from pytest_browsereval.run.relations import together
 
 
 class Groups:
@@ -19,9 +24,27 @@ class Groups:
         """Mend the ids in a worker; ids of rows hold no ``@`` of their own."""
         if not getattr(config.option, "loadgroup", False):
             return
-        for item in items:
-            if isinstance(item, EvalItem) and "@" not in item.nodeid and (names := _groups(item)):
+        for item, names in zip(items, _scopes(items), strict=True):
+            if isinstance(item, EvalItem) and "@" not in item.nodeid and names:
                 item.add_suffix(f"@{'_'.join(sorted(names))}")
+
+
+def _scopes(items: Sequence[pytest.Item]) -> list[set[str]]:
+    """Return the names of each item's group; what is tied by ``depends_on`` or ``sites`` has the same."""
+    groups = [_groups(item) for item in items]
+    ties = [relations_of(item).ties for item in items]
+    if not any(ties):
+        return groups
+    firsts = together([tied | group for tied, group in zip(ties, groups, strict=True)])
+    sizes, merged = Counter(firsts), dict[int, set[str]]()
+    for first, group in zip(firsts, groups, strict=True):
+        merged.setdefault(first, set()).update(group)
+    return [merged[first] or ({_named(items[first])} if sizes[first] > 1 else set()) for first in firsts]
+
+
+def _named(item: pytest.Item) -> str:
+    """Return the name of an item's group without brackets, which would begin the id's parameters."""
+    return f"with_{item.name.replace('[', '-').replace(']', '')}"
 
 
 def _groups(item: pytest.Item) -> set[str]:

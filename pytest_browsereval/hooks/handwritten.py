@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Coroutine, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -231,7 +231,7 @@ class Handwritten:
             capture=self._capture,
             output_dir=self._capture.config.folder.parent,
         )
-        return agent.build(context)
+        return agent.build(replace(context, kits=self.evaluation.kits))
 
     def run(self, task: Task) -> Any:
         """Run a task from start to verdict; returns an ``EvalOutcome``, or its awaitable on the loop."""

@@ -53,7 +53,7 @@ class HtmlReport:
         prefix.append(STYLE)
         gating: Any = self._session.config.pluginmanager.get_plugin("browsereval-gating")
         for evaluation, summary in self._controller.summaries.items():
-            selected = sum(owner is evaluation for owner in self._controller.rows.values())
+            selected = self._controller.selected(evaluation)
             rules = [(name, rule.message) for owner, name, rule in gating.results if owner is evaluation]
             lines = [*totals(summary, selected), *(f"gate {name}: {message}" for name, message in rules)]
             told = [f"<b>eval {html.escape(evaluation.config.name)}</b>", *map(html.escape, lines)]

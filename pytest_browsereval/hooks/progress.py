@@ -9,6 +9,7 @@ import pytest
 
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.session import EvalSession
+from pytest_browsereval.run.regrade import Regrading
 
 EVERY_S = 10.0
 """Often enough to see that a slow run moves, seldom enough not to bury pytest's own lines."""
@@ -30,6 +31,9 @@ class Progress:
         """Count the money that a trial cost."""
         if getattr(report, "browsereval_verdict", None) is not None:
             cost = dict(report.user_properties).get("cost_usd")
+            owner = self._controller.rows.get(report.nodeid)
+            if cost is not None and isinstance(owner, Regrading):
+                cost -= owner.cost_before(report.nodeid)
             self._spent_is_known &= cost is not None
             self._spent += cost or 0.0
 

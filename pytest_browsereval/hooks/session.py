@@ -11,11 +11,13 @@ import pytest
 from pydantic import ValidationError
 
 from pytest_browsereval.config import EvalConfig, load_config
-from pytest_browsereval.errors import RegistryError, UsageError
+from pytest_browsereval.errors import RegistryError, UsageError, nearest
 from pytest_browsereval.hooks.behaviour import connect
 from pytest_browsereval.hooks.registration import Registration
 from pytest_browsereval.run.evaluation import Evaluation
+from pytest_browsereval.run.regrade import Regrading
 from pytest_browsereval.run.store import new_run_id
+from pytest_browsereval.run.stored import LATEST, run_folder
 
 eval_session_key = pytest.StashKey["EvalSession"]()
 
@@ -76,9 +78,33 @@ class EvalSession:
 
     def _load(self, path: Path) -> Evaluation:
         loaded = load_config(path, registry=self.registration.registry, overrides=list(self._overrides()))
-        evaluation = self._connected(self._choose_agent(loaded))
+        run = self.config.getoption("eval_regrade")
+        evaluation = (
+            self._connected(self._choose_agent(loaded)) if run is None else self._regrading(loaded, run)
+        )
         evaluation.plan.limit = self.config.getoption("eval_limit")
         return evaluation
+
+    def _regrading(self, loaded: EvalConfig, run: str) -> Regrading:
+        """Return the evaluation that grades the attempts of an earlier run again.
+
+        Raises:
+            UsageError: there is no such run, or other options contradict it.
+        """
+        for name in ("agent", "trials", "headed"):
+            if self.config.getoption(f"eval_{name}"):
+                raise UsageError(
+                    f"--eval-regrade runs no agent, so that --eval-{name} has no effect. Leave it out."
+                )
+        if run != LATEST and self.evaluations:
+            raise UsageError(
+                f"--eval-regrade={run} is one run, and there are several configs. Name the one that is to "
+                f"grade it by --eval-config, or write --eval-regrade={LATEST} for the last run of each."
+            )
+        folder = run_folder(loaded, run, self.config.invocation_params.dir)
+        regrading = Regrading(loaded, self.registration.registry, folder, worker=self.worker)
+        connect(regrading, self.config)
+        return regrading
 
     def adopt(self, path: Path, loaded: EvalConfig) -> Evaluation:
         """Return the evaluation of a config that is in no file, a marker's for example.
@@ -86,7 +112,12 @@ class EvalSession:
         Args:
             path: a name for it that no file has.
             loaded: the config.
+
+        Raises:
+            UsageError: this session makes no attempts.
         """
+        if self.config.getoption("eval_regrade") is not None:
+            raise UsageError("--eval-regrade grades runs of eval configs, and this test would make attempts.")
         self.evaluations[path] = self._connected(loaded)
         return self.evaluations[path]
 
@@ -112,14 +143,18 @@ class EvalSession:
             return loaded
         if name in loaded.variants:
             return loaded.model_copy(update={"variants": {name: loaded.variants[name]}})
-        member = self.registration.registry.get("agent", name)  # tells the nearest name
+        variants = ", ".join(loaded.variants)
+        try:
+            member = self.registration.registry.get("agent", name)
+        except RegistryError as error:
+            hint = nearest(name, loaded.variants)
+            raise UsageError(f"--eval-agent={name}: {error} Variants: {variants}.{hint}") from None
         try:
             agent = member.model_validate(
                 {"type": member.type_name()}, context={"registry": self.registration.registry}
             )
         except ValidationError as error:
             lacking = ", ".join(str(problem["loc"][0]) for problem in error.errors() if problem["loc"])
-            variants = ", ".join(loaded.variants)
             raise UsageError(
                 f"--eval-agent={name}: the agent {name!r} cannot run without options ({lacking}). Write it "
                 f"into the config as a block, or name one of its variants: {variants}."
@@ -170,6 +205,10 @@ class EvalSession:
         (Not a wrapper of the whole collection: a file that is found may be what wakes this session up.)
         A worker offers no items then and leaves the telling to the controller.
         """
+        if self.config.getoption("eval_regrade") is not None and not (self.evaluations or self.problems):
+            self.problems.append(
+                UsageError("--eval-regrade needs the config that is to grade: --eval-config=FILE.")
+            )
         if self.problems and self.is_worker:
             self.config.workeroutput["browsereval_problems"] = self._told()  # type: ignore[attr-defined]
             session.items.clear()

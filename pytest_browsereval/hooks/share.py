@@ -5,10 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from pytest_browsereval.hooks.order import relations_of
+from pytest_browsereval.run.relations import slots
 
 STOP_NAME, SUSPECTS_NAME = "stop", "suspects"
 """Files in the folder that the processes of a run share: see ``hooks/xdist.py``."""
@@ -18,14 +22,16 @@ class Share:
     """This process's share of the items.
 
     Without xdist that is all of them. With our scheduler, item *i* belongs to slot *i* modulo the number
-    of workers, and each worker knows its slot. With a distribution that the user has named, all that is
-    known is the next item.
+    of workers, what is tied to it by ``depends_on`` or ``sites`` too, and each worker knows its slot. With
+    a distribution that the user has named, all that is known is the next item.
     """
 
     def __init__(self, config: pytest.Config) -> None:
         self._given: dict[str, Any] = getattr(config, "workerinput", {})
         self._items: list[pytest.Item] = []
-        self._place: dict[pytest.Item, int] = {}
+        """Those of this process, as far as they are known."""
+        self._at = 0
+        """The place of the last one that was up."""
         self.next: pytest.Item | None = None
         self._parent = os.getppid()
         self._folder = (
@@ -39,27 +45,41 @@ class Share:
 
     def take(self, items: list[pytest.Item]) -> None:
         """Take the items in their final order."""
-        self._items = list(items)
-        self._place = {item: place for place, item in enumerate(items)}
+        self._at = 0
+        if not self._given:
+            self._items = list(items)
+        elif self._knows_slot:
+            slot, of = self._given["browsereval_slot"], [relations_of(item).ties for item in items]
+            pairs = zip(items, slots(of, self.processes), strict=True)
+            self._items = [item for item, its_slot in pairs if its_slot == slot]
+
+    @property
+    def _knows_slot(self) -> bool:
+        return self._given.get("browsereval_dist") == "load"
 
     def behind(self, item: pytest.Item) -> Iterator[pytest.Item]:
         """Yield the items that this process is to run after one, as far as it is known."""
-        start = self._place[item] + 1
-        if not self._given:
-            yield from self._items[start:]
-        elif self._given.get("browsereval_dist") == "load":
-            slot = self._given["browsereval_slot"]
-            for place in range(start, len(self._items)):
-                if place % self.processes == slot:
-                    yield self._items[place]
+        if not self._given or self._knows_slot:
+            self._at = self._place_of(item)
+            for place in range(self._at + 1, len(self._items)):
+                yield self._items[place]
         elif self.next is not None:
             yield self.next
+
+    def _place_of(self, item: pytest.Item) -> int:
+        """Return an item's place, which is just behind the one before it, so that no table is needed."""
+        places = chain(range(self._at, len(self._items)), range(self._at))
+        return next((place for place in places if self._items[place] is item), len(self._items))
 
     def is_stopped(self) -> bool:
         """Whether the controller has asked everybody to stop at once, or is there no more."""
         if self._folder is None:
             return False
         return (self._folder / STOP_NAME).exists() or os.getppid() != self._parent
+
+    def has_deaths(self) -> bool:
+        """Whether a worker of this run has died."""
+        return self._folder is not None and (self._folder / SUSPECTS_NAME).exists()
 
     def suspects(self) -> frozenset[str]:
         """Return the node ids that were in flight when a worker died: each of them runs alone."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,12 @@ from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.display import wrapped
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.report.table import reasons, table, totals
+from pytest_browsereval.report.table import disagreements, reasons, table, totals
 from pytest_browsereval.run.evaluation import Evaluation
+from pytest_browsereval.run.regrade import Regrading
+
+MOST_CHANGES = 10
+"""Changed verdicts that are listed by name."""
 
 COLOURS = {Verdict.PASSED: "green", Verdict.FAILED: "red", Verdict.ERRORED: "yellow"}
 
@@ -36,6 +42,8 @@ class Terminal:
 
     def _about(self, evaluation: Evaluation, config: pytest.Config) -> list[str]:
         loaded = evaluation.config
+        if isinstance(evaluation, Regrading):
+            return [f"eval {loaded.name}: grading again {_short(evaluation.store.root, config)}"]
         agents = ", ".join(f"{name}: {agent.label()}" for name, agent in loaded.variants.items())
         if list(loaded.variants) == ["default"]:
             agents = loaded.variants["default"].label()
@@ -83,7 +91,9 @@ class Terminal:
         if evaluation.config.is_gated and gate.rows == "xfail":  # pytest tells no reason of what it expects
             for line in reasons(summary, width=width, ascii_only=ascii_only):
                 out.line(line.text, **({COLOURS[line.verdict]: True} if line.verdict else {}))
-        selected = sum(owner is evaluation for owner in self._controller.rows.values())
+        for line in disagreements(summary, width=width, ascii_only=ascii_only):
+            out.line(line.text)
+        selected = self._controller.selected(evaluation)
         for text in totals(summary, selected, width=width):
             out.line(text.replace("·", "|") if ascii_only else text, bold=True)
         gating: Any = config.pluginmanager.get_plugin("browsereval-gating")
@@ -92,10 +102,30 @@ class Terminal:
                 text = f"gate {name}: {rule.message}"
                 for part in wrapped(_ascii(text) if ascii_only else text, width):
                     out.line(part, **{"green" if rule.is_met else "red": True})
+        self._end(out, evaluation, summary, width)
+        out.line(f"run folder: {_short(evaluation.store.root, config)}")  # in one piece, to be copied
+
+    def _end(self, out: Any, evaluation: Evaluation, summary: RunSummary, width: int) -> None:
+        """Tell what grading again has changed, and the browser of the run."""
+        if isinstance(evaluation, Regrading):
+            for text in _changed(evaluation, summary):
+                for part in wrapped(text, width):
+                    out.line(part, bold=True)
         if browser := evaluation.store.manifest().get("browser"):
             for part in wrapped(f"browser: {browser}", width):
                 out.line(part)
-        out.line(f"run folder: {_short(evaluation.store.root, config)}")  # in one piece, to be copied
+
+
+def _changed(evaluation: Regrading, summary: RunSummary) -> Iterator[str]:
+    """Yield how many verdicts grading again has changed from what to what, then the first ten of them."""
+    graded = evaluation.changes(trial.metadata for trial in summary.trials)
+    moved = [(name, f"{old} -> {new}") for name, old, new in graded if old is not new]
+    parts = [f"{count} {move}" for move, count in sorted(Counter(move for _, move in moved).items())]
+    if len(moved) < len(graded) or not graded:
+        parts.append(f"{len(graded) - len(moved)} as before")
+    yield f"regraded {len(graded)} attempt{'s' * (len(graded) != 1)}: {', '.join(parts)}"
+    for name, move in moved[:MOST_CHANGES]:
+        yield f"  {name}: {move}"
 
 
 def _ascii(text: str) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import heapq
 import shutil
 import tempfile
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,26 +18,73 @@ from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.hooks.share import STOP_NAME, SUSPECTS_NAME
+from pytest_browsereval.run.relations import slots
 
 QUEUED = 3
 """Items that a worker has in its queue; it runs ahead over its whole slot."""
 
 
+class Pending:
+    """Places of items that wait to be sent, each slot's in order; stands in for the list of xdist's class.
+
+    Args:
+        slot_of: the slot of each place.
+    """
+
+    def __init__(self, slot_of: Sequence[int] = ()) -> None:
+        self._slot_of = slot_of
+        self._heaps: defaultdict[int, list[int]] = defaultdict(list)
+        for place, slot in enumerate(slot_of):
+            self._heaps[slot].append(place)  # in order: that is a heap already
+
+    def __len__(self) -> int:
+        return sum(map(len, self._heaps.values()))
+
+    def extend(self, places: Iterable[int]) -> None:
+        """Put places in again: what lies behind an item in its slot has not been done yet."""
+        for place in places:
+            heapq.heappush(self._heaps[self._slot_of[place]], place)
+
+    def of_slot(self, slot: int) -> Sequence[int]:
+        """Return what waits in a slot; only the first of it is where it belongs."""
+        return self._heaps[slot]
+
+    def take(self, slot: int, most: int) -> list[int]:
+        """Take the first places of a slot out."""
+        heap = self._heaps[slot]
+        return [heapq.heappop(heap) for _ in range(min(most, len(heap)))]
+
+
 class SlotScheduling(LoadScheduling):  # type: ignore[misc] # xdist ships no types
     """Item *i* belongs to slot *i* modulo the number of workers, and is run in order.
+
+    What is tied to an item by ``depends_on`` or ``sites`` belongs to the slot of the first of them.
 
     Args:
         config: pytest's.
         log: xdist's.
         slots: the slot of each worker, by its id; a replacement has its predecessor's.
+        ties: what items are tied by, by their ids.
+        is_run_again: whether the item that was up in a worker that has died is run once more, without a
+            report: JUnit would write the one of a dead worker as a test without a name.
     """
 
-    def __init__(self, config: pytest.Config, log: Any, slots: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        config: pytest.Config,
+        log: Any,
+        slots: Mapping[str, int],
+        ties: Mapping[str, Collection[str]],
+        is_run_again: Callable[[str], bool] = lambda item: False,  # noqa: ARG005 none is
+    ) -> None:
         super().__init__(config, log)
         self._slots = slots
+        self._ties = ties
+        self._is_run_again = is_run_again
+        self.pending = Pending()
 
     collection: list[str] | None
-    pending: list[int]
+    pending: Pending
 
     def schedule(self) -> None:
         """Send the first items once all workers have collected the same."""
@@ -43,40 +92,35 @@ class SlotScheduling(LoadScheduling):  # type: ignore[misc] # xdist ships no typ
             if not self._check_nodes_have_same_collection():
                 return
             self.collection = next(iter(self.node2collection.values()))
-            self.pending[:] = range(len(self.collection))
+            ties = [self._ties.get(name, ()) for name in self.collection]
+            self.pending = Pending(slots(ties, self.numnodes))
         for node in self.nodes:
             self.check_schedule(node)
-
-    def _of_slot(self, node: Any) -> list[int]:
-        slot = self._slots[node.gateway.id]
-        return [place for place in self.pending if place % self.numnodes == slot]
 
     def check_schedule(self, node: Any, duration: float = 0) -> None:
         """Top up a worker's queue; end it when its slot is empty."""
         del duration
         if node.shutting_down or node not in self.node2collection:
             return
-        mine = self._of_slot(node)
-        room = max(0, QUEUED - len(self.node2pending[node]))
-        for place in mine[:room]:
-            self.pending.remove(place)
-            self.node2pending[node].append(place)
-            node.send_runtest_some([place])
-        if not mine[room:]:
+        slot = self._slots[node.gateway.id]
+        if places := self.pending.take(slot, QUEUED - len(self.node2pending[node])):
+            self.node2pending[node].extend(places)
+            node.send_runtest_some(places)
+        if not self.pending.of_slot(slot):
             node.shutdown()
 
     def remove_node(self, node: Any) -> str | None:
-        """Take a dead worker's items back, in order: what lies behind an item has not been done yet."""
-        had_items = bool(self.node2pending[node])
+        """Take a dead worker's items back; returns the one that was up, to be reported."""
         crashed: str | None = super().remove_node(node)
-        self.pending.sort()
-        return crashed if had_items else None
+        if crashed is None or not self._is_run_again(crashed):
+            return crashed
+        self.mark_test_pending(crashed)
+        return None
 
     def mark_test_pending(self, item: str) -> None:
         """Have an item run again."""
         assert self.collection is not None  # noqa: S101 an item has been run
-        self.pending.append(self.collection.index(item))
-        self.pending.sort()
+        self.pending.extend([self.collection.index(item)])
         for node in self.nodes:
             self.check_schedule(node)
 
@@ -115,7 +159,9 @@ class Distribution:
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
         """Stand in for ``load``, which a bare ``-n`` means too; any other distribution is the user's."""
-        return SlotScheduling(config, log, self._slots) if config.getvalue("dist") == "load" else None
+        if config.getvalue("dist") != "load":
+            return None
+        return SlotScheduling(config, log, self._slots, self._controller.ties, self._is_run_again)
 
     # -- deaths
 
@@ -151,13 +197,19 @@ class Distribution:
             report.when, report.outcome, report.longrepr = "teardown", "passed", None
             self._controller.finished.add(crashitem)
             return
-        if self._was_idle:  # no attempt had begun: a fixture of the row that was up did it
-            self._deaths[crashitem] += 1
-        if self._deaths[crashitem] > self._controller.rows[crashitem].config.retries:
-            self._record(crashitem, report)
-        else:
+        if self._is_run_again(crashitem):
             report.when, report.outcome = "setup", "rerun"
-            sched.mark_test_pending(crashitem)
+            with contextlib.suppress(NotImplementedError):  # loadscope and its kin queue it by themselves
+                sched.mark_test_pending(crashitem)
+        else:
+            self._record(crashitem, report)
+
+    def _is_run_again(self, item: str) -> bool:
+        if item not in self._controller.rows or item in self._controller.verdicts:
+            return False
+        if self._was_idle:  # no attempt had begun: a fixture of the row that was up did it
+            self._deaths[item] += 1
+        return self._deaths[item] <= self._controller.rows[item].config.retries
 
     def _record(self, node_id: str, report: Any) -> None:
         why = f"the worker process died while this attempt ran alone in it: {report.longrepr}"

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from pytest_browsereval.errors import ErrorSource, Fault, StopRun
+from pytest_browsereval.llm import json_tools
 from pytest_browsereval.llm.completion import Completion, check_body, read_body
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.prices import cost_usd
@@ -71,7 +72,8 @@ class ChatClient:
 
         Args:
             messages: as chat completions define them.
-            tools: function tools, ``{"type": "function", "function": {...}}``.
+            tools: function tools, ``{"type": "function", "function": {...}}``. A model without native
+                tool calling is told them as text, and each of its replies is one call.
             response_format: a JSON schema that the reply has to follow, for providers that know it.
             tool_choice: ``auto``, ``required``, ``none`` or a tool.
 
@@ -81,6 +83,9 @@ class ChatClient:
             ConfigError: there is no key.
         """
         request = self._request(messages, tools, response_format, tool_choice)
+        is_by_text = not self.config.has_native_tools
+        if is_by_text:
+            request = json_tools.as_texts(request, has_schema=self.config.traits.has_json_schema)
         started = time.perf_counter()
         retries = 0
 
@@ -93,6 +98,8 @@ class ChatClient:
             _interceptor.exchange(self.config.url, request, send) if _interceptor else send(request)
         )
         reply = read_body(body)
+        if is_by_text and tools and tool_choice != "none":
+            reply = json_tools.as_tool_call(reply, len(messages))
         model = body.get("model")
         cost = await cost_usd(self.config, reply.usage, model if isinstance(model, str) else None)
         return replace(
@@ -163,7 +170,7 @@ class ChatClient:
             )
         if wait_s is not None and failure.is_worth_a_retry:
             text += f" (the next try in {wait_s:.0f} s would pass retry_deadline_s)"
-        return Fault(ErrorSource.PROVIDER, text)
+        return Fault(ErrorSource.PROVIDER, text, status=failure.status)
 
     def _key_name(self) -> str:
         named = self.config.model_dump(mode="json")["api_key"] or self.config.traits.key_variable

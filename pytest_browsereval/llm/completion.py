@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_browsereval.llm.retries import TryFailed, told_by
+from pytest_browsereval.model.display import well_formed
 from pytest_browsereval.model.usage import Usage
 
 _REPLAYED = ("reasoning_content", "reasoning_details")
@@ -26,6 +27,8 @@ class ToolRequest:
     arguments: dict[str, Any] | None
     """None: ``raw`` is not a JSON object."""
     raw: str
+    problem: str = "The arguments are not a JSON object."
+    """What the model is told where ``arguments`` is None."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,8 @@ class Completion:
     usage: Usage = field(default_factory=Usage)
     finish_reason: str | None = None
     """``stop``, ``tool_calls``, ``length``, ``content_filter`` or a word of the provider's own."""
+    refusal: str = ""
+    """Why the model would not answer, where the provider tells that apart; it is in ``text`` too then."""
     duration_ms: float = 0.0
     """From the first request to the reply, retries and waiting included."""
     retries: int = 0
@@ -69,7 +74,8 @@ def read_body(body: Mapping[str, Any]) -> Completion:
     """Return the reply in a body that ``check_body`` has passed; cost and times are not in it."""
     choice = body["choices"][0]
     message = choice["message"]
-    text = _text(message.get("content")) or _text(message.get("refusal"))
+    refusal = _text(message.get("refusal"))
+    text = _text(message.get("content")) or refusal
     calls = tuple(_requests(message.get("tool_calls")))
     reason = choice.get("finish_reason")
     return Completion(
@@ -77,17 +83,15 @@ def read_body(body: Mapping[str, Any]) -> Completion:
         tool_calls=calls,
         usage=_usage(body.get("usage")),
         finish_reason=reason if isinstance(reason, str) else None,
+        refusal=refusal,
         message=_replayed(message, text, calls),
     )
 
 
 def _text(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        parts = (part.get("text") for part in content if isinstance(part, Mapping))
-        return "".join(part for part in parts if isinstance(part, str))
-    return ""
+    parts = content if isinstance(content, list) else [{"text": content}]
+    texts = (part.get("text") for part in parts if isinstance(part, Mapping))
+    return well_formed("".join(text for text in texts if isinstance(text, str)))
 
 
 def _requests(calls: Any) -> list[ToolRequest]:
@@ -103,7 +107,7 @@ def _requests(calls: Any) -> list[ToolRequest]:
                 id=str(call.get("id") or f"call_{number}"),
                 name=str(function.get("name") or ""),
                 arguments=_object(raw),
-                raw=raw,
+                raw=well_formed(raw),
             )
         )
     return found
@@ -114,9 +118,13 @@ def _object(raw: str) -> dict[str, Any] | None:
         return {}  # what several servers send for a tool without arguments
     try:
         value = json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) else None
+    if not isinstance(value, dict):
+        return None
+    text = json.dumps(value, ensure_ascii=False)
+    fit = well_formed(text)
+    return value if fit == text else dict(json.loads(fit))
 
 
 def _replayed(message: Mapping[str, Any], text: str, calls: tuple[ToolRequest, ...]) -> dict[str, Any]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ipaddress
 import os
-from typing import Literal, Self
+import re
+from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -13,8 +14,8 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    PlainSerializer,
     SecretStr,
-    field_serializer,
     field_validator,
     model_validator,
 )
@@ -35,6 +36,9 @@ SHORTEST_SECRET = 8
 """Shorter values (``none``, ``ollama``) are place-holders; redacting them would spoil every text."""
 
 
+_REGION = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
+
+
 def _both_spellings(name: str) -> AliasChoices:
     return AliasChoices(name, to_camel(name))
 
@@ -43,10 +47,23 @@ BOTH_SPELLINGS = AliasGenerator(validation_alias=_both_spellings)
 """Accepts ``base_url`` and BrowserOS's ``baseUrl``."""
 
 
+def _named_at_most(value: SecretStr) -> str:
+    given = value.get_secret_value()
+    return given if _is_placeholder(given) or ("_" in given and is_variable_name(given)) else str(value)
+
+
+def _is_placeholder(value: str) -> bool:
+    return value.lower() in ("", KEYLESS)
+
+
+ApiKey = Annotated[SecretStr, PlainSerializer(_named_at_most, when_used="json")]
+"""A key that JSON shows as the name of its variable, and else not at all."""
+
+
 class Prices(BaseModel):
     """What a model costs, for one that the price list does not know."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     input_per_mtok: float = Field(ge=0)
     """US dollars for a million input tokens."""
@@ -64,18 +81,21 @@ class LLMConfig(BaseModel):
         alias_generator=BOTH_SPELLINGS,
         # A refused block would be shown whole, key included.
         hide_input_in_errors=True,
+        defer_build=True,
     )
 
     provider: str = "openai-compatible"
     """Which provider; ``openai-compatible`` is any server at ``base_url``."""
     model: str | None = Field(default=None, min_length=1)
     """The model's name at the provider."""
-    api_key: SecretStr | None = None
+    api_key: ApiKey | None = None
     """The name of an environment variable, such as ``OPENAI_API_KEY``; ``none`` for no key."""
     base_url: str | None = None
     """Where the provider is, if not at its own address; ends before ``/chat/completions``."""
     resource_name: str | None = Field(default=None, pattern=r"^[A-Za-z0-9-]+$")
     """The resource at Azure."""
+    region: str | None = Field(default=None, min_length=1)
+    """The region at Bedrock, ``us-east-1`` for example, or the name of a variable that holds it."""
     temperature: float | None = Field(default=None, ge=0, le=2)
     """Sent only if set; some models refuse it."""
     max_output_tokens: int | None = Field(default=None, ge=1)
@@ -84,6 +104,9 @@ class LLMConfig(BaseModel):
     """Sent only if set."""
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
     """How much the model thinks; sent only if set."""
+    tool_calling: Literal["auto", "native", "json_schema"] = "auto"
+    """How the model calls tools: by the protocol's own tool calls, or by replies in JSON, one call each, for
+    servers and models without them. ``auto`` is what the provider is known to support."""
     prices: Prices | None = None
     """Overrides the price list."""
     stream: bool = False
@@ -99,20 +122,18 @@ class LLMConfig(BaseModel):
     """A label of BrowserOS; has no effect here."""
     reasoning_summary: Literal["auto", "concise", "detailed"] | None = None
     """Accepted from BrowserOS configs; chat completions have no such setting."""
-    region: str | None = None
-    """Accepted from BrowserOS configs; no provider that can be used here needs it."""
     access_key_id: SecretStr | None = None
-    """As ``region``."""
+    """Accepted from BrowserOS configs; requests are never signed, Bedrock takes a key here."""
     secret_access_key: SecretStr | None = None
-    """As ``region``."""
+    """As ``access_key_id``."""
     session_token: SecretStr | None = None
-    """As ``region``."""
+    """As ``access_key_id``."""
     acp_agent_id: str | None = None
-    """As ``region``."""
+    """Accepted from BrowserOS configs; has no effect here, as the two below."""
     acp_command: str | None = None
-    """As ``region``."""
+    """The agent ``command`` runs a program."""
     acp_fixed_workspace_path: str | None = None
-    """As ``region``."""
+    """As ``acp_agent_id``."""
 
     @field_validator("provider")
     @classmethod
@@ -142,20 +163,30 @@ class LLMConfig(BaseModel):
                 f"provider {self.provider!r} needs a base_url. Write  base_url: http://HOST:PORT/v1 , or "
                 "name a provider with an address of its own, such as  provider: openai"
             )
-        if self.base_url is None and "{resource_name}" in (traits.base_url or "") and not self.resource_name:
-            raise ValueError(f"provider {self.provider!r} needs a resource_name or a base_url.")
+        field = traits.asks_for
+        if self.base_url is None and field and not getattr(self, field):
+            raise ValueError(
+                f"provider {self.provider!r} needs a {field} or a base_url. Write  {field}: NAME"
+            )
+        if self.provider == "bedrock":
+            self._bedrock_can_be_reached()
         if self.seed is not None and not traits.has_seed:
             raise ValueError(f"provider {self.provider!r} knows no seed. Leave  seed  out.")
         if not (self.model or traits.default_model):
             raise ValueError(f"provider {self.provider!r} needs a model. Write  model: NAME")
         return self
 
-    @field_serializer("api_key", when_used="json")
-    def _key_is_named_at_most(self, value: SecretStr | None) -> str | None:
-        if value is None:
-            return None
-        given = value.get_secret_value()
-        return given if _is_placeholder(given) or ("_" in given and is_variable_name(given)) else str(value)
+    def _bedrock_can_be_reached(self) -> None:
+        if self.api_key is None and (self.access_key_id or self.secret_access_key or self.session_token):
+            raise ValueError(
+                "provider 'bedrock' is asked with an API key here; requests signed with access keys (SigV4) "
+                "are not supported. Make a key in the Bedrock console, write  api_key: "
+                "AWS_BEARER_TOKEN_BEDROCK  and leave access_key_id, secret_access_key and session_token out."
+            )
+        try:
+            self._own_url()
+        except ConfigError as error:
+            raise ValueError(str(error)) from None
 
     @property
     def traits(self) -> Provider:
@@ -168,10 +199,14 @@ class LLMConfig(BaseModel):
         return self.model or self.traits.default_model or ""
 
     @property
+    def has_native_tools(self) -> bool:
+        """True if the protocol's own tool calls are used."""
+        return self.traits.has_native_tools if self.tool_calling == "auto" else self.tool_calling == "native"
+
+    @property
     def url(self) -> str:
         """Where requests go, without a slash at the end."""
-        own = (self.traits.base_url or "").format(resource_name=self.resource_name)
-        return self.base_url or own
+        return self.base_url or self._own_url()
 
     @property
     def is_local(self) -> bool:
@@ -195,7 +230,7 @@ class LLMConfig(BaseModel):
             return None if _is_placeholder(given) else _as_header(resolve_env_value(given))
         variable = self.traits.key_variable
         if variable and urlsplit(self.url).hostname == self._own_host():
-            return _as_header(resolve_env_value(variable))
+            return _as_header(self._own_key(variable))
         if self.traits.is_keyless or self.is_local:
             return None
         raise ConfigError(
@@ -203,9 +238,31 @@ class LLMConfig(BaseModel):
             f"NAME_OF_VARIABLE , or  api_key: {KEYLESS}  if the server wants no key."
         )
 
+    def _own_key(self, variable: str) -> str:
+        if key := os.environ.get(variable):
+            return key
+        raise ConfigError(
+            f"provider {self.provider!r} takes its key from {variable}, which is not set. Type  export "
+            f"{variable}=...  or write  api_key: NAME_OF_VARIABLE"
+        )
+
     def _own_host(self) -> str | None:
-        own = (self.traits.base_url or "").format(resource_name=self.resource_name)
-        return urlsplit(own).hostname
+        return urlsplit(self._own_url()).hostname
+
+    def _own_url(self) -> str:
+        """Return the provider's own address, ``""`` if it has none or the config does not complete it."""
+        own = self.traits.base_url or ""
+        if "{region}" in own:
+            return own.format(region=self._region()) if self.region else ""
+        return own.format(resource_name=self.resource_name)
+
+    def _region(self) -> str:
+        region = resolve_env_value(self.region or "", "region")
+        if not _REGION.fullmatch(region):  # it becomes part of a host that is sent the key
+            raise ConfigError(
+                f"region is {region!r}, which is no region. Write one such as  region: us-east-1"
+            )
+        return region
 
     def secrets(self) -> tuple[str, ...]:
         """Return the values that must never be written; a variable that is not set has none."""
@@ -228,7 +285,3 @@ def _as_header(key: str) -> str:
             "breaks or typographic signs."
         )
     return key
-
-
-def _is_placeholder(value: str) -> bool:
-    return value.lower() in ("", KEYLESS)

@@ -1,4 +1,8 @@
-"""What a model call costs: from the config, else from the price list; never guessed."""
+"""What a model call costs: from the config, else from the price list; never guessed.
+
+The list is asked by the address that requests go to, so a gateway's price is not taken for the provider's.
+A model on one's own machine, whatever its name, has a price only if the config says ``prices``.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,9 @@ from importlib import import_module
 
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.model.usage import Usage
+
+FREE = ":free"
+"""What names of models end with that cost nothing."""
 
 
 async def cost_usd(config: LLMConfig, usage: Usage, model: str | None = None) -> float | None:
@@ -45,6 +52,9 @@ def _listed(url: str, model: str, usage: Usage) -> float | None:
         cache_read_tokens=usage.cache_read_tokens,
     )
     try:
-        return float(genai_prices.calc_price(tokens, model, provider_api_url=url).total_price)
+        found = genai_prices.calc_price(tokens, model, provider_api_url=url)
     except (LookupError, ValueError):
         return None
+    # A model that is listed with prices of audio only, say, is not free.
+    is_told = found.model_price.input_mtok is not None or model.endswith(FREE)
+    return float(found.total_price) if is_told else None

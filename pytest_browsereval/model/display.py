@@ -9,6 +9,18 @@ LONGEST = 200
 """Characters of a text that are shown before it is cut."""
 
 
+def well_formed(text: str) -> str:
+    """Return text that can be written as UTF-8: halves of surrogate pairs are put together or replaced.
+
+    JSON and JavaScript allow single ones, so models and pages may hold them.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
 def one_line(text: str, longest: int = LONGEST) -> str:
     """Return text as one printable line: control characters and line ends become blanks."""
     flat = "".join(c if c.isprintable() else " " for c in text[: longest + 1])

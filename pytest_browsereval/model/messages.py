@@ -13,6 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from pytest_browsereval.model.usage import Usage
 
+DelegationStatus = Literal["done", "blocked", "timeout", "max_steps"]
+"""How a delegation ended: reached, given up, out of time, out of steps."""
+
 SCHEMA_VERSION = 1
 """Raised when a field changes its meaning; written in every manifest."""
 
@@ -23,7 +26,7 @@ def now() -> str:
 
 
 class _Message(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, populate_by_name=True)
 
     timestamp: str = Field(default_factory=now)
     span_id: str | None = None
@@ -65,6 +68,8 @@ class ToolResultMessage(_Message):
     result: Any
     is_error: bool = Field(alias="isError")
     screenshot: int | None = None
+    dom: int | None = None
+    """The number of the copy of the page's markup."""
     url: str | None = None
     """The page's address after the call."""
 
@@ -92,7 +97,7 @@ class DelegationResultMessage(_Message):
     type: Literal["delegation_result"] = "delegation_result"
     executor_id: str = Field(alias="executorId")
     summary: str
-    status: Literal["done", "blocked", "timeout", "max_steps"]
+    status: DelegationStatus
     steps_used: int = Field(alias="stepsUsed")
     current_url: str | None = Field(default=None, alias="currentUrl")
 
@@ -108,5 +113,5 @@ Message = Annotated[
     Field(discriminator="type"),
 ]
 
-message_adapter: TypeAdapter[Message] = TypeAdapter(Message)
+message_adapter: TypeAdapter[Message] = TypeAdapter(Message, config=ConfigDict(defer_build=True))
 """Reads one line: ``message_adapter.validate_json(line)``."""

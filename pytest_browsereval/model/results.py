@@ -8,14 +8,14 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from pytest_browsereval.errors import ErrorSource, TerminationReason
 from pytest_browsereval.model.grades import GraderResult, Verdict
-from pytest_browsereval.model.messages import Message
+from pytest_browsereval.model.messages import DelegationStatus, Message
 from pytest_browsereval.model.usage import Usage
 
 
 class TaskError(BaseModel):
     """Something broke, and what it was."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     source: ErrorSource
     message: str
@@ -26,7 +26,7 @@ class TaskError(BaseModel):
 class EvalWarning(BaseModel):
     """Something a reader should know of, though the attempt went on."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     source: ErrorSource
     message: str
@@ -36,7 +36,7 @@ class EvalWarning(BaseModel):
 class TaskMetadata(BaseModel):
     """``metadata.json`` of an attempt. It is there if and only if the attempt is finished."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     query_id: str
     dataset: str
@@ -50,9 +50,11 @@ class TaskMetadata(BaseModel):
     row_hash: str = ""
     start_url: str | None = None
     started_at: str
+    """ISO 8601, UTC; empty for an attempt of another system whose record does not say."""
     completed_at: str
-    total_duration_ms: float
-    agent_duration_ms: float = 0.0
+    total_duration_ms: float | None
+    """None for an attempt of another system whose record does not say."""
+    agent_duration_ms: float | None = 0.0
     grading_duration_ms: float = 0.0
     total_steps: int
     """Tool calls, whatever the agent."""
@@ -64,8 +66,11 @@ class TaskMetadata(BaseModel):
     agent_config: dict[str, JsonValue] = Field(default_factory=dict)
     grader_results: dict[str, GraderResult] = Field(default_factory=dict)
     usage: Usage = Usage()
+    usage_by_role: dict[str, Usage] = Field(default_factory=dict)
+    """Who of several models used what: orchestrator and executor; empty where there is one."""
     cost_usd: float | None = None
-    """Agent and graders together; None if a part of it is unknown, 0 without model calls."""
+    """Agent and graders together, every grading if there were several; None if a part of it is unknown, 0
+    without model calls."""
     verdict: Verdict
     error_source: ErrorSource | None = None
     """Set if and only if the verdict is *errored*."""
@@ -74,6 +79,39 @@ class TaskMetadata(BaseModel):
     stops_run: bool = False
     """True if the fault is one that every further attempt would meet as well."""
     final_url: str | None = None
+    regraded_at: str | None = None
+    """When the attempt was last graded again; grades, verdict, reason and the grading's duration are of then,
+    and those before are in ``grades-history.jsonl``."""
+
+
+class ExecutorRecord(BaseModel):
+    """``executors/<executor_id>.json``: one delegation, and what its executor saw of the page.
+
+    The executor's messages are those whose ``parent_id`` is the span.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    executor_id: str
+    span_id: str
+    agent: str
+    """What kind of agent it was."""
+    instruction: str
+    status: DelegationStatus | None
+    """None if the attempt ended first."""
+    summary: str
+    """What it reported; for one that did not, why it ended."""
+    termination_reason: TerminationReason | None
+    """Why it stopped by its own account; None if it was stopped."""
+    steps_used: int
+    start_url: str | None
+    current_url: str | None
+    """Where the window was when it ended."""
+    started_at: str
+    duration_ms: float
+    pictures: tuple[int, ...] = ()
+    """Numbers of the pictures that were taken meanwhile."""
+    usage: Usage = Usage()
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 class RowMetadata(BaseModel):
     """Where a task comes from, as BrowserOS writes it."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     original_task_id: str = ""
     """The task's id in the benchmark that it was taken from."""
@@ -29,7 +29,7 @@ class RowMetadata(BaseModel):
 class Task(BaseModel):
     """One row: what the agent is asked to do, where it starts, and how it is judged."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     query_id: str = Field(min_length=1)
     """Unique in its dataset; shown as given, encoded wherever a path or a node id is made of it."""
@@ -58,8 +58,18 @@ class Task(BaseModel):
     """Ids of tasks that have to come first."""
     revision: int | str | None = None
     """The benchmark's own revision of the task."""
+    level: int | str | None = None
+    """How hard the benchmark says that the task is."""
+    evals: tuple[dict[str, JsonValue], ...] = ()
+    """How the benchmark itself scores the task, as it writes it; for the grader of that benchmark."""
+    sites: tuple[str, ...] = ()
+    """Names of the sites whose state the task uses: tasks that share one never run at the same time."""
+    requires_reset: bool = False
+    """Whether it changes the state of its sites, so that they have to be reset before the next task."""
+    protected: bool = False
+    """Whether the benchmark asks that its answers are never written in clear."""
 
-    @field_validator("graders", "checks", "solution", "tags", "depends_on", mode="before")
+    @field_validator("graders", "checks", "solution", "tags", "depends_on", "evals", "sites", mode="before")
     @classmethod
     def _none_is_empty(cls, value: Any) -> Any:
         return () if value is None else value
@@ -67,5 +77,6 @@ class Task(BaseModel):
     def content_hash(self) -> str:
         """Return 16 hex digits over what makes the task what it is; an edited task is a changed one."""
         fields = {"query", "start_url", "graders", "answer", "rubric", "checks", "revision"}
+        fields |= {"evals"} if self.evals else set()
         text = json.dumps(self.model_dump(mode="json", include=fields), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]

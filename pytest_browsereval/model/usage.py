@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 class Usage(BaseModel):
     """Tokens and money of one or more model calls."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     input_tokens: int = 0
     output_tokens: int = 0

@@ -6,17 +6,17 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from pydantic import ValidationError
-
+from pytest_browsereval.capture.message_log import read_messages
 from pytest_browsereval.model.display import one_line, printable
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.messages import (
-    Message,
+    DelegationMessage,
+    DelegationResultMessage,
     ToolCallMessage,
     ToolResultMessage,
-    message_adapter,
 )
 from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.model.usage import Usage
 
 LAST_STEPS = 5
 STEP_WIDTH = 100
@@ -43,21 +43,33 @@ def _lines(metadata: TaskMetadata, folder: Path) -> Iterator[str]:
         yield f"ended    {one_line(metadata.final_url)}"
     answer = "none was given" if metadata.final_answer is None else repr(one_line(metadata.final_answer))
     yield f"answer   {answer}"
+    took = metadata.total_duration_ms
     yield (
         f"agent    {one_line(str(metadata.agent_config.get('type', '?')))}, {metadata.total_steps} steps, "
-        f"{metadata.total_duration_ms / 1000:.1f} s, {metadata.termination_reason}"
+        f"{'time not known' if took is None else f'{took / 1000:.1f} s'}, {metadata.termination_reason}"
     )
+    if metadata.usage_by_role:
+        yield "tokens   " + "; ".join(f"{role} {_used(u)}" for role, u in metadata.usage_by_role.items())
     for grade in metadata.grader_results.values():
         yield from _grade(grade)
+    asked = {name: g.usage for name, g in metadata.grader_results.items() if g.usage.requests}
+    if asked:
+        yield "judges   " + "; ".join(f"{one_line(name)} {_used(usage)}" for name, usage in asked.items())
     for warning in metadata.warnings[-3:]:
         yield f"warning  {warning.source}: {one_line(warning.message)}"
     yield from _steps(folder)
     yield f"folder   {folder}"
 
 
+def _used(usage: Usage) -> str:
+    cost = "" if usage.cost_usd is None else f", ${usage.cost_usd:.4f}"
+    return f"{usage.input_tokens:,} in, {usage.output_tokens:,} out{cost}"
+
+
 def _grade(grade: GraderResult) -> Iterator[str]:
     score = "no score" if grade.score is None else f"score {grade.score:g}"
-    yield f"grade    {one_line(grade.grader)}: {grade.verdict}, {score}. {one_line(grade.reasoning)}"
+    name = f"{one_line(grade.grader)} (advisory)" if grade.advisory else one_line(grade.grader)
+    yield f"grade    {name}: {grade.verdict}, {score}. {one_line(grade.reasoning)}"
     for criterion in grade.criteria:
         if criterion.verdict is not Verdict.PASSED:
             yield from _criterion(criterion, is_told=criterion.reason == grade.reasoning)
@@ -73,6 +85,9 @@ def _criterion(criterion: Criterion, *, is_told: bool) -> Iterator[str]:
 
 def _steps(folder: Path) -> Iterator[str]:
     messages = list(read_messages(folder))
+    ends = {m.executor_id: m for m in messages if isinstance(m, DelegationResultMessage)}
+    for goal in [m for m in messages if isinstance(m, DelegationMessage)][-LAST_STEPS:]:
+        yield f"goal     {one_line(f'{goal.executor_id}: {_ended(goal, ends.get(goal.executor_id))}')}"
     results = {m.tool_call_id: m for m in messages if isinstance(m, ToolResultMessage)}
     calls = [m for m in messages if isinstance(m, ToolCallMessage)]
     if calls:
@@ -85,25 +100,18 @@ def _steps(folder: Path) -> Iterator[str]:
         yield one_line(line, STEP_WIDTH)
 
 
+def _ended(goal: DelegationMessage, end: DelegationResultMessage | None) -> str:
+    if end is None:
+        return f"not over when the attempt ended. It was to: {goal.instruction}"
+    return f"{end.status}, {end.steps_used} steps. {end.summary}"
+
+
 def _outcome(result: ToolResultMessage | None) -> str:
     if result is None:
         return "no result"
     output = result.result.get("output", "") if isinstance(result.result, dict) else result.result
     first = str(output).partition("\n")[0]
     return ("error: " if result.is_error else "") + one_line(first, 100)
-
-
-def read_messages(folder: Path) -> Iterator[Message]:
-    """Yield the messages of an attempt; a last line that was cut by a kill is left out."""
-    try:
-        lines = (folder / "messages.jsonl").read_bytes().split(b"\n")
-    except OSError:
-        return
-    for line in lines:
-        try:
-            yield message_adapter.validate_json(line)
-        except ValidationError:
-            return
 
 
 def _value(value: object) -> str:

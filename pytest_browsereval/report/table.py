@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from pytest_browsereval.analysis.passrate import PassRate
+from pytest_browsereval.analysis.statistics import Interval
 from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
+from pytest_browsereval.model.digest import GradeDigest
 from pytest_browsereval.model.display import fit, width_of, wrapped
-from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.model.grades import Verdict
 
 MOST_ROWS = 60
 """With more trials than this, passed ones are counted instead of listed."""
 MOST_REASONS = 10
+MOST_DISAGREEMENTS = 5
 MARKS = {Verdict.PASSED: "✓", Verdict.FAILED: "✗", Verdict.ERRORED: "!"}
 
 
@@ -70,6 +74,21 @@ def reasons(summary: RunSummary, *, width: int = 80, ascii_only: bool = False) -
         yield Line(f"and {len(bad) - MOST_REASONS} more; -rx lists them all")
 
 
+def disagreements(summary: RunSummary, *, width: int = 80, ascii_only: bool = False) -> Iterator[Line]:
+    """Yield on how many trials graders disagree, and who says what of the first five; nothing if none."""
+    split = summary.disagreements
+    if not split:
+        return
+    yield Line(f"graders disagree on {len(split)} of {len(summary.trials)} trials:")
+    for trial, name in zip(split[:MOST_DISAGREEMENTS], _names(split, summary), strict=False):
+        grades = trial.metadata.grader_results.values()
+        told = ", ".join(f"{grade.verdict} by {_title(grade)}" for grade in grades)
+        text = _plain(f"- {name}: {told}", ascii_only)
+        yield from (Line(part) for part in wrapped(text, width))
+    if len(split) > MOST_DISAGREEMENTS:
+        yield Line(f"and {len(split) - MOST_DISAGREEMENTS} more; summary.json lists them all")
+
+
 def _names(trials: Iterable[TrialOutcome], summary: RunSummary) -> Iterator[str]:
     """Yield the names, with variant and number where the run has several of them."""
     has_variants = len({trial.metadata.variant for trial in summary.trials}) > 1
@@ -91,15 +110,21 @@ def _grades(trial: TrialOutcome) -> str:
     return " ".join(_grade(grade) for grade in data.grader_results.values())
 
 
-def _grade(grade: GraderResult) -> str:
-    return f"{grade.grader} {'error' if grade.score is None else f'{grade.score:.2g}'}"
+def _grade(grade: GradeDigest) -> str:
+    return f"{_title(grade)} {'error' if grade.score is None else f'{grade.score:.2g}'}"
 
 
-def _time(ms: float) -> str:
+def _title(grade: GradeDigest) -> str:
+    return f"{grade.grader} (advisory)" if grade.advisory else grade.grader
+
+
+def _time(ms: float | None) -> str:
+    if ms is None:
+        return "?"
     return f"{ms / 1000:.1f} s" if ms < 60_000 else f"{int(ms // 60_000)}m{int(ms % 60_000 // 1000):02d}s"
 
 
-def totals(summary: RunSummary, selected: int, *, width: int = 80) -> Iterator[str]:
+def totals(summary: RunSummary, selected: int | None, *, width: int = 80) -> Iterator[str]:
     """Yield the pass rate with its denominator, errors, money: one line, or more where it is too long."""
     rate = summary.pass_rate
     shown = (
@@ -111,12 +136,14 @@ def totals(summary: RunSummary, selected: int, *, width: int = 80) -> Iterator[s
     if errored := summary.count(Verdict.ERRORED):
         sources = ", ".join(f"{source} {n}" for source, n in summary.errors_by_source().items())
         parts.append(f"{errored} errored, not in the rate ({sources})")
-    if selected > len(summary.trials):
+    if selected is not None and selected > len(summary.trials):
         parts.append(f"{selected - len(summary.trials)} not run")
     if summary.cost_usd is None:
         parts.append("cost unknown")
     elif summary.cost_usd:
         parts.append(f"${summary.cost_usd:.4f}")
+    if told := intervals(summary.rate):
+        parts.append(told)
     line = parts[0]
     for part in parts[1:]:
         if len(line) + len(part) + 3 > width:
@@ -125,3 +152,18 @@ def totals(summary: RunSummary, selected: int, *, width: int = 80) -> Iterator[s
         else:
             line = f"{line} · {part}"
     yield line
+
+
+def intervals(rate: PassRate) -> str:
+    """Return how sure a pass rate is: Wilson's interval, and those by site and by task if there are any."""
+    if (ends := rate.interval) is None:
+        return ""
+    parts = [f"{rate.confidence * 100:g} % interval {_percents(ends)}"]
+    for name, found in (("sites", rate.by_site), ("tasks", rate.by_task)):
+        if found is not None and rate.value not in (0, 1):  # where all are the same nobody knows how alike
+            parts.append(f"by {found.groups:,} {name} {_percents(found.interval)}")
+    return ", ".join(parts)
+
+
+def _percents(ends: Interval) -> str:
+    return f"{ends.low * 100:.1f} to {ends.high:.1%}"

@@ -5,36 +5,40 @@ from __future__ import annotations
 import asyncio
 import functools
 import time
-import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from pydantic import JsonValue
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
 from pytest_browsereval.browsers.base import Window
-from pytest_browsereval.browsers.windows import WindowManager
+from pytest_browsereval.browsers.manager import WindowManager
 from pytest_browsereval.capture.context import CaptureContext
+from pytest_browsereval.capture.har import Traffic, recorded_traffic
+from pytest_browsereval.capture.recording import Recording, recorded
 from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.config import EvalConfig
-from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, StopRun, TerminationReason
+from pytest_browsereval.deadline import Overran, within
+from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, StopRun, TerminationReason, told
+from pytest_browsereval.graders.asked import StandIn
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.verdicts import combine
-from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import Message, now
 from pytest_browsereval.model.results import AgentResult, TaskError, TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
-from pytest_browsereval.run.deadline import Overran, within
+from pytest_browsereval.run.grading import Grading, grade_all, total_cost
 from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey
 from pytest_browsereval.run.workplace import agent_context, open_capture
 from pytest_browsereval.sites import Sites, fill, names_in
 from pytest_browsereval.tools.base import Tool
+from pytest_browsereval.tools.kit import Toolkit
 
-GRADER_TIMEOUT_S = 300.0
-"""A grader that has not answered by then is errored; its own limits are usually much shorter."""
 OBSERVE_TIMEOUT_S = 30.0
-"""The same for what a grader reads from the live page."""
+"""A grader that has not read what it needs of the live page by then is errored."""
 
 
 @dataclass
@@ -46,7 +50,7 @@ class Behaviour:
     create_agent: Callable[[AgentContext], AgentEvaluator | None] | None = None
     message: Callable[[str, Message], object] | None = None
     """Told of every message with the attempt's node id."""
-    grade: Callable[[GraderConfig, Recorded], GraderResult | None] | None = None
+    grade: StandIn | None = None
     """Its answer, unless None, stands in for the grader's."""
 
 
@@ -61,6 +65,7 @@ class Services:
     tools: tuple[Tool, ...]
     behaviour: Behaviour
     redact: Callable[[str], str] = str
+    kits: tuple[Toolkit, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,6 @@ class Progress:
     started_at: str = field(default_factory=now)
     started: float = field(default_factory=time.perf_counter)
     agent_ms: float = 0.0
-    grading_ms: float = 0.0
     result: AgentResult = field(default_factory=lambda: AgentResult(None, TerminationReason.ERROR))
     fault: Fault | None = None
     final_url: str | None = None
@@ -89,7 +93,7 @@ class Progress:
     evidence: dict[str, JsonValue] = field(default_factory=dict)
     unobserved: dict[str, str] = field(default_factory=dict)
     """Graders that could not observe the page, and why."""
-    grades: dict[str, GraderResult] = field(default_factory=dict)
+    grading: Grading = field(default_factory=Grading)
     errors: tuple[TaskError, ...] = ()
 
 
@@ -112,7 +116,7 @@ async def run_attempt(job: Job, services: Services) -> tuple[TaskMetadata, Attem
         folder.finished()  # given up, not in flight: without metadata it does not count
         raise
     except Exception as error:  # noqa: BLE001 whatever breaks, the attempt is recorded
-        attempt.progress.fault = Fault(ErrorSource.HARNESS, _told(error))
+        attempt.progress.fault = Fault(ErrorSource.HARNESS, told(error))
     return attempt.save(), folder
 
 
@@ -128,12 +132,6 @@ def record_fault(job: Job, services: Services, fault: Fault) -> tuple[TaskMetada
     return attempt.save(), folder
 
 
-def _told(error: BaseException) -> str:
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}: {error}{where}"
-
-
 class _Attempt:
     def __init__(self, job: Job, services: Services, folder: AttemptFolder) -> None:
         self.job = job
@@ -142,6 +140,7 @@ class _Attempt:
         self.progress = Progress()
         self.saver = TrajectorySaver(folder.path, redact=services.redact)
         self.capture: CaptureContext | None = None
+        self.recording: Recording | None = None
 
     # -- the course of an attempt
 
@@ -150,24 +149,62 @@ class _Attempt:
         if modify := self.services.behaviour.modify_task:
             self.job = replace(self.job, task=modify(self.job.task))
         text = self.job.task.model_dump_json() + "".join(g.model_dump_json() for g in self.job.graders)
-        names = names_in(text) & set(config.sites)
+        names = (names_in(text) | set(self.job.task.sites)) & set(config.sites)
         async with self.services.sites.lease(names) as urls:
             task = Task.model_validate(fill(self.job.task.model_dump(), urls))
-            graders = [type(g).model_validate(fill(g.model_dump(), urls)) for g in self.job.graders]
+            graders = [grader.filled(urls) for grader in self.job.graders]
             self.progress.start_url = task.start_url
-            await self._in_window(task, graders, urls)
-            if self.progress.fault is None:
-                await self._grade(task, graders, urls)
+            async with self._recorded():
+                await self._in_window(task, graders, urls)
+                if self.progress.fault is None:
+                    await self._grade(task, graders, urls)
+
+    @asynccontextmanager
+    async def _recorded(self) -> AsyncIterator[None]:
+        """Record what is recorded of the window as a whole; it is kept by the verdict."""
+        wanted = self.services.config.capture
+        if wanted.trace == "off" and not wanted.console:
+            yield
+            return
+        keep = recorded(
+            self.folder.path, trace=wanted.trace, console=wanted.console, redact=self.services.redact
+        )
+        try:
+            async with keep as self.recording:
+                yield
+                self.recording.has_passed = self._verdict()[0] is Verdict.PASSED
+        finally:
+            for warning in self.recording.warnings if self.recording and self.capture else ():
+                self._recording().add_warning(ErrorSource.BROWSER, warning)
 
     async def _in_window(self, task: Task, graders: list[GraderConfig], urls: Mapping[str, str]) -> None:
+        if not self.services.config.capture.har:
+            await self._with_window(task, graders, urls)
+            return
+        wanted = Traffic.all_of(grader.reads_traffic(task) for grader in graders)
+        async with recorded_traffic(self.folder.path, wanted, self.services.redact) as har:
+            await self._with_window(task, graders, urls, har)
+
+    async def _with_window(
+        self, task: Task, graders: list[GraderConfig], urls: Mapping[str, str], har: Path | None = None
+    ) -> None:
         windows, key = self.services.windows, str(self.folder.path)
         try:
-            window = await windows.create_window(key, task.start_url, task.setup_script)
+            window = await windows.create_window(
+                key,
+                task.start_url,
+                task.setup_script,
+                wants_cdp=self.job.agent.wants_cdp,
+                har=har,
+                opened=None if self.recording is None else self.recording.begin,
+            )
             self.capture = self._open_capture(window)
             try:
                 if opened := self.services.behaviour.window_opened:
                     opened(window, task)
                 await self._agent(task, window)
+                if self.recording is not None:
+                    await self.recording.end()
                 await self._observe(task, graders, window, urls)
             finally:
                 self.progress.final_url = window.url or None
@@ -199,7 +236,7 @@ class _Attempt:
         capture.log_user(task.query)
         started = time.perf_counter()
         try:
-            self.progress.result = await self._limited(context)
+            self.progress.result = await self._limited(replace(context, kits=services.kits))
         finally:
             self.progress.agent_ms = (time.perf_counter() - started) * 1000
             await capture.final_picture()
@@ -232,7 +269,7 @@ class _Attempt:
         except (Exception, SystemExit) as error:  # sys.exit() in an agent must not end the loop
             if context.window.dead:
                 raise Fault(ErrorSource.BROWSER, context.window.dead) from error
-            raise Fault(ErrorSource.AGENT, f"the agent raised {_told(error)}") from error
+            raise Fault(ErrorSource.AGENT, f"the agent raised {told(error)}") from error
 
     def _evaluator(self, context: AgentContext) -> AgentEvaluator:
         create = self.services.behaviour.create_agent
@@ -252,8 +289,7 @@ class _Attempt:
                 async with asyncio.timeout(OBSERVE_TIMEOUT_S):
                     seen = await grader.observe(window, task, urls)
             except Exception as error:  # noqa: BLE001 the grade errs, the attempt is recorded
-                why = str(error) if isinstance(error, Fault) else _told(error)
-                self.progress.unobserved[grader.label] = why
+                self.progress.unobserved[grader.label] = told(error)
             else:
                 if seen is not None:
                     self.progress.evidence[grader.label] = seen
@@ -269,36 +305,27 @@ class _Attempt:
             evidence=self.progress.evidence,
             site_urls=urls,
             base_dir=self.services.config.base_dir,
+            judge=self.services.config.judge,
+            started_at=self.progress.started_at,
+            agent_duration_ms=round(self.progress.agent_ms, 3),
+            usage=self.capture.usage if self.capture else Usage(),
+            redact=self.services.redact,
         )
-        started = time.perf_counter()
-        for grader in graders:
-            self.progress.grades[grader.label] = await self._graded(grader, recorded)
-        self.progress.grading_ms = (time.perf_counter() - started) * 1000
-        self.saver.save_grades(self.progress.grades)
-
-    async def _graded(self, grader: GraderConfig, recorded: Recorded) -> GraderResult:
-        started = time.perf_counter()
-        try:
-            result = await self._asked(grader, recorded)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 a grader that cannot judge errs, never scores 0
-            why = str(error) if isinstance(error, Fault) else _told(error)
-            result = GraderResult(grader=grader.label, verdict=Verdict.ERRORED, reasoning=why)
-        return result.model_copy(update={"duration_ms": round((time.perf_counter() - started) * 1000, 3)})
-
-    async def _asked(self, grader: GraderConfig, recorded: Recorded) -> GraderResult:
-        if why := self.progress.unobserved.get(grader.label):
-            raise Fault(ErrorSource.GRADER, f"the final page could not be read: {why}")
-        stand_in = self.services.behaviour.grade
-        if stand_in and (result := stand_in(grader, recorded)) is not None:
-            return result
-        async with asyncio.timeout(GRADER_TIMEOUT_S):
-            return await grader.grade(recorded)
+        stand_in, unobserved = self.services.behaviour.grade, self.progress.unobserved
+        self.saver.save_task(task, graders, urls, unobserved)
+        grading = await grade_all(graders, recorded, unobserved=unobserved, stand_in=stand_in)
+        self.progress.grading = grading
+        self.saver.save_grades(grading.grades)
 
     # -- the record
 
     def save(self) -> TaskMetadata:
         """Decide the verdict and write the metadata; returns it."""
         progress, capture = self.progress, self.capture
+        if self.services.store.root.is_dir() and not self.folder.path.is_dir():
+            self.folder.path.mkdir(parents=True)  # the run goes on, whoever it was
+            lost = "the attempt's folder was removed while it ran, with all that was recorded of it"
+            progress.fault = Fault(ErrorSource.AGENT, lost)
         verdict, source, reason = self._verdict()
         errors = progress.errors
         if progress.fault is not None:
@@ -322,7 +349,7 @@ class _Attempt:
             completed_at=now(),
             total_duration_ms=round((time.perf_counter() - progress.started) * 1000, 3),
             agent_duration_ms=round(progress.agent_ms, 3),
-            grading_duration_ms=round(progress.grading_ms, 3),
+            grading_duration_ms=round(progress.grading.duration_ms, 3),
             total_steps=capture.steps if capture else 0,
             screenshot_count=capture.screenshot.count if capture else 0,
             termination_reason=TerminationReason.ERROR
@@ -332,12 +359,13 @@ class _Attempt:
             errors=errors,
             warnings=capture.warnings if capture else (),
             agent_config=self.job.agent.model_dump(mode="json"),
-            grader_results=progress.grades,
+            grader_results=progress.grading.grades,
             usage=usage,
-            cost_usd=self._cost(usage),
+            usage_by_role=capture.usage_by_role if capture else {},
+            cost_usd=total_cost(usage, progress.grading.grades.values()),
             verdict=verdict,
             error_source=source,
-            stops_run=isinstance(progress.fault, StopRun),
+            stops_run=isinstance(progress.fault, StopRun) or progress.grading.stops_run,
             reason=self.services.redact(reason),
             final_url=progress.final_url,
         )
@@ -348,13 +376,7 @@ class _Attempt:
     def _verdict(self) -> tuple[Verdict, ErrorSource | None, str]:
         if self.progress.fault is not None:
             return Verdict.ERRORED, self.progress.fault.source, str(self.progress.fault)
-        return combine(self.progress.grades, self.services.config.pass_when)
-
-    def _cost(self, usage: Usage) -> float | None:
-        parts = [usage.cost_usd if usage.requests else 0.0]
-        parts += [g.cost_usd for g in self.progress.grades.values() if g.cost_usd is not None]
-        known = [part for part in parts if part is not None]
-        return sum(known) if len(known) == len(parts) else None
+        return combine(self.progress.grading.grades, self.services.config.pass_when)
 
 
 async def run_trial(job: Job, services: Services, *, retries: int) -> tuple[TaskMetadata, AttemptFolder]:

@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextvars import Context
+from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.browsers.base import Browser, BrowserConfig
-from pytest_browsereval.browsers.windows import WindowManager
+from pytest_browsereval.agents.base import AgentConfig
+from pytest_browsereval.browsers.base import Browser, BrowserConfig, Survey
+from pytest_browsereval.browsers.manager import WindowManager
 from pytest_browsereval.capture.redaction import spellings
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.errors import ConfigError, Fault, RunStopped, UsageError
+from pytest_browsereval.graders.base import GraderConfig
+from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.run.attempt import Behaviour, Job, Services, record_fault, run_trial
+from pytest_browsereval.run.drift import drift
 from pytest_browsereval.run.manifest import manifest
 from pytest_browsereval.run.plan import Entry, Plan
 from pytest_browsereval.run.store import AttemptFolder, RunStore
 from pytest_browsereval.sites import Sites, check
-from pytest_browsereval.tools.toolkits import resolve_tools
+from pytest_browsereval.tools.base import Tool
+from pytest_browsereval.tools.guidance import veto_note, vetoes
+from pytest_browsereval.tools.kit import Toolkit, ToolkitConfig
+from pytest_browsereval.tools.toolkits import WrongSwitch, kits_for, plugged_kits, resolve_tools
 
 REDACTED = "[redacted]"
+
+RECORDED = {"har": "traffic", "trace": "a trace", "console": "the console", "dom": "the page's markup"}
+"""What can be recorded of pages only that we reach ourselves, by the keys of ``capture``."""
 
 
 class Evaluation:
@@ -34,21 +45,33 @@ class Evaluation:
         worker: names this process.
 
     Raises:
-        ConfigError: a tool switch names no tool.
+        ConfigError: a tool switch names no tool, or a toolkit cannot be used.
     """
 
     def __init__(self, config: EvalConfig, registry: Registry, *, run_id: str, worker: str = "main") -> None:
         self.config = config
-        try:
-            self.tools = resolve_tools(config.tools)
-        except ValueError as error:
-            raise ConfigError(f"{config.path}: tools: {error}") from None
-        self.plan = Plan(config, registry, {tool.name: tool for tool in self.tools})
+        self.tools: tuple[Tool, ...] = ()
+        """The tools that are switched on; a browser that brings its own has to be asked for them first."""
+        self.kits: tuple[Toolkit, ...] = ()
+        """The toolkits that they are of."""
+        self.notes: list[str] = []
+        """What has come to light since the config was read, for whoever watches the run."""
+        self.plan = Plan(config, registry, None)
+        self._plugged = self._build_kits(registry)
+        self._vetoes: dict[str, str] = {}
+        if not config.browser.brings_tools:
+            self._take_tools(Survey())
         self.store = RunStore.locate(config.output_dir, config.name, run_id, worker=worker)
         self._registry = registry
         self.behaviour = Behaviour()
+        self.survey = Survey()
+        """What the browser can do, once it was asked."""
         self.stopped: str | None = None
         """Why no further attempt can succeed, once one has shown it."""
+        self.lanes = config.lanes
+        """How many trials run at once in this process."""
+        self.waiting: Callable[[], Iterable[Entry]] = tuple
+        """Returns the trials that wait for a lane; asked on the loop."""
         self.has_started = False
         """True once there was a browser and a run folder; before that nothing has been spent."""
         own = (s for member in self._members() for s in member.secrets())
@@ -59,7 +82,13 @@ class Evaluation:
         self._browser: Browser | None = None
 
     def _members(self) -> Iterable[Any]:
-        return (*self.config.variants.values(), *self.config.graders, self.config.browser)
+        return (
+            *self.config.variants.values(),
+            *self.config.graders,
+            *self.config.toolkits,
+            self.config.browser,
+            *filter(None, [self.config.judge]),
+        )
 
     def _browser_config(self) -> BrowserConfig:
         return self.config.browser.prepared(self.config.base_dir)
@@ -70,20 +99,114 @@ class Evaluation:
             text = text.replace(secret, REDACTED)
         return text
 
+    def hide(self, graders: Iterable[GraderConfig]) -> None:
+        """Have the secrets of a row's own graders redacted too."""
+        own = {secret for grader in graders for secret in grader.secrets()}
+        if not own <= self._secrets:
+            self._secrets |= own
+            self._spellings = spellings(self._secrets)
+
+    def _take_tools(self, survey: Survey) -> None:
+        """Settle which tools are on.
+
+        Raises:
+            ConfigError: a switch names no tool, or two tools have one name.
+        """
+        try:
+            builtin = kits_for(survey)
+            on = resolve_tools(self.config.tools, self._plugged, builtin=builtin)
+        except ValueError as error:
+            switch = (error.name,) if isinstance(error, WrongSwitch) else ()
+            raise self.config.wrong(("tools", *switch), error) from None
+        self.kits = (*builtin, *self._plugged)
+        self._vetoes = vetoes(self.kits, {tool.name for tool in on})
+        self.tools = tuple(tool for tool in on if tool.name not in self._vetoes)
+        self.plan.tools = {tool.name: tool for tool in self.tools}
+
+    def _build_kits(self, registry: Registry) -> tuple[Toolkit, ...]:
+        try:
+            return plugged_kits(self.config.toolkits, registry, self.config.browser)
+        except ValueError as error:
+            raise self.config.wrong(("toolkits",), error) from None
+
     # -- before anything is spent
 
     def preflight(self) -> None:
-        """Check what can be checked without a browser: keys, callables, programs, folders of sites.
+        """Check what can be checked without a window: keys, callables, programs, folders of sites.
+
+        A browser that is not ours to launch is asked what it can do.
 
         Raises:
             ConfigError: with what to type next.
         """
         check(self.config.sites, self.config.base_dir)
-        self._browser_config()
-        for agent in self.config.variants.values():
-            agent.preflight(self.config.base_dir)
-        for grader in self.config.graders:
-            grader.preflight(self.config.base_dir)
+        browser = self._browser_config()
+        for name, agent in self.config.variants.items():
+            self._preflight(agent, "variants", name)
+        for number, grader in enumerate(self.config.graders):
+            self._preflight(grader, "graders", number)
+        for number, kit in enumerate(self.config.toolkits):
+            self._preflight(kit, "toolkits", number)
+        self._check_capture()
+        self.survey = asyncio.run(browser.surveyed())
+        self._check_cdp()
+        self._check_capture()
+        self._take_tools(self.survey)
+        self.notes += self.survey.notes
+        self._check_tools()
+        for dataset in self.config.dataset:
+            self.notes += dataset.notes(self.config.base_dir)
+        self.notes += drift(self.store, self.config, self.tools)
+
+    def _preflight(self, member: AgentConfig | GraderConfig | ToolkitConfig, *path: str | int) -> None:
+        try:
+            member.preflight(self.config.base_dir)
+        except ConfigError as error:
+            raise self.config.wrong(path, error) from None
+
+    def _check_cdp(self) -> None:
+        """Refuse agents whose programs cannot attach to the browser.
+
+        Raises:
+            ConfigError: there is one.
+        """
+        for name, agent in self.config.variants.items():
+            if agent.wants_cdp and self.survey.no_cdp is not None:
+                raise self.config.wrong(("variants", name), self.survey.no_cdp)
+
+    def _check_capture(self) -> None:
+        """Refuse to record what the browser does not let be recorded.
+
+        Raises:
+            ConfigError: it is asked for.
+        """
+        browser, capture = self.config.browser, self.config.capture
+        wanted = {"har": capture.har, "trace": capture.trace != "off", "console": capture.console}
+        known = {"har": self.survey.no_har, "trace": self.survey.no_trace}
+        for name in (name for name, is_on in {**wanted, "dom": capture.dom}.items() if is_on):
+            no_page = (
+                f"capture.{name} is on, and `browser: {{type: {browser.type}}}` does not let "
+                f"{RECORDED[name]} be recorded. Leave {name} out, or use a browser of type playwright or cdp."
+            )
+            why = known.get(name) if browser.has_page else no_page
+            if why is not None:
+                raise self.config.wrong(("capture", name), why)
+
+    def _check_tools(self) -> None:
+        """Ask each agent whether what it says of tools fits those that there are.
+
+        Raises:
+            ConfigError: it does not.
+        """
+        tools = {tool.name: tool for tool in self.tools}
+        on = {*tools, *self._vetoes}
+        self.notes += [note] if (note := veto_note(self._vetoes, self.kits, on)) else []
+        for name, agent in self.config.variants.items():
+            try:
+                told = agent.check_tools(tools, self.kits)
+            except ValueError as error:
+                raise self.config.wrong(("variants", name), error) from None
+            self.notes += [f"agent {name}: {note}" for note in told]
 
     def check_rows(self, entries: Iterable[Entry]) -> None:
         """Read and check every row that is to run, and what its graders need.
@@ -101,7 +224,32 @@ class Evaluation:
                     seen.add(block)
                     grader.preflight(self.config.base_dir)
 
+    def selected(self, count: int) -> int | None:
+        """Return how many trials the run is to have; None if nobody knows.
+
+        Args:
+            count: of the session's items that are of this config.
+        """
+        return count
+
+    def skipped(self, count: int) -> int:
+        """Return how many trials of the run were skipped before their attempt.
+
+        Args:
+            count: of the session's items of this config that were.
+        """
+        return count
+
     # -- on the loop
+
+    async def start(self) -> None:
+        """Start what attempts share, so that what is missing is told before the first one.
+
+        Raises:
+            RunStopped: the browser cannot be started.
+            OSError: the run folder cannot be written.
+        """
+        await self.services()
 
     async def trial(self, entry: Entry, node_id: str) -> tuple[TaskMetadata, AttemptFolder]:
         """Run one trial, with its retries.
@@ -118,6 +266,11 @@ class Evaluation:
             self.plan.forget(entry)
         return metadata, folder
 
+    def left_behind(self, entry: Entry) -> tuple[TaskMetadata, Path] | None:
+        """Return the judged attempt of a trial that another process of the run has made; None if none has."""
+        found = self.store.last_result(entry.key)
+        return found if found and found[0].verdict is not Verdict.ERRORED else None
+
     def record_fault(self, entry: Entry, node_id: str, fault: Fault) -> tuple[TaskMetadata, AttemptFolder]:
         """Record a trial as errored that could not finish by itself; needs no loop.
 
@@ -128,10 +281,7 @@ class Evaluation:
 
     def _job(self, entry: Entry, node_id: str) -> Job:
         ready = self.plan.ready(entry)
-        rows_own = {secret for grader in ready.graders for secret in grader.secrets()}
-        if not rows_own <= self._secrets:
-            self._secrets |= rows_own
-            self._spellings = spellings(self._secrets)
+        self.hide(ready.graders)
         return Job(node_id, entry.key, ready.task, ready.graders, self.config.variants[entry.variant])
 
     def _make_services(self) -> Services:
@@ -140,11 +290,19 @@ class Evaluation:
             config=self.config,
             store=self.store,
             sites=Sites(self.config.sites, self.config.base_dir, self.store.root / "sites"),
-            windows=WindowManager(browser),
+            windows=WindowManager(browser, self._coming_windows),
             tools=self.tools,
+            kits=self.kits,
             behaviour=self.behaviour,
             redact=self.redact,
         )
+
+    def _coming_windows(self) -> int:
+        """Return how many windows should be ready for trials that wait for a lane, of those that can be."""
+        if self.config.capture.har:
+            return 0
+        plain = [entry for entry in self.waiting() if not self.config.variants[entry.variant].wants_cdp]
+        return min(len(plain), self.config.browser.ready(self.lanes))
 
     async def services(self) -> Services:
         """Return what attempts share, started at the first call.
@@ -158,7 +316,10 @@ class Evaluation:
                 raise RunStopped(self.stopped)
             if self._services is None:
                 self._browser = browser = await self._start_browser()
-                content = manifest(self.config, browser.description, self.tools, self._registry.owners())
+                self._take_tools(browser.survey)
+                content = manifest(
+                    self.config, browser.description, self.tools, self.kits, self._registry.owners()
+                )
                 self.store.write_manifest(content)
                 self.has_started = True
                 self._services = self._make_services()
@@ -172,6 +333,10 @@ class Evaluation:
         except (Fault, UsageError) as error:
             self.stopped = str(error)
             raise RunStopped(self.stopped) from error
+        if self.survey.tools is not None and browser.survey.tools != self.survey.tools:
+            await browser.close()
+            self.stopped = "the tools of the browser are not those that were checked. Run again."
+            raise RunStopped(self.stopped)
         return browser
 
     async def close(self) -> None:

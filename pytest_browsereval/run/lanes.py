@@ -16,7 +16,7 @@ import threading
 import time
 import traceback
 import weakref
-from collections.abc import AsyncIterator, Callable, Coroutine, Hashable
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Hashable
 from concurrent.futures import CancelledError, Future
 from contextvars import ContextVar
 from typing import Any, TypeVar
@@ -147,6 +147,7 @@ class Lanes:
         self._thread: LoopThread | None = None
         self._places = asyncio.Semaphore(width)
         self._groups: dict[str, asyncio.Lock] = {}
+        self._queue: dict[Hashable, None] = {}
         self.is_closed = False
 
     @property
@@ -156,6 +157,7 @@ class Lanes:
             self._thread = LoopThread()
             self._places = asyncio.Semaphore(self.width)
             self._groups = {}
+            self._queue = {}
         return self._thread
 
     def __contains__(self, key: Hashable) -> bool:
@@ -167,7 +169,7 @@ class Lanes:
         key: Hashable,
         attempt: Callable[[], Coroutine[Any, Any, Any]],
         *,
-        group: str = "",
+        groups: Collection[str] = (),
         must: bool = False,
     ) -> None:
         """Queue an attempt, unless it is queued already.
@@ -175,7 +177,7 @@ class Lanes:
         Args:
             key: what ``take`` asks for.
             attempt: makes the coroutine; called when a lane is free.
-            group: attempts of one group never run at the same time.
+            groups: attempts that share one of these never run at the same time.
             must: start it even if ``may_start`` says no.
         """
         if self.is_closed or key in self._wanted:
@@ -188,7 +190,7 @@ class Lanes:
             if (task := asyncio.current_task()) is not None:
                 _lane_of[task] = key
                 self._running.add(task)
-            async with self._alone_in(group), self._places:
+            async with self._place(key, groups):
                 if self.is_closed or not (must or self._may_start()):
                     raise asyncio.CancelledError
                 try:
@@ -201,12 +203,23 @@ class Lanes:
         self._wanted[key] = thread.submit(work)
 
     @contextlib.asynccontextmanager
-    async def _alone_in(self, group: str) -> AsyncIterator[None]:
-        if not group:
-            yield
-            return
-        async with self._groups.setdefault(group, asyncio.Lock()):
-            yield
+    async def _place(self, key: Hashable, groups: Collection[str]) -> AsyncIterator[None]:
+        queue = self._queue
+        queue[key] = None
+        try:
+            async with contextlib.AsyncExitStack() as stack:
+                for group in sorted(set(groups)):  # in one order, so that no two wait for each other
+                    await stack.enter_async_context(self._groups.setdefault(group, asyncio.Lock()))
+                await stack.enter_async_context(self._places)
+                queue.pop(key, None)
+                yield
+        finally:
+            queue.pop(key, None)
+
+    @property
+    def waiting(self) -> tuple[Hashable, ...]:
+        """The attempts that wait for a lane and would start, the first one first; asked on the loop."""
+        return tuple(self._queue) if not self.is_closed and self._may_start() else ()
 
     def take(self, key: Hashable, on_tick: Callable[[], None] = lambda: None) -> Any:
         """Wait for a wanted attempt and return what it returned.

@@ -7,7 +7,7 @@ import json
 import platform
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.model.messages import SCHEMA_VERSION, now
 from pytest_browsereval.tools.base import Tool
+from pytest_browsereval.tools.kit import Toolkit
 
 PACKAGES = (
     "pytest-browsereval",
@@ -28,7 +29,11 @@ PACKAGES = (
 
 
 def manifest(
-    config: EvalConfig, browser: str, tools: Sequence[Tool], plugins: Sequence[str]
+    config: EvalConfig,
+    browser: str,
+    tools: Sequence[Tool],
+    kits: Sequence[Toolkit],
+    plugins: Sequence[str],
 ) -> dict[str, Any]:
     """Return the manifest's content: plain JSON, no secrets.
 
@@ -36,6 +41,7 @@ def manifest(
         config: what is run.
         browser: the browser's name, version and binary.
         tools: the tools that are switched on.
+        kits: the toolkits of the run.
         plugins: who else brings members: packages with their versions, conftests.
     """
     return {
@@ -45,10 +51,12 @@ def manifest(
         "config_file": config.path.name,
         "config": config.public_dump(),
         "config_hash": config.content_hash(),
-        "datasets": [_file_hash(_resolve(config.base_dir, d.path)) for d in config.dataset],
+        "datasets": [file_hash(d.file(config.base_dir)) for d in config.dataset],
         "browser": browser,
         "tools": [tool.name for tool in tools],
+        "toolkits": _toolkits(kits, {tool.name for tool in tools}),
         "tool_schema_hash": tool_schema_hash(tools),
+        "tool_hashes": tool_hashes(tools),
         "plugins": list(plugins),
         "python": platform.python_version(),
         "platform": sys.platform,
@@ -57,22 +65,48 @@ def manifest(
     }
 
 
+def _toolkits(kits: Sequence[Toolkit], on: Collection[str]) -> list[dict[str, Any]]:
+    """Return the toolkits with those of their tools that are on; what they tell a model is in the hash."""
+    return [
+        {
+            "key": kit.key,
+            "owner": kit.owner,
+            "tools": [name for name in kit.names if name in on],
+            "policy_hash": hashlib.sha256(repr((kit.policy, kit.absent)).encode()).hexdigest()[:16],
+        }
+        for kit in kits
+    ]
+
+
 def tool_schema_hash(tools: Sequence[Tool]) -> str:
     """Return 16 hex digits over names, descriptions and schemas: differs when the contract drifts."""
     contract = [(tool.name, tool.description, tool.schema) for tool in tools]
     return hashlib.sha256(json.dumps(contract, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _resolve(base_dir: Path, path: Path) -> Path:
-    return path if path.is_absolute() else base_dir / path
+def tool_hashes(tools: Sequence[Tool]) -> dict[str, str]:
+    """Return the same for each tool alone, so that a drift can be told by name."""
+    return {tool.name: tool_schema_hash([tool]) for tool in tools}
 
 
-def _file_hash(path: Path) -> dict[str, str | None]:
+def file_hash(path: Path) -> dict[str, str | None]:
+    """Return the name of a file or folder, and the hash of its content; None where it cannot be read."""
     try:
+        if path.is_dir():
+            return {"file": path.name, "sha256": _folder_hash(path)}
         with path.open("rb") as file:
             return {"file": path.name, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
     except OSError:
         return {"file": path.name, "sha256": None}
+
+
+def _folder_hash(folder: Path) -> str:
+    """Return a hash of the names and contents of the files that lie in a folder."""
+    digest = hashlib.sha256()
+    for file in sorted(folder.iterdir()):
+        if file.is_file():
+            digest.update(f"{file.name}\0{hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()
 
 
 def _version(name: str) -> str | None:

@@ -14,13 +14,19 @@ from pytest_browsereval.datasets.base import DatasetConfig, RowRef, Select
 from pytest_browsereval.datasets.ids import original_id, safe_id
 from pytest_browsereval.datasets.rows import refuse
 from pytest_browsereval.datasets.selection import check_depends_on
-from pytest_browsereval.errors import DatasetError, RegistryError
+from pytest_browsereval.errors import ConfigError, DatasetError, RegistryError
 from pytest_browsereval.graders.base import GraderConfig
+from pytest_browsereval.graders.protection import unquoted
 from pytest_browsereval.graders.verdicts import check_pass_when
+from pytest_browsereval.llm.client import check_key
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.registry import Registry
+from pytest_browsereval.run.relations import ALONE, Relations, notes_on, relations_of, sites_to_reset
 from pytest_browsereval.run.store import TrialKey
 from pytest_browsereval.tools.base import Tool
+
+FEW = 20
+"""Up to so many rows are read while collecting before their file is searched for what relates rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +57,14 @@ class ReadyTask:
 class Plan:
     """All trials of a config, and the way from one to its checked row."""
 
-    def __init__(self, config: EvalConfig, registry: Registry, tools: Mapping[str, Tool]) -> None:
+    def __init__(self, config: EvalConfig, registry: Registry, tools: Mapping[str, Tool] | None) -> None:
         self.config = config
         self._registry = registry
-        self._tools = tools
+        self.tools = tools
+        """The tools that are switched on; None until the browser that brings them was asked."""
         self._ready: dict[tuple[str, int, str], ReadyTask] = {}
+        self._relations: dict[tuple[str, int, str, int], Relations] = {}
+        self._relates: bool | None = None
         self.limit: int | None = None
         """Take the first so many rows only."""
 
@@ -70,7 +79,7 @@ class Plan:
         Raises:
             DatasetError: a file is missing or unreadable, ids are missing or clash.
         """
-        variants, trials = list(self.config.variants), self.config.trials
+        attempts = list(self._attempts())
         seen: dict[str, RowRef] = {}
         for dataset in self.config.dataset:
             for ref in dataset.index(self.config.base_dir, self._ids(only)):
@@ -84,10 +93,16 @@ class Plan:
                     return
                 if only is not None and name not in only:
                     continue
-                for variant in variants:
-                    for trial in range(1, trials + 1):
-                        suffix = _suffix(variant, trial, len(variants), trials)
-                        yield Entry(name + suffix, ref, dataset, variant, trial)
+                for suffix, variant, trial in attempts:
+                    yield Entry(name + suffix, ref, dataset, variant, trial)
+
+    def _attempts(self) -> Iterator[tuple[str, str, int]]:
+        """Yield the variants and trials of a row, each with the end of its name."""
+        variants, trials = list(self.config.variants), self.config.trials
+        for variant in variants:
+            for trial in range(1, trials + 1):
+                parts = [variant] * (len(variants) > 1) + [str(trial)] * (trials > 1)
+                yield f"[{'-'.join(parts)}]" if parts else "", variant, trial
 
     def _ids(self, names: Collection[str] | None) -> list[str] | None:
         """Return the ids of named rows, so that the others need not be read; None if all have to be."""
@@ -115,9 +130,44 @@ class Plan:
         Raises:
             DatasetError: the row cannot be read.
         """
-        task = self.ready(entry).task
-        names = [re.sub(r"\W", "_", name).lstrip("_") for name in (task.dataset, *task.tags)]
-        return tuple(dict.fromkeys(name for name in names if name))
+        ready = self._ready.get(self._key(entry))
+        # One that was not checked is not kept either: with -k and -m every row of the file is read.
+        task = entry.dataset.read(entry.ref) if ready is None else ready.task
+        return mark_names(task.dataset, task.tags)
+
+    @property
+    def relates(self) -> bool:
+        """Whether rows may have to do with each other, so that they are read while collecting."""
+        if self._relates is None:
+            self._relates = any(dataset.relates(self.config.base_dir) for dataset in self.config.dataset)
+        return self._relates
+
+    def may_relate(self, count: int) -> bool:
+        """Whether so many rows have to be read to know; a few are read sooner than their file is searched."""
+        return self.relates if self._relates is not None or count > FEW else True
+
+    def relations(self, entry: Entry) -> Relations:
+        """Return what a trial has to do with others; nothing if its row is wrong, which is told later."""
+        if not self.may_relate(len(self._relations) + 1):
+            return ALONE
+        key = (str(entry.ref.path), entry.ref.offset, entry.variant, entry.trial)
+        if key not in self._relations:
+            name, course = f"{self.config.base_dir}/{self.config.name}", f"{entry.variant}-{entry.trial}"
+            try:
+                task = entry.dataset.read(entry.ref)
+            except DatasetError:
+                self._relations[key] = ALONE
+            else:
+                self._relations[key] = relations_of(task, self.config.sites, name, course)
+        return self._relations[key]
+
+    def notes(self, entries: Iterable[Entry]) -> list[str]:
+        """Return what a reader of the run should know of how its rows belong together; they were checked."""
+        entries = list(entries)
+        if not self.may_relate(len(entries)):
+            return []
+        tasks = {entry.ref.query_id: self.ready(entry).task for entry in entries}
+        return notes_on(tasks.values(), tasks, self.config.sites)
 
     # -- before the first attempt: every selected row in full
 
@@ -150,18 +200,27 @@ class Plan:
         Raises:
             DatasetError: with file, line, what was given and what to write.
         """
-        key = (str(entry.ref.path), entry.ref.offset, entry.variant)
+        key = self._key(entry)
         if key not in self._ready:
             self._ready[key] = self._read(entry)
         return self._ready[key]
 
+    def _key(self, entry: Entry) -> tuple[str, int, str]:
+        return str(entry.ref.path), entry.ref.offset, entry.variant
+
     def forget(self, entry: Entry) -> None:
         """Let a row go whose last trial is over, so that a long run stays small."""
-        self._ready.pop((str(entry.ref.path), entry.ref.offset, entry.variant), None)
+        self._ready.pop(self._key(entry), None)
 
     def _read(self, entry: Entry) -> ReadyTask:
         task = entry.dataset.read(entry.ref)
         where = f"{entry.ref.path}:{entry.ref.line}: row {task.query_id!r}"
+        try:
+            return self._checked(task, entry, where)
+        except DatasetError as error:
+            raise DatasetError(where + unquoted(str(error).removeprefix(where), task)) from None
+
+    def _checked(self, task: Task, entry: Entry, where: str) -> ReadyTask:
         graders = self.config.graders or tuple(self._graders(task, where))
         if not graders:
             raise DatasetError(
@@ -173,20 +232,68 @@ class Plan:
             raise DatasetError(f"{where}: graders {labels} share a name. Give one a `name` of its own.")
         agent: AgentConfig = self.config.variants[entry.variant]
         try:
-            agent.check(task, self._tools)
-            check_pass_when(self.config.pass_when, labels)
+            if self.tools is not None:
+                agent.check(task, self.tools)
+            check_pass_when(self.config.pass_when, [g.label for g in graders if not g.advisory])
             for grader in graders:
                 grader.check(task)
+                grader.check_files(task, self.config.base_dir)
+                self._check_page(grader, task)
+                self._check_traffic(grader, task)
+                self._check_judge(grader, task)
+            self._check_script(task)
+            self._check_reset(task)
         except ValueError as error:
             raise DatasetError(f"{where}: {error}") from None
         if not (self.config.graders and task.graders):  # else a config leaves the row's own out, on purpose
             self._check_that_all_is_read(task, graders, where)
         return ReadyTask(task, graders)
 
+    def _check_traffic(self, grader: GraderConfig, task: Task) -> None:
+        if not self.config.capture.har and grader.reads_traffic(task) is not None:
+            raise ValueError(
+                f"the grader {grader.label!r} looks at the network traffic, which is not recorded. Write  "
+                "capture: {har: true}  in the config."
+            )
+
+    def _check_page(self, grader: GraderConfig, task: Task) -> None:
+        browser = self.config.browser
+        if grader.needs_page(task) and not browser.has_page:
+            raise ValueError(
+                f"the grader {grader.label!r} reads the live page, which `browser: {{type: {browser.type}}}` "
+                "does not let it do. Use a grader that needs no page (answer, command, state_diff with a "
+                "`url`), or a browser of type playwright or cdp."
+            )
+
+    def _check_judge(self, grader: GraderConfig, task: Task) -> None:
+        if grader.sees_pictures and self.config.capture.screenshots == "off":
+            raise ValueError(
+                f"the grader {grader.label!r} looks at pictures, and capture.screenshots is off. Write "
+                "screenshots: after , or use a grader that needs none."
+            )
+        check_judges(grader, task, self.config)
+
+    def _check_reset(self, task: Task) -> None:
+        lacking, _ = sites_to_reset(task, self.config.sites)
+        if lacking:
+            raise ValueError(
+                f"the row requires_reset, and the site {lacking[0]!r} has no `reset`. Write  sites: "
+                f'{{{lacking[0]}: {{reset: "POST /reset"}}}} , or take requires_reset out of the row.'
+            )
+
+    def _check_script(self, task: Task) -> None:
+        browser = self.config.browser
+        if task.setup_script is not None and not browser.has_page:
+            raise ValueError(
+                f"the row has a setup_script, and `browser: {{type: {browser.type}}}` has no page to run it "
+                "in. Prepare the state by the `reset` of the site or by the start_url, or use a browser "
+                "of the type playwright or cdp."
+            )
+
     def _check_that_all_is_read(self, task: Task, graders: Iterable[GraderConfig], where: str) -> None:
         """Refuse a row with a check that would be passed over in silence."""
         for check in task.checks:
-            if not any(grader.reads(check) for grader in graders):
+            if not any(one.reads(check) for grader in graders for one in _unfolded(grader)):
                 readers = [
                     name
                     for name, member, _ in self._registry.members("grader")
@@ -218,6 +325,30 @@ class Plan:
             yield grader
 
 
-def _suffix(variant: str, trial: int, variants: int, trials: int) -> str:
-    parts = [variant] * (variants > 1) + [str(trial)] * (trials > 1)
-    return f"[{'-'.join(parts)}]" if parts else ""
+def mark_names(dataset: str, tags: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of the markers that a dataset and tags become."""
+    names = [re.sub(r"\W", "_", name).lstrip("_") for name in (dataset, *tags)]
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def _unfolded(grader: GraderConfig) -> Iterator[GraderConfig]:
+    """Yield a grader and those that it asks, at any depth."""
+    yield grader
+    for part in grader.parts:
+        yield from _unfolded(part)
+
+
+def check_judges(grader: GraderConfig, task: Task, config: EvalConfig) -> None:
+    """Check that the models that a grader asks about a row can be asked.
+
+    Raises:
+        ValueError: the grader has none, or there is no key for its own one.
+        ConfigError: there is no key for the run's judge: that is wrong once, not for each row.
+    """
+    for judge in grader.judges_of(task, config.judge):
+        try:
+            check_key(judge)
+        except ConfigError as error:
+            if judge is config.judge:
+                raise config.wrong(("judge",), error) from None
+            raise ValueError(str(error)) from None

@@ -21,9 +21,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from pytest_browsereval.capture.trajectory import write_whole
+from pytest_browsereval.capture.trajectory import open_written, write_whole
 from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.model.digest import AttemptDigest, digest
+from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 
 
@@ -33,7 +35,7 @@ def new_run_id() -> str:
     return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{letters}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TrialKey:
     """Which trial: a task, an agent setup and a number from 1."""
 
@@ -97,11 +99,38 @@ class RunStore:
         write_whole(target, json.dumps(summary, ensure_ascii=False, indent=1) + "\n")
         return target
 
+    def selected(self) -> int | None:
+        """Return how many trials the run was to have, by its summary; None: nobody has written one."""
+        return self._counted("selected")
+
+    def skipped(self) -> int:
+        """Return how many of them were skipped before their attempt, by its summary."""
+        return self._counted("skipped") or 0
+
+    def _counted(self, key: str) -> int | None:
+        try:
+            return int(json.loads((self.root / "summary.json").read_bytes())[key])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
     # -- attempts
 
     def trial_folder(self, key: TrialKey) -> Path:
         """Return where a trial's attempts are."""
         return self.root / "tasks" / safe_folder(key.query_id) / safe_folder(key.variant) / str(key.trial)
+
+    def verdict(self, key: TrialKey) -> Verdict | None:
+        """Return what a trial has come to so far, by its last finished attempt; None before there is one."""
+        found = self.last_result(key)
+        return found and found[0].verdict
+
+    def last_result(self, key: TrialKey) -> tuple[TaskMetadata, Path] | None:
+        """Return the last finished attempt of a trial with its folder; None before there is one."""
+        found = self.trial_folder(key).glob("attempt-*/metadata.json")
+        for path in sorted(found, key=lambda path: int(path.parent.name.partition("-")[2]), reverse=True):
+            with contextlib.suppress(OSError, ValueError):
+                return TaskMetadata.model_validate_json(path.read_bytes()), path.parent
+        return None
 
     def begin_attempt(self, key: TrialKey, node_id: str) -> AttemptFolder:
         """Make the folder of a new attempt: the next number that no earlier one has.
@@ -117,6 +146,19 @@ class RunStore:
                 (path := trial / f"attempt-{number}").mkdir()
                 break
             number += 1
+        return self.reopen(path, number, node_id)
+
+    def reopen(self, path: Path, number: int, node_id: str) -> AttemptFolder:
+        """Take an attempt into flight: a new one, or one that is graded again.
+
+        Args:
+            path: its folder, which exists.
+            number: which attempt of its trial it is.
+            node_id: its item.
+
+        Raises:
+            OSError: the run folder cannot be written.
+        """
         marker = self.root / "in-flight" / f"{self._worker}-{next(self._numbers)}.json"
         marker.parent.mkdir(exist_ok=True)
         relative = path.relative_to(self.root).as_posix()
@@ -144,20 +186,99 @@ class RunStore:
             path.unlink(missing_ok=True)
         return found
 
+    def folders(self) -> Iterator[Path]:
+        """Yield the folder of every attempt, finished or not, in the order of their names.
+
+        Raises:
+            UsageError: a folder cannot be read.
+        """
+        top = str(self.root / "tasks")
+        if os.path.isdir(top):  # noqa: PTH112 strings all the way: a path object for each folder costs more
+            for trial in _below(top, depth=3):
+                for folder in _below(trial, depth=1):
+                    if os.path.basename(folder).startswith("attempt-"):  # noqa: PTH119 the same
+                        yield Path(folder)
+
     def attempts(self) -> Iterator[tuple[Path, TaskMetadata]]:
         """Yield every finished attempt with its folder, in the order of the folders' names.
 
         Raises:
             UsageError: a file is damaged: it is written whole, so something else has changed it.
         """
-        for path in sorted((self.root / "tasks").glob("*/*/*/attempt-*/metadata.json")):
+        for folder in self.folders():
             try:
-                yield path.parent, TaskMetadata.model_validate_json(path.read_bytes())
-            except (ValidationError, OSError) as error:
-                raise UsageError(
-                    f"{path} is damaged: {_first_line(error)}. Restore it, or remove the folder "
-                    f"{path.parent.name} to have the attempt count as never made."
-                ) from None
+                metadata = _read(folder)
+            except _Unfinished:
+                continue
+            yield folder, metadata
+
+    def digests(self) -> Iterator[tuple[Path, AttemptDigest]]:
+        """Yield the same with what is kept of each attempt: 20,000 of them fit into memory.
+
+        Raises:
+            UsageError: a file is damaged, also in what is not kept of it.
+        """
+        for folder, metadata in self.attempts():
+            yield folder, digest(metadata)
+
+    def last_digests(self) -> list[tuple[Path, AttemptDigest]]:
+        """Return the last attempt of each trial with its folder, in the order in which they were begun.
+
+        Raises:
+            UsageError: a file is damaged.
+        """
+        last: dict[TrialKey, tuple[Path, AttemptDigest]] = {}
+        for folder, data in self.digests():
+            key = TrialKey(data.query_id, data.variant, data.trial)
+            if key not in last or last[key][1].attempt < data.attempt:
+                last[key] = (folder, data)
+        return sorted(last.values(), key=lambda one: one[1].started_at)
+
+
+def _below(folder: str, depth: int) -> Iterator[str]:
+    """Yield the folders that are so deep below a folder, by name."""
+    try:
+        with os.scandir(folder) as entries:
+            names = sorted(entry.name for entry in entries if entry.is_dir())
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be read: {error.strerror}.") from None
+    for name in names:
+        path = f"{folder}{os.sep}{name}"
+        yield from _below(path, depth - 1) if depth > 1 else (path,)
+
+
+class _Unfinished(Exception):
+    """An attempt has no metadata."""
+
+
+def read_metadata(folder: Path) -> TaskMetadata:
+    """Return what an attempt has come to.
+
+    Raises:
+        UsageError: the file is damaged: it is written whole, so something else has changed it.
+    """
+    try:
+        return _read(folder)
+    except _Unfinished as error:
+        raise _damaged(folder, str(error)) from None
+
+
+def _read(folder: Path) -> TaskMetadata:
+    try:
+        with open_written(f"{folder}{os.sep}metadata.json") as file:  # a path object costs more
+            content = file.read()
+        return TaskMetadata.model_validate_json(content)
+    except FileNotFoundError as error:
+        raise _Unfinished(str(error)) from None
+    except (ValidationError, OSError) as error:
+        raise _damaged(folder, _first_line(error)) from None
+
+
+def _damaged(folder: Path, why: str) -> UsageError:
+    return UsageError(
+        f"{folder / 'metadata.json'} is damaged: {why}. Restore it, or remove the folder {folder.name} to "
+        "have the attempt count as never made."
+    )
 
 
 def _first_line(error: Exception) -> str:

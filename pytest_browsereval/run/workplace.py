@@ -12,7 +12,7 @@ from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.model.messages import Message
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.tools.base import Tool, Toolbox
-from pytest_browsereval.tools.runner import WindowToolRunner
+from pytest_browsereval.tools.runner import runner_for
 
 
 def open_capture(
@@ -38,6 +38,7 @@ def open_capture(
         screenshots=capture.screenshots,
         picture=capture.format,
         quality=capture.quality,
+        dom=capture.dom,
         max_tokens=limits.max_tokens,
         max_cost_usd=limits.max_cost_usd,
         redact=redact,
@@ -66,7 +67,7 @@ def agent_context(
         output_dir: the run's folder.
     """
     window = capture.window
-    toolbox = Toolbox(tools, WindowToolRunner(window), capture, max_steps=config.limits.max_steps)
+    toolbox = Toolbox(tools, runner_for(window), capture, max_steps=config.limits.max_steps)
     return AgentContext(
         config=agent,
         task=task,
@@ -76,4 +77,6 @@ def agent_context(
         output_dir=output_dir,
         task_output_dir=capture.config.folder,
         base_dir=config.base_dir,
+        max_steps=config.limits.max_steps,
+        timeout_s=config.limits.timeout_ms / 1000,
     )

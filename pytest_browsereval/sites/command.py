@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.leash import leashed
 from pytest_browsereval.sites.base import Site
-from pytest_browsereval.sites.leash import leashed
 from pytest_browsereval.sites.settings import SiteConfig
 
 if TYPE_CHECKING:

@@ -12,9 +12,7 @@ from pathlib import Path
 
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, nearest
 from pytest_browsereval.sites.base import Site
-from pytest_browsereval.sites.command import CommandSite
 from pytest_browsereval.sites.settings import SiteConfig
-from pytest_browsereval.sites.static import StaticSite
 
 
 class Sites:
@@ -131,7 +129,11 @@ class Sites:
     def _new(self, name: str) -> Site:
         config = self._configs[name]
         if config.static is not None:
+            from pytest_browsereval.sites.static import StaticSite  # most evals have no web server
+
             return StaticSite(config.folder(self._base_dir))
+        from pytest_browsereval.sites.command import CommandSite
+
         log = f"{name}-{os.getpid()}-{next(self._numbers)}.log"
         return CommandSite(name, config, self._base_dir, self._log_dir / log if self._log_dir else None)
 

@@ -22,7 +22,7 @@ _Request = Annotated[str, StringConstraints(pattern=r"^(GET|POST|PUT|PATCH|DELET
 class SiteConfig(BaseModel):
     """One site: ``{static: ./site}`` or ``{command: [PROGRAM, ARGUMENT, ...]}``."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     static: Path | None = None
     """A folder of files to serve, relative to the config."""

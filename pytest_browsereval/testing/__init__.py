@@ -1,10 +1,24 @@
-"""Shipped helpers for tests of evals, agents and tools."""
+"""Shipped helpers for tests of evals, agents, browsers, toolkits and tools."""
 
+from pytest_browsereval.testing.agents import AgentConformance
+from pytest_browsereval.testing.browsers import BrowserConformance
 from pytest_browsereval.testing.model_server import ModelRequest, ScriptedModel
-from pytest_browsereval.testing.replies import Call, Reply, call, calls, done, refuses, says, sends
+from pytest_browsereval.testing.replies import (
+    Call,
+    Reply,
+    call,
+    calls,
+    done,
+    refuses,
+    says,
+    sends,
+)
+from pytest_browsereval.testing.toolkits import check_toolkit, toolkit_problems
 from pytest_browsereval.testing.tools import check_tool, tool_problems
 
 __all__ = [
+    "AgentConformance",
+    "BrowserConformance",
     "Call",
     "ModelRequest",
     "Reply",
@@ -12,9 +26,11 @@ __all__ = [
     "call",
     "calls",
     "check_tool",
+    "check_toolkit",
     "done",
     "refuses",
     "says",
     "sends",
     "tool_problems",
+    "toolkit_problems",
 ]

@@ -171,7 +171,36 @@ def _check_options(body: Mapping[str, Any]) -> None:
         raise Refused("'stream_options' is only allowed when 'stream' is enabled")
     if "max_tokens" in body and "max_completion_tokens" in body:
         raise Refused("'max_tokens' and 'max_completion_tokens' exclude each other")
-    wanted = body.get("response_format")
-    if isinstance(wanted, Mapping) and wanted.get("type") == "json_schema":
-        schema = wanted.get("json_schema")
-        _check_name(schema.get("name") if isinstance(schema, Mapping) else None, "response_format")
+    if "response_format" in body:
+        _check_format(body["response_format"])
+
+
+def _check_format(wanted: Any) -> None:
+    kind = wanted.get("type") if isinstance(wanted, Mapping) else None
+    if kind not in ("text", "json_object", "json_schema"):
+        raise Refused(f"response_format: the type {kind!r} is none of text, json_object, json_schema")
+    if kind != "json_schema":
+        return
+    given = wanted.get("json_schema")
+    _check_name(given.get("name") if isinstance(given, Mapping) else None, "response_format")
+    schema = given.get("schema")
+    if not isinstance(schema, Mapping) or schema.get("type") != "object":
+        raise Refused("response_format: the schema is not an object's")
+    if given.get("strict") and (fault := _loose_part(schema, "schema")):
+        raise Refused(f"response_format: {fault}")
+
+
+def _loose_part(schema: Any, where: str) -> str | None:
+    """Return what of a schema strict mode refuses: each object names all of its keys, and no others."""
+    if isinstance(schema, Mapping):
+        keys = schema.get("properties")
+        if isinstance(keys, Mapping):
+            if schema.get("additionalProperties") is not False:
+                return f"{where}: strict mode needs additionalProperties: false"
+            if set(keys) != set(schema.get("required") or ()):
+                return f"{where}: strict mode needs each key in 'required'"
+        inner = {**schema, **(keys or {})} if isinstance(keys, Mapping) else schema
+        parts = [(part, f"{where}.{name}") for name, part in inner.items() if name != "properties"]
+    else:
+        parts = [(part, where) for part in schema] if isinstance(schema, list) else []
+    return next((fault for part, place in parts if (fault := _loose_part(part, place))), None)

@@ -6,9 +6,12 @@ one of the two for each tool, and never raises. Ours return the envelope (:class
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol, overload
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, create_model
@@ -18,12 +21,19 @@ from pytest_browsereval.errors import (
     ErrorSource,
     Fault,
     LimitReached,
+    PartOver,
     TerminationReason,
     nearest,
 )
 
 DONE = "done"
 """The tool that ends an attempt with its answer."""
+
+GIVE_UP = "give_up"
+"""The tool that ends a delegation whose goal cannot be reached; only executors have it."""
+
+ENDINGS = (DONE, GIVE_UP)
+"""Tools that end the work; calls of them are no steps."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +72,28 @@ class Tool:
     @property
     def schema(self) -> dict[str, Any]:
         """The JSON schema of the arguments: an object, flat, with no titles."""
+        return deepcopy(self._schema)
+
+    @cached_property
+    def _schema(self) -> dict[str, Any]:
         schema = self.arguments.model_json_schema()
         for name in ("title", "description"):
             schema.pop(name, None)
         fields = {name: _flat(field) for name, field in schema.get("properties", {}).items()}
         return {**schema, "properties": fields}
+
+    def checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments as the body takes them: checked, converted, defaults filled in.
+
+        Raises:
+            ValueError: they are not what the schema says; the message tells each problem.
+        """
+        try:
+            model = self.arguments.model_validate(arguments)
+        except ValidationError as error:
+            problems = (f"{'.'.join(map(str, e['loc'])) or self.name}: {e['msg']}" for e in error.errors())
+            raise ValueError("; ".join(problems)) from None
+        return {field: getattr(model, field) for field in type(model).model_fields}
 
 
 def _flat(field: dict[str, Any]) -> dict[str, Any]:
@@ -104,7 +131,9 @@ def tool(
         }
         name = function.__name__
         model = create_model(
-            f"{name}_arguments", __config__=ConfigDict(extra="forbid", frozen=True), **fields
+            f"{name}_arguments",
+            __config__=ConfigDict(extra="forbid", frozen=True, defer_build=True),
+            **fields,
         )
         description = " ".join((inspect.getdoc(function) or "").split())
         return Tool(name, description, model, function, takes_picture, may_take_long)
@@ -131,6 +160,7 @@ class Toolbox:
         run: runs a tool's body in the window.
         capture: records the calls.
         max_steps: how many calls the attempt may make; ``done`` is not counted.
+        outer: the toolbox that this one is nested in; its limits hold as well, and come first.
     """
 
     def __init__(
@@ -140,7 +170,9 @@ class Toolbox:
         capture: CaptureContext,
         *,
         max_steps: int | None = None,
+        outer: Toolbox | None = None,
     ) -> None:
+        self._outer = outer
         self._tools: Mapping[str, Tool] = {tool.name: tool for tool in tools}
         self._run = run
         self._capture = capture
@@ -148,7 +180,27 @@ class Toolbox:
         self.answer: str | None = None
         """What ``done`` was called with."""
         self.is_done = False
-        """True once ``done`` was called."""
+        """True once ``done`` or ``give_up`` was called."""
+        self.gave_up: str | None = None
+        """Why ``give_up`` was called."""
+        self._is_closed = False
+
+    def nested(
+        self, capture: CaptureContext, *, max_steps: int | None = None, more: Sequence[Tool] = ()
+    ) -> Toolbox:
+        """Return a toolbox for a part of the attempt: an answer and a limit of its own, the same window.
+
+        Args:
+            capture: counts the part's calls, and passes them on to the attempt's.
+            max_steps: how many calls the part may make; beyond it a call raises ``PartOver``.
+            more: tools of the part alone; one that is named like another stands in for it.
+        """
+        tools = {**self._tools, **{tool.name: tool for tool in more}}
+        return Toolbox(tuple(tools.values()), self._run, capture, max_steps=max_steps, outer=self)
+
+    def close(self) -> None:
+        """Refuse all further calls, which only code that was left behind can make."""
+        self._is_closed = True
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -167,10 +219,15 @@ class Toolbox:
             Fault: the window has died.
         """
         arguments = dict(arguments or {})
-        call = await self._begin(name, arguments, is_step=name != DONE)
+        is_step = name not in ENDINGS or name not in self._tools
+        call = await self._begin(name, arguments, is_step=is_step)
         fault: Fault | None = None
         try:
             result = await self._checked(name, arguments)
+        except asyncio.CancelledError:
+            cut = ToolResult(ok=False, output=f"{name} was cut off: the time is over.")
+            await self._capture.after_tool_call(call, cut.as_json(), is_error=True, picture=False)
+            raise
         except Fault as error:
             fault, result = error, ToolResult(ok=False, output=str(error))
         known = self._tools.get(name)
@@ -195,19 +252,55 @@ class Toolbox:
         await self._capture.after_tool_call(call, result.as_json(), is_error=True, picture=False)
         return result
 
-    async def peek(self, name: str) -> ToolResult:
-        """Run a tool without arguments and without recording it: what the harness itself looks at.
+    async def record(
+        self, name: str, arguments: dict[str, Any], result: JsonValue, *, is_error: bool = False
+    ) -> None:
+        """Record and count a step that was taken past the tools, by a program that drives the page itself.
+
+        Raises:
+            LimitReached: the attempt has used its steps.
+        """
+        call = await self._begin(name, arguments, is_step=True)
+        await self._capture.after_tool_call(call, result, is_error=is_error)
+
+    async def peek(self, name: str, arguments: dict[str, Any] | None = None) -> ToolResult:
+        """Run a tool without recording it: what the harness itself looks at.
 
         Raises:
             Fault: the window has died.
         """
-        return await self._checked(name, {})
+        await self._capture.settled()
+        return await self._checked(name, dict(arguments or {}))
 
     async def _begin(self, name: str, arguments: dict[str, Any], *, is_step: bool) -> ToolCall:
-        limit = self._max_steps
-        if is_step and limit is not None and self._capture.steps >= limit:
-            raise LimitReached(TerminationReason.MAX_STEPS, f"limits.max_steps is {limit}; all were used")
+        await self._capture.settled()  # first: between the check and the count nobody else may begin
+        self.check_limits(is_step=is_step)
         return await self._capture.before_tool_call(name, arguments, is_step=is_step)
+
+    def _end(self, name: str, values: Mapping[str, Any]) -> ToolResult:
+        self.is_done = True
+        if name == GIVE_UP:
+            self.gave_up = values["reason"]
+            return ToolResult(ok=True, output="The goal was given up.")
+        self.answer = values["answer"]
+        return ToolResult(ok=True, output="The task is over.")
+
+    def check_limits(self, *, is_step: bool) -> None:
+        """Check that a call may be made.
+
+        Raises:
+            LimitReached: it may not.
+        """
+        if self._outer is not None:
+            self._outer.check_limits(is_step=is_step)
+        if self._is_closed:
+            raise PartOver(TerminationReason.TIMEOUT, "it is over; tools cannot be called any more")
+        limit = self._max_steps
+        if not is_step or limit is None or self._capture.steps < limit:
+            return
+        if self._outer is not None:
+            raise PartOver(TerminationReason.MAX_STEPS, f"{limit} steps were allowed; all were used")
+        raise LimitReached(TerminationReason.MAX_STEPS, f"limits.max_steps is {limit}; all were used")
 
     async def _checked(self, name: str, arguments: dict[str, Any]) -> ToolResult:
         known = self._tools.get(name)
@@ -217,16 +310,11 @@ class Toolbox:
                 ok=False, output=f"unknown tool {name!r}.{hint} Tools: {', '.join(self._tools)}."
             )
         try:
-            checked = known.arguments.model_validate(arguments)
-        except ValidationError as error:
-            problems = "; ".join(
-                f"{'.'.join(map(str, e['loc'])) or name}: {e['msg']}" for e in error.errors()
-            )
-            return ToolResult(ok=False, output=f"wrong arguments for {name}: {problems}")
-        values = {field: getattr(checked, field) for field in known.arguments.model_fields}
-        if name == DONE:
-            self.is_done, self.answer = True, values["answer"]
-            return ToolResult(ok=True, output="The task is over.")
+            values = known.checked(arguments)
+        except ValueError as error:
+            return ToolResult(ok=False, output=f"wrong arguments for {name}: {error}")
+        if name in ENDINGS:
+            return self._end(name, values)
         try:
             return await self._run(known, values)
         except (Fault, LimitReached):

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.tools.base import Tool, tool
+from pytest_browsereval.tools.kit import Toolkit
 
 
 @tool(takes_picture=False)
@@ -20,4 +21,17 @@ async def done(
     return "The task is over."
 
 
+@tool(takes_picture=False)
+async def give_up(
+    window: Window,
+    reason: Annotated[str, Field(max_length=100_000, description="What stands in the way; what was tried.")],
+) -> str:
+    """End a goal that cannot be reached, instead of done."""
+    del window, reason
+    return "The goal was given up."
+
+
 TOOLS: tuple[Tool, ...] = (done,)
+"""Those that every agent has; ``give_up`` is for executors."""
+
+KIT = Toolkit("finish", "Ending with an answer", TOOLS, is_fixed=True, needs_page=False)

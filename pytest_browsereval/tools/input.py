@@ -10,6 +10,8 @@ from pytest_browsereval.browsers.origins import shorten
 from pytest_browsereval.browsers.waiting import is_playwright_error, quietly
 from pytest_browsereval.browsers.windows import PlaywrightWindow
 from pytest_browsereval.tools.base import Tool, ToolError, tool
+from pytest_browsereval.tools.kit import Policy, Toolkit
+from pytest_browsereval.tools.points import mouse_point
 from pytest_browsereval.tools.targets import Target, act, ref_of, resolve
 
 Button = Annotated[Literal["left", "right", "middle"], Field(description="Which mouse button.")]
@@ -155,7 +157,7 @@ async def scroll(
     if target is not None:
         await act(window, target, lambda element: element.hover())
     elif size := page.viewport_size:
-        await page.mouse.move(size["width"] / 2, size["height"] / 2)
+        await page.mouse.move(*await mouse_point(window, size["width"] / 2, size["height"] / 2))
     return await turn_wheel(window, direction, amount)
 
 
@@ -216,3 +218,22 @@ TOOLS: tuple[Tool, ...] = (
     scroll,
     handle_dialog,
 )
+
+KIT = Toolkit(
+    "input",
+    "Clicks, keys and forms, by element",
+    TOOLS,
+    policy=(
+        Policy("Read each result before you go on: it tells whether the element was found and what changed."),
+        Policy(
+            "`fill` replaces what a field holds; use `type_text` only where the page reacts to each key.",
+            ("fill", "type_text"),
+        ),
+        Policy(
+            "A dialog of the page stops everything else until `handle_dialog` has answered it.",
+            ("handle_dialog",),
+        ),
+    ),
+    absent="You cannot act on elements by ref or selector.",
+)
+"""Its policy stands here, beside the tools."""

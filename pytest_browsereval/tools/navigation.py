@@ -12,6 +12,7 @@ from pytest_browsereval.browsers.origins import origin_of, shorten
 from pytest_browsereval.browsers.waiting import is_playwright_error, quietly
 from pytest_browsereval.browsers.windows import PlaywrightWindow
 from pytest_browsereval.tools.base import Tool, ToolError, tool
+from pytest_browsereval.tools.kit import Policy, Toolkit
 
 if TYPE_CHECKING:
     from playwright.async_api import Response
@@ -142,3 +143,21 @@ async def wait_for_text(
 
 
 TOOLS: tuple[Tool, ...] = (navigate, go_back, go_forward, reload, wait, wait_for_text)
+
+KIT = Toolkit(
+    "navigation",
+    "Addresses, history, waiting",
+    TOOLS,
+    policy=(
+        Policy(
+            "Open only addresses that the task gives or that a page shows; never make one up.", ("navigate",)
+        ),
+        Policy(
+            "When the page has to finish something, `wait_for_text` waits no longer than it has to; "
+            "a fixed `wait` is a guess.",
+            ("wait_for_text", "wait"),
+        ),
+    ),
+    absent="You cannot open addresses or go back. Links and buttons of the page are the only way on.",
+)
+"""Its policy stands here, beside the tools."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pytest_browsereval.browsers.origins import shorten
 from pytest_browsereval.browsers.windows import PlaywrightWindow
 from pytest_browsereval.tools.base import Tool, tool
+from pytest_browsereval.tools.kit import Policy, Toolkit
 from pytest_browsereval.tools.targets import Target, act
 
 MAX_LENGTH = 30_000
@@ -60,3 +61,21 @@ async def screenshot(window: PlaywrightWindow) -> str:
 
 
 TOOLS: tuple[Tool, ...] = (snapshot, read_text, screenshot)
+
+KIT = Toolkit(
+    "observation",
+    "Snapshot, text, picture",
+    TOOLS,
+    policy=(
+        Policy(
+            "`snapshot` gives every element a ref. Refs are those of the latest one: once the page has "
+            "changed, take another before you use a ref.",
+            ("snapshot",),
+        ),
+        Policy("For long texts, `read_text` with a target costs less than the whole page.", ("read_text",)),
+        Policy("`screenshot` shows what text cannot: charts, maps, colours, layout.", ("screenshot",)),
+    ),
+    absent="You cannot look at the page when you like; results of your actions are all you learn of it.",
+    needs_pictures=("screenshot",),
+)
+"""Its policy stands here, beside the tools."""

@@ -8,20 +8,19 @@ from pydantic import Field
 
 from pytest_browsereval.browsers.origins import shorten
 from pytest_browsereval.browsers.windows import PlaywrightWindow
-from pytest_browsereval.tools.base import Tool, ToolError, tool
+from pytest_browsereval.tools.base import Tool, tool
 from pytest_browsereval.tools.input import Button, ClickCount, Direction, Notches, turn_wheel
+from pytest_browsereval.tools.kit import Policy, Toolkit
+from pytest_browsereval.tools.points import mouse_point
 
 X = Annotated[float, Field(description="CSS pixels from the left edge of the viewport.")]
 Y = Annotated[float, Field(description="CSS pixels from the top edge of the viewport.")]
+Typed = Annotated[str, Field(max_length=2000, description="The text.")]
+Clear = Annotated[bool, Field(description="Delete what is there before.")]
 DRAG_STEPS = 10
 
 
-def _inside(window: PlaywrightWindow, x: float, y: float) -> str:
-    size = window.page.viewport_size
-    if size and not (0 <= x < size["width"] and 0 <= y < size["height"]):
-        raise ToolError(
-            f"({x:g}, {y:g}) is outside the viewport, which is {size['width']} x {size['height']} CSS pixels."
-        )
+def _told(x: float, y: float) -> str:
     return f"({x:g}, {y:g})"
 
 
@@ -30,18 +29,16 @@ async def click_at(
     window: PlaywrightWindow, x: X, y: Y, button: Button = "left", click_count: ClickCount = 1
 ) -> str:
     """Click at a point of the viewport."""
-    point = _inside(window, x, y)
-    await window.page.mouse.click(x, y, button=button, click_count=click_count)
+    await window.page.mouse.click(*await mouse_point(window, x, y), button=button, click_count=click_count)
     how = {1: "Clicked", 2: "Double-clicked", 3: "Triple-clicked"}[click_count]
-    return f"{how} at {point}{'' if button == 'left' else f' with the {button} button'}."
+    return f"{how} at {_told(x, y)}{'' if button == 'left' else f' with the {button} button'}."
 
 
 @tool
 async def hover_at(window: PlaywrightWindow, x: X, y: Y) -> str:
     """Move the pointer to a point of the viewport."""
-    point = _inside(window, x, y)
-    await window.page.mouse.move(x, y)
-    return f"The pointer is at {point}."
+    await window.page.mouse.move(*await mouse_point(window, x, y))
+    return f"The pointer is at {_told(x, y)}."
 
 
 @tool
@@ -49,38 +46,63 @@ async def type_at(
     window: PlaywrightWindow,
     x: X,
     y: Y,
-    text: Annotated[str, Field(max_length=2000, description="The text.")],
-    clear: Annotated[bool, Field(description="Delete what is there before.")] = False,  # noqa: FBT002
+    text: Typed,
+    clear: Clear = False,  # noqa: FBT002
 ) -> str:
     """Click at a point of the viewport and type."""
-    point = _inside(window, x, y)
-    page = window.page
-    await page.mouse.click(x, y)
+    await window.page.mouse.click(*await mouse_point(window, x, y))
+    await _type(window, text, clear=clear)
+    return f"Typed {shorten(text, 60)!r} at {_told(x, y)}."
+
+
+@tool
+async def type_keys(window: PlaywrightWindow, text: Typed, clear: Clear = False) -> str:  # noqa: FBT002
+    """Type key by key where the focus is, after a click for example."""
+    await _type(window, text, clear=clear)
+    return f"Typed {shorten(text, 60)!r}."
+
+
+async def _type(window: PlaywrightWindow, text: str, *, clear: bool) -> None:
+    keyboard = window.page.keyboard
     if clear:
-        await page.keyboard.press("ControlOrMeta+A")
-        await page.keyboard.press("Delete")
-    await page.keyboard.type(text)
-    return f"Typed {shorten(text, 60)!r} at {point}."
+        await keyboard.press("ControlOrMeta+A")
+        await keyboard.press("Delete")
+    await keyboard.type(text)
 
 
 @tool
 async def drag_at(window: PlaywrightWindow, start_x: X, start_y: Y, end_x: X, end_y: Y) -> str:
     """Press the mouse button at one point of the viewport and release it at another one."""
-    start, end = _inside(window, start_x, start_y), _inside(window, end_x, end_y)
+    start = await mouse_point(window, start_x, start_y)
+    end = await mouse_point(window, end_x, end_y)
     mouse = window.page.mouse
-    await mouse.move(start_x, start_y)
+    await mouse.move(*start)
     await mouse.down()
-    await mouse.move(end_x, end_y, steps=DRAG_STEPS)
+    await mouse.move(*end, steps=DRAG_STEPS)
     await mouse.up()
-    return f"Dragged from {start} to {end}."
+    return f"Dragged from {_told(start_x, start_y)} to {_told(end_x, end_y)}."
 
 
 @tool
 async def scroll_at(window: PlaywrightWindow, x: X, y: Y, direction: Direction, amount: Notches = 3) -> str:
     """Turn the mouse wheel at a point of the viewport."""
-    _inside(window, x, y)
-    await window.page.mouse.move(x, y)
+    await window.page.mouse.move(*await mouse_point(window, x, y))
     return await turn_wheel(window, direction, amount)
 
 
-TOOLS: tuple[Tool, ...] = (click_at, hover_at, type_at, drag_at, scroll_at)
+TOOLS: tuple[Tool, ...] = (click_at, hover_at, type_at, type_keys, drag_at, scroll_at)
+
+KIT = Toolkit(
+    "pointer",
+    "Clicks and keys, by coordinates",
+    TOOLS,
+    policy=(
+        Policy(
+            "Points are CSS pixels from the top left corner of the visible part of the page. Use them for "
+            "what has no element of its own: a canvas, a map, a drawing."
+        ),
+    ),
+    absent="You cannot act at points of the page by coordinates.",
+    needs_pictures=tuple(tool.name for tool in TOOLS),
+)
+"""Its policy stands here, beside the tools."""

@@ -1,8 +1,9 @@
-"""Runs tools in a Playwright window: one at a time, within limits, aware of dialogs, tabs and downloads."""
+"""Runs tools in a window: one at a time, within limits, aware of dialogs, tabs and downloads."""
 
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from typing import Any
 
 from pytest_browsereval.browsers.base import Window
@@ -11,7 +12,8 @@ from pytest_browsereval.browsers.tabs import NoTab
 from pytest_browsereval.browsers.waiting import DialogOpened, is_closed_error, is_playwright_error
 from pytest_browsereval.browsers.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.tools.base import Tool, ToolError, ToolResult
+from pytest_browsereval.model.display import well_formed
+from pytest_browsereval.tools.base import Tool, ToolError, ToolResult, ToolRunner
 from pytest_browsereval.tools.problems import explain
 
 HANDLE_DIALOG = "handle_dialog"
@@ -22,23 +24,37 @@ MARGIN_S = 2.0
 KEY_S = 0.02
 """How long one typed character may take."""
 NOTES_LENGTH = 600
+OUTSIDE_S = 300.0
+"""How long a tool of a browser that is not ours may take, if the browser's own limit does not end it."""
 
 
-class WindowToolRunner:
-    """Runs the tools of one attempt in its window.
+def runner_for(window: Window) -> ToolRunner:
+    """Return what runs tools in a window: ours in our own browsers, the browser's own in others."""
+    return WindowToolRunner(window) if isinstance(window, PlaywrightWindow) else OutsideToolRunner(window)
 
-    Args:
-        window: where the tools act; a Playwright window, which our own tools are written for.
-    """
 
-    def __init__(self, window: Window) -> None:
-        if not isinstance(window, PlaywrightWindow):
-            raise Fault(
-                ErrorSource.HARNESS,
-                f"The built-in tools cannot act in a {type(window).__name__}. "
-                "Use `browser: {type: playwright}`.",
-            )
-        self._window = window
+async def _called(tool: Tool, window: Window, arguments: dict[str, Any]) -> str:
+    """Run a tool's body; what would end the loop, or pass for a call that was cut off, is its error."""
+    task = asyncio.current_task()
+    try:
+        output = await tool.body(window, **arguments)
+    except SystemExit as error:
+        raise RuntimeError(repr(error)) from error
+    except asyncio.CancelledError as error:
+        if task is None or task.cancelling():
+            raise
+        raise RuntimeError(repr(error)) from error
+    if not isinstance(output, str):
+        raise TypeError(f"it returned {output!r:.80}, which is no text")
+    return well_formed(output)
+
+
+class _OneAtATime(ABC):
+    """Runs tools in a window one after the other, as long as it lives."""
+
+    _window: Window
+
+    def __init__(self) -> None:
         self._lock = asyncio.Lock()
 
     async def __call__(self, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
@@ -52,6 +68,51 @@ class WindowToolRunner:
         if self._window.dead:
             raise Fault(ErrorSource.BROWSER, self._window.dead)
         return result
+
+    @abstractmethod
+    async def _run(self, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
+        """Run the tool; nobody else does meanwhile."""
+
+
+class OutsideToolRunner(_OneAtATime):
+    """Runs the tools that a browser brings itself, one at a time.
+
+    Args:
+        window: has :meth:`Window.call_tool`.
+    """
+
+    def __init__(self, window: Window) -> None:
+        super().__init__()
+        self._window = window
+
+    async def _run(self, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
+        try:
+            async with asyncio.timeout(OUTSIDE_S):
+                return ToolResult(ok=True, output=await _called(tool, self._window, arguments))
+        except ToolError as error:
+            return ToolResult(ok=False, output=str(error))
+        except TimeoutError:
+            return ToolResult(ok=False, output=f"{tool.name} took longer than {OUTSIDE_S:g} s.")
+
+
+class WindowToolRunner(_OneAtATime):
+    """Runs the tools of one attempt in its window.
+
+    Args:
+        window: where the tools act; a Playwright window, which our own tools are written for.
+    """
+
+    _window: PlaywrightWindow
+
+    def __init__(self, window: Window) -> None:
+        super().__init__()
+        if not isinstance(window, PlaywrightWindow):
+            raise Fault(
+                ErrorSource.HARNESS,
+                f"The built-in tools cannot act in a {type(window).__name__}. "
+                "Use `browser: {type: playwright}`.",
+            )
+        self._window = window
 
     async def _run(self, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
         window = self._window
@@ -82,7 +143,7 @@ class WindowToolRunner:
         return ToolResult(ok=is_ok, output=" ".join(filter(None, said)))
 
     async def _perform(self, tool: Tool, arguments: dict[str, Any], said: list[str]) -> None:
-        said[0] = await tool.body(self._window, **arguments)
+        said[0] = await _called(tool, self._window, arguments)
         await self._window.settle()
 
     def limit_s(self, tool: Tool, arguments: dict[str, Any]) -> float:

@@ -11,6 +11,7 @@ from pydantic import Field
 from pytest_browsereval.browsers.origins import shorten
 from pytest_browsereval.browsers.windows import PlaywrightWindow
 from pytest_browsereval.tools.base import Tool, ToolError, tool
+from pytest_browsereval.tools.kit import Policy, Toolkit
 
 MAX_LENGTH = 10_000
 """Characters of a result."""
@@ -36,3 +37,19 @@ async def evaluate(
 
 
 TOOLS: tuple[Tool, ...] = (evaluate,)
+
+KIT = Toolkit(
+    "scripting",
+    "JavaScript in the page",
+    TOOLS,
+    default_on=False,
+    policy=(
+        Policy(
+            "Use `evaluate` to read what no other tool shows. Do not change the page by it: the task is to "
+            "be done as a user would do it.",
+            ("evaluate",),
+        ),
+    ),
+    absent="You cannot run JavaScript in the page.",
+)
+"""Its policy stands here, beside the tools."""

@@ -9,6 +9,7 @@ from pydantic import Field
 from pytest_browsereval.browsers.origins import shorten
 from pytest_browsereval.browsers.windows import PlaywrightWindow
 from pytest_browsereval.tools.base import Tool, tool
+from pytest_browsereval.tools.kit import Policy, Toolkit
 from pytest_browsereval.tools.navigation import Url, checked_url, open_url
 
 TabId = Annotated[int, Field(ge=1, description="The tab's number.")]
@@ -48,3 +49,17 @@ async def close_tab(window: PlaywrightWindow, tab_id: TabId) -> str:
 
 
 TOOLS: tuple[Tool, ...] = (list_tabs, open_tab, select_tab, close_tab)
+
+KIT = Toolkit(
+    "tabs",
+    "Several tabs",
+    TOOLS,
+    policy=(
+        Policy(
+            "All tools act on the current tab. A link may open another one: the result of the click says so."
+        ),
+        Policy("Close tabs that you have opened and need no more.", ("close_tab",)),
+    ),
+    absent="You cannot list, open, choose or close tabs.",
+)
+"""Its policy stands here, beside the tools."""

@@ -1,40 +1,78 @@
-"""The catalog of toolkits and tools, and the switches that choose among them."""
+"""The built-in toolkits, those of a run, and the switches that choose among their tools."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 
+from pytest_browsereval.browsers.base import BrowserConfig, Survey
 from pytest_browsereval.errors import nearest
+from pytest_browsereval.registry import OURS, Registry
 from pytest_browsereval.tools import finish, input, navigation, observation, pointer, scripting, tabs  # noqa: A004
-from pytest_browsereval.tools.base import Tool
+from pytest_browsereval.tools.base import ENDINGS, Tool
+from pytest_browsereval.tools.catalog import Catalog
+from pytest_browsereval.tools.foreign import foreign_tools
+from pytest_browsereval.tools.kit import Toolkit, ToolkitConfig
 
 
-@dataclass(frozen=True)
-class Toolkit:
-    """Several tools behind one switch."""
+class WrongSwitch(ValueError):
+    """A switch that cannot be set; ``name`` is its name."""
 
-    key: str
-    label: str
-    tools: tuple[Tool, ...]
-    default_on: bool = True
-    is_fixed: bool = False
-    """True: it is always on."""
+    def __init__(self, name: str, message: str) -> None:
+        super().__init__(message)
+        self.name = name
 
+
+BROWSER = "the browser"
+"""The owner of tools that a browser brings."""
 
 CATALOG: Mapping[str, Toolkit] = {
     kit.key: kit
     for kit in (
-        Toolkit("navigation", "Addresses, history, waiting", navigation.TOOLS),
-        Toolkit("observation", "Snapshot, text, picture", observation.TOOLS),
-        Toolkit("input", "Clicks, keys and forms, by element", input.TOOLS),
-        Toolkit("pointer", "Clicks and keys, by coordinates", pointer.TOOLS),
-        Toolkit("tabs", "Several tabs", tabs.TOOLS),
-        Toolkit("scripting", "JavaScript in the page", scripting.TOOLS, default_on=False),
-        Toolkit("finish", "Ending with an answer", finish.TOOLS, is_fixed=True),
+        navigation.KIT,
+        observation.KIT,
+        input.KIT,
+        pointer.KIT,
+        tabs.KIT,
+        scripting.KIT,
+        finish.KIT,
     )
 }
 """The built-in toolkits, in the order in which a model sees them."""
+
+
+def kits_for(survey: Survey) -> tuple[Toolkit, ...]:
+    """Return the built-in toolkits that work in a browser: its own tools stand in for ours."""
+    if survey.tools is None:
+        return tuple(CATALOG.values())
+    own = Toolkit("browser", "Tools of the browser", foreign_tools(survey.tools), owner=BROWSER)
+    return own, CATALOG["finish"]
+
+
+def plugged_kits(
+    blocks: Iterable[ToolkitConfig], registry: Registry, browser: BrowserConfig
+) -> tuple[Toolkit, ...]:
+    """Build the toolkits that a config adds, each with its owner.
+
+    Args:
+        blocks: the config's ``toolkits``.
+        registry: tells who brings them.
+        browser: what they have to work in.
+
+    Raises:
+        ValueError: one cannot be built, or cannot work in the browser.
+    """
+    kits = []
+    for block in blocks:
+        owner = registry.owner("toolkit", block.type)
+        try:
+            kit = replace(block.build(), owner=owner)
+            block.check_browser(kit, browser)
+        except Exception as error:
+            what = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+            raise ValueError(f"the toolkit {block.type!r} (from {owner}) cannot be used: {what}") from error
+        kits.append(kit)
+    return tuple(kits)
 
 
 def all_tool_names() -> tuple[str, ...]:
@@ -42,61 +80,80 @@ def all_tool_names() -> tuple[str, ...]:
     return tuple(tool.name for kit in CATALOG.values() for tool in kit.tools)
 
 
-def resolve_tools(switches: Mapping[str, bool], more: Iterable[Toolkit] = ()) -> tuple[Tool, ...]:
-    """Return the tools that the switches leave on.
-
-    A toolkit that is false beats its members; a toolkit that is true turns on every member that is not
-    false itself; where the toolkit is not set, a member's own switch counts, then its default. Values
-    other than true and false count as not set.
+def resolve_tools(
+    switches: Mapping[str, bool],
+    more: Iterable[Toolkit] = (),
+    *,
+    builtin: Iterable[Toolkit] = tuple(CATALOG.values()),
+) -> tuple[Tool, ...]:
+    """Return the tools that the switches leave on; :meth:`Catalog.is_on` has the table.
 
     Args:
         switches: booleans by the names of toolkits and tools.
         more: toolkits beside the built-in ones.
+        builtin: the built-in toolkits that can work; fewer where the browser brings tools of its own.
 
     Raises:
         ValueError: a switch has an unknown name, turns the finishing tool off, or two tools have one name.
     """
-    kits = (*CATALOG.values(), *more)
-    _check_names(kits)
+    kits = (*builtin, *more)
+    check_names(kits)
     _check_switches(switches, kits)
-    return tuple(tool for kit in kits for tool in kit.tools if _is_on(tool.name, kit, switches))
+    tools = {tool.name: tool for kit in kits for tool in kit.tools}
+    return Catalog.of(kits).kept(tools.values(), switches)
 
 
-def _is_on(name: str, kit: Toolkit, switches: Mapping[str, bool]) -> bool:
-    of_kit, of_tool = (
-        value if isinstance(value, bool) else None for value in (switches.get(kit.key), switches.get(name))
+def check_names(kits: Iterable[Toolkit]) -> None:
+    """Check that each name stands for one thing. A toolkit may hold a tool of another one as it is.
+
+    Raises:
+        ValueError: two have one name; both owners are told, and what to write.
+    """
+    owners: dict[str, tuple[Toolkit, Tool | None]] = {}
+    for kit in kits:
+        if not kit.is_fixed and (taken := set(kit.names) & set(ENDINGS)):
+            raise ValueError(
+                f"the toolkit {kit.key!r} (from {kit.owner}) has a tool named {min(taken)!r}, which is the "
+                "name of a tool that ends an attempt. Rename it."
+            )
+        for name, tool in ((kit.key, None), *((tool.name, tool) for tool in kit.tools)):
+            if name in owners:
+                other, same = owners[name]
+                is_shared = tool is not None and tool is same and other is not kit and not other.is_fixed
+                if not is_shared:
+                    raise ValueError(_clash(name, other, kit))
+            owners.setdefault(name, (kit, tool))
+
+
+def _clash(name: str, one: Toolkit, other: Toolkit) -> str:
+    guest = next((kit for kit in (other, one) if kit.owner not in (OURS, BROWSER)), None)
+    if guest and name == one.key == other.key and one.owner == other.owner:
+        return f"The toolkit {name!r} (from {guest.owner}) is there twice. Take one out of `toolkits`."
+    way = (
+        f"Take the toolkit {guest.key!r} out of `toolkits`, or have {guest.owner} rename what is its own."
+        if guest
+        else "Rename one of them."
     )
-    if kit.is_fixed or of_kit is False:
-        return kit.is_fixed
-    if of_tool is not None:
-        return of_tool
-    return True if of_kit else kit.default_on
+    return (
+        f"Two tools or toolkits are named {name!r}: one of the toolkit {one.key!r} (from {one.owner}), one "
+        f"of {other.key!r} (from {other.owner}). Names are unique, and one that is off is not free. {way}"
+    )
 
 
 def _names(kits: Iterable[Toolkit]) -> Iterator[str]:
     for kit in kits:
         yield kit.key
-        yield from (tool.name for tool in kit.tools)
-
-
-def _check_names(kits: Iterable[Toolkit]) -> None:
-    owners: dict[str, str] = {}
-    for kit in kits:
-        for name in (kit.key, *(tool.name for tool in kit.tools)):
-            if name in owners:
-                raise ValueError(
-                    f"Two tools or toolkits are named {name!r}: one of the toolkit {owners[name]!r}, one of "
-                    f"{kit.key!r}. Names are unique; rename one of them."
-                )
-            owners[name] = kit.key
+        yield from kit.names
 
 
 def _check_switches(switches: Mapping[str, bool], kits: tuple[Toolkit, ...]) -> None:
     known = list(_names(kits))
     for name, value in switches.items():
         if name not in known:
-            listed = "; ".join(f"{kit.key}: {', '.join(tool.name for tool in kit.tools)}" for kit in kits)
-            raise ValueError(f"unknown tool or toolkit {name!r}.{nearest(name, known)} Known: {listed}.")
-        fixed = any(kit.is_fixed and name in set(_names((kit,))) for kit in kits)
+            listed = "; ".join(f"{kit.key}: {', '.join(kit.names)}" for kit in kits)
+            told = f"unknown tool or toolkit {name!r}.{nearest(name, known)} Known: {listed}."
+            raise WrongSwitch(name, told)
+        fixed = any(kit.is_fixed and name in (kit.key, *kit.names) for kit in kits)
         if fixed and value is False:
-            raise ValueError(f"{name!r} is false, but the finishing tool is always on. Leave {name!r} out.")
+            told = f"{name!r} is false, but the finishing tool is always on. Leave {name!r} out."
+            raise WrongSwitch(name, told)

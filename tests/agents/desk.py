@@ -19,6 +19,7 @@ from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.model.messages import AssistantMessage, ToolCallMessage
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.tools.base import Tool, Toolbox, ToolError, ToolResult, tool
+from pytest_browsereval.tools.kit import Toolkit
 
 
 class PaperWindow(Window):
@@ -116,6 +117,7 @@ class Desk:
     max_steps: int | None = None
     screenshots: Literal["after", "both", "final", "off"] = "off"
     limits: dict[str, Any] = field(default_factory=dict)
+    kits: tuple[Toolkit, ...] = ()
     capture: CaptureContext = field(init=False)
 
     def context(self, config: AgentConfig, **task: Any) -> AgentContext:
@@ -135,6 +137,7 @@ class Desk:
             output_dir=self.folder.parent,
             task_output_dir=self.folder,
             base_dir=self.base_dir,
+            kits=self.kits,
         )
 
     @property

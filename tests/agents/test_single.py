@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.agents.single import SingleAgent, SingleConfig
+from pytest_browsereval.browsers.base import PictureFormat
 from pytest_browsereval.errors import ConfigError, Fault, LimitReached, StopRun, TerminationReason
 from pytest_browsereval.llm.client import ChatClient, close_clients
 from pytest_browsereval.llm.retries import RetryPolicy
@@ -25,7 +26,8 @@ from pytest_browsereval.testing import (
     refuses,
     says,
 )
-from tests.agents.desk import PAPER_TOOLS, Desk, MakeDesk
+from tests.agents.desk import PAPER_TOOLS, Desk, MakeDesk, PaperWindow
+from tests.support import until
 
 CLICK = call("click", target="button Buy")
 
@@ -179,6 +181,15 @@ def test_malformed_arguments_never_run(desk: Desk) -> None:
     asked = [m for m in desk.capture.messages.messages if isinstance(m, ToolCallMessage)]
     assert [m.params for m in asked[:2]] == [{"malformed": "{oops"}] * 2
     assert desk.window.text == "button Buy"
+
+
+def test_a_model_that_never_names_a_readable_call_is_stopped(desk: Desk) -> None:
+    """Ten such replies in a row are enough; one that can be read begins the count anew."""
+    broken = calls(Call("click", "{oops"))
+    with ScriptedModel([broken] * 9 + [calls(CLICK)] + [broken] * 10) as model:
+        assert solve(desk, model) is None
+        model.assert_finished()
+    assert "10 replies in a row held no call" in desk.warned
 
 
 def test_an_empty_reply_is_nudged_once(desk: Desk) -> None:
@@ -347,6 +358,29 @@ def test_the_recorded_picture_is_what_the_model_sees(make_desk: MakeDesk) -> Non
     assert pictures(second[-1:]) == [desk.capture.screenshot.path(2).read_bytes()]
     assert "data:image/jpeg;base64," in texts(second[-1])
     assert len(pictures(model.requests[2].messages)) == 2, "a snapshot does not draw the page anew"
+
+
+class WaitingWindow(PaperWindow):
+    """Draws a picture once the model has been asked again."""
+
+    model: ScriptedModel
+
+    async def screenshot(self, picture: PictureFormat = "jpeg", quality: int = 80) -> bytes:
+        await until(lambda: len(self.model.requests) > 1 + self.pictures, 5)
+        return await super().screenshot(picture, quality)
+
+
+def test_a_model_that_sees_no_pictures_does_not_wait_for_them(make_desk: MakeDesk) -> None:
+    """They are drawn while it thinks; the log has them where they belong, and its words after them."""
+    window = WaitingWindow()
+    desk = make_desk(screenshots="after", window=window)
+    replies = [calls(CLICK), calls(CLICK_AGAIN), done("x")]
+    with ScriptedModel(replies) as window.model:
+        assert solve(desk, window.model) == "x"
+    assert desk.capture.warnings == ()
+    log = [m for m in desk.capture.messages.messages if m.type in ("tool_call", "tool_result", "assistant")]
+    assert [m.type for m in log] == ["assistant", "tool_call", "tool_result"] * 3
+    assert [m.screenshot for m in log if isinstance(m, ToolResultMessage)] == [1, 2, None]
 
 
 CLICK_AGAIN = call("click", target="clicked button Buy")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_browsereval.analysis.gate import RuleResult, decide
+from pytest_browsereval.analysis.gate import RuleResult, complete, decide
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.config import GateConfig
 from tests.recorded import ERRORED, FAILED, PASSED, attempt, summary
@@ -103,3 +103,83 @@ def test_passing_marks_are_met() -> None:
     run = summary(attempt("a"), attempt("b", PASSED))
     gate = GateConfig(min_pass_rate=1, must_pass=("a", "b"), max_error_rate=0)
     assert all(result.is_met for result in decide(run, gate))
+
+
+def test_parts_have_floors_of_their_own() -> None:
+    """Rows with a tag, rows of a website, and variants; a part that no trial belongs to meets no floor."""
+    run = summary(
+        attempt("a", tags=("smoke", "buy"), website="shop"),
+        attempt("b", FAILED, tags=("buy",), website="shop", variant="new"),
+        attempt("c", ERRORED, tags=("late",), website="mail"),
+    )
+    gate = {
+        "tags": {"smoke": 1, "buy": 0.6, "late": 0},
+        "websites": {"shop": 0.5},
+        "variants": {"new": 0.1, "old": 0},
+    }
+    assert {r.name: (r.is_met, r.message) for r in decide(run, GateConfig.model_validate(gate))} == {
+        "tags[smoke]": (True, "pass rate of smoke 100.0% (1/1) meets 100.0%"),
+        "tags[buy]": (False, "pass rate of buy 50.0% (1/2) is under 60.0%"),
+        "tags[late]": (False, "no trial of late was judged, so there is no pass rate"),
+        "websites[shop]": (True, "pass rate of shop 50.0% (1/2) meets 50.0%"),
+        "variants[new]": (False, "pass rate of new 0.0% (0/1) is under 10.0%"),
+        "variants[old]": (False, "no trial of this run has the variant old"),
+        "max_error_rate": (False, "error rate 33.3% (1/3) is over 5.0%"),
+    }
+
+
+def test_money_and_steps_have_ceilings() -> None:
+    """A cost that is not known is over any ceiling; steps are those of judged trials."""
+    run = summary(
+        attempt("a", total_steps=4, cost_usd=0.5),
+        attempt("b", FAILED, total_steps=7, cost_usd=0.25),
+        attempt("c", ERRORED, total_steps=99),
+    )
+    assert rule(run, "max_cost_usd", max_cost_usd=0.75).is_met
+    over = rule(run, "max_cost_usd", max_cost_usd=0.7)
+    assert (over.is_met, over.message) == (False, "cost $0.7500 is over $0.7000")
+    assert rule(summary(*(attempt(n, cost_usd=0.1) for n in "abc")), "max_cost_usd", max_cost_usd=0.3).is_met
+    assert rule(run, "max_mean_steps", max_mean_steps=5.5).is_met
+    more = rule(run, "max_mean_steps", max_mean_steps=5)
+    assert (more.is_met, more.message) == (False, "5.5 steps a trial (11 in 2) is over 5")
+    unknown = rule(summary(attempt("a", cost_usd=None)), "max_cost_usd", max_cost_usd=9)
+    assert (unknown.is_met, unknown.message[:21]) == (False, "the cost is not known")
+    assert not rule(summary(attempt("c", ERRORED)), "max_mean_steps", max_mean_steps=9).is_met
+
+
+@pytest.mark.parametrize(
+    ("passed", "of", "floor", "word"),
+    [(18, 20, 0.65, "met"), (18, 20, 0.8, "undecided"), (18, 20, 0.98, "not met"), (20, 20, 1.0, "met")],
+)
+def test_rates_can_be_undecided(passed: int, of: int, floor: float, word: str) -> None:
+    """With a confidence the whole interval has to be above or below: 18 of 20 are 69.9 % to 97.2 %."""
+    run = summary(*(attempt(str(n), PASSED if n < passed else FAILED) for n in range(of)))
+    found = rule(run, "min_pass_rate", min_pass_rate=floor, confidence=0.95)
+    assert (found.word, found.is_met) == (word, word == "met")
+    if word == "undecided":
+        assert found.message == (
+            "pass rate 90.0% (18/20), 95 % interval 69.9% to 97.2%, neither meets nor misses 80.0%; "
+            "about 106 more trials would tell"
+        )
+        lets = rule(run, "min_pass_rate", min_pass_rate=floor, confidence=0.95, undecided="pass")
+        assert (lets.word, lets.is_met) == ("undecided", True)
+
+
+def test_trials_of_one_task_prove_less() -> None:
+    """Where tasks have several trials the interval is the one by task: it is wider where they are alike."""
+    alike = [attempt(f"{n}", PASSED if n < 9 else FAILED, trial=t) for n in range(10) for t in range(1, 11)]
+    one_each = [attempt(f"{n}", PASSED if n < 90 else FAILED) for n in range(100)]
+    gate = {"min_pass_rate": 0.8, "confidence": 0.95}
+    assert rule(summary(*one_each), "min_pass_rate", **gate).word == "met"
+    assert rule(summary(*alike), "min_pass_rate", **gate).word == "undecided"
+
+
+def test_runs_that_lack_trials_are_told() -> None:
+    """A run that was ended, or lacks trials, misses a rule of its own; a whole one has none."""
+    run = summary(attempt("a"))
+    assert complete(run, 1) is None
+    assert complete(run, 3, skipped=2) is None
+    for selected, told in ((3, "2 of the run's 3 trials have no result"), (None, "the run was ended before")):
+        found = complete(run, selected)
+        assert found
+        assert (found.name, found.is_met, found.message[: len(told)]) == ("complete", False, told)

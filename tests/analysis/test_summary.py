@@ -9,6 +9,7 @@ import pytest
 
 from pytest_browsereval.analysis.summary import summarise, summary_of
 from pytest_browsereval.errors import ErrorSource, UsageError
+from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.run.store import RunStore, TrialKey
 from tests.recorded import ERRORED, FAILED, PASSED, attempt, summary
 
@@ -125,3 +126,37 @@ def test_a_damaged_folder_is_told(tmp_path: Path) -> None:
     (folder.path / "metadata.json").write_text(attempt("a").model_dump_json()[:100])
     with pytest.raises(UsageError, match=r"metadata\.json is damaged: "):
         summary_of(store)
+
+
+def test_grades_that_disagree_are_listed() -> None:
+    """One passed and one failed, advisory or not; an errored grade says nothing."""
+
+    def grades(*verdicts: Verdict) -> dict[str, GraderResult]:
+        scores = {PASSED: 1.0, FAILED: 0.0, ERRORED: None}
+        return {
+            f"g{n}": GraderResult(grader=f"g{n}", verdict=v, score=scores[v], reasoning="so", advisory=n > 1)
+            for n, v in enumerate(verdicts, 1)
+        }
+
+    run = summary(
+        attempt("split", grader_results=grades(PASSED, FAILED, ERRORED)),
+        attempt("one", grader_results=grades(PASSED)),
+        attempt("agreed", FAILED, grader_results=grades(FAILED, FAILED)),
+        attempt("errored", grader_results=grades(PASSED, ERRORED)),
+    )
+    assert [trial.metadata.query_id for trial in run.disagreements] == ["split"]
+    content = json.loads(json.dumps(run.as_json()))
+    assert content["disagreements"] == [
+        {
+            "query_id": "split",
+            "variant": "default",
+            "trial": 1,
+            "verdict": "passed",
+            "grades": {
+                "g1": {"verdict": "passed", "reason": "so"},
+                "g2": {"verdict": "failed", "reason": "so", "advisory": True},
+                "g3": {"verdict": "errored", "reason": "so", "advisory": True},
+            },
+        }
+    ]
+    assert content["results"][0]["grades"]["g2"] == {"verdict": "failed", "score": 0.0, "advisory": True}

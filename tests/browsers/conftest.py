@@ -2,6 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import pytest
+
+from tests.browsers.listening import Listening, listening
 from tests.support import browser, pages, run, visit
 
-__all__ = ["browser", "pages", "run", "visit"]
+__all__ = ["browser", "chromium", "pages", "run", "visit"]
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Listening]:
+    """Return a Chromium that listens, with one tab, which has to outlive all tests of the module."""
+    with listening() as running:
+        yield running
+        assert running.runs
+        assert running.pages() == ["about:blank"]

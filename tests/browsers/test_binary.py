@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import stat
 import sys
@@ -123,11 +124,12 @@ def test_usual_places(system: str, expected: str, monkeypatch: pytest.MonkeyPatc
 
 def test_real_launch(real_browser: Path) -> None:
     """The browser found was launched: it tells its version, and no process of it is left."""
+    before = set(psutil.Process().children(recursive=True))  # of other tests of this process
     found = asyncio.run(find_binary(real_browser))
     assert int(found.version.split(".")[0]) > 100
     assert found.version in str(found)
-    left = [child.name() for child in psutil.Process().children(recursive=True)]
-    assert not [name for name in left if "chrom" in name]
+    left = set(psutil.Process().children(recursive=True)) - before
+    assert not [child for child in left if "chrom" in child.name()]
 
 
 def test_broken_candidate_is_passed_over(real_browser: Path, only_path: Path) -> None:
@@ -301,6 +303,17 @@ def test_node_without_libatomic(
         asyncio.run(find_binary(sys.executable))
     assert "libatomic.so.1" in str(caught.value)
     assert remedy in str(caught.value)
+
+
+def test_driver_that_ends_slowly_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A driver that closes its pipe before it ends leaves no pipe open (which would fail a later test)."""
+    ended = tmp_path / "ended"
+    lingers = f"#!/bin/sh\n[ $1 = --version ] && exit 3\nexec >&-\nsleep 0.3\necho > '{ended}'\nexit 127\n"
+    monkeypatch.setenv("PLAYWRIGHT_NODEJS_PATH", str(program(tmp_path / "node", lingers)))
+    with pytest.raises(StopRun):
+        asyncio.run(find_binary(sys.executable))
+    assert ended.is_file()
+    gc.collect()
 
 
 def test_node_that_runs_is_no_trouble() -> None:

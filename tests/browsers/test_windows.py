@@ -12,10 +12,12 @@ import pytest
 from PIL import Image
 
 from pytest_browsereval.browsers.base import PictureFormat
-from pytest_browsereval.browsers.playwright import PlaywrightBrowser, PlaywrightBrowserConfig, Viewport
+from pytest_browsereval.browsers.contexts import Viewport
+from pytest_browsereval.browsers.manager import WindowManager
+from pytest_browsereval.browsers.playwright import PlaywrightBrowser, PlaywrightBrowserConfig
 from pytest_browsereval.browsers.tabs import NoTab
 from pytest_browsereval.browsers.waiting import DialogOpened
-from pytest_browsereval.browsers.windows import PlaywrightWindow, WindowManager
+from pytest_browsereval.browsers.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
 from tests.support import PageServer, Run, Visit, Visits, until
 
@@ -282,7 +284,7 @@ def test_pictures_of_a_scaled_screen_are_in_css_pixels(
     config = PlaywrightBrowserConfig(device_scale_factor=2, viewport=Viewport(width=400, height=300))
 
     async def picture() -> Image.Image:
-        window = await browser._processes[-1].new_window(config.context_options(), config.rules(url))
+        window = await browser._connections[-1].new_window(config.context_options(), config.rules(url))
         try:
             await window.goto(url)
             assert await window.page.evaluate("devicePixelRatio") == 2
@@ -293,7 +295,7 @@ def test_pictures_of_a_scaled_screen_are_in_css_pixels(
             await window.close()
 
     async def _lost() -> CDPSession:
-        session = await browser._processes[-1].browser.new_browser_cdp_session()
+        session = await browser._connections[-1].browser.new_browser_cdp_session()
         await session.detach()
         return session
 
@@ -408,11 +410,11 @@ def test_a_failed_opening_leaves_no_window(run: Run, browser: PlaywrightBrowser,
 
     async def fail() -> None:
         manager = WindowManager(browser)
-        before = len(browser._processes[-1].browser.contexts)
+        before = len(browser._connections[-1].browser.contexts)
         with pytest.raises(Fault):
             await manager.create_window("a", pages.url + "/missing")
         assert (manager.opened, manager.windows) == (0, {})
-        assert len(browser._processes[-1].browser.contexts) == before
+        assert len(browser._connections[-1].browser.contexts) == before
 
     run(fail())
 
@@ -425,7 +427,7 @@ def test_a_cancelled_opening_leaves_no_window(
 
     async def cancel() -> None:
         manager = WindowManager(browser)
-        before = len(browser._processes[-1].browser.contexts)
+        before = len(browser._connections[-1].browser.contexts)
         for delay_s in (0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.2):
             opening = asyncio.ensure_future(manager.create_window("a", url))
             await asyncio.sleep(delay_s)
@@ -433,7 +435,7 @@ def test_a_cancelled_opening_leaves_no_window(
             with pytest.raises(asyncio.CancelledError):
                 await opening
             assert manager.windows == {}
-        await until(lambda: len(browser._processes[-1].browser.contexts) == before)
+        await until(lambda: len(browser._connections[-1].browser.contexts) == before)
 
     run(cancel())
 
@@ -451,6 +453,6 @@ def test_closing_goes_on_when_its_caller_is_cancelled(run: Run, browser: Playwri
         with pytest.raises(asyncio.CancelledError):
             await closing
         await until(lambda: manager.closed)
-        assert window.context not in browser._processes[-1].browser.contexts
+        assert window.context not in browser._connections[-1].browser.contexts
 
     run(cancel())

@@ -186,6 +186,64 @@ def test_tokens_and_money_are_limited(context: Contexts) -> None:
         capture.spend(Usage(requests=1, cost_usd=0.5))
 
 
+def test_a_part_is_counted_twice_and_nested(context: Contexts) -> None:
+    """Steps and usage are the part's and the attempt's; messages name its span; call ids are unique."""
+    capture = context(screenshots="after")
+    first, second = capture.nested("part-1", role="hand"), capture.nested("part-2", role="hand")
+    top = capture.nested(None, role="lead")
+    for part in (first, second, first, top, capture):
+        asyncio.run(step(part))
+    assert [each.steps for each in (first, second, top, capture)] == [2, 1, 1, 5]
+    calls = [m for m in capture.messages.messages if isinstance(m, ToolCallMessage)]
+    assert [m.parent_id for m in calls] == ["part-1", "part-2", "part-1", None, None]
+    assert len({m.tool_call_id for m in calls}) == 5
+    assert capture.screenshot.count == first.screenshot.count == 5
+    for part, tokens in ((first, 1), (second, 20), (top, 300)):
+        part.spend(Usage(input_tokens=tokens, requests=1))
+    assert {role: usage.input_tokens for role, usage in capture.usage_by_role.items()} == {
+        "hand": 21,
+        "lead": 300,
+    }
+    assert [each.usage.input_tokens for each in (first, capture)] == [1, 321]
+
+
+def test_a_part_of_a_part_nests_in_it(context: Contexts) -> None:
+    """A message lies in the innermost part, and is counted in all."""
+    capture = context()
+    outer = capture.nested("outer")
+    inner = outer.nested("inner")
+    inner.log_assistant("deep")
+    asyncio.run(step(inner))
+    assert {m.parent_id for m in capture.messages.messages} == {"inner"}
+    assert (inner.last_words, outer.last_words) == ("deep", "deep")
+    assert (inner.steps, outer.steps, capture.steps) == (1, 1, 1)
+
+
+def test_a_part_ends_at_the_attempts_limits(context: Contexts) -> None:
+    """Tokens of all parts together are limited, and what reached the limit is counted everywhere."""
+    capture = context(max_tokens=100)
+    first, second = capture.nested("a", role="hand"), capture.nested("b", role="hand")
+    first.spend(Usage(input_tokens=60, requests=1))
+    with pytest.raises(LimitReached, match=r"limits\.max_tokens is 100; 110 were used"):
+        second.spend(Usage(input_tokens=50, requests=1))
+    assert (second.usage.input_tokens, capture.usage.input_tokens) == (50, 110)
+
+
+def test_findings_of_a_part_name_it(context: Contexts) -> None:
+    """Errors and warnings are the attempt's; closing a part leaves the log open."""
+    capture = context(redact=lambda text: text.replace("hunter2", "***"))
+    part = capture.nested("part-1")
+    part.add_error(ErrorSource.AGENT, "hunter2 broke")
+    part.add_warning(ErrorSource.AGENT, "hunter2 creaks")
+    capture.nested(None).add_warning(ErrorSource.AGENT, "plain")
+    part.close()
+    assert [e.message for e in capture.errors] == ["part-1: *** broke"]
+    assert [w.message for w in capture.warnings] == ["part-1: *** creaks", "plain"]
+    (logged,) = capture.messages.messages
+    assert isinstance(logged, ErrorMessage)
+    assert logged.parent_id == "part-1"
+
+
 def test_a_real_attempt_is_recorded_step_by_step(visit: Visits, tmp_path: Path) -> None:
     """Call, result, address and picture of each step stand in the log and on disk."""
     opened = visit("<button onclick='location.hash = 1'>go</button>", screenshots="after", picture="png")

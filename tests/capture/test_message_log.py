@@ -39,6 +39,16 @@ def test_messages_are_read_back_as_they_were_logged(tmp_path: Path) -> None:
     assert log.last_assistant_message() == "Done."
 
 
+def test_half_a_character_loses_no_message(tmp_path: Path) -> None:
+    """JSON and JavaScript allow single surrogates; a line with one is written, and read back."""
+    log = MessageLogger(tmp_path)
+    log.log(ToolCallMessage(tool="fill", tool_call_id="call-1", params={"text": "\udfff \ud83e\uded6"}))
+    log.close()
+    told = message_adapter.validate_json((tmp_path / "messages.jsonl").read_bytes())
+    assert isinstance(told, ToolCallMessage)
+    assert told.params == {"text": "\N{REPLACEMENT CHARACTER} 🫖"}
+
+
 def test_names_on_disk_are_those_of_the_design_documents(tmp_path: Path) -> None:
     """Field spellings and absent fields are part of the format."""
     log = MessageLogger(tmp_path)

@@ -41,58 +41,164 @@ RUN: dict[str, Any] = {
     "grader_api_key_env": "OPENAI_API_KEY",
     "grader_base_url": "https://api.openai.com/v1",
 }
-SUITE: dict[str, Any] = {
-    "id": "smoke",
-    "dataset": "rows.jsonl",
-    "agent": {"type": "tool-loop"},
-    "graders": ["answer"],
-    "workers": 2,
-    "restartBrowserPerTask": True,
-    "timeoutMs": 60000,
-    "browseros": {"server_url": "http://x", "headless": True},
-}
-LOCAL = "the browser is local; `browser: {type: mcp}` is not supported yet"
+CHOSEN = "`browser` says which browser to use"
 
 
 def run(**changes: Any) -> str:
     return json.dumps({**RUN, **changes}, indent=1)
 
 
-def suite(**changes: Any) -> str:
-    return json.dumps({**SUITE, **changes}, indent=1)
-
-
-def agent(config: EvalConfig, name: str = "default") -> SingleConfig:
-    found = config.variants[name]
-    assert isinstance(found, SingleConfig)
-    return found
-
-
 def test_a_run_config_loads_unchanged(load: Load, tmp_path: Path) -> None:
     """A run config of BrowserOS becomes an eval config: agent, dataset, limits, workers, browser."""
     config = load(run(), name="webvoyager.json")
     assert config.name == "webvoyager"
-    assert (agent(config).model, agent(config).supports_images) == ("moonshotai/kimi-k2", True)
-    assert config.public_dump()["variants"]["default"]["api_key"] == "OPENROUTER_API_KEY"
+    agent = config.variants["default"]
+    assert isinstance(agent, SingleConfig)
+    assert (agent.model, agent.supports_images) == ("moonshotai/kimi-k2", True)
+    dump = config.public_dump()
+    assert dump["variants"]["default"]["api_key"] == "OPENROUTER_API_KEY"
     assert (config.limits.timeout_ms, config.num_workers) == (900_000, 5)
-    assert isinstance(config.browser, PlaywrightBrowserConfig)
-    assert not config.browser.headless
+    assert (dump["browser"]["type"], dump["browser"]["url"]) == ("mcp", "http://127.0.0.1:9110/mcp")
+    assert list(dump["browser"]["headers"]) == ["X-BrowserOS-Source"]
     assert config.output_dir.resolve() == tmp_path / "results"
 
 
 def test_what_has_no_effect_is_noted(load: Load) -> None:
-    """Every key that is read and not used is named, with the reason."""
+    """Every key that is read and not used is named, with the reason; so is the browser that is used."""
     ports = "browseros.base_cdp_port, browseros.base_server_port, browseros.base_extension_port"
     captcha = "captcha.api_key_env, captcha.wait_timeout_ms, captcha.poll_interval_ms"
     assert load(run()).notes == (
-        f"browseros.server_url, {ports} are not used: {LOCAL}.",
+        (
+            "browseros.server_url: windows are opened in the browser at http://127.0.0.1:9110/mcp, which has "
+            "to run. For a local Chromium write  browser: playwright ."
+        ),
+        f"{ports} are not used: the browser runs already.",
         f"{captcha} are not used: no captcha solver is started.",
+        "restart_server_per_task is not used: a browser that runs already is not restarted.",
+    )
+    small = run(browseros={"headless": False}, captcha=None)
+    assert load(small).notes == (
         "restart_server_per_task is not used: every attempt has a browser context of its own anyway.",
-        "grader_model, grader_api_key_env, grader_base_url are not used: no grader asks a model yet.",
     )
-    assert load(run(browseros={"headless": True}, captcha=None, restart_server_per_task=False)).notes == (
-        "grader_model, grader_api_key_env, grader_base_url are not used: no grader asks a model yet.",
+
+
+def test_the_graders_model_becomes_the_judge(load: Load) -> None:
+    """One judge for all graders: at OpenAI unless they say where else; the command line may change it."""
+    judge = load(run()).judge
+    assert judge is not None
+    assert (judge.provider, judge.model_name, judge.url) == (
+        "openai-compatible",
+        "gpt-4o",
+        "https://api.openai.com/v1",
     )
+    plain = load(run(grader_base_url=None, grader_api_key_env=None)).judge
+    assert plain is not None
+    assert (plain.provider, plain.model_name) == ("openai", "gpt-4o")
+    changed = load(run(), "grader_model=o4-mini").judge
+    assert changed is not None
+    assert changed.model_name == "o4-mini"
+    assert load(run(grader_model=None, grader_base_url=None, grader_api_key_env=None)).judge is None
+
+
+# -- the browser
+
+
+def browser(config: EvalConfig) -> dict[str, Any]:
+    dump: dict[str, Any] = config.browser.model_dump(mode="json", exclude_unset=True)
+    return dump
+
+
+@pytest.mark.parametrize(
+    "server", ["http://localhost:9100", "http://localhost:9100/", "http://localhost:9100/mcp"]
+)
+def test_the_server_of_browseros_is_driven_over_mcp(load: Load, server: str) -> None:
+    """The address of the server is where its tools are, whatever slash it ends with."""
+    found = browser(load(run(browseros={"server_url": server})))
+    assert (found["type"], found["url"]) == ("mcp", "http://localhost:9100/mcp")
+
+
+def test_a_token_in_the_address_is_used_and_not_told(load: Load) -> None:
+    """Notes are printed; what stands behind the question mark is not part of them."""
+    config = load(run(browseros={"server_url": "http://localhost:9100?token=secret-0123"}))
+    assert browser(config)["url"] == "http://localhost:9100/mcp?token=secret-0123"
+    assert "secret" not in str(config.notes)
+
+
+def test_a_debugging_port_alone_is_attached_to(load: Load) -> None:
+    """Without a server the browser behind the debugging port is used."""
+    config = load(run(browseros={"base_cdp_port": 9010, "headless": True}))
+    assert browser(config) == {"type": "cdp", "url": "http://127.0.0.1:9010"}
+    assert config.notes[0].startswith("browseros.base_cdp_port: windows are opened in the browser at http:")
+    assert config.notes[1] == "browseros.headless is not used: the browser runs already."
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        {"type": "visual-action", "url": "http://actions.example/p"},
+        {
+            "type": "orchestrator-executor",
+            "orchestrator": {"provider": "openai", "model": "m"},
+            "executor": {"provider": "clado-action", "baseUrl": "http://actions.example/p"},
+        },
+    ],
+)
+def test_agents_that_point_use_the_debugging_port(load: Load, agent: dict[str, Any]) -> None:
+    """They need our tools that act at points, which a browser behind an MCP server does not have."""
+    both = {"server_url": "http://x", "base_cdp_port": 9010}
+    config = load(run(agent=agent, browseros=both))
+    assert browser(config)["url"] == "http://127.0.0.1:9010"
+    assert "browseros.server_url is not used: agents act at points, which its tools cannot." in config.notes
+    assert browser(load(run(agent=agent, browseros={"server_url": "http://x"})))["type"] == "mcp"
+
+
+@pytest.mark.parametrize("headless", [True, False])
+def test_without_an_address_a_chromium_is_started(load: Load, headless: bool) -> None:  # noqa: FBT001 a table
+    """With neither server nor port it is our own browser, with windows or without."""
+    found = browser(load(run(browseros={"headless": headless})))
+    assert found == {"type": "playwright", "headless": headless}
+
+
+@pytest.mark.parametrize(
+    "own", ["playwright", {"type": "playwright"}, {"viewport": {"width": 800, "height": 600}}]
+)
+def test_a_browser_of_one_s_own_wins(load: Load, own: Any) -> None:
+    """What the file says in our words is used, and what it says in BrowserOS's is noted."""
+    block = {"server_url": "http://x", "headless": False}
+    config = load(run(browser=own, browseros=block, restart_server_per_task=False))
+    assert isinstance(config.browser, PlaywrightBrowserConfig)
+    assert not config.browser.headless
+    assert config.notes[0] == f"browseros.server_url is not used: {CHOSEN}."
+
+
+def test_headless_is_noted_where_the_chosen_browser_runs_already(load: Load) -> None:
+    """An attached browser is as it is."""
+    block = {"server_url": "http://x", "headless": True}
+    config = load(run(browser={"type": "cdp", "url": "http://127.0.0.1:9222"}, browseros=block))
+    assert browser(config)["url"] == "http://127.0.0.1:9222"
+    assert config.notes[0] == f"browseros.server_url, browseros.headless are not used: {CHOSEN}."
+
+
+@pytest.mark.parametrize(
+    ("override", "kind", "url"),
+    [
+        ("browser=playwright", "playwright", None),
+        ("browser.type=playwright", "playwright", None),
+        ("browseros.server_url=http://other:1", "mcp", "http://other:1/mcp"),
+        ("browser.url=http://other:2/mcp", "mcp", "http://other:2/mcp"),
+        ("browseros={base_cdp_port: 9333}", "cdp", "http://127.0.0.1:9333"),
+    ],
+)
+def test_the_command_line_chooses_the_browser(load: Load, override: str, kind: str, url: str | None) -> None:
+    """BrowserOS's words and ours both override what the file says."""
+    found = browser(load(run(browseros={"server_url": "http://x"}), override))
+    assert (found["type"], found.get("url")) == (kind, url)
+
+
+def test_an_option_that_the_browser_lacks_is_told(refused: Refused) -> None:
+    """One option on the command line does not choose another browser in silence."""
+    told = "--eval-set 'browser.headless=false': browser.headless: unknown key."
+    assert refused(run(), "browser.headless=false")[0].startswith(told)
 
 
 @pytest.mark.parametrize(
@@ -113,16 +219,11 @@ def test_what_has_no_effect_is_noted(load: Load) -> None:
         ({"num_workers": 0}, "num_workers: must be at least 1; it is 0."),
         ({"restart_server_per_task": "x"}, "restart_server_per_task: expected true or false, not 'x'."),
         ({"timeout_ms": 5}, "timeout_ms: must be at least 1_000; it is 5."),
-        (
-            {"graders": ["agisdk_state_diff"]},
-            "graders.0: the grader 'agisdk_state_diff' is not supported yet.",
-        ),
         ({"graders": ["my_grader"]}, "graders.0: unknown grader 'my_grader'."),
         ({"browser": {"headless": True}}, "browseros.headless: given twice, here and as browser.headless."),
-        (
-            {"agent": {"type": "orchestrator-executor"}},
-            "agent.type: the agent 'orchestrator-executor' is not supp",
-        ),
+        ({"browseros": {"server_url": 5}}, "browseros.server_url: expected a text, not 5."),
+        ({"browseros": {"server_url": "nowhere"}}, "browseros.server_url: "),
+        ({"browseros": {"server_url": "http://["}}, "browseros.server_url: "),
     ],
 )
 def test_a_wrong_run_config_is_refused(refused: Refused, changes: dict[str, Any], told: str) -> None:
@@ -131,68 +232,3 @@ def test_a_wrong_run_config_is_refused(refused: Refused, changes: dict[str, Any]
     assert len(lines) == 1
     assert lines[0].startswith("evals/run.json:")
     assert told in lines[0]
-
-
-def test_a_suite_takes_its_variant_from_the_environment(load: Load) -> None:
-    """A suite is read with the model of the EVAL_AGENT variables; the key stays in its variable."""
-    environ = {
-        "EVAL_VARIANT": "kimi",
-        "EVAL_AGENT_PROVIDER": "openrouter",
-        "EVAL_AGENT_MODEL": "moonshotai/kimi-k2",
-        "EVAL_AGENT_API_KEY": "sk-very-secret",
-        "EVAL_AGENT_SUPPORTS_IMAGES": "Yes",
-    }
-    config = load(suite(), name="suite.json", environ=environ)
-    assert (config.name, list(config.variants), config.num_workers) == ("smoke", ["kimi"], 2)
-    assert (agent(config, "kimi").provider, agent(config, "kimi").supports_images) == ("openrouter", True)
-    assert config.public_dump()["variants"]["kimi"]["api_key"] == "EVAL_AGENT_API_KEY"
-    assert config.limits.timeout_ms == 60_000
-    assert "sk-very-secret" not in repr(config)
-
-
-def test_a_suite_has_defaults(load: Load) -> None:
-    """Without a variant's name and provider the ones of BrowserOS are taken."""
-    environ = {"EVAL_AGENT_MODEL": "m", "EVAL_AGENT_BASE_URL": "http://127.0.0.1:8080/v1"}
-    config = load(
-        suite(agent={"type": "single", "executorBackend": "tool-loop"}), name="s.json", environ=environ
-    )
-    assert agent(config).provider == "openai-compatible"
-    assert agent(config).base_url == "http://127.0.0.1:8080/v1"
-    assert not agent(config).supports_images
-    assert config.notes == (
-        "agent.executorBackend is not used: the agent has no executor.",
-        f"browseros.server_url is not used: {LOCAL}.",
-        "restart_browser_per_task is not used: every attempt has a browser context of its own anyway.",
-    )
-
-
-def test_a_suite_without_a_model_is_refused(refused: Refused) -> None:
-    """The variable that has to be set is named."""
-    told = "agent.model: not set; a suite takes its model from it. Set EVAL_AGENT_MODEL=NAME."
-    assert refused(suite(), name="suite.json") == [f"environment variable EVAL_AGENT_MODEL: {told}"]
-
-
-def test_wrong_variables_are_told_by_name(refused: Refused) -> None:
-    """A problem with a value of the environment names its variable."""
-    environ = {"EVAL_AGENT_MODEL": "m", "EVAL_AGENT_BASE_URL": "nowhere", "EVAL_AGENT_PROVIDER": "opnai"}
-    lines = refused(suite(), name="suite.json", environ=environ)
-    assert [line.partition(": ")[0] for line in lines] == [
-        "environment variable EVAL_AGENT_PROVIDER",
-        "environment variable EVAL_AGENT_BASE_URL",
-    ]
-
-
-@pytest.mark.parametrize("kind", ["claude-code", "orchestrated", "orchestrator-executor"])
-def test_agents_of_suites_that_come_later_are_refused(refused: Refused, kind: str) -> None:
-    """An agent of a suite that is not there yet is told as such, with its line."""
-    lines = refused(suite(agent={"type": kind, "executorBackend": "clado"}), name="suite.json")
-    assert lines[0].startswith(f"evals/suite.json:5: agent.type: the agent '{kind}' is not supported yet.")
-
-
-def test_the_command_line_beats_a_suite(load: Load) -> None:
-    """Keys of a converted suite are overridden by the words of BrowserOS and by ours."""
-    environ = {"EVAL_AGENT_MODEL": "m", "EVAL_AGENT_BASE_URL": "http://h/v1"}
-    config = load(
-        suite(), "workers=7", "timeout_ms=31000", "variants.default.model=x", name="s.json", environ=environ
-    )
-    assert (config.num_workers, config.limits.timeout_ms, agent(config).model) == (7, 31_000, "x")

@@ -49,8 +49,13 @@ def test_members_that_are_there_are_not_refused() -> None:
 
 def test_refusals_tell_what_works() -> None:
     """A later member's refusal names the family and an alternative; other names have none."""
-    works = "`browser: {type: playwright}` starts a local Chromium"
-    told = f"the browser 'cdp' is not supported yet. What works today: {works}."
-    assert member_refusal("browser", "cdp") == told
-    assert member_refusal("browser", "cpd") is None
+    works = "jsonl, json, csv and yaml are read, and the files of published benchmarks by their own types"
+    told = f"the dataset 'workarena' is not supported yet. What works today: {works}."
+    assert member_refusal("dataset", "workarena") == told
+    assert member_refusal("dataset", "workarana") is None
     assert member_refusal("toolkit", "x") is None
+
+
+def test_what_is_later_is_of_later_families_only() -> None:
+    """Every agent, browser and grader is there; some benchmarks are not yet."""
+    assert set(MEMBERS) == {"dataset"}

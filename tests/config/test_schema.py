@@ -50,6 +50,25 @@ def test_the_schema_is_plain_json_without_gaps(schema: dict[str, Any]) -> None:
     assert set(schema["$defs"]) - names == set()
 
 
+def test_switches_are_listed_with_what_they_switch(schema: dict[str, Any]) -> None:
+    """Toolkits and tools of the catalog, the finishing tool left out; those of plug-ins are allowed."""
+    tools = schema["properties"]["tools"]
+    assert tools["additionalProperties"] == {"type": "boolean"}
+    assert tools["properties"]["tabs"] == {
+        "type": "boolean",
+        "description": "Several tabs: list_tabs, open_tab, select_tab, close_tab.",
+        "default": True,
+    }
+    assert tools["properties"]["evaluate"]["default"] is False
+    assert not {"done", "finish"} & set(tools["properties"])
+
+
+def test_toolkits_may_be_one_or_several(schema: dict[str, Any]) -> None:
+    """By name or by block, like graders; without an installed one there is nothing to name."""
+    one, several = schema["properties"]["toolkits"]["anyOf"]
+    assert one == several["items"] == {"anyOf": [{"enum": []}]}
+
+
 def test_members_are_filled_in(schema: dict[str, Any]) -> None:
     """An agent may be any installed member, by name, alias or block, in other members too."""
     names, *blocks = schema["properties"]["agent"]["anyOf"]
@@ -60,6 +79,15 @@ def test_members_are_filled_in(schema: dict[str, Any]) -> None:
     assert pair["properties"]["type"] == {"enum": ["acme/pair", "acme/two"]}
     assert pair["required"] == ["executor", "type"]
     assert pair["properties"]["turns"]["description"] == "How often it is asked."
+
+
+def test_a_block_may_stand_without_its_type_where_there_is_a_default(schema: dict[str, Any]) -> None:
+    """An executor that is a bare model block is for the loader to check."""
+    pair = schema["$defs"]["agent.orchestrator-executor"]
+    bare = pair["properties"]["executor"]["anyOf"][-1]
+    assert bare == {"type": "object", "not": {"required": ["type"]}}
+    assert "x-browsereval" not in json.dumps(schema)
+    assert bare not in schema["properties"]["agent"]["anyOf"]
 
 
 def test_every_key_is_described(schema: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from pytest_browsereval.datasets.base import DatasetConfig
 from pytest_browsereval.datasets.files import CsvConfig, JsonConfig, YamlConfig
+from pytest_browsereval.datasets.jsonl import JsonLinesConfig
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.model.tasks import Task
 
@@ -172,10 +173,10 @@ def test_columns_of_a_benchmark_are_mapped(write: Write, tmp_path: Path) -> None
 
 def test_unknown_columns_need_no_map(write: Write, tmp_path: Path) -> None:
     """A column that is no key of a row goes to the metadata, beside a cell that holds the metadata."""
-    text = 'query_id,query,level,metadata\na,q,hard,"{""website"": ""shop"", ""additional"": {""n"": 1}}"\n'
+    text = 'query_id,query,effort,metadata\na,q,hard,"{""website"": ""shop"", ""additional"": {""n"": 1}}"\n'
     (task,) = tasks(csv_of(text, write), tmp_path)
     assert task.metadata.website == "shop"
-    assert task.metadata.additional == {"n": 1, "level": "hard"}
+    assert task.metadata.additional == {"n": 1, "effort": "hard"}
 
 
 def test_tabs_separate_if_asked(write: Write, tmp_path: Path) -> None:
@@ -254,3 +255,21 @@ def test_a_changed_file_is_read_again(write: Write, tmp_path: Path) -> None:
     write("[]", "rows.json")
     with pytest.raises(DatasetError, match="'a' is no longer here"):
         dataset.read(ref)
+
+
+def test_samples_by_groups_of_every_format(tmp_path: Path) -> None:
+    """A group may stand in a column of any name; rows of each format are drawn alike."""
+    rows = [{"id": f"r{n}", "task": "q", "hardness": "easy" if n < 8 else "hard"} for n in range(10)]
+    (tmp_path / "rows.json").write_text(json.dumps(rows))
+    (tmp_path / "rows.yaml").write_text(json.dumps(rows))
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    lines = ["id,task,hardness", *(",".join(row.values()) for row in rows)]
+    (tmp_path / "rows.csv").write_text("\n".join(lines))
+    drawn = []
+    for member in (JsonConfig, YamlConfig, CsvConfig, JsonLinesConfig):
+        name = f"rows.{member.type_name()}"
+        columns = {"query_id": "id", "query": "task", "level": "hardness"}
+        options = {"path": name, "columns": columns, "select": {"sample": 5, "by": "level", "seed": 2}}
+        drawn.append([ref.query_id for ref in member.model_validate(options).index(tmp_path)])
+    assert drawn == [drawn[0]] * 4
+    assert sum(name in ("r8", "r9") for name in drawn[0]) == 1

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.datasets import rows
 from pytest_browsereval.datasets.jsonl import JsonLinesConfig
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.model.tasks import Task
@@ -214,7 +215,10 @@ def test_every_problem_of_a_row_is_told(jsonl: Make, tmp_path: Path) -> None:
     dataset = jsonl(row("ok"), row("a", qurey=1, tags="x", start_url=3, metadata={"webste": "x"}))
     with pytest.raises(DatasetError) as caught:
         dataset.read(dataset.index(tmp_path)[1])
-    allowed = "answer, checks, dataset, depends_on, graders, metadata, query, query_id, revision, rubric, "
+    allowed = (
+        "answer, checks, dataset, depends_on, evals, graders, level, metadata, protected, query, query_id, "
+        "requires_reset, revision, rubric, "
+    )
     inner = "additional, category, original_task_id, source, website"
     assert sorted(str(caught.value).splitlines()) == [
         f"rows.jsonl:2: metadata.webste: unknown key. Did you mean 'website'? Allowed: {inner}.",
@@ -224,7 +228,7 @@ def test_every_problem_of_a_row_is_told(jsonl: Make, tmp_path: Path) -> None:
     ]
 
 
-MORE = "setup_script, solution, start_url, tags"
+MORE = "setup_script, sites, solution, start_url, tags"
 
 
 def test_a_row_that_is_broken_behind_its_id_is_refused(jsonl: Make, tmp_path: Path) -> None:
@@ -271,7 +275,7 @@ def test_rows_of_browseros_load_unchanged(jsonl: Make, tmp_path: Path) -> None:
 
 def test_columns_are_renamed(jsonl: Make, tmp_path: Path) -> None:
     """A benchmark's own file is read by a map of its columns; the others are kept as they are."""
-    theirs = {"web_name": "Apple", "id": "Apple--7", "ques": "price?", "web": "https://x", "level": 2}
+    theirs = {"web_name": "Apple", "id": "Apple--7", "ques": "price?", "web": "https://x", "effort": 2}
     columns = {
         "query_id": "id",
         "query": "ques",
@@ -283,7 +287,7 @@ def test_columns_are_renamed(jsonl: Make, tmp_path: Path) -> None:
     task = dataset.read(dataset.index(tmp_path)[0])
     assert (task.query_id, task.query, task.start_url) == ("Apple--7", "price?", "https://x")
     assert (task.metadata.website, task.metadata.category) == ("Apple", "Apple")
-    assert task.metadata.additional == {"level": 2}
+    assert task.metadata.additional == {"effort": 2}
 
 
 def test_a_column_for_an_unknown_key_is_refused() -> None:
@@ -340,3 +344,35 @@ def test_whatever_stands_in_a_row_is_a_task_or_refused(jsonl: Make, tmp_path: Pa
     assert all(task.model_dump_json() for task in tasks)
     assert all(task.content_hash() for task in tasks)
     assert [line for line in told.splitlines() if not re.match(r"rows\.jsonl:\d+: ", line)] == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "relates"),
+    [
+        ({}, False),
+        ({"query": "Which sites are open? Which depends_on others?"}, False),
+        ({"sites": ["bank"]}, True),
+        ({"depends_on": ["b"]}, True),
+        ({"requires_reset": True}, True),
+    ],
+)
+def test_whether_rows_have_to_do_with_each_other(jsonl: Any, fields: Any, relates: bool) -> None:  # noqa: FBT001
+    """The keys are looked for in the bytes, so that a set without them is not read while collecting."""
+    assert jsonl(row("a"), {**row("b"), **fields}).relates(Path()) is relates
+
+
+def test_renamed_columns_have_to_do_with_others_too(jsonl: Any) -> None:
+    """A column that stands for a key counts as that; a file that is not there is told later."""
+    dataset = jsonl({"query_id": "a", "query": "q", "after": ["b"]}, columns={"depends_on": "after"})
+    assert dataset.relates(Path())
+    assert not dataset.relates(Path("nowhere"))
+
+
+@pytest.mark.parametrize("size", range(1, 40))
+def test_relating_keys_are_found_wherever_parts_of_the_file_begin(
+    jsonl: Any, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    """A file is read in parts, and a key may stand in two of them."""
+    monkeypatch.setattr(rows, "CHUNK_BYTES", size)
+    assert jsonl(row("a"), row("b", depends_on=["a"])).relates(Path())
+    assert not jsonl(row("a"), row("b", tags=["depends_on_nothing"])).relates(Path())

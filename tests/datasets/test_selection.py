@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,19 @@ from pytest_browsereval.model.tasks import Task
 
 FILE = Path("rows.jsonl")
 SAMPLE_OF_SEED_0 = ["r035", "r040", "r052", "r075", "r097"]
+STRATIFIED_OF_SEED_0 = ["r025", "r035", "r040", "r046", "r052", "r075", "r097"]
 REFS = [RowRef(f"r{n:03}", FILE, n + 1, n) for n in range(100)]
 
 
 def taken(refs: list[RowRef] = REFS, **select: Any) -> list[str]:
-    tags_of = lambda ref: ("even" if ref.offset % 2 == 0 else "odd",)  # noqa: E731
-    return [ref.query_id for ref in selected(list(refs), Select(**select), tags_of, FILE)]
+    return [ref.query_id for ref in selected(list(refs), Select(**select), row_of, FILE)]
+
+
+def row_of(ref: RowRef) -> dict[str, Any]:
+    level = "easy" if ref.offset < 50 else "medium" if ref.offset < 85 else "hard"
+    metadata = {"category": "abc"[ref.offset % 3], "additional": {"topic": ref.offset // 90}}
+    tags = ["even" if ref.offset % 2 == 0 else "odd", level]
+    return {"query_id": ref.query_id, "level": level, "tags": tags, "metadata": metadata}
 
 
 def task(query_id: str, *depends_on: str) -> Task:
@@ -65,11 +73,61 @@ def test_a_tag_that_no_row_has_is_refused() -> None:
     with pytest.raises(DatasetError) as caught:
         taken(tags=("even", "evn"))
     assert str(caught.value) == (
-        "rows.jsonl: select.tags: no row has the tag 'evn'. Did you mean 'even'? Tags: even, odd."
+        "rows.jsonl: select.tags: no row has the tag 'evn'. Did you mean 'even'? Tags: easy, even, hard, "
+        "medium, odd."
     )
 
 
-@pytest.mark.parametrize("wrong", [{"limit": 0}, {"sample": 0}, {"limits": 1}, {"ids": "abc"}])
+def test_a_sample_by_groups_is_the_same_everywhere() -> None:
+    """Of 50 easy, 35 medium and 15 hard rows 7 are 4, 2 and 1: the largest remainders are rounded up."""
+    assert taken(sample=7, by="level") == STRATIFIED_OF_SEED_0
+    assert taken(sample=7, by="level", seed=1) != STRATIFIED_OF_SEED_0
+    assert taken(sample=7, by="level", limit=3) == STRATIFIED_OF_SEED_0[:3]
+    assert taken(sample=100, by="level") == taken()
+
+
+@pytest.mark.parametrize(
+    ("by", "sample", "shares"),
+    [
+        ("level", 10, {"easy": 5, "medium": 4, "hard": 1}),  # 5, 3.5, 1.5: the first of equal remainders
+        ("level", 1, {"easy": 1}),
+        ("level", 99, {"easy": 49, "medium": 35, "hard": 15}),  # 49.5, 34.65, 14.85
+        ("category", 4, {"a": 2, "b": 1, "c": 1}),  # 34, 33, 33 rows
+        ("tag", 6, {"even": 3, "odd": 3}),
+        ("additional.topic", 20, {"0": 18, "1": 2}),
+    ],
+)
+def test_a_sample_has_its_part_of_each_group(by: str, sample: int, shares: dict[str, int]) -> None:
+    """Groups get their proportional part, by any key that rows are grouped by."""
+    drawn = taken(sample=sample, by=by, seed=3)
+    rows = [row_of(REFS[int(query_id[1:])]) for query_id in drawn]
+    groups: dict[str, Callable[[dict[str, Any]], str]] = {
+        "level": lambda row: row["level"],
+        "category": lambda row: row["metadata"]["category"],
+        "tag": lambda row: row["tags"][0],
+        "additional.topic": lambda row: str(row["metadata"]["additional"]["topic"]),
+    }
+    assert Counter(groups[by](row) for row in rows) == shares
+    assert drawn == sorted(drawn)
+
+
+def test_a_sample_by_a_key_that_no_row_has_is_refused() -> None:
+    """A sample by groups that there are not would be a plain one in silence."""
+    with pytest.raises(DatasetError, match=r"select\.by: no row has a website, so there is nothing to draw"):
+        taken(sample=5, by="website")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"limit": 0},
+        {"sample": 0},
+        {"limits": 1},
+        {"ids": "abc"},
+        {"by": "level"},
+        {"by": "size", "sample": 1},
+    ],
+)
 def test_a_wrong_selection_is_refused(wrong: dict[str, Any]) -> None:
     """A selection of nothing, or by an unknown key, is no selection."""
     with pytest.raises(ValueError, match="validation error"):

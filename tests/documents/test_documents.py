@@ -134,6 +134,7 @@ def test_an_unknown_suffix_is_refused() -> None:
         ('{"a": 1,\n"a": 2}', ".json", "not JSON: the key 'a' occurs twice; leave one out.", None),
         ('{"a": 1,\n}', ".json", "not JSON: ", 2),
         ('{"a": Infinity}', ".json", "not JSON: Infinity is not a number in JSON.", None),
+        ('{"a": -1e999}', ".json", "not JSON: -1e999 is too large a number.", None),
         ("[" * 100_000, ".json", "not readable: nested too deeply.", None),
         (
             '{"a":\n"\\uD800"}',

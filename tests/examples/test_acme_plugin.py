@@ -77,6 +77,34 @@ def test_its_agent_and_grader_run(installed: Installed, workers: list[str]) -> N
     assert metadata["total_steps"] == 2
 
 
+def test_its_toolkit_works(installed: Installed) -> None:
+    """Its tools are called like ours, each attempt has a pad of its own, and the manifest names the owner."""
+    out = installed.folder / "out-notes"
+    options = ("--eval-config=evals/notes.yaml", f"--eval-output={out}", "--eval-lanes=2")
+    result = installed.pytest(*options, "--eval-set=tools.screenshot=false")
+    assert result.returncode == 0, result.stdout + result.stderr
+    manifest = json.loads(next(out.glob("*/*/manifest.json")).read_text())
+    kit = manifest["toolkits"][-1]
+    assert (kit["key"], kit["owner"]) == ("acme/notes", "browsereval-acme 1.0.0")
+    assert kit["tools"] == manifest["tools"][-2:] == ["write_note", "read_notes"]
+    read = {}
+    for log in out.glob("*/*/tasks/*/*/1/attempt-1/messages.jsonl"):
+        messages = [json.loads(line) for line in log.read_text().splitlines()]
+        read[log.parts[-5]] = [m["result"]["output"] for m in messages if m["type"] == "tool_result"][-2]
+    assert read == {"note": "Thank you for pressing.", "empty": "There are no notes."}
+
+
+def test_its_toolkit_keeps_the_contract(installed: Installed) -> None:
+    """As its author would prove it."""
+    (installed.folder / "test_notes.py").write_text(
+        "from acme_plugin.notes import NotesConfig\n"
+        "from pytest_browsereval.testing import check_toolkit\n\n\n"
+        "def test_notes():\n    check_toolkit(NotesConfig().build())\n"
+    )
+    result = installed.pytest("test_notes.py")
+    assert result.returncode == 0, result.stdout
+
+
 def test_it_can_be_left_out(installed: Installed) -> None:
     """With ``-p no:acme`` its agent is unknown: exit code 4, before anything is spent."""
     result = installed.pytest("--eval-config=evals/button.yaml", "-p", "no:acme")
@@ -104,3 +132,6 @@ def test_the_schema_knows_it(installed: Installed) -> None:
     block = next(d for d in definitions.values() if d.get("properties", {}).get("button"))
     assert block["properties"]["button"]["description"] == "The accessible name of the button to click."
     assert "acme/politeness" in result.stdout
+    toolkits = json.loads(result.stdout)["properties"]["toolkits"]
+    assert {"enum": ["acme/notes"]} in toolkits["anyOf"][0]["anyOf"]
+    assert {"$ref": "#/$defs/toolkit.acme.notes"} in toolkits["anyOf"][1]["items"]["anyOf"]

@@ -27,7 +27,7 @@ def run(pytester: pytest.Pytester, config: str, *args: str) -> tuple[pytest.RunR
 
 
 def test_the_policies_solve_every_kind_of_page(pytester: pytest.Pytester) -> None:
-    """Each page with a policy gives its full reward for the first seed; the conftest's grader reads it."""
+    """Each page with a policy gives its full reward for the first seed; the grader reads it."""
     rows = (MINIWOB / "rows.jsonl").read_text().splitlines()
     pages = len(rows) // SEEDS
     assert pages >= 20

@@ -250,6 +250,20 @@ def test_a_crashed_page_is_a_fault(live: Live, site: Site, monkeypatch: pytest.M
     assert fault.value.source is ErrorSource.GRADER
 
 
+def test_an_agent_that_closes_its_last_page_is_judged(live: Live, site: Site) -> None:
+    """By an empty page: it could leave the pass rate by closing pages otherwise."""
+    site.pages["/"] = "<title>Shop</title>"
+
+    async def course(window: PlaywrightWindow) -> tuple[str, str, tuple[str, ...]]:
+        await window.page.close()
+        async with live_page(window) as page:
+            return await page.title(), window.url, window.warnings
+
+    title, url, warnings = live.run(site.url, course)
+    assert (title, url) == ("", "about:blank")
+    assert warnings == ("The agent's last page was closed; an empty one was opened for the graders.",)
+
+
 def test_a_closed_window_is_a_fault(live: Live) -> None:
     """A window that has gone cannot be judged, nor can one without pages."""
 

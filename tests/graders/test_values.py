@@ -284,3 +284,11 @@ def test_long_values_are_cut() -> None:
     assert clipped("short") == "short"
     assert clipped({"a": 1}) == {"a": 1}
     assert str(clipped(list(range(1_000)))).endswith(" characters)")
+
+
+def test_a_path_cannot_blow_up() -> None:
+    """Each step doubles what the one before has selected."""
+    assert look_up("[@, @]" + " | [@, @]" * 3, 1)[0] == [[[[1, 1], [1, 1]], [[1, 1], [1, 1]]]] * 2
+    found, problem = look_up("[@, @]" + " | [@, @]" * 60, 1)
+    assert found is None
+    assert "selects more than 500000 values" in problem

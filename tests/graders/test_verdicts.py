@@ -116,7 +116,24 @@ def test_pass_when_is_read_from_a_config() -> None:
 
 def test_a_primary_grader_that_a_row_lacks_is_refused() -> None:
     """The message names the nearest grader and all that the row has."""
-    check_pass_when("all", [])
     check_pass_when(Primary(primary="answer"), ["answer"])
     with pytest.raises(ValueError, match=r"'anser'.* Did you mean 'answer'\? Its graders: answer, judge"):
         check_pass_when(Primary(primary="anser"), ["answer", "judge"])
+
+
+def test_a_row_whose_graders_are_all_advisory_is_refused() -> None:
+    """None of them decides, whatever the rule."""
+    with pytest.raises(ValueError, match="all graders of the row are advisory"):
+        check_pass_when("any", [])
+
+
+@pytest.mark.parametrize("rule", ["all", "any", "majority"])
+def test_advisory_grades_do_not_decide(rule: PassWhen) -> None:
+    """Neither a failed nor an errored one; without any other there is no verdict."""
+    advisory = {
+        "doubtful": GraderResult(grader="doubtful", verdict=Verdict.FAILED, score=0, advisory=True),
+        "broken": GraderResult(grader="broken", verdict=Verdict.ERRORED, advisory=True),
+    }
+    sure = GraderResult(grader="sure", verdict=Verdict.PASSED, score=1)
+    assert combine({**advisory, "sure": sure}, rule)[0] is Verdict.PASSED
+    assert combine(advisory, rule)[:2] == (Verdict.ERRORED, ErrorSource.HARNESS)

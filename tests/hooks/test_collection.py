@@ -164,7 +164,11 @@ def test_an_agent_that_needs_options_cannot_be_named_alone(evals: Evals) -> None
     """``--eval-agent`` with a type that lacks required options, or with an unknown one, is a usage error."""
     evals.rows(row("a"))
     evals.config()
-    for name, message in (("function", "cannot run without options (function)"), ("noopp", "'noop'")):
+    for name, message in (
+        ("function", "cannot run without options (function)"),
+        ("noopp", "'noop'"),
+        ("defautl", "Variants: default. Did you mean 'default'?"),
+    ):
         result = evals.run("--eval-config=shop.eval.yaml", f"--eval-agent={name}")
         assert result.ret == 4
         assert message in result.stderr.str()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -101,3 +102,57 @@ def test_an_interrupted_run_decides_nothing(evals: Evals) -> None:
     result.stdout.no_fnmatch_line("*gate::*")
     assert evals.summary()["selected"] == 3
     assert evals.summary()["failed"] == 1
+
+
+def test_a_baseline_decides_in_the_run_and_again_offline(evals: Evals) -> None:
+    """Rows that passed earlier and fail now break the gate; the folder alone says the same later."""
+    evals.rows(*MIXED)
+    evals.config(gate={"min_pass_rate": 0.5})
+    assert evals.run("shop.eval.yaml").ret == 0
+    first = evals.run_folder()
+    evals.rows(row("a"), row("b"), row("c", says="wrong"), row("d", says="wrong"))
+    evals.config(gate={"baseline": str(first.relative_to(evals.path)), "max_regressions": 0, "max_drop": 0.1})
+    result = evals.run("shop.eval.yaml", "-v")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines_random(["*gate::max_regressions FAILED*", "*gate::max_drop *"])
+    second = next(folder for folder in first.parent.iterdir() if folder != first)
+    again = evals.pytester.run(sys.executable, "-m", "pytest_browsereval", "gate", str(second))
+    assert again.ret == 1
+    again.stdout.fnmatch_lines([f"*max_regressions: * regressed against {first.name}*"])
+
+
+PARTICULAR = """
+import pytest
+
+@pytest.fixture(autouse=True)
+def particular(request):
+    if request.node.name == "b":
+        pytest.skip("not wanted")
+    if request.node.name == "c":
+        raise RuntimeError("no such luck")
+"""
+
+
+@pytest.mark.parametrize("rows", ["ab", "abc"])
+def test_rows_without_a_result_say_the_same_later(evals: Evals, rows: str) -> None:
+    """A row that is skipped is not asked for; one whose fixture breaks is lacking, in the run and offline."""
+    evals.rows(*(row(name) for name in rows))
+    evals.config(gate={"min_pass_rate": 1})
+    (evals.path / "conftest.py").write_text(PARTICULAR)
+    result = evals.run("shop.eval.yaml", "-v")
+    again = evals.pytester.run(sys.executable, "-m", "pytest_browsereval", "gate", str(evals.run_folder()))
+    assert (evals.summary()["selected"], evals.summary()["skipped"]) == (len(rows), 1)
+    assert result.ret == again.ret == len(rows) - 2
+    if "c" in rows:
+        result.stdout.fnmatch_lines(["*gate::complete FAILED*"])
+        again.stdout.fnmatch_lines(["NOT MET complete: 1 of the run's 3 trials have no result"])
+
+
+def test_a_baseline_that_is_not_there_stops_before_anything_is_spent(evals: Evals) -> None:
+    """Exit code 4 with file and line, and no run folder."""
+    evals.rows(*MIXED)
+    evals.config(gate={"baseline": "base.json", "max_regressions": 0})
+    result = evals.run("shop.eval.yaml")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*shop.eval.yaml:*: gate.baseline: *base.json is no folder*"])
+    assert not (evals.path / "results").exists()

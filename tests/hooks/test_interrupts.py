@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
 from collections.abc import Iterator
@@ -53,7 +54,9 @@ def launched(evals: Evals, request: pytest.FixtureRequest) -> Iterator[Launched]
 
 
 def finished(evals: Evals) -> list[Path]:
-    return list(evals.path.glob("results/shop/*/tasks/*/*/*/*/metadata.json"))
+    # A site that a busy machine was too slow for errs, and its row is tried again.
+    files = evals.path.glob("results/shop/*/tasks/*/*/*/*/metadata.json")
+    return [file for file in files if json.loads(file.read_bytes())["verdict"] == "passed"]
 
 
 def assert_ended_well(launched: Launched, evals: Evals) -> None:

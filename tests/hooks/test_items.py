@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from typing import Any
 
+from pytest_browsereval.hooks.items import properties
+from pytest_browsereval.model.grades import GraderResult
+from pytest_browsereval.model.usage import Usage
 from tests.hooks.small_evals import Evals, errored_row, row
+from tests.recorded import PASSED, attempt
 
 
 def test_three_verdicts_are_three_outcomes(evals: Evals) -> None:
@@ -86,6 +92,44 @@ def test_k_m_and_collect_only_select_without_running(evals: Evals) -> None:
     assert not (evals.path / "results").exists()
 
 
+def test_further_names_of_a_conftest_are_selected_by_k(evals: Evals) -> None:
+    """A row has none of its own, and takes those that a plug-in adds or sets."""
+    evals.rows(*(row(name) for name in ("a", "b", "c")))
+    evals.config()
+    evals.pytester.makeconftest("""
+        def pytest_itemcollected(item):
+            if item.name == "a":
+                item.extra_keyword_matches.add("special")
+            if item.name == "b":
+                item.extra_keyword_matches = {"special", "more"}
+    """)
+    result = evals.run("shop.eval.yaml", "--co", "-q", "-k", "special")
+    result.stdout.fnmatch_lines(["shop.eval.yaml::a", "shop.eval.yaml::b", "2/3 tests collected*"])
+
+
+def test_fixtures_are_reached_through_an_item_at_any_time(evals: Evals) -> None:
+    """Its request is made when somebody asks for it, a plug-in while collecting for example."""
+    evals.rows(row("a"), row("b"))
+    evals.config()
+    evals.pytester.makeconftest("""
+        import pytest
+        @pytest.fixture(autouse=True)
+        def shelf(request):
+            assert request.node.funcargs is not None
+            return request.node.name + "-shelf"
+        def pytest_collection_modifyitems(items):
+            assert [vars(item).get("_own_request") for item in items] == [None, None]
+            assert items[0].funcargs == {} and items[0]._request.node is items[0]
+        def pytest_runtest_teardown(item):
+            print("had", item.funcargs["shelf"], item._request.node.name)
+        def pytest_sessionfinish(session):
+            assert [item.funcargs for item in session.items] == [None, None]
+    """)
+    result = evals.run("shop.eval.yaml", "-s")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["*had a-shelf a*", "*had b-shelf b*"])
+
+
 def test_last_failed_first_and_stop_work(evals: Evals) -> None:
     """``--lf`` runs the bad rows only, brackets in ids included; ``--ff`` runs them first; ``-x`` stops."""
     evals.rows(row("a"), row("b", says="wrong"), row("c"))
@@ -148,6 +192,28 @@ def test_junit_tells_errors_from_failures_with_properties(evals: Evals) -> None:
     assert found["verdict"] == "passed"
     assert found["score.answer"] == "1.0"
     assert {"steps", "duration_s", "termination_reason", "cost_usd", "folder", "trial"} <= set(found)
+
+
+def test_what_judges_used_is_a_property() -> None:
+    """Tokens and money of all judges of a trial; unknown as soon as one price is, absent without a judge."""
+    used = Usage(input_tokens=100, output_tokens=10, requests=2, cost_usd=0.5)
+    unpriced = Usage(input_tokens=1, output_tokens=1, requests=1)
+
+    def told(*usages: Usage) -> dict[str, Any]:
+        grades = {
+            f"g{n}": GraderResult(grader=f"g{n}", verdict=PASSED, score=1, usage=u, cost_usd=u.cost_usd)
+            for n, u in enumerate(usages)
+        }
+        found = dict(properties(attempt("a", grader_results=grades), Path("/run")))
+        return {name: value for name, value in found.items() if name.startswith("judge_")}
+
+    assert told(Usage()) == {}
+    assert told(used, Usage(), used) == {
+        "judge_tokens_in": 200,
+        "judge_tokens_out": 20,
+        "judge_cost_usd": 1.0,
+    }
+    assert told(used, unpriced)["judge_cost_usd"] is None
 
 
 def test_conftest_fixtures_surround_rows(evals: Evals) -> None:

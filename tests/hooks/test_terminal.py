@@ -132,3 +132,24 @@ def test_a_run_folder_that_is_damaged_is_never_green(evals: Evals) -> None:
     result.stdout.fnmatch_lines(["*= eval shop =*", "*/metadata.json is damaged: Invalid JSON*"])
     result.stdout.no_fnmatch_line("*INTERNALERROR*")
     assert (evals.path / "junit.xml").exists()
+
+
+def test_graders_that_disagree_are_told(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Combined or advisory ones: below the table, in lines that fit, and in the summary."""
+    monkeypatch.setenv("COLUMNS", "80")
+    loose = {"type": "answer", "name": "a-reader-with-a-rather-long-name", "match": "includes"}
+    both = {"type": "combined", "graders": ["answer", loose], "rule": "any"}
+    hint = {"type": "trajectory_score", "advisory": True, "threshold": 1}
+    evals.rows(row("split", says="It is right.", graders=[both, hint]), row("agreed", graders=[both]))
+    evals.config()
+    result = evals.run("shop.eval.yaml")
+    result.assert_outcomes(passed=2)
+    lines = sections(result.outlines)
+    place = lines.index("graders disagree on 1 of 2 trials:")
+    assert lines[place + 1] == "- split: passed by combined, failed by trajectory_score (advisory)"
+    assert max(map(columns, lines)) <= 80
+    (told,) = evals.summary()["disagreements"]
+    assert told["grades"]["combined"]["reason"] == (
+        "any: 1 of 2 graders passed: a-reader-with-a-rather-long-name. The graders disagree: answer failed, "
+        "a-reader-with-a-rather-long-name passed."
+    )

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+from collections import Counter
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
 import pytest
 
+from tests.hooks.launched import FUNCTION, Launched, verdicts, wait_for, write_agent
 from tests.hooks.small_evals import Evals, row
 
 AGENT = """
@@ -47,6 +55,105 @@ def test_each_row_runs_once_over_all_workers(own_agent: Evals) -> None:
     assert len(list((own_agent.path / "results/shop").iterdir())) == 1
 
 
+TOGETHER = """
+async def solve(context):
+    begins(context)
+    folder = pathlib.Path(str(context.base_dir))
+    for _ in range(600):
+        if len(list(folder.glob("*.begun"))) >= 6:
+            return "right"
+        await asyncio.sleep(0.1)
+    return "alone"
+"""
+
+
+def test_lanes_of_all_workers_are_used_at_once(evals: Evals) -> None:
+    """Two workers of three lanes have six attempts in flight: none of them ends before all six have begun."""
+    write_agent(evals, TOGETHER)
+    evals.config(agent=FUNCTION, lanes=3)
+    evals.rows(*(row(f"r{n}") for n in range(8)))
+    assert evals.run("shop.eval.yaml", "-n2").ret == 0
+    assert evals.summary()["passed"] == 8
+
+
+HELD = """
+async def solve(context):
+    name = begins(context)
+    folder = pathlib.Path(str(context.base_dir))
+    while name.startswith("held") and not (folder / "go").exists():
+        await asyncio.sleep(0.1)
+    return "right"
+"""
+
+
+def in_flight(folder: Path) -> dict[int, list[str]]:
+    """Return the rows that are in flight, by process."""
+    found: dict[int, list[str]] = {}
+    for path in folder.glob("results/*/*/in-flight/*.json"):
+        try:
+            told = json.loads(path.read_text())
+        except (OSError, ValueError):  # being written, or just finished
+            continue
+        found.setdefault(told["pid"], []).append(told["node_id"].partition("::")[2])
+    return found
+
+
+def held(folder: Path) -> list[int]:
+    """Return how many held rows are in flight in each process."""
+    return [sum(name.startswith("held") for name in names) for names in in_flight(folder).values()]
+
+
+def test_a_worker_that_is_killed_costs_only_what_was_in_flight_in_it(evals: Evals) -> None:
+    """Its attempts in flight are made again; what it had finished, and all else, is made and counted once."""
+    write_agent(evals, HELD)
+    evals.config(agent=FUNCTION, lanes=3)
+    rows = [*(f"done{n}" for n in range(2)), *(f"held{n}" for n in range(8)), "last"]
+    evals.rows(*map(row, rows))
+    launched = Launched(evals, "shop.eval.yaml", "-n2", "--junit-xml=junit.xml")
+    try:
+        wait_for(lambda: held(evals.path) == [3, 3], "both workers have three rows in flight")
+        victim, lost = in_flight(evals.path).popitem()
+        os.kill(victim, signal.SIGKILL)
+        (evals.path / "go").touch()
+        assert launched.wait() == 0, launched.output
+    finally:
+        launched.kill()
+    results, folder = verdicts(evals.summary()), evals.run_folder()
+    assert results == dict.fromkeys(rows, "passed")
+    begun = Counter(path.parts[-4] for path in folder.glob("tasks/*/*/*/attempt-*"))
+    assert begun == {name: 2 if name in lost else 1 for name in rows}
+    assert len(list(folder.glob("tasks/*/*/*/attempt-*/metadata.json"))) == len(rows)
+    cases = ET.parse(evals.path / "junit.xml").iter("testcase")  # noqa: S314 our own
+    assert sorted(str(case.get("name")) for case in cases) == sorted(rows)
+    launched.assert_nothing_left()
+
+
+def test_what_a_killed_worker_had_judged_ahead_is_not_made_again(evals: Evals) -> None:
+    """Rows that were judged before they came up keep their attempts, passed or failed; all are reported."""
+    write_agent(evals, HELD)
+    evals.config(agent=FUNCTION, lanes=2, retries=1)  # the held row was alone in flight, so it is blamed
+    ahead = [f"{verdict}{n}" for verdict in ("passed", "failed") for n in range(2)]
+    answers = {name: {"answer": "right" if name.startswith("passed") else "other"} for name in ahead}
+    evals.rows(row("held0"), row("held1"), *(row(name) | answers[name] for name in ahead))
+    launched = Launched(evals, "shop.eval.yaml", "-n2")
+    try:
+        done = "results/*/*/tasks/*/*/1/attempt-1/metadata.json"
+        wait_for(lambda: len(list(evals.path.glob(done))) == len(ahead), "all rows behind the held ones")
+        wait_for(lambda: held(evals.path) == [1, 1], "both workers wait for their first row")
+        victim, lost = in_flight(evals.path).popitem()
+        os.kill(victim, signal.SIGKILL)
+        (evals.path / "go").touch()
+        assert launched.wait() == 1, launched.output
+    finally:
+        launched.kill()
+    assert "2 failed, 4 passed" in launched.output
+    begun = Counter(path.parts[-4] for path in evals.run_folder().glob("tasks/*/*/*/attempt-*"))
+    assert begun == {name: 2 if name in lost else 1 for name in ("held0", "held1", *ahead)}
+    told = {name: name[:-1] for name in ahead}
+    assert verdicts(evals.summary()) == {"held0": "passed", "held1": "passed", **told}
+    launched.assert_nothing_left()
+
+
 def test_evals_found_in_folders_work_with_workers(own_agent: Evals) -> None:
     """A bare ``pytest -n 2`` finds eval files and gates them."""
     own_agent.rows(*(row(f"r{n}") for n in range(4)))
@@ -74,6 +181,15 @@ def test_only_the_row_that_kills_is_blamed(own_agent: Evals) -> None:
     summary = own_agent.summary()
     assert (summary["passed"], summary["errored"]) == (12, 1)
     assert [r["query_id"] for r in summary["results"] if r["verdict"] == "errored"] == ["dies-always"]
+
+
+def test_a_death_under_a_distribution_that_queues_the_row_itself(own_agent: Evals) -> None:
+    """Under ``--dist loadfile`` xdist has a dead worker's row run again: it is not queued twice."""
+    own_agent.config(agent=OWN, lanes=2, retries=1)
+    own_agent.rows(row("dies-once"), row("slow1"), row("r2"))
+    result = own_agent.run("shop.eval.yaml", "-n2", "--dist=loadfile")
+    assert result.ret == 0
+    assert own_agent.summary()["passed"] == 3
 
 
 def test_a_lost_item_is_never_green(own_agent: Evals) -> None:

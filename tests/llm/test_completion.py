@@ -59,6 +59,15 @@ def test_arguments_are_an_object_or_nothing(given: Any, arguments: dict[str, Any
     assert reply.tool_calls[0].arguments == arguments
 
 
+def test_half_a_character_of_a_model_spoils_nothing() -> None:
+    """Single surrogates are legal in JSON, and in no file or request: they are replaced."""
+    call = {"id": "c", "function": {"name": "done", "arguments": '{"answer": ["12.5 \\ud800"]}'}}
+    body = {"choices": [{"message": {"content": "12.5 \ud800", "tool_calls": [call]}}]}
+    reply = read_body(body)
+    assert reply.text == "12.5 \N{REPLACEMENT CHARACTER}"
+    assert reply.tool_calls[0].arguments == {"answer": ["12.5 \N{REPLACEMENT CHARACTER}"]}
+
+
 def test_calls_without_an_id_get_one() -> None:
     """Some servers leave ids out; the answers still need something to refer to."""
     calls = [function("a", "{}", None), function("b", "{}", "")]

@@ -57,11 +57,18 @@ def test_every_field_of_browseros_is_accepted() -> None:
     [
         ({"provider": "openai-compatible"}, "write  base_url"),
         ({"provider": "azure"}, "resource_name or a base_url"),
+        ({"provider": "google", "seed": 3}, "leave  seed  out"),
         ({"provider": "ollama", "model": None}, "write  model: name"),
         ({"provider": "anthropic", "seed": 3}, "leave  seed  out"),
         ({"base_url": "ftp://host"}, "'ftp://host' is no url"),
         ({"base_url": "https://me:secret@host/v1"}, "must not hold a user name"),
-        ({"provider": "bedrock"}, "openai-compatible"),
+        ({"provider": "bedrock"}, "bedrock' needs a region or a base_url. write  region: name"),
+        ({"provider": "bedrock", "region": "EU_REGION"}, "type  export eu_region=..."),
+        ({"provider": "bedrock", "region": "x.example/#"}, "region is 'x.example/#', which is no region"),
+        (
+            {"provider": "bedrock", "region": "us-east-1", "accessKeyId": "AKIA", "secretAccessKey": "s"},
+            "write  api_key: aws_bearer_token_bedrock  and leave access_key_id",
+        ),
         ({"temprature": 1}, "temprature"),
     ],
 )
@@ -117,8 +124,9 @@ def test_a_provider_s_own_key_goes_nowhere_else(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_missing_key_says_which_variable_to_set() -> None:
-    """The message names the variable."""
-    with pytest.raises(ConfigError, match="export OPENAI_API_KEY="):
+    """The message names the variable, and the provider that reads it where the config does not name one."""
+    told = "^provider 'openai' takes its key from OPENAI_API_KEY, .* export OPENAI_API_KEY="
+    with pytest.raises(ConfigError, match=told):
         config().resolve_key()
 
 
@@ -156,6 +164,28 @@ def test_addresses_are_made_of_provider_and_settings() -> None:
     assert config(base_url="http://host/v1/chat/completions").url == "http://host/v1"
     azure = config(provider="azure", resource_name="mine")
     assert azure.url == "https://mine.openai.azure.com/openai/v1"
+
+
+def test_bedrock_is_asked_in_its_region(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The region is a value or a variable, as BrowserOS writes it; its own key goes there only."""
+    monkeypatch.setenv("MY_REGION", "eu-central-1")
+    monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "bedrock-api-key-0123")
+    url = "https://bedrock-runtime.{}.amazonaws.com/openai/v1"
+    given = config(provider="bedrock", region="us-gov-west-1")
+    named = config(provider="bedrock", region="MY_REGION")
+    assert (given.url, named.url) == (url.format("us-gov-west-1"), url.format("eu-central-1"))
+    assert named.resolve_key() == "bedrock-api-key-0123"
+    assert named.secrets() == ("bedrock-api-key-0123",)
+    elsewhere = config(provider="bedrock", base_url="https://vpce-1.example/openai/v1")
+    with pytest.raises(ConfigError, match=r"at vpce-1.example has no api_key"):
+        elsewhere.resolve_key()
+
+
+def test_access_keys_beside_an_api_key_are_accepted() -> None:
+    """A BrowserOS block needs one more line to work here, and none less."""
+    keys = {"accessKeyId": "AWS_ACCESS_KEY_ID", "secretAccessKey": "AWS_SECRET_ACCESS_KEY"}
+    block = config(provider="bedrock", region="us-east-1", api_key="AWS_BEARER_TOKEN_BEDROCK", **keys)
+    assert block.url.startswith("https://bedrock-runtime.us-east-1.")
 
 
 @pytest.mark.parametrize(

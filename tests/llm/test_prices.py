@@ -25,6 +25,32 @@ def test_a_listed_model_has_its_price() -> None:
     assert 0 < cached < full
 
 
+@pytest.mark.parametrize(
+    ("provider", "model", "more"),
+    [
+        ("openai", "gpt-4o-mini", {}),
+        ("azure", "gpt-4o", {"resource_name": "mine"}),
+        ("anthropic", "claude-sonnet-4-5", {}),
+        ("google", "gemini-2.5-flash", {}),
+        ("openrouter", "moonshotai/kimi-k2", {}),
+        ("moonshot", "kimi-k2-0905-preview", {}),
+        ("bedrock", "openai.gpt-oss-20b-1:0", {"region": "us-west-2"}),
+    ],
+)
+def test_every_provider_is_in_the_price_list(provider: str, model: str, more: dict[str, Any]) -> None:
+    """A known model of each has its price at the provider's own address; an unknown one has none."""
+    known = cost(provider=provider, model=model, **more)
+    assert known is not None
+    assert known > 0
+    assert cost(provider=provider, model="no-such-model-9", **more) is None
+
+
+def test_nothing_is_free_unless_the_list_says_so() -> None:
+    """A model that is listed without a price of text has none; one that is free costs 0."""
+    assert cost(provider="openai", model="whisper-1") is None
+    assert cost(provider="openrouter", model="deepseek/deepseek-r1:free") == 0
+
+
 def test_prices_of_the_config_come_first() -> None:
     """Dollars for a million tokens, in and out."""
     prices = {"input_per_mtok": 2, "output_per_mtok": 10}
@@ -44,6 +70,8 @@ def test_the_name_in_the_reply_helps_where_the_configured_one_is_unknown() -> No
     [
         {"provider": "openai", "model": "no-such-model-9"},
         {"provider": "ollama", "model": "gpt-4o"},
+        {"provider": "ollama", "model": "llama3", "base_url": "http://gpu.example:11434/v1"},
+        {"provider": "lmstudio", "model": "gpt-4o"},
         {"base_url": "http://127.0.0.1:1/v1", "model": "gpt-4o"},
         {"base_url": "https://gateway.example/v1", "model": "gpt-4o"},
     ],

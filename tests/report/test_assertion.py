@@ -6,11 +6,20 @@ from pathlib import Path
 
 import pytest
 
+from pytest_browsereval.capture.message_log import read_messages
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.model.grades import Criterion, GraderResult
-from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResultMessage, UserMessage
+from pytest_browsereval.model.messages import (
+    DelegationMessage,
+    DelegationResultMessage,
+    Message,
+    ToolCallMessage,
+    ToolResultMessage,
+    UserMessage,
+)
 from pytest_browsereval.model.results import EvalWarning
-from pytest_browsereval.report.assertion import explain, read_messages
+from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.report.assertion import explain
 from tests.recorded import ERRORED, FAILED, attempt
 
 HOSTILE = "\x1b]0;title\x07\x1b[2J\x9b1A\r\u202egate met\u2028next\x00\n" + "x" * 100_000
@@ -78,6 +87,27 @@ def test_a_failure_is_told_in_full(tmp_path: Path) -> None:
     ]
 
 
+def test_goals_and_tokens_are_told_by_role(tmp_path: Path) -> None:
+    """How each delegation ended, one that did not with its goal, and who of the two models used what."""
+    ends = {
+        "executor_id": "executor-1",
+        "summary": "There is\na login.",
+        "status": "blocked",
+        "steps_used": 2,
+    }
+    goals = [DelegationMessage(executor_id=f"executor-{n}", instruction=f"Buy mug\n{n}.") for n in (1, 2)]
+    write(tmp_path, goals[0], *step(1), DelegationResultMessage.model_validate(ends), goals[1])
+    usage = {
+        "orchestrator": Usage(input_tokens=1_200, output_tokens=3, requests=1, cost_usd=0.01),
+        "executor": Usage(input_tokens=5, output_tokens=6, requests=1),
+    }
+    lines = explain(attempt("a", FAILED, usage_by_role=usage), tmp_path).splitlines()
+    assert "tokens   orchestrator 1,200 in, 3 out, $0.0100; executor 5 in, 6 out" in lines
+    assert "goal     executor-1: blocked, 2 steps. There is a login." in lines
+    told = "goal     executor-2: not over when the attempt ended. It was to: Buy mug 2."
+    assert told in lines
+
+
 def test_an_error_names_its_source(tmp_path: Path) -> None:
     """An errored attempt tells what broke; no answer, no score and no steps are told as such."""
     metadata = attempt("a", ERRORED, final_answer=None, reason="the site shop did not start:\nport in use")
@@ -138,3 +168,19 @@ def test_line_ends_of_unicode_are_text(tmp_path: Path) -> None:
     """A message that holds a line or paragraph separator is one message; those behind it are read."""
     write(tmp_path, UserMessage(content="one\u2028two\x85three\x1c"), *step(1))
     assert [message.type for message in read_messages(tmp_path)] == ["user", "tool_call", "tool_result"]
+
+
+def test_advisory_grades_and_what_judges_used_are_told(tmp_path: Path) -> None:
+    """An advisory grade is marked; tokens and money of each judge stand below the grades."""
+    used = Usage(input_tokens=1200, output_tokens=34, requests=3, cost_usd=0.0125)
+    unpriced = Usage(input_tokens=7, output_tokens=1, requests=1)
+    grades = {
+        "rule": GraderResult(grader="rule", verdict=FAILED, score=0.0, reasoning="no"),
+        "judge": GraderResult(grader="judge", verdict=FAILED, score=0.0, reasoning="no", usage=used),
+        "hint": GraderResult(
+            grader="hint", verdict=ERRORED, reasoning="cut off", usage=unpriced, advisory=True
+        ),
+    }
+    text = explain(attempt("a", FAILED, grader_results=grades), tmp_path).splitlines()
+    assert "grade    hint (advisory): errored, no score. cut off" in text
+    assert "judges   judge 1,200 in, 34 out, $0.0125; hint 7 in, 1 out" in text

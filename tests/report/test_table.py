@@ -7,7 +7,7 @@ import pytest
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.model.display import width_of
 from pytest_browsereval.model.grades import GraderResult
-from pytest_browsereval.report.table import MOST_ROWS, reasons, table, totals
+from pytest_browsereval.report.table import MOST_ROWS, disagreements, reasons, table, totals
 from tests.recorded import ERRORED, FAILED, PASSED, attempt, summary
 
 NAMES = ["short", "x" * 200, "カート" * 20, "e\u0301" * 60, "🛒 cart", "\x1b[31mred", "a\tb\nc", "\u202eabc"]
@@ -90,10 +90,10 @@ def test_an_empty_run_has_a_table() -> None:
 def test_totals_name_the_denominator() -> None:
     """The rate is told with what it is of; errors, rows not run and money beside it, if there are any."""
     run = summary(attempt("a", cost_usd=0.5), attempt("b", FAILED), attempt("c", FAILED))
-    assert list(totals(run, 3)) == ["pass rate 33.3% (1 of 3 judged) · $0.5000"]
-    assert list(totals(summary(attempt("a")), 1)) == ["pass rate 100.0% (1 of 1 judged)"]
+    assert list(totals(run, 3)) == ["pass rate 33.3% (1 of 3 judged) · $0.5000 · 95 % interval 6.1 to 79.2%"]
     assert list(totals(summary(attempt("a", cost_usd=None)), 4)) == [
-        "pass rate 100.0% (1 of 1 judged) · 3 not run · cost unknown"
+        "pass rate 100.0% (1 of 1 judged) · 3 not run · cost unknown",
+        "95 % interval 20.7 to 100.0%",
     ]
     broken = summary(attempt("a", ERRORED))
     assert list(totals(broken, 1)) == ["no trial was judged · 1 errored, not in the rate (site 1)"]
@@ -107,8 +107,23 @@ def test_totals_are_broken_between_figures() -> None:
     assert lines == [
         "pass rate 100.0% (1 of 1 judged)",
         "3 errored, not in the rate (site 1, provider 1, browser 1) · 5 not run",
-        "cost unknown",
+        "cost unknown · 95 % interval 20.7 to 100.0%",
     ]
+
+
+def test_totals_tell_how_alike_trials_are() -> None:
+    """Where rows name several sites, and where tasks have several trials, there is an interval for that."""
+    run = summary(
+        *(attempt(f"{site}{n}", site[n], trial=t, website=str(place))
+          for place, site in enumerate(((PASSED, PASSED), (PASSED, FAILED), (FAILED, FAILED)))
+          for n in (0, 1) for t in (1, 2))
+    )  # fmt: skip
+    assert list(totals(run, 12)) == [
+        "pass rate 50.0% (6 of 12 judged)",
+        "95 % interval 25.4 to 74.6%, by 3 sites 3.6 to 96.4%, by 6 tasks 12.3 to 87.7%",
+    ]
+    same = summary(*(attempt(f"{n}", website=str(n % 2), trial=t) for n in range(4) for t in (1, 2)))
+    assert list(totals(same, 8)) == ["pass rate 100.0% (8 of 8 judged) · 95 % interval 67.6 to 100.0%"]
 
 
 def test_reasons_of_bad_trials_are_told_and_counted() -> None:
@@ -121,3 +136,27 @@ def test_reasons_of_bad_trials_are_told_and_counted() -> None:
     assert lines[-1].text == "and 2 more; -rx lists them all"
     assert all(width_of(line.text) <= 80 and line.text.isprintable() for line in lines)
     assert not list(reasons(summary(attempt("good", PASSED))))
+
+
+def split_grades() -> dict[str, GraderResult]:
+    return {
+        "answer": GraderResult(grader="answer", verdict=PASSED, score=1.0),
+        "judge": GraderResult(grader="judge", verdict=FAILED, score=0.25, advisory=True),
+    }
+
+
+def test_disagreements_are_told_and_counted() -> None:
+    """Who says what, advisory graders marked as such; the first five, in lines that fit."""
+    run = summary(attempt("a", grader_results=split_grades()), attempt("b"))
+    assert [line.text for line in disagreements(run)] == [
+        "graders disagree on 1 of 2 trials:",
+        "- a: passed by answer, failed by judge (advisory)",
+    ]
+    assert "answer 1 judge (advisory) 0.25" in list(table(run))[1].text
+    many = summary(*(attempt(f"{n} {NAMES[1]}", grader_results=split_grades()) for n in range(9)))
+    lines = [line.text for line in disagreements(many, width=80, ascii_only=True)]
+    assert lines[0] == "graders disagree on 9 of 9 trials:"
+    assert lines[-1] == "and 4 more; summary.json lists them all"
+    assert [line[:3] for line in lines if line.startswith("- ")] == [f"- {n}" for n in range(5)]
+    assert max(map(width_of, lines)) <= 80
+    assert not list(disagreements(summary(attempt("a"), attempt("b", ERRORED))))

@@ -13,8 +13,9 @@ import pytest
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
 from pytest_browsereval.browsers.base import Browser, Window, WindowRequest
+from pytest_browsereval.browsers.manager import WindowManager
 from pytest_browsereval.browsers.playwright import PlaywrightBrowser
-from pytest_browsereval.browsers.windows import PlaywrightWindow, WindowManager
+from pytest_browsereval.browsers.windows import PlaywrightWindow
 from pytest_browsereval.config import load_config
 from pytest_browsereval.errors import ErrorSource, Fault, StopRun, TerminationReason
 from pytest_browsereval.graders.answer import AnswerGrader
@@ -91,7 +92,7 @@ class Broken(GraderConfig):
     """A grader that fails."""
 
     type: Literal["broken"] = "broken"
-    at: Literal["observe", "grade", "exit"] = "grade"
+    at: Literal["observe", "grade", "exit", "nothing"] = "grade"
 
     async def observe(self, *_: Any) -> Any:
         if self.at == "observe":
@@ -101,6 +102,8 @@ class Broken(GraderConfig):
     async def grade(self, _: Recorded) -> GraderResult:
         if self.at == "exit":
             sys.exit("enough")
+        if self.at == "nothing":
+            return None  # type: ignore[return-value]
         raise KeyError("no such rule")
 
 
@@ -278,6 +281,7 @@ def test_time_is_a_limit(bench: Bench) -> None:
         ("observe", "the final page could not be read: RuntimeError: no page ("),
         ("grade", "KeyError: 'no such rule' ("),
         ("exit", "SystemExit: enough ("),
+        ("nothing", "it returned None, which is no GraderResult"),
     ],
 )
 def test_a_grader_that_breaks_is_errored_never_0(bench: Bench, at: Any, why: str) -> None:

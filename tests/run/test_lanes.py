@@ -51,6 +51,29 @@ def test_width_is_used_and_kept(lanes: Lanes) -> None:
     assert course.order == list(range(10))
 
 
+@pytest.mark.parametrize("may_start", [True, False])
+def test_those_who_wait_for_a_lane_are_known(may_start: bool) -> None:  # noqa: FBT001 both are tried
+    """First come, first named; one that waits for its group too, and none once no more may start."""
+    lanes = Lanes(2, may_start=lambda: may_start)
+    go_on = threading.Event()
+    seen: list[tuple[Any, ...]] = []
+
+    async def attempt() -> None:
+        while not go_on.is_set():  # noqa: ASYNC110 it is set by a thread that has no loop
+            await asyncio.sleep(0.02)
+        await asyncio.sleep(0.02)
+        seen.append(lanes.waiting)
+
+    for number, groups in enumerate((["a"], ["a"], (), (), ())):
+        lanes.want(number, attempt, groups=groups, must=number in (0, 2))
+    go_on.set()
+    lanes.take(0)
+    lanes.take(2)
+    assert lanes.close(5)
+    assert seen[0] == ((1, 3, 4) if may_start else ())
+    assert lanes.waiting == ()
+
+
 def test_wanting_twice_runs_once(lanes: Lanes) -> None:
     """An attempt that is queued already is not queued again."""
     course = Course()
@@ -64,10 +87,21 @@ def test_group_members_run_one_at_a_time(lanes: Lanes) -> None:
     """Attempts of one group never overlap, whatever the width."""
     course = Course()
     for number in range(4):
-        lanes.want(number, course.attempt(number), group="account")
+        lanes.want(number, course.attempt(number), groups=["account"])
     for number in range(4):
         lanes.take(number)
     assert course.most == 1
+
+
+def test_several_groups_are_waited_for_without_a_deadlock(lanes: Lanes) -> None:
+    """Whatever order they are named in; attempts that share none go on beside them."""
+    course, other = Course(), Course()
+    wanted = [["a", "b"], ["b", "a"], ["b"], ["a"], ["c"]]
+    for number, groups in enumerate(wanted):
+        lanes.want(number, (other if groups == ["c"] else course).attempt(number), groups=groups)
+    assert [lanes.take(number) for number in range(5)] == list(range(5))
+    assert course.most <= 2  # the last two share nothing
+    assert sorted(course.order) == [0, 1, 2, 3]
 
 
 def test_an_exception_reaches_the_taker(lanes: Lanes) -> None:

@@ -14,7 +14,8 @@ from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.members import builtin_registry
 from pytest_browsereval.model.grades import GraderResult
-from pytest_browsereval.run.plan import Plan
+from pytest_browsereval.run.plan import FEW, Plan
+from pytest_browsereval.run.relations import ALONE
 from pytest_browsereval.tools.toolkits import resolve_tools
 
 Planned = Callable[..., Plan]
@@ -129,6 +130,19 @@ def test_ids_differ_over_all_datasets(planned: Planned, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("more", [0, FEW], ids=["a few rows", "many rows"])
+def test_what_a_row_waits_for_is_found_in_files_of_any_length(planned: Planned, more: int) -> None:
+    """A few rows are read for it; a longer file is searched first, and not read if nothing is in it."""
+    rest = [row(f"r{number}") for number in range(more)]
+    plan = planned(*rest, row("a"), row("b", depends_on=["a"]))
+    needs = {entry.name: plan.relations(entry).depends_on for entry in plan.entries()}
+    assert {name: ids for name, ids in needs.items() if ids} == {"b": ("a",)}
+    alone = planned(*rest, row("a"), row("b"))
+    assert [alone.relations(entry) is ALONE for entry in alone.entries()].count(True) == max(
+        0, more + 2 - FEW
+    )
+
+
 def test_dataset_and_tags_become_markers(planned: Planned) -> None:
     """Markers are identifiers: other characters become underscores; doubles and empty ones are dropped."""
     plan = planned(row("a", dataset="my set", tags=["smoke", "slow-one", "my set", "--", "2fa"]))
@@ -221,7 +235,12 @@ def test_checks_that_are_read_are_accepted(planned: Planned) -> None:
         "program", graders=[{"type": "command", "command": ["true"]}], checks=[TOTAL, text, {"own": 1}]
     )
     package = row("package", graders=["acme/accountant"], checks=[{"account": 7}])
-    plan = planned(both, program, package)
+    inside = {
+        "type": "combined",
+        "graders": ["answer", {"type": "combined", "graders": [STATE, "page_state"]}],
+    }
+    nested = row("nested", graders=[inside], checks=[TOTAL, text])
+    plan = planned(both, program, package, nested)
     plan.check(plan.entries())
 
 
@@ -260,3 +279,43 @@ def test_rows_are_checked_against_agent_and_tools(planned: Planned) -> None:
     assert "click_at" in refusal(planned(row("a", solution=solution), tools={"pointer": False}))
     plan = planned(row("a", solution=solution), tools={"pointer": False}, agent="noop")
     plan.check(plan.entries())
+
+
+# -- protected rows
+
+GOLD = "Quetzaltenango"
+CHECKS = [{"path": "town", "equals": GOLD, "colour": 3}]
+EVALS = [{"eval_types": ["string_match"], "reference_answers": {GOLD: "a"}}]
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        {"answer": [GOLD, 3], "graders": ["gaia"]},
+        {"answer": {"town": GOLD}, "graders": [{"type": "answer", "match": "number"}]},
+        {"answer": None, "checks": CHECKS, "graders": [STATE]},
+        {"answer": None, "evals": EVALS, "graders": ["webarena"]},
+        {"answer": None, "evals": [{"type": GOLD, "query": "town"}], "graders": ["agisdk"]},
+        {"answer": GOLD, "graders": [{"match": GOLD}]},
+        {"answer": GOLD, "solution": GOLD},
+        {"answer": GOLD, "checks": [GOLD]},
+    ],
+)
+def test_a_refused_row_tells_nothing_of_what_it_expects(planned: Planned, secret: dict[str, Any]) -> None:
+    open_row, protected = (refusal(planned(row("t", **secret, **more))) for more in ({}, {"protected": True}))
+
+    assert GOLD in open_row
+    assert GOLD not in protected
+    assert "withheld" in protected or "***" in protected
+
+
+def test_why_a_protected_row_is_refused_stays_readable(planned: Planned) -> None:
+    told = refusal(planned(row("t", answer=None, protected=True, graders=["gaia"])))
+
+    assert "Answers of GAIA's test rows are not published: take the validation rows" in told
+
+    told = refusal(planned(row("t", protected=True, graders=["browsecomp", {"type": "gaia"}])))
+    assert told == (
+        "row 't': the grader 'browsecomp' asks a model, and the config names none. Write  judge: {provider: "
+        "openai, model: NAME, api_key: NAME_OF_VARIABLE} , or give the grader a `judge`."
+    )

@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.model.digest import digest
+from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey, new_run_id
 from tests.recorded import attempt
 
@@ -131,11 +133,32 @@ def test_finished_attempts_are_those_with_metadata(store: RunStore) -> None:
     assert list(RunStore(store.root / "none").attempts()) == []
 
 
+def test_digests_are_of_the_same_attempts(store: RunStore) -> None:
+    """All ways to read tell the same, and pass over what is no attempt; the last of each trial counts."""
+    for query_id in ("b", "a", "a"):
+        folder = store.begin_attempt(TrialKey(query_id), "n")
+        finish(folder, query_id=query_id, started_at=f"2025-01-01T00:00:0{folder.number}.000Z")
+    store.begin_attempt(TrialKey("killed"), "n")
+    trial = store.trial_folder(TrialKey("a"))
+    for stray in (store.root / "tasks/notes.txt", trial / "attempt-9", trial.parent / "notes.txt"):
+        stray.write_text("no folder")
+    (trial / "copy").mkdir()
+    whole = list(store.attempts())
+    assert list(store.digests()) == [(folder, digest(metadata)) for folder, metadata in whole]
+    last = [(data.query_id, data.attempt) for _, data in store.last_digests()]
+    assert last == [("b", 1), ("a", 2)]
+    assert [folder.name for folder in store.folders()] == ["attempt-1", "attempt-2", "attempt-1", "attempt-1"]
+
+
 DAMAGES: dict[str, tuple[Callable[[str], str], str]] = {
     "cut": (lambda text: text[: len(text) // 2], "Invalid JSON"),
     "empty": (lambda _: "", "Invalid JSON"),
     "no metadata": (lambda _: "[1]", "Input should be an object"),
     "wrong value": (lambda text: text.replace('"verdict":"passed"', '"verdict":"great"'), "verdict: Input"),
+    "value that no digest keeps": (
+        lambda text: text.replace('"final_answer":"42"', '"final_answer":42'),
+        "final_answer: Input",
+    ),
     "unknown field": (lambda text: text.replace("{", '{"extra": 1,', 1), "extra: Extra"),
 }
 
@@ -149,7 +172,7 @@ def test_damaged_metadata_is_a_usage_error(store: RunStore, damage: str) -> None
     file = folder.path / "metadata.json"
     file.write_text(change(file.read_text()))
     with pytest.raises(UsageError) as caught:
-        list(store.attempts())
+        list(store.digests())
     message = str(caught.value)
     assert message.startswith(f"{file} is damaged: ")
     assert why in message
@@ -208,3 +231,18 @@ def test_a_reader_sees_whole_files_though_the_writer_is_killed(tmp_path: Path) -
         os.kill(writer.pid, signal.SIGKILL)
     assert numbers == sorted(numbers)
     assert len(json.loads((tmp_path / "summary.json").read_bytes())["text"]) == 200_000
+
+
+def test_what_a_trial_has_come_to(store: RunStore) -> None:
+    """Its last finished attempt tells, the tenth after the ninth; one in flight or damaged tells nothing."""
+    key = TrialKey("a", "x", 2)
+    assert store.verdict(key) is None
+    for number in range(1, 11):
+        verdict = Verdict.PASSED if number == 10 else Verdict.ERRORED
+        finish(store.begin_attempt(key, "node"), verdict=verdict, error_source="site")
+    assert store.verdict(key) is Verdict.PASSED
+    store.begin_attempt(key, "node")
+    damaged = store.begin_attempt(key, "node")
+    (damaged.path / "metadata.json").write_text("{")
+    assert store.verdict(key) is Verdict.PASSED
+    assert store.verdict(TrialKey("a", "x", 1)) is None

@@ -51,6 +51,7 @@ def main() -> None:
     if "child" in WORDS:
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"])
         Path("child.pid").write_text(str(child.pid))
+        Path("app.pid").write_text(str(os.getpid()))
     if "stubborn" in WORDS:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if "broken" in WORDS:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +11,7 @@ from pydantic import Field
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig
-from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, TerminationReason
+from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, PartOver, TerminationReason
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage
 from pytest_browsereval.tools.base import Tool, Toolbox, ToolError, ToolResult, tool
 from pytest_browsereval.tools.finish import done
@@ -135,6 +136,58 @@ def test_steps_are_limited_but_done_is_not_one(box: Boxes) -> None:
     assert caught.value.reason is TerminationReason.MAX_STEPS
     assert asyncio.run(tools.call("done", {"answer": "x"})).ok
     assert (tools.is_done, tools.answer) == (True, "x")
+
+
+def test_a_part_has_an_answer_and_a_limit_of_its_own(box: Boxes, capture: CaptureContext) -> None:
+    """Its calls count for the attempt as well, whose limit comes first and ends more than the part."""
+    whole = box(max_steps=3)
+    first = whole.nested(capture.nested("part-1"), max_steps=2)
+    for _ in range(2):
+        asyncio.run(first.call("look"))
+    with pytest.raises(PartOver, match="2 steps were allowed; all were used"):
+        asyncio.run(first.call("look"))
+    asyncio.run(first.call("done", {"answer": "x"}))
+    assert (first.is_done, first.answer, whole.is_done) == (True, "x", False)
+    second = whole.nested(capture.nested("part-2"), max_steps=1)
+    asyncio.run(second.call("look"))
+    with pytest.raises(LimitReached, match=r"limits\.max_steps is 3") as caught:
+        asyncio.run(second.call("look"))
+    assert not isinstance(caught.value, PartOver)
+    assert (capture.steps, second.tools) == (3, whole.tools)
+
+
+def test_a_part_that_is_closed_can_do_nothing(box: Boxes, capture: CaptureContext) -> None:
+    """Neither a step nor an ending is recorded of code that was left behind."""
+    part = box().nested(capture.nested("part"))
+    part.close()
+    for name, arguments in (("look", {}), ("done", {"answer": "late"})):
+        with pytest.raises(PartOver, match="it is over"):
+            asyncio.run(part.call(name, arguments))
+    assert (capture.steps, capture.messages.messages, part.is_done) == (0, (), False)
+
+
+def test_tools_of_a_part_stand_in_for_others(box: Boxes, capture: CaptureContext) -> None:
+    """One of the same name takes its place."""
+    another = replace(done, description="Report.")
+    whole = box()
+    part = whole.nested(capture.nested("part"), more=(another,))
+    assert [tool.name for tool in part.tools] == [tool.name for tool in whole.tools]
+    assert part.tools[-1].description == "Report."
+
+
+def test_a_call_that_is_cut_off_has_a_result(capture: CaptureContext) -> None:
+    """A call that is cancelled is recorded as an error, without a picture of a page that still moves."""
+
+    async def hang(tool: Tool, arguments: dict[str, Any]) -> ToolResult:
+        await asyncio.sleep(60)
+        raise AssertionError((tool, arguments))
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(asyncio.wait_for(Toolbox((look,), hang, capture).call("look"), 0.01))
+    call, result = capture.messages.messages
+    assert isinstance(result, ToolResultMessage)
+    assert (result.is_error, result.span_id, result.screenshot) == (True, call.span_id, None)
+    assert result.result == {"ok": False, "output": "look was cut off: the time is over."}
 
 
 def test_a_fault_is_recorded_and_raised(box: Boxes, capture: CaptureContext) -> None:

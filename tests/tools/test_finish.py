@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import asyncio
+
+from pytest_browsereval.tools.finish import give_up
 from tests.support import Visits
 
 
@@ -24,3 +27,14 @@ def test_done_without_an_answer_is_refused(visit: Visits) -> None:
     opened = visit()
     assert opened.refusal("done").startswith("wrong arguments for done: answer: Field required")
     assert not opened.tools.is_done
+
+
+def test_only_executors_can_give_up(visit: Visits) -> None:
+    """It ends a part of the attempt with its reason, and is no tool of the attempt itself."""
+    opened = visit()
+    assert opened.refusal("give_up", reason="no").startswith("unknown tool 'give_up'.")
+    assert (opened.capture.steps, opened.tools.is_done) == (1, False)
+    part = opened.tools.nested(opened.capture.nested("part"), more=(give_up,))
+    asyncio.run(part.call("give_up", {"reason": "There is a login."}))
+    assert (part.is_done, part.gave_up, part.answer) == (True, "There is a login.", None)
+    assert (opened.capture.steps, opened.tools.is_done) == (1, False)

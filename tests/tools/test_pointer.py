@@ -105,3 +105,37 @@ def test_scrolling_at_a_point_scrolls_what_is_there(visit: Visits) -> None:
     opened.output("scroll_at", x=50, y=50, direction="down", amount=1)
     assert opened.js("[box.scrollTop, scrollY, clicks]") == [120, 0, 0]
     assert "The page is at 360 of 2280." in opened.output("scroll_at", x=600, y=300, direction="down")
+
+
+def test_typing_goes_where_the_focus_is(visit: Visits) -> None:
+    """Keys need no point once a field has the focus."""
+    opened = visit("<input id=i value=old autofocus>")
+    opened.js("i.focus()")
+    assert opened.output("type_keys", text="er") == "Typed 'er'."
+    opened.output("type_keys", text="new", clear=True)
+    assert opened.js("i.value") == "new"
+
+
+@pytest.mark.parametrize("scale", [1, 2])
+def test_points_hold_when_the_page_is_pinched(
+    run: Run, browser: PlaywrightBrowser, pages: PageServer, tmp_path: Path, scale: int
+) -> None:
+    """A pinched page shows a part of itself, enlarged: a point is one of what is shown, as in a picture."""
+    url = pages.page("/circles", f"<script>hit = []</script><body style='height:3000px'>{CIRCLES}")
+    options: dict[str, Any] = {"device_scale_factor": scale, "viewport": {"width": 800, "height": 600}}
+    with configured(browser, **options), visiting(run, browser, tmp_path, url) as opened:
+        session = run(opened.window.context.new_cdp_session(opened.window.page))
+        pinch = {"x": 780, "y": 24, "scaleFactor": 2}
+        run(session.send("Input.synthesizePinchGesture", pinch))
+        zoom, left, top = opened.js(
+            "[visualViewport.scale, visualViewport.offsetLeft, visualViewport.offsetTop]"
+        )
+        assert zoom == pytest.approx(2, abs=0.01)
+        assert left > 100
+        x, y, radius = CORNERS["ne"]
+        at_x, at_y = (x - left) * zoom, (y - top) * zoom
+        opened.output("click_at", x=at_x, y=at_y)
+        opened.output("click_at", x=at_x - (radius - 1) * zoom, y=at_y)
+        opened.output("click_at", x=at_x - (radius + 1) * zoom, y=at_y)
+        assert opened.js("hit") == ["ne", "ne"]
+        assert "outside the viewport" in opened.refusal("click_at", x=801, y=10)

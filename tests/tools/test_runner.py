@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import sys
 import time
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -26,6 +28,32 @@ async def broken(window: PlaywrightWindow) -> str:
 async def choosy(window: PlaywrightWindow) -> str:
     """Refuse."""
     raise ToolError(f"Not on {window.tab_id}.")
+
+
+@tool
+async def garbled(window: PlaywrightWindow) -> str:
+    """Say what the page says."""
+    return str(await window.page.evaluate("'half: \\ud800'"))
+
+
+@tool
+async def silent(window: PlaywrightWindow) -> str:
+    """Forget to answer."""
+    return cast("str", await window.page.evaluate("null"))
+
+
+@tool
+async def leaving(window: PlaywrightWindow) -> str:
+    """Leave."""
+    sys.exit(window.tab_id + 1)
+
+
+@tool
+async def giving_up(window: PlaywrightWindow) -> str:
+    """Await what somebody else has cancelled."""
+    waiting: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    waiting.cancel(f"in {window.tab_id}")
+    return await waiting
 
 
 @tool
@@ -59,6 +87,21 @@ def test_a_tool_that_raises_becomes_a_refusal_and_a_warning(visit: Visits) -> No
         f"broken raised ZeroDivisionError: {opened.window.url}",
     )
     assert opened.refusal("choosy") == "Not on 1."
+
+
+def test_a_tool_ends_neither_the_loop_nor_the_attempt(visit: Visits) -> None:
+    """``sys.exit()`` in a tool and a cancellation of its own making are errors of the tool."""
+    opened = visit(tools=(leaving, giving_up))
+    assert opened.refusal("leaving") == "SystemExit(2)"
+    assert opened.refusal("giving_up") == "CancelledError('in 1')"
+    assert [warning.source for warning in opened.capture.warnings] == [ErrorSource.TOOL] * 2
+
+
+def test_a_tool_says_text_that_can_be_written(visit: Visits) -> None:
+    """Half a character is replaced; what is no text is an error of the tool."""
+    opened = visit(tools=(garbled, silent))
+    assert opened.output("garbled").startswith("half: \N{REPLACEMENT CHARACTER}")
+    assert opened.refusal("silent") == "it returned None, which is no text"
 
 
 def test_a_tool_that_never_returns_ends_with_its_limit(visit: Visits) -> None:
@@ -135,7 +178,7 @@ def test_a_dead_browser_is_a_fault(run: Run, pages: PageServer, tmp_path: Path) 
     with running(PlaywrightBrowserConfig(), run) as browser, visiting(run, browser, tmp_path, url) as opened:
 
         async def kill() -> None:
-            session = await browser._processes[-1].browser.new_browser_cdp_session()
+            session = await browser._connections[-1].browser.new_browser_cdp_session()
             crash = asyncio.ensure_future(session.send("Browser.crash"))
             crash.add_done_callback(lambda task: task.exception())
             with pytest.raises(Fault, match=r"The browser ended unexpectedly: .*Chrom") as caught:

@@ -1,13 +1,29 @@
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 import re
+from dataclasses import replace
+from typing import ClassVar, Literal
 
 import pytest
 
+from pytest_browsereval.browsers.base import Browser, BrowserConfig, ForeignTool, Survey
+from pytest_browsereval.browsers.playwright import PlaywrightBrowserConfig
+from pytest_browsereval.registry import Registry
 from pytest_browsereval.tools.base import Tool, tool
-from pytest_browsereval.tools.toolkits import CATALOG, Toolkit, all_tool_names, resolve_tools
+from pytest_browsereval.tools.kit import Toolkit, ToolkitConfig
+from pytest_browsereval.tools.runner import runner_for
+from pytest_browsereval.tools.scripting import evaluate
+from pytest_browsereval.tools.toolkits import (
+    CATALOG,
+    all_tool_names,
+    kits_for,
+    plugged_kits,
+    resolve_tools,
+)
+from tests.support import StillWindow
 
 NAMES = {
     "navigation": ["navigate", "go_back", "go_forward", "reload", "wait", "wait_for_text"],
@@ -16,7 +32,7 @@ NAMES = {
         *("click", "hover", "fill", "type_text", "press_key", "select_option"),
         *("check", "uncheck", "drag", "scroll", "handle_dialog"),
     ],
-    "pointer": ["click_at", "hover_at", "type_at", "drag_at", "scroll_at"],
+    "pointer": ["click_at", "hover_at", "type_at", "type_keys", "drag_at", "scroll_at"],
     "tabs": ["list_tabs", "open_tab", "select_tab", "close_tab"],
     "scripting": ["evaluate"],
     "finish": ["done"],
@@ -134,9 +150,111 @@ def test_toolkits_of_others_stand_beside_ours() -> None:
 
 @pytest.mark.parametrize("kit", [Toolkit("mine", "Mine", (click,)), Toolkit("tabs", "Tabs", (own,))])
 def test_two_tools_of_one_name_are_refused(kit: Toolkit) -> None:
-    """Nothing is silently replaced; both owners are named."""
-    with pytest.raises(ValueError, match=r"Two tools or toolkits are named '(click|tabs)'"):
+    """Nothing is silently replaced; both owners are named, and what to write."""
+    with pytest.raises(ValueError, match=r"Two tools or toolkits are named '(click|tabs)'.* Rename one"):
         resolve_tools({}, [kit])
+    guest = replace(kit, owner="acme 1.0")
+    told = rf"\(from acme 1\.0\)\. .* Take the toolkit '{kit.key}' out of `toolkits`, or have acme 1\.0"
+    with pytest.raises(ValueError, match=told):
+        resolve_tools({"input": False, "tabs": False}, [guest])
+
+
+@pytest.mark.parametrize("name", ["done", "give_up"])
+def test_names_of_tools_that_end_an_attempt_are_taken(name: str) -> None:
+    """Of those too that only some agents have."""
+    kit = Toolkit("mine", "Mine", (replace(own, name=name),), owner="acme 1.0")
+    with pytest.raises(ValueError, match=rf"'mine' \(from acme 1\.0\) has a tool named '{name}', which is"):
+        resolve_tools({}, [kit])
+
+
+def test_a_plugged_tool_runs_in_a_window_of_any_kind() -> None:
+    """Beside the tools that a browser brings; its body gets the window."""
+    window = StillWindow()
+    result = asyncio.run(runner_for(window)(own, {}))
+    assert (result.ok, result.output) == (True, str(window))
+
+
+def test_a_tool_may_be_a_member_of_several_toolkits() -> None:
+    """The same tool, not one of the same name: it is there once, and any owner's false turns it off."""
+    kit = Toolkit("mine", "Mine", (own, evaluate), default_on=False)
+    resolved = resolve_tools({"mine": True}, [kit])
+    assert [tool.name for tool in resolved].count("evaluate") == 1
+    assert evaluate in resolved
+    assert evaluate not in resolve_tools({"mine": True, "scripting": False}, [kit])
+    with pytest.raises(ValueError, match="are named 'own'"):
+        resolve_tools({}, [Toolkit("twice", "Twice", (own, own))])
+
+
+def test_a_browsers_own_tools_stand_beside_those_of_plug_ins() -> None:
+    """They take the place of ours; a plug-in that clashes with them is told to go."""
+    survey = Survey(tools=(ForeignTool("goto", "Go.", {}), ForeignTool("own", "Do.", {})))
+    other = Toolkit("mine", "Mine", (click,), needs_page=False, owner="acme 1.0")
+    resolved = resolve_tools({"goto": False}, [other], builtin=kits_for(survey))
+    assert [tool.name for tool in resolved] == ["own", "done", "click"]
+    with pytest.raises(ValueError, match=r"'browser' \(from the browser\).* Take the toolkit 'mine' out"):
+        resolve_tools({}, [replace(other, tools=(own,))], builtin=kits_for(survey))
+
+
+# -- toolkits of plug-ins
+
+
+class Mine(ToolkitConfig):
+    type: Literal["acme/mine"] = "acme/mine"
+    key: str = "acme/mine"
+    needs_page: bool = True
+
+    def build(self) -> Toolkit:
+        return Toolkit(self.key, "Mine", (own,), needs_page=self.needs_page)
+
+
+class Broken(ToolkitConfig):
+    type: Literal["acme/broken"] = "acme/broken"
+
+    def build(self) -> Toolkit:
+        raise KeyError("oops")
+
+
+class Paper(BrowserConfig):
+    type: Literal["paper"] = "paper"
+    has_page: ClassVar[bool] = False
+
+    def build(self) -> Browser:
+        raise NotImplementedError
+
+
+@pytest.fixture
+def registry() -> Registry:
+    registry = Registry()
+    for member in (Mine, Broken):
+        registry.register(member, owner="acme 1.0")
+    return registry
+
+
+def test_a_plugged_toolkit_knows_who_brings_it(registry: Registry) -> None:
+    """The owner is the registry's word, not the plug-in's."""
+    (kit,) = plugged_kits([Mine()], registry, PlaywrightBrowserConfig())
+    assert (kit.key, kit.owner, kit.tools) == ("acme/mine", "acme 1.0", (own,))
+
+
+@pytest.mark.parametrize(
+    ("block", "told"),
+    [
+        (Broken(), r"'acme/broken' \(from acme 1\.0\) cannot be used: KeyError: 'oops'"),
+        (Mine(key="No Key"), r"cannot be used: the toolkit's key 'No Key' is not snake_case"),
+        (Mine(), r"in Playwright's page, which `browser: \{type: paper\}` does not have\. Use a browser of"),
+    ],
+)
+def test_a_toolkit_that_cannot_be_used_is_refused(
+    registry: Registry, block: ToolkitConfig, told: str
+) -> None:
+    """The message names it, who brings it, and why."""
+    with pytest.raises(ValueError, match=told):
+        plugged_kits([block], registry, Paper())
+
+
+def test_a_toolkit_that_needs_no_page_works_in_any_browser(registry: Registry) -> None:
+    """As it says itself."""
+    assert plugged_kits([Mine(needs_page=False)], registry, Paper())
 
 
 ALL = [tool for kit in CATALOG.values() for tool in kit.tools]
@@ -189,6 +307,7 @@ def test_signatures_are_those_that_rows_are_written_with() -> None:
         "click_at": ["x", "y", "button*", "click_count*"],
         "hover_at": ["x", "y"],
         "type_at": ["x", "y", "text", "clear*"],
+        "type_keys": ["text", "clear*"],
         "drag_at": ["start_x", "start_y", "end_x", "end_y"],
         "scroll_at": ["x", "y", "direction", "amount*"],
         "list_tabs": [],

@@ -22,7 +22,7 @@ function ring(context, target) {
 }
 
 function mark(context, shot, box) {
-  const [x, y] = [shot.x - box.left, shot.y - box.top];
+  const [x, y] = [(shot.x - box.left) / zoomOf(arena), (shot.y - box.top) / zoomOf(arena)];
   context.strokeStyle = shot.hit ? "#12202b" : "#8fa5b5";
   context.lineWidth = 1.5;
   context.beginPath();

@@ -1,10 +1,10 @@
 "use strict";
 // A map to draw on: each drag is kept with its whole path.
 const PLACES = [
-  { name: "Mill", left: 80, top: 60 },
-  { name: "Bridge", left: 300, top: 160 },
-  { name: "Harbour", left: 520, top: 60 },
-  { name: "Chapel", left: 130, top: 180 },
+  { name: "Mill", left: 80, top: 60, diameter: 44 },
+  { name: "Bridge", left: 300, top: 160, diameter: 44 },
+  { name: "Harbour", left: 520, top: 60, diameter: 44 },
+  { name: "Chapel", left: 130, top: 180, diameter: 44 },
 ];
 const REACH = 22;
 const map = $("#map");
@@ -15,7 +15,8 @@ function trail(context, drag, box) {
   context.lineWidth = 3;
   context.lineJoin = context.lineCap = "round";
   context.beginPath();
-  drag.points.forEach(({ x, y }, i) => context[i ? "lineTo" : "moveTo"](x - box.left, y - box.top));
+  const zoom = zoomOf(map);
+  drag.points.forEach(({ x, y }, i) => context[i ? "lineTo" : "moveTo"]((x - box.left) / zoom, (y - box.top) / zoom));
   context.stroke();
 }
 
@@ -42,7 +43,7 @@ const drawMap = drawing(map, (context, width, height) => {
     label(context, place.name[0], place.left, place.top + 6, "#f2b84b", 17);
     label(context, place.name, place.left, place.top - REACH - 8);
   }
-  truth.places = onScreen(map, PLACES).map((place) => ({ ...place, radius: REACH }));
+  truth.places = onScreen(map, PLACES).map(({ diameter, ...place }) => ({ ...place, radius: diameter / 2 }));
 });
 
 const at = (event) => ({ x: round(event.clientX), y: round(event.clientY) });

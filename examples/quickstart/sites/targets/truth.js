@@ -34,16 +34,19 @@ function drawing(canvas, paint) {
   return redraw;
 }
 
-// Where an event is inside an element, in CSS pixels.
+// How much larger an element is drawn than it is laid out: the page may be zoomed.
+const zoomOf = (element) => element.getBoundingClientRect().width / element.offsetWidth;
+
+// Where an event is inside an element, in the element's own pixels.
 function within(element, event) {
-  const box = element.getBoundingClientRect();
-  return { x: event.clientX - box.left, y: event.clientY - box.top };
+  const [box, zoom] = [element.getBoundingClientRect(), zoomOf(element)];
+  return { x: (event.clientX - box.left) / zoom, y: (event.clientY - box.top) / zoom };
 }
 
-// Things drawn on a canvas, with their centres as places of the viewport.
+// Things drawn on a canvas, with their centres and sizes as they are in the viewport.
 function onScreen(canvas, things) {
-  const box = canvas.getBoundingClientRect();
-  return things.map(({ left, top, ...rest }) => ({ ...rest, x: box.left + left, y: box.top + top }));
+  const [box, zoom] = [canvas.getBoundingClientRect(), zoomOf(canvas)];
+  return things.map(({ left, top, diameter, ...rest }) => ({ ...rest, diameter: diameter * zoom, x: box.left + left * zoom, y: box.top + top * zoom }));
 }
 
 function label(context, text, x, y, colour = "#dbe6ee", size = 13, align = "center") {

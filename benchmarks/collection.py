@@ -1,0 +1,116 @@
+"""Collecting many rows: all, one by its id, and by two workers, against ``parametrize`` over them."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from measuring import Cost, arguments, cost_of, median, report
+
+GOALS = {
+    ("ours", "all", "wall_s"): 3.5,
+    ("ours", "all", "peak_mib"): 220,
+    ("ours", "one id", "wall_s"): 0.6,
+    ("ours", "two workers", "wall_s"): 4.5,
+}
+ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+
+PARAMETRIZED = """
+import json, pytest
+ROWS = [json.loads(line) for line in open("rows.jsonl")]
+
+@pytest.mark.parametrize("row", ROWS, ids=[row["query_id"] for row in ROWS])
+def test_row(row):
+    pass
+"""
+
+FIRST_ONLY = """
+def pytest_collection_modifyitems(items):
+    del items[1:]
+"""
+"""Of all that was collected one is set up: what workers cost, without a run."""
+
+HEAD = {
+    "ours": ["-p", "browsereval", "many.eval.json"],
+    "parametrize": ["test_rows.py"],
+}
+ONE = {
+    "ours": ["-p", "browsereval", "many.eval.json::task-{middle:06d}"],
+    "parametrize": ["test_rows.py::test_row[task-{middle:06d}]"],
+}
+
+
+def commands(rows: int) -> dict[tuple[str, str], list[str]]:
+    """Return the arguments of every command by variant and mode."""
+    found = {}
+    for name, head in HEAD.items():
+        one = [text.format(middle=rows // 2) for text in ONE[name]]
+        found[name, "all"] = [*head, "--co", "-qq"]
+        found[name, "one id"] = [*one, "--co", "-qq"]
+        found[name, "two workers"] = [
+            *head,
+            "-p",
+            "xdist",
+            "-n",
+            "2",
+            "-p",
+            "first_only",
+            "--setup-only",
+            "-qq",
+        ]
+    return found
+
+
+def write(folder: Path, rows: int) -> None:
+    """Write the rows, about 400 bytes each, and what collects them."""
+    with (folder / "rows.jsonl").open("w", encoding="utf-8") as file:
+        for number in range(rows):
+            query = f"Find product {number}, put {number % 7} of it into the basket and check out. " * 3
+            row = {
+                "query_id": f"task-{number:06d}",
+                "query": query,
+                "graders": ["answer"],
+                "answer": str(number),
+            }
+            file.write(
+                json.dumps({**row, "dataset": "many", "tags": ["shop", f"group-{number % 50}"]}) + "\n"
+            )
+    (folder / "many.eval.json").write_text(json.dumps({"agent": "noop", "dataset": "rows.jsonl"}))
+    (folder / "test_rows.py").write_text(PARAMETRIZED)
+    (folder / "first_only.py").write_text(FIRST_ONLY)
+
+
+def main() -> None:
+    """Let all take turns."""
+    parser = arguments(__doc__ or "", rounds=5)
+    parser.add_argument("--rows", type=int, default=100_000)
+    options = parser.parse_args()
+    costs: dict[tuple[str, str], list[Cost]] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write(folder, options.rows)
+        env = {**ALONE, "PYTHONPATH": name}
+        for number in range(options.rounds):
+            for key, given in sorted(commands(options.rows).items(), reverse=bool(number % 2)):
+                command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *given]
+                costs.setdefault(key, []).append(cost_of(command, folder, env=env))
+    figures: dict[str, Any] = {}
+    for (variant, mode), of in sorted(costs.items()):
+        told = {
+            field: median([getattr(cost, field) for cost in of]) for field in ("wall_s", "cpu_s", "peak_mib")
+        }
+        figures.setdefault(mode, {})[variant] = told
+    for of in figures.values():
+        of["ratio_of_cpu"] = round(of["ours"]["cpu_s"] / of["parametrize"]["cpu_s"], 3)
+    goals = {
+        f"{mode}: {field}": {"goal": goal, "is_met": figures[mode][variant][field] <= goal}
+        for (variant, mode, field), goal in GOALS.items()
+    }
+    report({"rows": options.rows, **figures, "goals": goals}, options.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,236 @@
+"""A run folder of 20,000 attempts: what its summary, its gate and the commands that read it cost.
+
+The attempts are written by the package's own writers, then each way to read them runs in a process of
+its own. ``stored.py summary RUN`` and ``stored.py gate RUN`` are such processes.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from measuring import Cost, arguments, cost_of, median, report
+
+from pytest_browsereval.analysis.gate import decide
+from pytest_browsereval.analysis.summary import summary_of
+from pytest_browsereval.capture.message_log import MessageLogger
+from pytest_browsereval.capture.trajectory import TrajectorySaver
+from pytest_browsereval.config import GateConfig
+from pytest_browsereval.errors import ErrorSource, TerminationReason
+from pytest_browsereval.graders.answer import AnswerGrader
+from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
+from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage, UserMessage, now
+from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey
+
+GOAL_S, GOAL_MIB = 10.0, 500.0
+STEPS = 8
+PICTURES = 2
+PICTURE = b"\xff\xd8\xff\xe0" + bytes(30_000) + b"\xff\xd9"
+RULES = ["--eval-set", "gate.min_pass_rate=0.5", "--eval-set", "gate.max_error_rate=0.1"]
+COMMANDS = {
+    "gate": ["gate", "{run}", *RULES],
+    "gate --baseline": ["gate", "{run}", *RULES, "--eval-set", "gate.max_drop=0.5", "--baseline", "{other}"],
+    "compare": ["compare", "{run}", "{other}"],
+    "view": ["view", "{run}"],
+}
+"""What follows ``browsereval``, where it has such a command."""
+
+
+# -- a run folder
+
+
+def write(root: Path, numbers: range, bad: int) -> None:
+    """Write attempts; every ``bad``-th one failed, and a few errored."""
+    store = RunStore(root, worker=f"gw{numbers.start}")
+    picture = root / f"picture-{numbers.start}.jpg"
+    root.mkdir(parents=True, exist_ok=True)
+    picture.write_bytes(PICTURE)
+    for number in numbers:
+        key = TrialKey(f"shop-{number:05d}")
+        folder = store.begin_attempt(key, f"shop.eval.yaml::{key.query_id}")
+        _record(folder, key, number, bad, picture)
+        folder.finished()
+    picture.unlink()
+
+
+def _record(folder: AttemptFolder, key: TrialKey, number: int, bad: int, picture: Path) -> None:
+    saver, log = TrajectorySaver(folder.path), MessageLogger(folder.path)
+    query = f"Find product {number}, put {number % 7} of it into the basket and check out. " * 3
+    log.log(UserMessage(content=query))
+    for step in range(STEPS):
+        call, url = f"call-{step + 1}", f"http://127.0.0.1:8080/products/{number}?page={step}"
+        log.log(ToolCallMessage(tool="click", tool_call_id=call, params={"target": f"e{step}"}, span_id=call))
+        log.log(
+            ToolResultMessage(tool_call_id=call, result="Clicked.", is_error=False, url=url, span_id=call)
+        )
+    log.close()
+    (folder.path / "screenshots").mkdir()
+    for shot in range(PICTURES):
+        os.link(picture, folder.path / "screenshots" / f"{shot + 1}.jpeg")
+    task = Task(query_id=key.query_id, query=query, dataset="shop", answer=str(number))
+    saver.save_task(task, [AnswerGrader()], {"shop": "http://127.0.0.1:8080"}, {})
+    metadata = _metadata(key, folder, query, number, bad)
+    saver.save_grades(metadata.grader_results)
+    saver.save_metadata(metadata)
+
+
+def _metadata(key: TrialKey, folder: AttemptFolder, query: str, number: int, bad: int) -> TaskMetadata:
+    verdict = Verdict.ERRORED if number % 97 == 0 else Verdict.FAILED if number % bad == 0 else Verdict.PASSED
+    grades = {name: _grade(name, verdict, number) for name in ("answer", "page_state", "rubric")}
+    began = now()
+    return TaskMetadata(
+        query_id=key.query_id,
+        dataset="shop",
+        query=query,
+        attempt=folder.number,
+        node_id=f"shop.eval.yaml::{key.query_id}",
+        tags=("shop", f"group-{number % 50}"),
+        website="shop",
+        row_hash=f"{number:064x}",
+        start_url="http://127.0.0.1:8080/",
+        started_at=began,
+        completed_at=began,
+        total_duration_ms=12_345.678,
+        agent_duration_ms=10_345.678,
+        grading_duration_ms=345.678,
+        total_steps=STEPS,
+        screenshot_count=PICTURES,
+        termination_reason=TerminationReason.COMPLETED,
+        final_answer=f"I have put {number % 7} of product {number} into the basket and checked out. " * 3,
+        agent_config={
+            "type": "single",
+            "model": {"provider": "openai", "model": "scripted", "api_key": "OPENAI_API_KEY", "seed": 1},
+            "system_prompt": "You act in a browser. " * 20,
+        },
+        grader_results=grades,
+        usage=Usage(input_tokens=40_000, output_tokens=900, requests=STEPS, cost_usd=0.02),
+        cost_usd=0.03,
+        verdict=verdict,
+        error_source=ErrorSource.GRADER if verdict is Verdict.ERRORED else None,
+        reason=f"the basket of product {number} {verdict}",
+        final_url="http://127.0.0.1:8080/done",
+    )
+
+
+def _grade(name: str, verdict: Verdict, number: int) -> GraderResult:
+    score = {Verdict.PASSED: 1.0, Verdict.FAILED: 0.0, Verdict.ERRORED: None}[verdict]
+    criteria = tuple(
+        Criterion(
+            name=f"criterion {n}", verdict=verdict, expected=n, actual=n, reason="as it stands in the basket"
+        )
+        for n in range(4)
+    )
+    return GraderResult(
+        grader=name,
+        verdict=verdict,
+        score=score,
+        reasoning=f"The basket holds {number % 7} of product {number}, which is what was asked for. " * 2,
+        criteria=criteria,
+        fingerprint=f"{name}-1-{number % 3:032x}",
+        usage=Usage(input_tokens=3000, output_tokens=200, requests=1, cost_usd=0.003),
+        cost_usd=0.003,
+        duration_ms=115.2,
+    )
+
+
+def make_run(root: Path, attempts: int, bad: int) -> Path:
+    """Write a run of so many attempts, by two processes, and return its folder."""
+    RunStore(root).write_manifest({"name": "shop", "run_id": root.name})
+    parts = [range(0, attempts, 2), range(1, attempts, 2)]
+    with ProcessPoolExecutor(len(parts)) as pool:
+        list(pool.map(partial(write, root, bad=bad), parts))
+    return root
+
+
+# -- reading it
+
+
+def summarise(run: Path) -> None:
+    """Do what a session does at its end, up to the table."""
+    from pytest_browsereval.report.table import disagreements, reasons, table, totals
+
+    store = RunStore(run)
+    summary = summary_of(store)
+    store.write_summary({"selected": len(summary.trials), **summary.as_json()})
+    for line in (*table(summary), *reasons(summary), *disagreements(summary)):
+        print(line.text)
+    print(*totals(summary, len(summary.trials)))
+
+
+def gate(run: Path) -> None:
+    """Decide a gate with every rule, 200 rows that must pass among them."""
+    must = tuple(f"shop-{number:05d}" for number in range(200))
+    rules = GateConfig(min_pass_rate=0.5, max_error_rate=0.1, must_pass=must)
+    print(sum(rule.is_met for rule in decide(summary_of(RunStore(run)), rules)), "rules met")
+
+
+READERS = {"summary": summarise, "gate": gate}
+
+
+def ways(run: Path, other: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield the name and the command of everything that reads the run and is there."""
+    from pytest_browsereval.__main__ import COMMANDS as KNOWN
+
+    for name in READERS:
+        yield name, [sys.executable, __file__, name, str(run)]
+    known = {command.name for command in KNOWN}
+    for name, words in COMMANDS.items():
+        if words[0] in known:
+            filled = [word.format(run=run, other=other) for word in words]
+            yield f"browsereval {name}", [sys.executable, "-m", "pytest_browsereval", *filled]
+
+
+def measured(run: Path, other: Path, rounds: int) -> dict[str, Any]:
+    """Let all ways to read take turns."""
+    costs: dict[str, list[Cost]] = {}
+    for _ in range(rounds):
+        for name, command in ways(run, other):
+            costs.setdefault(name, []).append(cost_of(command, run.parent))
+    figures: dict[str, Any] = {}
+    for name, of in costs.items():
+        told = {field: median([getattr(c, field) for c in of]) for field in ("wall_s", "cpu_s", "peak_mib")}
+        is_met = told["wall_s"] <= GOAL_S and told["peak_mib"] <= GOAL_MIB
+        figures[name] = {**told, "is_met": is_met}
+    figures.update(
+        {f"browsereval {name}": "not there yet" for name in COMMANDS if f"browsereval {name}" not in figures}
+    )
+    return figures
+
+
+def main() -> None:
+    """Write two runs and read them."""
+    if len(sys.argv) == 3 and sys.argv[1] in READERS:
+        READERS[sys.argv[1]](Path(sys.argv[2]))
+        return
+    parser = arguments(__doc__ or "", rounds=3)
+    parser.add_argument("--attempts", type=int, default=20_000)
+    parser.add_argument(
+        "--keep", type=Path, metavar="DIR", help="keep the runs here, and use those that are there"
+    )
+    options = parser.parse_args()
+    folder = options.keep or Path(tempfile.mkdtemp())
+    try:
+        runs = [folder / name for name in ("run-a", "run-b")]
+        for number, run in enumerate(runs):
+            if not run.exists():
+                make_run(run, options.attempts, bad=5 + number)
+        figures = measured(runs[0], runs[1], options.rounds)
+    finally:
+        if options.keep is None:
+            shutil.rmtree(folder)
+    goals = {"wall_s": GOAL_S, "peak_mib": GOAL_MIB}
+    report({"attempts": options.attempts, "goals": goals, **figures}, options.json)
+
+
+if __name__ == "__main__":
+    main()

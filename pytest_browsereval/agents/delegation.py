@@ -1,0 +1,262 @@
+"""One delegation: a goal, a fresh executor, and a report that keeps apart how it ended."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from pytest_browsereval.agents.base import AgentConfig, AgentContext
+from pytest_browsereval.capture.context import NestedCapture
+from pytest_browsereval.capture.trajectory import EXECUTORS, TrajectorySaver
+from pytest_browsereval.deadline import Overran, within
+from pytest_browsereval.errors import (
+    ErrorSource,
+    Fault,
+    LimitReached,
+    PartOver,
+    TerminationReason,
+    UsageError,
+)
+from pytest_browsereval.model.messages import (
+    DelegationMessage,
+    DelegationResultMessage,
+    DelegationStatus,
+    now,
+)
+from pytest_browsereval.model.results import AgentResult, ExecutorRecord
+from pytest_browsereval.tools.base import Tool
+from pytest_browsereval.tools.finish import done, give_up
+
+ROLE = "executor"
+
+GRACE_S = 2.8
+"""How long an executor may take to end once its time is over; shorter than the attempt's own grace."""
+
+REPORT = replace(
+    done,
+    description="End the goal once it is reached. The answer is your report, and all that anybody learns "
+    "of your work: what you did, what the page shows now, and every fact that was asked for.",
+)
+
+EXECUTOR_TOOLS: tuple[Tool, ...] = (REPORT, give_up)
+"""What an executor has beside the tools of the attempt."""
+
+_BY_REASON: dict[TerminationReason, DelegationStatus] = {
+    TerminationReason.COMPLETED: "done",
+    TerminationReason.MAX_STEPS: "max_steps",
+    TerminationReason.TIMEOUT: "timeout",
+    TerminationReason.BUDGET: "blocked",
+    TerminationReason.ERROR: "blocked",
+}
+"""What an executor's own account of its end is as a status."""
+
+
+def with_endings(tools: Mapping[str, Tool]) -> dict[str, Tool]:
+    """Return what an executor may call, by name, where an attempt has these tools."""
+    return {**tools, **{tool.name: tool for tool in EXECUTOR_TOOLS}}
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came of a delegation."""
+
+    status: DelegationStatus
+    summary: str
+    steps_used: int
+    url: str | None
+
+
+@dataclass
+class _Ending:
+    """How an executor ended; as it stands at first, the attempt ended before it did."""
+
+    status: DelegationStatus | None = None
+    summary: str = "the attempt ended first"
+    reason: TerminationReason | None = None
+    passes: Exception | None = field(default=None, repr=False)
+    """What ends the attempt as well."""
+
+
+class Delegation:
+    """One goal for one executor, which starts with nothing but the instruction.
+
+    Args:
+        context: the attempt's.
+        executor: the executor's block.
+        executor_id: unique in the attempt; names the span and the file.
+        max_steps: the tool calls that it may make; None sets no limit beyond the attempt's.
+        timeout_s: the time that it may take.
+    """
+
+    def __init__(
+        self,
+        context: AgentContext,
+        executor: AgentConfig,
+        executor_id: str,
+        *,
+        max_steps: int | None,
+        timeout_s: float,
+    ) -> None:
+        self._executor_id = executor_id
+        self._max_steps = max_steps
+        self._timeout_s = timeout_s
+        self._attempt = context
+        self.capture: NestedCapture = context.capture.nested(executor_id, role=ROLE)
+        """Its recorder, which has counted its steps."""
+        self._tools = context.tools.nested(self.capture, max_steps=max_steps, more=EXECUTOR_TOOLS)
+        self._context = replace(
+            context,
+            config=executor,
+            tools=self._tools,
+            capture=self.capture,
+            task_output_dir=context.task_output_dir / EXECUTORS / executor_id,
+            max_steps=min(context.max_steps, max_steps or context.max_steps),
+            timeout_s=min(context.timeout_s, timeout_s),
+        )
+
+    async def run(self, instruction: str) -> Report:
+        """Have the goal worked at, and record it from beginning to end.
+
+        Raises:
+            Fault: something broke, be it the executor's own code: nobody's wrong answer.
+            LimitReached: a limit of the attempt ended it.
+        """
+        window, ending = self._attempt.window, _Ending()
+        url, started_at, started = window.url or None, now(), time.perf_counter()
+        pictures = self.capture.screenshot.count
+        self._log_begin(instruction)
+        self._make_folder()
+        try:
+            async with self.capture.settling():
+                try:
+                    ending = await self._ended(instruction, url)
+                finally:
+                    self._tools.close()
+        finally:
+            with contextlib.suppress(OSError):  # one that is not empty stays
+                self._context.task_output_dir.rmdir()
+            record = ExecutorRecord(
+                executor_id=self._executor_id,
+                span_id=self._executor_id,
+                agent=self._context.config.label(),
+                instruction=instruction,
+                status=ending.status,
+                summary=ending.summary,
+                termination_reason=ending.reason,
+                steps_used=self.capture.steps,
+                start_url=url,
+                current_url=window.url or None,
+                started_at=started_at,
+                duration_ms=round((time.perf_counter() - started) * 1000, 3),
+                pictures=tuple(range(pictures + 1, self.capture.screenshot.count + 1)),
+                usage=self.capture.usage,
+            )
+            self._keep(record)
+        if ending.passes is not None:
+            raise ending.passes
+        return self._log_end(record)
+
+    # -- the record
+
+    def _log_begin(self, instruction: str) -> None:
+        message = DelegationMessage(
+            instruction=instruction,
+            executor_id=self._executor_id,
+            max_steps=self._max_steps,
+            span_id=self._executor_id,
+        )
+        self._attempt.capture.log(message)
+
+    def _log_end(self, record: ExecutorRecord) -> Report:
+        assert record.status is not None  # noqa: S101 else something has passed
+        message = DelegationResultMessage(
+            executor_id=self._executor_id,
+            summary=record.summary,
+            status=record.status,
+            steps_used=record.steps_used,
+            current_url=record.current_url,
+            span_id=self._executor_id,
+            duration_ms=record.duration_ms,
+        )
+        self._attempt.capture.log(message)
+        return Report(record.status, record.summary, record.steps_used, record.current_url)
+
+    def _keep(self, record: ExecutorRecord) -> None:
+        config = self.capture.config
+        try:
+            TrajectorySaver(config.folder, redact=config.redact).save_executor(record)
+        except OSError as error:
+            self.capture.add_warning(ErrorSource.MESSAGE_LOGGING, f"its record was not written: {error}")
+
+    def _make_folder(self) -> None:
+        try:
+            self._context.task_output_dir.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise Fault(ErrorSource.HARNESS, f"the executor has no folder: {error}") from error
+
+    # -- the work
+
+    async def _ended(self, instruction: str, url: str | None) -> _Ending:
+        start = url if url and url.startswith(("http://", "https://")) else None
+        task = self._attempt.task.model_copy(update={"query": instruction, "start_url": start})
+        context = replace(self._context, task=task)
+        try:
+            result = await within(self._timeout_s, _play(context), grace_s=GRACE_S)
+        except Overran as overran:
+            return self._late(is_left_behind=overran.is_left_behind)
+        except PartOver as over:
+            return self._cut_off(over)
+        except LimitReached as limit:
+            return _Ending(summary=str(limit), reason=limit.reason, passes=limit)
+        except Fault as fault:
+            return _broken(fault)
+        if dead := self._attempt.window.dead:
+            return _broken(Fault(ErrorSource.BROWSER, dead))
+        for message in result.messages:
+            self.capture.log(message)
+        return self._reported(result)
+
+    def _reported(self, result: AgentResult) -> _Ending:
+        reason = result.termination_reason
+        if self._tools.gave_up is not None:
+            return _Ending("blocked", self._tools.gave_up, reason)
+        status, text = _BY_REASON[reason], (result.final_answer or "").strip()
+        if reason is not TerminationReason.COMPLETED:
+            return _Ending(status, text or self._without_report(f"It ended itself: {reason}."), reason)
+        if not text:
+            return _Ending("blocked", self._without_report("It ended without a report."), reason)
+        return _Ending(status, text, reason)
+
+    def _late(self, *, is_left_behind: bool) -> _Ending:
+        if is_left_behind:
+            why = "did not end when its time was over, and was left behind without its tools"
+            self.capture.add_warning(ErrorSource.AGENT, why)
+        told = f"Stopped: it was given {self._timeout_s:g} s."
+        return _Ending("timeout", self._without_report(told))
+
+    def _cut_off(self, over: PartOver) -> _Ending:
+        return _Ending("max_steps", self._without_report(f"Stopped: {over}."))
+
+    def _without_report(self, why: str) -> str:
+        words = self._tools.answer or self.capture.last_words
+        return f"{why} The last that it said: {words}" if words else why
+
+
+def _broken(fault: Fault) -> _Ending:
+    return _Ending(summary=str(fault), reason=TerminationReason.ERROR, passes=fault)
+
+
+async def _play(context: AgentContext) -> AgentResult:
+    """Run the executor; what its own code raises becomes a fault of the agent."""
+    try:
+        return await context.config.build(context).execute()
+    except (Fault, LimitReached):
+        raise
+    except UsageError as error:  # a key that has gone since the start, say
+        raise Fault(ErrorSource.HARNESS, f"the executor cannot be used: {error}") from error
+    except (Exception, SystemExit) as error:  # sys.exit() in an executor must not end the loop
+        if context.window.dead:
+            raise Fault(ErrorSource.BROWSER, context.window.dead) from error
+        raise Fault(ErrorSource.AGENT, f"the executor raised {type(error).__name__}: {error}") from error

@@ -1,0 +1,149 @@
+"""The orchestrator's two tools: ``delegate`` and ``done``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import Field, StringConstraints
+
+from pytest_browsereval.agents.base import AgentConfig, AgentContext
+from pytest_browsereval.agents.delegation import Delegation, Report
+from pytest_browsereval.agents.tool_loop import Turns
+from pytest_browsereval.browsers.base import Window
+from pytest_browsereval.capture.context import CaptureContext
+from pytest_browsereval.errors import nearest
+from pytest_browsereval.tools.base import DONE, Tool, ToolResult, tool
+from pytest_browsereval.tools.finish import done
+
+Goal = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=50_000)]
+
+
+@tool(takes_picture=False)
+async def delegate(
+    window: Window,
+    instruction: Annotated[Goal, Field(description="The goal, with all that is needed to reach it.")],
+) -> str:
+    """Hand one goal to an executor, who sees the browser; returns its report."""
+    del window
+    return instruction
+
+
+@dataclass(frozen=True)
+class Quota:
+    """What executors may use."""
+
+    actions: int
+    """Tool calls of all of them."""
+    steps: int | None
+    """Tool calls of one."""
+    timeout_s: float
+    """The time of one."""
+
+
+class Delegator:
+    """What the loop of an orchestrator needs of a toolbox; calls of it are recorded, and are no steps.
+
+    Args:
+        context: the attempt's.
+        executor: the executors' block.
+        capture: the orchestrator's recorder.
+        turns: of the orchestrator: one goal a turn.
+        quota: what executors may use.
+    """
+
+    def __init__(
+        self,
+        context: AgentContext,
+        executor: AgentConfig,
+        capture: CaptureContext,
+        turns: Turns,
+        quota: Quota,
+    ) -> None:
+        self._context = context
+        self._executor = executor
+        self._capture = capture
+        self._turns = turns
+        self._quota = quota
+        self._begun = 0
+        self._turn_of_last = 0
+        self._actions = 0
+        self.is_done = False
+        """True once ``done`` was called."""
+        self.answer: str | None = None
+        """What it was called with."""
+        self.last: Report | None = None
+        """The latest report."""
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools that the orchestrator may call."""
+        return (delegate, done)
+
+    async def call(self, name: str, arguments: dict[str, Any] | None = None) -> ToolResult:
+        """Delegate, or take the answer; anything else is refused.
+
+        Raises:
+            Fault: something broke, be it an executor's own code.
+            LimitReached: a limit of the attempt ended it.
+        """
+        given = arguments or {}
+        known = {each.name: each for each in self.tools}
+        if name not in known:
+            why = f"unknown tool {name!r}.{nearest(name, known)} Tools: {', '.join(known)}."
+            return await self.refuse(name, given, why)
+        try:
+            values = known[name].checked(given)
+        except ValueError as error:
+            return await self.refuse(name, given, f"wrong arguments for {name}: {error}")
+        if name == DONE:
+            self.is_done, self.answer = True, values["answer"]
+            return await self._recorded(name, given, ToolResult(ok=True, output="The task is over."))
+        if objection := self._objection():
+            return await self.refuse(name, given, objection)
+        return await self._delegated(values["instruction"])
+
+    async def refuse(self, name: str, arguments: dict[str, Any], why: str) -> ToolResult:
+        """Record a call that cannot be made."""
+        return await self._recorded(name, arguments, ToolResult(ok=False, output=why))
+
+    async def _recorded(self, name: str, arguments: dict[str, Any], result: ToolResult) -> ToolResult:
+        call = await self._capture.before_tool_call(name, arguments, is_step=False, picture=False)
+        await self._capture.after_tool_call(call, result.as_json(), is_error=not result.ok, picture=False)
+        return result
+
+    def _objection(self) -> str | None:
+        if self._turn_of_last == self._turns.used:
+            return (
+                "One goal at a time: another one was delegated in the same reply. Read its report, then "
+                "delegate again."
+            )
+        if self._actions >= self._quota.actions:
+            return (
+                f"status: max_steps\nmax_actions is {self._quota.actions}; executors have used all of them. "
+                "Nothing can be delegated any more; finish with done(answer)."
+            )
+        return None
+
+    async def _delegated(self, instruction: str) -> ToolResult:
+        self._turn_of_last = self._turns.used
+        self._begun += 1
+        left = self._quota.actions - self._actions
+        delegation = Delegation(
+            self._context,
+            self._executor,
+            f"executor-{self._begun}",
+            max_steps=left if self._quota.steps is None else min(left, self._quota.steps),
+            timeout_s=self._quota.timeout_s,
+        )
+        try:
+            self.last = report = await delegation.run(instruction)
+        finally:
+            self._actions += delegation.capture.steps
+        return ToolResult(ok=report.status == "done", output=self._told(report))
+
+    def _told(self, report: Report) -> str:
+        left = self._turns.left
+        lines = [f"status: {report.status}", f"steps: {report.steps_used}", f"url: {report.url or 'none'}"]
+        lines.append(f"turns left: {left}" + ("; finish with done(answer)" if left == 1 else ""))
+        return "\n".join([*lines, f"report: {report.summary}"])

@@ -1,0 +1,1 @@
+"""What agents that point at pictures share: actions, spellings, geometry, pictures, the HTTP service."""

@@ -1,0 +1,335 @@
+"""Actions at points of a picture: what they are, where they land, and the tools that perform them.
+
+Geometry. A model points at the picture that it was shown. ``normalized`` points lie on a grid of 1000 by
+1000 whatever the picture's size: n stands for n/1000 of the width, so 0 to 999 are inside (Gemini's
+computer use and BrowserOS's visual executor define it so). ``pixels`` are pixels of the picture as shown,
+which may be smaller than the page (to save tokens) or larger (device pixels). Either becomes CSS pixels
+of the viewport, rounded to the nearest whole one, half up, for mouse events carry whole numbers; rounding
+never leaves the viewport. A point outside the picture is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from pytest_browsereval.agents.base import AgentConfig
+from pytest_browsereval.errors import nearest
+from pytest_browsereval.tools.base import Tool, Toolbox
+from pytest_browsereval.tools.foreign import OutsideTool
+from pytest_browsereval.tools.kit import Toolkit
+from pytest_browsereval.tools.toolkits import CATALOG
+
+Coordinates = Literal["normalized", "pixels"]
+GRID = 1000
+"""Points of a normalized axis."""
+NOTCH_PX = 120
+MOST_NOTCHES = 100
+RAW_LENGTH = 1_000
+"""Characters of an action that cannot be performed that are recorded."""
+
+
+class BadAction(ValueError):
+    """What a model asked for is no action; the message tells it why."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One action of the vocabulary."""
+
+    told: str
+    """What a model is told of it."""
+    tools: tuple[str, ...]
+    """The tools that it is performed with."""
+    needs: tuple[str, ...] = ()
+    """Fields that have to be there."""
+    takes: tuple[str, ...] = ()
+    """Fields that may be there."""
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of its tool that it stands for."""
+    passes: Mapping[str, str] = field(default_factory=dict)
+    """Arguments of its tool, and the fields that they are taken from."""
+
+
+_XY = ("x", "y")
+
+KINDS: Mapping[str, Kind] = {
+    "click": Kind("at (x, y)", ("click_at",), _XY),
+    "double_click": Kind("at (x, y)", ("click_at",), _XY, fixed={"click_count": 2}),
+    "triple_click": Kind("at (x, y), which selects a line", ("click_at",), _XY, fixed={"click_count": 3}),
+    "right_click": Kind("at (x, y)", ("click_at",), _XY, fixed={"button": "right"}),
+    "hover": Kind("moves the pointer to (x, y)", ("hover_at",), _XY),
+    "type": Kind(
+        "types text where the focus is, or after a click at (x, y)",
+        ("type_at", "type_keys", "press_key"),
+        ("text",),
+        (*_XY, "clear", "enter"),
+    ),
+    "press": Kind("presses key", ("press_key",), ("key",), passes={"key": "key"}),
+    "scroll": Kind(
+        "turns the wheel to direction, over (x, y) or the middle",
+        ("scroll_at",),
+        ("direction",),
+        (*_XY, "amount"),
+    ),
+    "drag": Kind("from (x, y) to (end_x, end_y)", ("drag_at",), (*_XY, "end_x", "end_y")),
+    "wait": Kind(
+        "does nothing for some seconds",
+        ("wait",),
+        (),
+        ("seconds",),
+        fixed={"seconds": 1.0},
+        passes={"seconds": "seconds"},
+    ),
+    "done": Kind("ends the task; text is the answer", ("done",), ("text",), passes={"answer": "text"}),
+    "give_up": Kind(
+        "ends a task that cannot be done; text tells why", ("give_up",), ("text",), passes={"reason": "text"}
+    ),
+    "navigate": Kind("opens url", ("navigate",), ("url",), passes={"url": "url"}),
+    "go_back": Kind("to the page before", ("go_back",)),
+    "go_forward": Kind("again after go_back", ("go_forward",)),
+    "reload": Kind("loads the page again", ("reload",)),
+    "select_tab": Kind("makes tab the current one", ("select_tab",), ("tab",), passes={"tab_id": "tab"}),
+    "close_tab": Kind("closes tab", ("close_tab",), ("tab",), passes={"tab_id": "tab"}),
+    "handle_dialog": Kind(
+        "answers a dialog: accept, and text for a prompt",
+        ("handle_dialog",),
+        ("accept",),
+        ("text",),
+        passes={"accept": "accept", "text": "text"},
+    ),
+}
+"""The vocabulary."""
+
+ALWAYS = ("click", "double_click", "right_click", "hover", "type", "press", "scroll", "drag", "wait", "done")
+"""What an agent that points cannot do without; the others are offered where their tools are switched on."""
+
+
+def _no_bool(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError("a truth value is no number")  # noqa: TRY004 pydantic tells a ValueError
+    return value
+
+
+Number = Annotated[float, BeforeValidator(_no_bool), Field(allow_inf_nan=False)]
+
+
+class Action(BaseModel):
+    """One action, checked: every field that its kind needs is there. ``spellings`` makes them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", coerce_numbers_to_str=True)
+
+    action: str
+    x: Number | None = None
+    y: Number | None = None
+    end_x: Number | None = None
+    end_y: Number | None = None
+    text: str | None = Field(default=None, max_length=100_000)
+    key: str | None = Field(default=None, min_length=1, max_length=60)
+    direction: Literal["up", "down", "left", "right"] | None = None
+    amount: Annotated[float, BeforeValidator(_no_bool), Field(gt=0, allow_inf_nan=False)] | None = None
+    """How far to scroll."""
+    unit: Literal["notches", "pixels", "grid"] = "notches"
+    """Of ``amount``: notches of the wheel, CSS pixels, or thousandths of the viewport."""
+    seconds: Number | None = None
+    clear: bool = False
+    """Delete what is there before typing."""
+    enter: bool = False
+    """Press Enter after typing."""
+    url: str | None = None
+    tab: int | None = None
+    accept: bool | None = None
+
+    @classmethod
+    def checked(cls, fields: Mapping[str, Any]) -> Action:
+        """Return the action.
+
+        Raises:
+            BadAction: a field is missing or wrong.
+        """
+        name = str(fields["action"])
+        if name not in KINDS:
+            hint = nearest(name[:60], KINDS)
+            raise BadAction(f"{name[:60]!r} is no action.{hint}")
+        empty = (None,) if name == "done" or fields.get("clear") else (None, "")
+        lacking = [need for need in KINDS[name].needs if fields.get(need) in empty]
+        if lacking:
+            raise BadAction(f"{name} needs {' and '.join(lacking)}")
+        try:
+            return cls.model_validate(dict(fields))
+        except ValidationError as error:
+            wrong = (f"{e['loc'][0]}: {e['msg'].removeprefix('Value error, ')}" for e in error.errors())
+            raise BadAction(f"{name}: {'; '.join(wrong)}") from None
+
+    def plain(self) -> dict[str, Any]:
+        """Return what was given, as plain JSON."""
+        return self.model_dump(mode="json", exclude_defaults=True, exclude={"unit"})
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Turns points of a picture into points of the viewport; the module's docstring has the rules."""
+
+    viewport: tuple[int, int]
+    """Width and height in CSS pixels."""
+    picture: tuple[int, int]
+    """Width and height of the picture as the model is shown it."""
+    coordinates: Coordinates = "normalized"
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """How many points there are from left to right and from top to bottom."""
+        return (GRID, GRID) if self.coordinates == "normalized" else self.picture
+
+    def point(self, x: float, y: float) -> tuple[int, int]:
+        """Return the point of the viewport.
+
+        Raises:
+            BadAction: it is outside the picture.
+        """
+        width, height = self.extent
+        if not (0 <= x < width and 0 <= y < height):
+            raise BadAction(
+                f"({x:g}, {y:g}) is outside the picture: x goes from 0 to {width - 1}, "
+                f"y from 0 to {height - 1}"
+            )
+        across, down = self.viewport
+        return _scaled(x, width, across), _scaled(y, height, down)
+
+    def notches(self, action: Action) -> int:
+        """Return how many notches of the wheel a scroll is, three by default."""
+        if action.amount is None:
+            return 3
+        size = self.viewport[0 if action.direction in ("left", "right") else 1]
+        px = {"notches": NOTCH_PX, "pixels": 1.0, "grid": size / GRID}[action.unit] * action.amount
+        return max(1, min(MOST_NOTCHES, round(px / NOTCH_PX)))
+
+
+def _scaled(value: float, extent: int, size: int) -> int:
+    return min(math.floor(value * size / extent + 0.5), size - 1)
+
+
+ToolCall = tuple[str, dict[str, Any]]
+
+
+def tool_calls(action: Action, geometry: Geometry) -> list[ToolCall]:
+    """Return the tool calls that perform an action.
+
+    Raises:
+        BadAction: a point of it is outside the picture.
+    """
+    kind, name = KINDS[action.action], action.action
+    at = _at(action, geometry)
+    match name:
+        case "type":
+            words = {"text": action.text or "", "clear": action.clear}
+            typing: ToolCall = ("type_at", {**at, **words}) if at else ("type_keys", words)
+            return [typing, ("press_key", {"key": "Enter"})] if action.enter else [typing]
+        case "scroll":
+            x, y = geometry.viewport[0] // 2, geometry.viewport[1] // 2
+            where = at or {"x": x, "y": y}
+            arguments = {**where, "direction": action.direction, "amount": geometry.notches(action)}
+        case "drag":
+            end_x, end_y = geometry.point(action.end_x or 0.0, action.end_y or 0.0)
+            arguments = {"start_x": at["x"], "start_y": at["y"], "end_x": end_x, "end_y": end_y}
+        case _:
+            passed = {name: getattr(action, own) for name, own in kind.passes.items()}
+            given = {name: value for name, value in passed.items() if value is not None}
+            arguments = {**at, **kind.fixed, **given}
+    return [(kind.tools[0], arguments)]
+
+
+def _at(action: Action, geometry: Geometry) -> dict[str, Any]:
+    if (action.x is None) != (action.y is None):
+        raise BadAction(f"{action.action} has only one of x and y")
+    if action.x is None or action.y is None:
+        return {}
+    x, y = geometry.point(action.x, action.y)
+    return {"x": x, "y": y}
+
+
+def offered(tools: Mapping[str, Tool]) -> tuple[str, ...]:
+    """Return the actions that the tools allow, in the order of the vocabulary."""
+    return tuple(name for name, kind in KINDS.items() if all(tool in tools for tool in kind.tools))
+
+
+class PointingConfig(AgentConfig):
+    """Base of agents that act at points of a picture."""
+
+    def check_tools(self, tools: Mapping[str, Tool], kits: Sequence[Toolkit]) -> tuple[str, ...]:
+        """Check that the tools that act at points are there.
+
+        Raises:
+            ValueError: some are switched off, or the browser brings others.
+        """
+        del kits
+        check_tools(self.type, tools)
+        return ()
+
+
+def check_tools(agent: str, tools: Mapping[str, Tool]) -> None:
+    """Check that an agent that points has its tools.
+
+    Raises:
+        ValueError: some are missing; the message tells which, and what to write.
+    """
+    needed = dict.fromkeys(tool for name in ALWAYS for tool in KINDS[name].tools)
+    missing = [name for name in needed if name not in tools]
+    if any(isinstance(tool, OutsideTool) for tool in tools.values()):
+        raise ValueError(
+            f"the agent {agent!r} acts at points of a picture by tools of ours, and the browser brings tools "
+            "of its own. Write  browser: playwright,  or an agent of the type single."
+        )
+    if missing:
+        kits = [kit.key for kit in CATALOG.values() if set(missing) & {tool.name for tool in kit.tools}]
+        switches = ", ".join(f"`{name}: false`" for name in (*kits, *missing))
+        raise ValueError(
+            f"the agent {agent!r} acts at points of a picture and needs the tools {', '.join(missing)}, "
+            f"which are not there. Take {switches}, whichever is written, out of `tools`."
+        )
+
+
+@dataclass(frozen=True)
+class Performed:
+    """What came of an action."""
+
+    is_valid: bool
+    """False: it was no action, and nothing was done."""
+    ok: bool
+    output: str
+    """What tools said; page text may be in it."""
+
+
+async def perform(action: Action, geometry: Geometry, tools: Toolbox) -> Performed:
+    """Perform an action through the tools of an attempt, which record, count and limit it.
+
+    Raises:
+        LimitReached: the attempt has used its steps.
+        Fault: the window has died.
+        BadAction: a point is outside the picture, or the action is not offered.
+    """
+    if action.action not in (names := offered({tool.name: tool for tool in tools.tools})):
+        raise BadAction(f"{action.action!r} cannot be done here. Actions: {', '.join(names)}")
+    said = []
+    for name, arguments in tool_calls(action, geometry):
+        result = await tools.call(name, arguments)
+        said.append(result.output)
+        if not result.ok:
+            return Performed(is_valid=True, ok=False, output=" ".join(said))
+    return Performed(is_valid=True, ok=True, output=" ".join(said))
+
+
+async def refuse(name: str, given: object, why: str, tools: Toolbox) -> Performed:
+    """Record what was no action, as a step, with why.
+
+    Raises:
+        LimitReached: the attempt has used its steps.
+    """
+    text = given if isinstance(given, str) else json.dumps(given, default=str)
+    await tools.refuse(name, {"malformed": text[:RAW_LENGTH]}, why)
+    return Performed(is_valid=False, ok=False, output=why)

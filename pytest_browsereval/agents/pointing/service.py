@@ -1,0 +1,204 @@
+"""A service that is posted a task and a picture, and answers with an action: one request and its retries."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit, urlunsplit
+
+from pytest_browsereval.errors import ErrorSource, Fault, StopRun
+from pytest_browsereval.llm.retries import RetryPolicy, TryFailed, retry_after, told_by
+
+if TYPE_CHECKING:
+    import httpx
+
+LONGEST_BODY = 1_000_000
+"""Bytes of a reply; an action is a line."""
+LONGEST_MESSAGE = 300
+"""Characters of what a service says that are passed on."""
+REDACTED = "[redacted]"
+
+
+_LOG = logging.getLogger("httpx")
+
+
+class _Hidden(logging.Filter):
+    """Takes the query of an address out of what the library logs: keys stand there."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        self._url = url
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if isinstance(record.args, tuple):
+            record.args = tuple(shown(self._url) if str(arg) == self._url else arg for arg in record.args)
+        return True
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What the service answered."""
+
+    body: Mapping[str, Any]
+    retries: int
+
+
+class ActionService:
+    """Talks to one service, for one attempt. Close it at the end.
+
+    Args:
+        url: where requests are posted.
+        key: sent as a bearer token; None sends none.
+        timeout_s: the most that one request may take.
+        policy: how requests are tried again.
+    """
+
+    def __init__(self, url: str, key: str | None, timeout_s: float, policy: RetryPolicy) -> None:
+        self._url = url
+        self._key = key
+        self._timeout_s = timeout_s
+        self._policy = policy
+        self._client: httpx.AsyncClient | None = None
+        self._hidden = _Hidden(url)
+
+    async def predict(self, instruction: str, picture: bytes, history: object) -> Prediction:
+        """Return what the service answers.
+
+        Raises:
+            Fault: source *provider*; it cannot be reached, or gives no usable reply.
+            StopRun: it refuses the key.
+        """
+        body = {
+            "instruction": instruction,
+            "image_base64": base64.b64encode(picture).decode(),
+            "history": history,
+        }
+        policy = self._policy
+        deadline = policy.clock() + policy.deadline_s
+        for tries in range(1, policy.max_tries + 1):
+            try:
+                return Prediction(await self._try(body, deadline - policy.clock()), tries - 1)
+            except TryFailed as failure:
+                wait_s = policy.delay(tries, failure)
+                is_late = policy.clock() + wait_s >= deadline
+                if tries == policy.max_tries or is_late or not failure.is_worth_a_retry:
+                    raise self._fault(failure, tries) from None
+                await policy.sleep(wait_s)
+        raise AssertionError("a policy has at least one try")
+
+    async def close(self) -> None:
+        """Close the connections."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+        _LOG.removeFilter(self._hidden)
+
+    async def _try(self, body: Mapping[str, Any], left_s: float) -> Mapping[str, Any]:
+        import httpx
+
+        limit_s = min(self._timeout_s, left_s)
+        try:
+            async with asyncio.timeout(limit_s):
+                status, headers, text = await self._post(body)
+        except TimeoutError:
+            raise TryFailed(f"no reply within {limit_s:g} s") from None
+        except httpx.HTTPError as error:
+            raise TryFailed(f"the connection failed: {error or type(error).__name__}") from None
+        value = _json(text)
+        if status >= 400:
+            message, code = told_by(value, text)
+            raise TryFailed(message, status=status, retry_after_s=retry_after(headers), code=code)
+        if status >= 300:
+            # A redirected POST would become a GET, or send the key elsewhere.
+            raise TryFailed(f"it redirects to {headers.get('location', 'nowhere')!r}", status=status)
+        if not isinstance(value, dict):
+            raise TryFailed(f"the reply is no JSON object: {text[:100]!r}")
+        return value
+
+    async def _post(self, body: Mapping[str, Any]) -> tuple[int, Mapping[str, str], str]:
+        client = self._client = self._client or self._opened()
+        async with client.stream("POST", self._url, json=body) as response:
+            parts, size = [], 0
+            async for part in response.aiter_bytes(64 * 1024):
+                size += len(part)
+                if size > LONGEST_BODY:
+                    raise Fault(
+                        ErrorSource.PROVIDER,
+                        f"{shown(self._url)} answered with more than {LONGEST_BODY} bytes: no action",
+                    )
+                parts.append(part)
+        return response.status_code, response.headers, b"".join(parts).decode(errors="replace")
+
+    def _opened(self) -> httpx.AsyncClient:
+        import httpx
+
+        _LOG.addFilter(self._hidden)
+        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        return httpx.AsyncClient(
+            headers=headers,
+            timeout=None,  # noqa: S113 one limit holds for the whole request, in _try
+            # A proxy of the environment cannot reach this machine's own ports.
+            trust_env=not is_local(self._url),
+        )
+
+    def _fault(self, failure: TryFailed, tries: int) -> Fault:
+        what = f"answered {failure.status}" if failure.status else "gave no usable reply"
+        after = f" after {tries} tries" if tries > 1 else ""
+        said = str(failure).replace(self._key, REDACTED) if self._key else str(failure)
+        text = f"{shown(self._url)} {what}{after}: {said[:LONGEST_MESSAGE]}"
+        if failure.ends_the_run:
+            return StopRun(ErrorSource.PROVIDER, f"{text}. Check the api_key and the account behind it.")
+        return Fault(ErrorSource.PROVIDER, text)
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def is_local(url: str) -> bool:
+    """Return True if requests to an address stay on this machine."""
+    return (urlsplit(url).hostname or "") in ("localhost", "127.0.0.1", "::1")
+
+
+def shown(url: str) -> str:
+    """Return an address without its query, which may hold a key."""
+    return urlunsplit((*urlsplit(url)[:3], "", ""))
+
+
+History = Sequence[Mapping[str, Any]]
+
+
+def as_text(history: History) -> str:
+    """Return earlier actions as one line, in the form that BrowserOS's service is trained on."""
+    return " -> ".join(_line(action) for action in history) or "None"
+
+
+def _line(action: Mapping[str, Any]) -> str:
+    name = "press_key" if action["action"] == "press" else str(action["action"])
+    x, y = _whole(action, "x"), _whole(action, "y")
+    given = f"{x}, {y}" if "x" in action else ""
+    match name:
+        case "type":
+            words = str(action.get("text", "")).replace("'", "\\'")
+            given = f"'{words}'"
+        case "press_key":
+            given = f"'{action.get('key')}'"
+        case "scroll":
+            given = str(action.get("direction"))
+        case "drag":
+            given = f"{x},{y} -> {_whole(action, 'end_x')},{_whole(action, 'end_y')}"
+        case "wait":
+            given = f"{_whole(action, 'seconds') or 1}s"
+    return f"{name}({given})"
+
+
+def _whole(action: Mapping[str, Any], field: str) -> int:
+    return round(float(action.get(field, 0)))

@@ -1,0 +1,276 @@
+"""Reads actions in the spellings that models use: other names, other fields, wrapped, or JSON in text."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from pytest_browsereval.agents.pointing.actions import KINDS, Action, BadAction
+from pytest_browsereval.errors import nearest
+
+LONGEST_TEXT = 20_000
+"""Characters at the end of a reply that are searched for JSON."""
+MAX_BROKEN = 100
+"""Beginnings of objects that turn out to be none, after which the search ends."""
+DEEPEST = 5
+"""How many objects an action may be wrapped in."""
+
+_OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
+    "click": ("left_click", "click_at", "left_single", "single_click", "tap"),
+    "double_click": ("left_double", "dblclick", "doubleclick", "double_click_at"),
+    "right_click": ("right_single", "rightclick", "context_click", "right_click_at"),
+    "hover": ("hover_at", "mouse_move", "move", "move_to", "mouseover"),
+    "type": ("type_at", "type_text", "type_text_at", "type_keys", "input", "input_text", "write"),
+    "press": ("press_key", "key", "key_press", "keypress", "press_keys", "hotkey", "key_combination"),
+    "scroll": ("scroll_at", "scroll_document", "mouse_wheel"),
+    "drag": ("drag_at", "drag_and_drop", "left_click_drag", "drag_to"),
+    "wait": ("sleep", "pause"),
+    "done": ("end", "stop", "finish", "finished", "answer", "terminate", "complete", "completed"),
+    "give_up": ("fail", "infeasible"),
+    "navigate": ("goto", "goto_url", "open_url", "visit"),
+    "go_back": ("back",),
+    "go_forward": ("forward",),
+    "reload": ("refresh",),
+}
+NAMES: Mapping[str, str] = {
+    **{name: name for name in KINDS},
+    **{other: name for name, others in _OTHER_NAMES.items() for other in others},
+}
+"""Every known spelling of an action's name, and the name."""
+
+_MEANT: Mapping[str, Mapping[str, Any]] = {
+    "wait_5_seconds": {"action": "wait", "seconds": 5},
+    **{f"scroll_{way}": {"action": "scroll", "direction": way} for way in ("up", "down", "left", "right")},
+    "press_enter": {"action": "press", "key": "Enter"},
+    "accept_dialog": {"action": "handle_dialog", "accept": True},
+    "dismiss_dialog": {"action": "handle_dialog", "accept": False},
+}
+"""Names that say more than an action."""
+
+_NAME_KEYS = ("action", "action_type", "type", "name", "tool", "function", "tool_name")
+_WRAPPERS = ("action", "arguments", "args", "parameters", "params", "action_input", "action_args", "function")
+
+_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "x": ("x", "start_x", "x1", "from_x"),
+    "y": ("y", "start_y", "y1", "from_y"),
+    "end_x": ("end_x", "x2", "to_x", "destination_x", "target_x"),
+    "end_y": ("end_y", "y2", "to_y", "destination_y", "target_y"),
+    "text": ("text", "answer", "content", "value", "result", "message", "response", "reason", "status"),
+    "key": ("key", "keys", "key_comb", "hotkey", "text"),
+    "direction": ("direction", "scroll_direction"),
+    "amount": ("amount", "scroll_amount", "notches", "clicks", "ticks"),
+    "seconds": ("seconds", "time", "duration"),
+    "clear": ("clear", "clear_before_typing", "clear_first"),
+    "enter": ("enter", "press_enter", "press_enter_after"),
+    "url": ("url", "address", "link"),
+    "tab": ("tab", "tab_id"),
+    "accept": ("accept",),
+}
+"""Fields by their names, and the names that stand for them; the first one that is given counts."""
+
+_POINTS = ("coordinate", "coordinates", "position", "point", "start_box")
+_STARTS = ("start", "start_coordinate", "start_point", "start_position", "from")
+_ENDS = ("end", "end_coordinate", "end_point", "end_position", "to", "destination", "end_box")
+
+_KEYS = {
+    **{
+        name.lower(): name
+        for name in ("Enter", "Tab", "Escape", "Backspace", "Delete", "Insert", "Home", "End")
+    },
+    **{name.lower(): name for name in ("PageUp", "PageDown", "Space", "Shift", "Alt", "Control", "Meta")},
+    **{f"arrow{way.lower()}": f"Arrow{way}" for way in ("Up", "Down", "Left", "Right")},
+    **{way.lower(): f"Arrow{way}" for way in ("Up", "Down", "Left", "Right")},
+    **{f"f{number}": f"F{number}" for number in range(1, 13)},
+    "return": "Enter",
+    "esc": "Escape",
+    "del": "Delete",
+    "spacebar": "Space",
+    "page_up": "PageUp",
+    "page_down": "PageDown",
+    "ctrl": "Control",
+    "option": "Alt",
+    **dict.fromkeys(("cmd", "command", "win", "super"), "Meta"),
+}
+_OBJECT = re.compile(r'\{\s{0,100}"')
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_EMACS = re.compile(r"((?:[CSM]-)+)(.+)")
+_EMACS_KEYS = {"C": "Control", "S": "Shift", "M": "Alt"}
+
+
+def read_action(given: Mapping[str, Any], *, ending: str | None = None, unit: str = "notches") -> Action:
+    """Return the action that an object stands for.
+
+    Args:
+        given: what a model wrote, the arguments of a tool call for example.
+        ending: the text of a ``done`` that has none.
+        unit: what a plain ``amount`` of scrolling counts; see ``Action.unit``.
+
+    Raises:
+        BadAction: it is none; the message tells the model what is wrong.
+    """
+    flat = _unwrapped(given)
+    name = _named(flat)
+    meant = _MEANT.get(name, {"action": NAMES.get(name, name)})
+    kind = KINDS.get(str(meant["action"]))
+    if kind is None:
+        hint = nearest(name[:60], NAMES)
+        raise BadAction(f"{name[:60]!r} is no action.{hint}")
+    wanted = (*kind.needs, *kind.takes)
+    fields = {key: value for key in wanted if (value := _first(flat, _FIELDS[key])) is not None}
+    if "x" in wanted:
+        fields.update(_points(flat, fields, has_end="end_x" in wanted))
+    if "amount" in wanted:
+        fields.update(_scrolling(flat, fields, unit))
+    if "key" in fields:
+        fields["key"] = key_name(fields["key"])
+    if meant["action"] == "done" and ending is not None:
+        fields.setdefault("text", ending)
+    return Action.checked({**fields, **meant})
+
+
+def actions_in(text: str) -> list[dict[str, Any]]:
+    """Return the objects of JSON in a text that are meant as actions, in order; right or wrong."""
+    return [found for found in _objects(text[-LONGEST_TEXT:]) if _is_meant(found)]
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    decoder, end, broken = json.JSONDecoder(), 0, 0
+    while broken < MAX_BROKEN and (begun := _OBJECT.search(text, end)):
+        try:
+            value, end = decoder.raw_decode(text, begun.start())
+        except (ValueError, RecursionError):
+            end, broken = begun.start() + 1, broken + 1
+        else:
+            yield value
+
+
+def _is_meant(found: Mapping[str, Any]) -> bool:
+    flat = _unwrapped(found)
+    try:
+        name = _named(flat)
+    except BadAction:
+        return "action" in flat
+    return "action" in flat or name in NAMES or name in _MEANT
+
+
+# -- names
+
+
+def _unwrapped(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object with what is wrapped in it at its top, and all keys in snake_case."""
+    flat = _snaked(given)
+    for _ in range(DEEPEST):
+        wrapped = next(((key, inner) for key in _WRAPPERS if (inner := _object(flat.get(key)))), None)
+        if wrapped is None:
+            break
+        flat.pop(wrapped[0])
+        flat.update(_snaked(wrapped[1]))
+    if len(flat) == 1:
+        (name, inner), *_ = flat.items()
+        if name in NAMES and isinstance(inner, Mapping):
+            return {"action": name, **_snaked(inner)}
+    return flat
+
+
+def _snaked(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {_snake(str(key)): value for key, value in given.items()}
+
+
+def _snake(text: str) -> str:
+    text = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", text.strip()[:100])
+    return re.sub(r"[\s-]+", "_", text).lower()
+
+
+def _object(value: Any) -> Mapping[str, Any] | None:
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return None
+    return value if isinstance(value, Mapping) else None
+
+
+def _named(flat: Mapping[str, Any]) -> str:
+    """Return the action's name as it is spelled; an ``action`` counts before all other keys."""
+    if "action" in flat:
+        if not isinstance(flat["action"], str) or not flat["action"].strip():
+            raise BadAction(f"the action is {json.dumps(flat['action'], default=str)[:60]}, not a name")
+        return _snake(flat["action"])
+    given = [_snake(flat[key]) for key in _NAME_KEYS if isinstance(flat.get(key), str) and flat[key].strip()]
+    known = [name for name in given if name in NAMES or name in _MEANT]
+    if not known and not given:
+        raise BadAction("it names no action")
+    return (known or given)[0]
+
+
+# -- fields
+
+
+def _first(flat: Mapping[str, Any], names: Iterable[str]) -> Any:
+    return next((flat[name] for name in names if flat.get(name) is not None), None)
+
+
+def _points(flat: Mapping[str, Any], fields: Mapping[str, Any], *, has_end: bool) -> dict[str, Any]:
+    """Return x and y, and for a drag where it ends, if they are given as pairs."""
+    point, end = _first(flat, _POINTS), None
+    if has_end:
+        start, end = _first(flat, _STARTS), _first(flat, _ENDS)
+        if start is not None:
+            point, end = start, end if end is not None else point
+        path = flat.get("path")
+        if isinstance(path, list) and len(path) > 1:
+            point, end = path[0], path[-1]
+    if point is None and isinstance(fields.get("x"), list | str):
+        point = fields["x"] if fields.get("y") is None else None
+    found = {} if point is None else dict(zip(("x", "y"), _pair(point), strict=True))
+    return found if end is None else found | dict(zip(("end_x", "end_y"), _pair(end), strict=True))
+
+
+def _pair(value: Any) -> list[Any]:
+    given = value
+    if isinstance(value, Mapping):
+        value = [value.get("x"), value.get("y")]
+    if isinstance(value, str):
+        value = _NUMBER.findall(value[:200])
+    if isinstance(value, list) and len(value) == 2 and None not in value:
+        return value
+    raise BadAction(f"{json.dumps(given, default=str)[:60]} is no point; write x and y, a number each")
+
+
+def _scrolling(flat: Mapping[str, Any], fields: Mapping[str, Any], unit: str) -> dict[str, Any]:
+    """Return direction, amount and unit of a scroll."""
+    if fields.get("direction") is not None:
+        way: dict[str, Any] = {"direction": str(fields["direction"]).strip().lower()}
+    else:
+        way = {}
+    if fields.get("amount") is not None:
+        return way | {"unit": unit}
+    if flat.get("magnitude") is not None:
+        return way | {"amount": flat["magnitude"], "unit": "grid"}
+    # Qwen's pixels are positive upwards; all others count as browsers do, positive downwards.
+    moves = [(flat.get("pixels"), "up", "down")]
+    moves += [(flat.get(key), "down", "up") for key in ("scroll_y", "delta_y")]
+    moves += [(flat.get(key), "right", "left") for key in ("scroll_x", "delta_x")]
+    for given, positive, negative in moves:
+        if isinstance(given, int | float) and given:
+            named = way or {"direction": positive if given > 0 else negative}
+            return {**named, "amount": abs(given), "unit": "pixels"}
+    return way
+
+
+def key_name(given: Any) -> str:
+    """Return a key, or a combination, by the names that the tools know: ``Control+A``, ``Enter``."""
+    text = "+".join(map(str, given)) if isinstance(given, list) else str(given)
+    if len(text) == 1:
+        return "Space" if text == " " else text
+    emacs = _EMACS.fullmatch(text.strip())
+    if emacs:
+        return "+".join([*(_EMACS_KEYS[letter] for letter in emacs[1][::2]), _key(emacs[2])])
+    return "+".join(_key(part) for part in text.strip().replace("++", "+\0").split("+"))
+
+
+def _key(part: str) -> str:
+    part = part.strip().replace("\0", "+")
+    return _KEYS.get(part.lower(), part)

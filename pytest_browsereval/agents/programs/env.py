@@ -1,0 +1,49 @@
+"""The variables that a program of an attempt gets: few of ours, and what its block names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+
+from pytest_browsereval.problems import is_secret_key
+
+BASE = (
+    *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TERM"),
+    *("TMPDIR", "TMP", "TEMP", "SSL_CERT_FILE", "SSL_CERT_DIR", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"),
+    *("SYSTEMROOT", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA"),
+)
+"""What programs need to run at all on Linux, macOS and Windows. No keys are among them."""
+
+MIN_SECRET = 6
+"""Shorter values are not blotted out: they would vanish from every text."""
+
+_ALSO_SECRET = ("_KEY", "_PASS", "_PWD")
+_PROXIES = frozenset({"http_proxy", "https_proxy", "all_proxy"})
+_LOOPBACK = "127.0.0.1,localhost"
+
+
+def environment(names: Iterable[str], given: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of a program.
+
+    Args:
+        names: variables of ours that are passed on besides the base, where they are set.
+        given: variables that are set for it.
+    """
+    passed = {name: os.environ[name] for name in (*BASE, *names) if name in os.environ}
+    result = {**passed, **given}
+    if _PROXIES & {name.lower() for name in result}:  # our own server is no site of the world's
+        for name in ("NO_PROXY", "no_proxy"):
+            result[name] = ",".join(filter(None, (result.get(name), _LOOPBACK)))
+    return result
+
+
+def secrets_in(names: Iterable[str], given: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the values among a program's variables that must never be written."""
+    passed = {name: os.environ.get(name, "") for name in names}
+    return tuple(
+        value for name, value in {**passed, **given}.items() if _is_secret(name) and len(value) >= MIN_SECRET
+    )
+
+
+def _is_secret(name: str) -> bool:
+    return is_secret_key(name) or name.upper().endswith(_ALSO_SECRET)

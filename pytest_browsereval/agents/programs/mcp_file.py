@@ -1,0 +1,102 @@
+"""The file that tells a program where its MCP server is, in the form that the program reads."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from pytest_browsereval.agents.programs.paths import InnerPath
+from pytest_browsereval.agents.programs.placeholders import filled
+
+URL_VARIABLE, TOKEN_VARIABLE = "BROWSEREVAL_MCP_URL", "BROWSEREVAL_MCP_TOKEN"
+"""Variables that every program gets; the bridge for stdio reads them too."""
+
+PLACEHOLDERS = ("mcp_url", "mcp_token", "python", "output_dir")
+
+_HTTP: dict[str, JsonValue] = {
+    "mcpServers": {
+        "browser": {
+            "type": "http",
+            "url": "{mcp_url}",
+            "headers": {"Authorization": "Bearer {mcp_token}"},
+        }
+    }
+}
+_STDIO: dict[str, JsonValue] = {
+    "mcpServers": {
+        "browser": {
+            "command": "{python}",
+            "args": ["-m", "pytest_browsereval.toolserver.stdio"],
+            "env": {URL_VARIABLE: "{mcp_url}", TOKEN_VARIABLE: "{mcp_token}"},
+        }
+    }
+}
+
+
+class McpFile(BaseModel):
+    """What is written for the program before it starts; the token is taken out when it has ended.
+
+    Placeholders in the texts: ``{mcp_url}``, ``{mcp_token}``, ``{python}``, ``{output_dir}``.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    path: InnerPath = "mcp.json"
+    """The file, in the attempt's ``agent`` folder."""
+    format: Literal["json", "toml"] = "json"
+    """How it is written."""
+    http: dict[str, JsonValue] = Field(default_factory=lambda: _HTTP)
+    """Its content with ``mcp: http``."""
+    stdio: dict[str, JsonValue] = Field(default_factory=lambda: _STDIO)
+    """Its content with ``mcp: stdio``."""
+
+    def text(self, form: str, values: Mapping[str, str]) -> str:
+        """Return the content for ``http`` or ``stdio``, with the placeholders filled in."""
+        content = filled(self.http if form == "http" else self.stdio, {**values, "python": sys.executable})
+        return as_toml(content) if self.format == "toml" else json.dumps(content, indent=1) + "\n"
+
+    def write(self, folder: Path, form: str, values: Mapping[str, str]) -> Path:
+        """Write it, for its owner alone to read, and return its path.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        path = folder / self.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+        path.write_text(self.text(form, values), encoding="utf-8")
+        return path
+
+
+def as_toml(content: Mapping[str, Any]) -> str:
+    """Return a mapping of texts, numbers, booleans, lists and mappings as TOML."""
+    return "\n".join(_tables(content, ())) + "\n"
+
+
+def _tables(content: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[str]:
+    if path:
+        yield f"[{'.'.join(map(_text, path))}]"
+    for key, value in content.items():
+        if not isinstance(value, Mapping):
+            yield f"{_text(key)} = {_value(value)}"
+    for key, value in content.items():
+        if isinstance(value, Mapping):
+            yield from _tables(value, (*path, key))
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    return _text(value) if isinstance(value, str) else repr(value)
+
+
+def _text(text: str) -> str:
+    """Return a basic string, which TOML writes as JSON does, but for one control character."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,285 @@
+"""Plays one attempt with a program: equips it, reads what it prints, and ends it when it is over."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
+from pytest_browsereval.agents.programs.env import environment
+from pytest_browsereval.agents.programs.log import OutputLog, readable
+from pytest_browsereval.agents.programs.mcp_file import TOKEN_VARIABLE, URL_VARIABLE, McpFile
+from pytest_browsereval.agents.programs.placeholders import filled
+from pytest_browsereval.agents.programs.process import Launch, Program, running
+from pytest_browsereval.agents.programs.rules import (
+    MAX_DOCUMENT,
+    AnswerFile,
+    AnswerRule,
+    EventRules,
+    OutputReader,
+    UsageRule,
+)
+from pytest_browsereval.agents.programs.scrubbing import scrub
+from pytest_browsereval.errors import ErrorSource, Fault, LimitReached
+from pytest_browsereval.model.results import AgentResult
+from pytest_browsereval.toolserver.http import Endpoint, serving
+
+FOLDER = "agent"
+"""In the attempt's folder: where the program runs, with its output and what it leaves there."""
+CDP_VARIABLE, OUTPUT_VARIABLE = "BROWSEREVAL_CDP_URL", "BROWSEREVAL_OUTPUT_DIR"
+
+_MAX_ANSWER_BYTES = 1_000_000
+_POLL_S = 0.2
+
+
+@dataclass(frozen=True)
+class Orders:
+    """What the block says, ready for an attempt."""
+
+    words: tuple[str, ...]
+    """The command."""
+    prompt: str
+    """What the program is told, with placeholders."""
+    stdin: Literal["none", "task"]
+    mcp: Literal["http", "stdio", "off"]
+    mcp_file: McpFile
+    model: str
+    passed: tuple[str, ...]
+    """Variables of ours that it gets."""
+    env: Mapping[str, str]
+    answer: AnswerRule
+    events: EventRules
+    usage: UsageRule
+    grace_s: float
+    linger_s: float
+    cdp: bool
+
+
+class ProgramPlayer(AgentEvaluator):
+    """One attempt of a program."""
+
+    def __init__(self, context: AgentContext, orders: Orders) -> None:
+        self._context = context
+        self._orders = orders
+        self._capture = context.capture
+        self._reader = OutputReader(orders.answer)
+        self._folder = _new_folder(context.task_output_dir)
+
+    async def execute(self) -> AgentResult:
+        """Run the program until it has ended or the attempt is over.
+
+        Raises:
+            Fault: the program, or what it works with, broke.
+            LimitReached: the attempt's steps, tokens or money ran out.
+        """
+        tools = self._context.tools
+        try:
+            async with AsyncExitStack() as stack:
+                code = await self._play(stack)
+        except OSError as error:
+            raise Fault(ErrorSource.HARNESS, f"the program cannot be equipped: {error}") from error
+        except LimitReached:
+            tools.answer = tools.answer or self._reader.final()  # what it had said by then is judged
+            raise
+        return self._result(code)
+
+    async def _play(self, stack: AsyncExitStack) -> int | None:
+        """Return the program's exit code; None if it was stopped after ``done``."""
+        endpoint = None
+        if self._orders.mcp != "off":
+            served = serving(self._context.tools, self._capture, self._context.kits)
+            endpoint = await stack.enter_async_context(served)
+        values = self._values(endpoint)
+        env = self._env(endpoint, values)
+        if endpoint is not None:
+            own = {"mcp_url": endpoint.url, "mcp_token": endpoint.token, "output_dir": str(self._folder)}
+            path = self._orders.mcp_file.write(self._folder, self._orders.mcp, own)
+            values["mcp_config"] = str(path)
+        stack.push_async_callback(self._scrub, endpoint.token if endpoint else "")
+        self._out, self._err = (
+            OutputLog(self._folder / name, self._capture.config.redact)
+            for name in ("stdout.log", "stderr.log")
+        )
+        stack.callback(self._close_logs)
+        launch = Launch(
+            command=filled(self._orders.words, values),
+            folder=self._folder,
+            env=env,
+            stdin=self._stdin(values["task"]),
+            grace_s=self._orders.grace_s,
+            mark=f"{OUTPUT_VARIABLE}={env[OUTPUT_VARIABLE]}",
+        )
+        program = await stack.enter_async_context(running(launch, self._take_line, self._take_error))
+        code = await self._until_over(program, endpoint)
+        for record in self._reader.rest():
+            await self._take(record)
+        return code
+
+    # -- what it gets
+
+    def _values(self, endpoint: Endpoint | None) -> dict[str, str]:
+        context = self._context
+        cdp_url = context.window.cdp_url
+        if self._orders.cdp and cdp_url is None:
+            raise Fault(
+                ErrorSource.BROWSER,
+                "the program wants to drive the browser by CDP, and this browser gives no address for it. "
+                "Use `browser: {type: playwright}`, or write `cdp: false`.",
+            )
+        values = {
+            "start_url": context.task.start_url or "about:blank",
+            "max_steps": str(context.max_steps),
+            "timeout_s": f"{context.timeout_s:g}",
+        }
+        prompt = filled(self._orders.prompt, {**values, "task": context.task.query})
+        self._capture.log_user(prompt)
+        return {
+            **values,
+            "task": prompt,
+            "mcp_url": endpoint.url if endpoint else "",
+            "mcp_config": "",
+            "cdp_url": cdp_url or "",
+            "output_dir": str(self._folder),
+            "model": self._orders.model,
+            "python": sys.executable,
+            "config_dir": str(context.base_dir.absolute()),
+        }
+
+    def _env(self, endpoint: Endpoint | None, values: Mapping[str, str]) -> dict[str, str]:
+        ours = {OUTPUT_VARIABLE: str(self._folder)}
+        if endpoint is not None:
+            ours |= {URL_VARIABLE: endpoint.url, TOKEN_VARIABLE: endpoint.token}
+        if self._orders.cdp:
+            ours[CDP_VARIABLE] = values["cdp_url"]
+        return environment(self._orders.passed, {**ours, **filled(self._orders.env, values)})
+
+    def _stdin(self, prompt: str) -> Path | None:
+        if self._orders.stdin == "none":
+            return None
+        path = self._folder / "stdin.txt"
+        path.write_text(prompt, encoding="utf-8")
+        return path
+
+    # -- what it does
+
+    async def _until_over(self, program: Program, endpoint: Endpoint | None) -> int | None:
+        exited = asyncio.create_task(program.ended())
+        lost = asyncio.create_task(self._window_is_lost())
+        over: set[asyncio.Task[Any]] = {exited, lost}
+        waits = set(over)
+        try:
+            if endpoint is not None:
+                desk = endpoint.desk
+                over.add(asyncio.create_task(desk.has_ended.wait()))
+                waits = {*over, asyncio.create_task(desk.is_done.wait())}
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            limit_s = self._orders.linger_s
+            await asyncio.wait(over, timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
+            if endpoint is not None and endpoint.desk.ending is not None:
+                raise endpoint.desk.ending
+            if exited.done():
+                return exited.result()
+            if lost.done():
+                raise Fault(ErrorSource.BROWSER, lost.result())
+            told = f"the program had not ended {limit_s:g} s after done, and was stopped"
+            self._capture.add_warning(ErrorSource.AGENT, told)
+            return None
+        finally:
+            for task in waits:
+                task.cancel()
+            await asyncio.gather(*waits, return_exceptions=True)
+
+    async def _window_is_lost(self) -> str:
+        """Return why the window is dead: a program that does not look at it would wait for its limit."""
+        while (why := self._context.window.dead) is None:  # noqa: ASYNC110 a window sets no event
+            await asyncio.sleep(_POLL_S)
+        return why
+
+    async def _take_line(self, line: bytes) -> None:
+        self._out.write(line)
+        for record in self._reader.records(readable(line)):
+            await self._take(record)
+
+    async def _take_error(self, line: bytes) -> None:
+        self._err.write(line)
+
+    async def _take(self, record: dict[str, object]) -> None:
+        """Take one object that the program printed: what it says, has done, has used."""
+        usage = self._orders.usage.usage(record)
+        for text in self._orders.events.texts(record):
+            self._capture.log_assistant(text)
+        for step in self._orders.events.steps(record):
+            params = step.get("params")
+            await self._context.tools.record(
+                str(step["tool"]),
+                params if isinstance(params, dict) else {},
+                step.get("result"),
+                is_error=step.get("is_error") is True,
+            )
+        if usage is not None:
+            self._capture.spend(usage)
+
+    async def _scrub(self, token: str) -> None:
+        """Take the token, which opens nothing any more, and other secrets out of the files that are kept."""
+        left = await asyncio.to_thread(scrub, self._folder, self._capture.config.redact, token)
+        if left:
+            told = f"not searched for secrets, as they are many or large: {', '.join(left)}"
+            self._capture.add_warning(ErrorSource.MESSAGE_LOGGING, told)
+
+    def _close_logs(self) -> None:
+        for log in (self._out, self._err):
+            log.close()
+            if log.trouble is not None:
+                told = f"a part of the program's output was not kept: {log.trouble}"
+                self._capture.add_warning(ErrorSource.MESSAGE_LOGGING, told)
+
+    # -- what it came to
+
+    def _result(self, code: int | None) -> AgentResult:
+        tools, warn = self._context.tools, self._capture.add_warning
+        if code:
+            said = self._err.last_words or self._out.last_words
+            told = f"the program ended with code {code}: {said[-500:] or 'it printed nothing'}"
+            if not tools.is_done:
+                raise Fault(ErrorSource.AGENT, f"{told} (its output is in {self._folder.name}/*.log)")
+            warn(ErrorSource.AGENT, told)
+        if tools.is_done:
+            return AgentResult(tools.answer)
+        answer = self._from_file() if isinstance(self._orders.answer, AnswerFile) else self._reader.final()
+        if self._orders.answer == "stdout" and self._reader.is_cut:
+            warn(
+                ErrorSource.AGENT,
+                f"the answer is cut: the program printed more than {MAX_DOCUMENT} characters",
+            )
+        if answer is None:
+            idle = "" if self._capture.steps else " It has called no tool and told no step."
+            warn(ErrorSource.AGENT, f"the program ended without an answer.{idle}")
+        return AgentResult(answer)
+
+    def _from_file(self) -> str | None:
+        assert isinstance(self._orders.answer, AnswerFile)  # noqa: S101 asked by the caller
+        path = self._folder / self._orders.answer.file
+        if not path.is_file() or not path.resolve().is_relative_to(self._folder):
+            return None
+        with path.open("rb") as file:
+            text = file.read(_MAX_ANSWER_BYTES).decode(errors="replace")
+        return text.strip() or None
+
+
+def _new_folder(attempt: Path) -> Path:
+    """Make the program's folder; each delegation of an attempt has one of its own."""
+    for number in range(1, 1_000):
+        folder = attempt.resolve() / (FOLDER if number == 1 else f"{FOLDER}-{number}")
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise Fault(ErrorSource.HARNESS, f"the program's folder cannot be made: {error}") from None
+        return folder
+    raise Fault(ErrorSource.HARNESS, f"there are too many folders {FOLDER}-N in the attempt's")

@@ -1,0 +1,205 @@
+"""A program that runs for one attempt: on a leash, its output read as it comes, nothing of it left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.leash import leashed
+
+OUTPUT_LIMIT_BYTES = 64_000_000
+"""A program that prints more than this is stopped."""
+LINE_LIMIT_BYTES = 1_000_000
+"""A longer line is read as several."""
+
+_POLL_S = 0.05
+_DRAIN_S = 2.0
+"""How long nothing may come of output that has not ended, once the program has."""
+_CHUNK_BYTES = 65_536
+_KILLING_S = 1.0
+"""How long what is killed may take to be gone."""
+
+TakeLine = Callable[[bytes], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How a program is started."""
+
+    command: list[str]
+    """Program and arguments; never a shell line."""
+    folder: Path
+    """Where it runs."""
+    env: Mapping[str, str]
+    """All of its variables."""
+    stdin: Path | None
+    """The file that is its standard input; None gives it none."""
+    grace_s: float
+    """The time between asking it to end and killing it."""
+    mark: str
+    """A variable of its own, as ``NAME=VALUE``, that all it starts have in common."""
+
+
+class Program:
+    """One run of a program.
+
+    Args:
+        launch: how it is started.
+        out: given each line of standard output, in turn; what it raises ends the reading.
+        err: the same for standard error.
+
+    Raises:
+        Fault: source *agent*, when it cannot be started.
+    """
+
+    def __init__(self, launch: Launch, out: TakeLine, err: TakeLine) -> None:
+        self._launch = launch
+        self._printed = 0
+        self._taking = 0
+        """How many readers are at work on what they have read."""
+        self._last_read = time.monotonic()
+        try:
+            # Not asyncio's own: that would kill the leash when its loop is lost, before the leash has
+            # ended the program.
+            self._process = subprocess.Popen(  # noqa: S603 the config's own command
+                leashed(launch.command, launch.grace_s, stdin=str(launch.stdin) if launch.stdin else None),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=launch.folder,
+                env=dict(launch.env),
+                start_new_session=True,  # Ctrl-C is for pytest; the program ends when its leash is let go
+            )
+        except (OSError, ValueError) as error:
+            raise Fault(ErrorSource.AGENT, f"{launch.command[0]!r} cannot be started: {error}") from None
+        assert self._process.stdout is not None  # noqa: S101 pipes, as asked for
+        assert self._process.stderr is not None  # noqa: S101 the same
+        self._readers = [
+            asyncio.ensure_future(self._follow(self._process.stdout, out)),
+            asyncio.ensure_future(self._follow(self._process.stderr, err)),
+        ]
+
+    async def ended(self) -> int:
+        """Wait until it has ended and its output is read; return its exit code.
+
+        Raises:
+            Fault: it has printed too much.
+            LimitReached: as taking its lines does.
+        """
+        while (code := self._process.poll()) is None:
+            done, pending = await asyncio.wait(self._readers, timeout=_POLL_S)
+            for reader in done:
+                reader.result()
+            if not pending:
+                await asyncio.sleep(_POLL_S)
+        self._last_read = time.monotonic()
+        pending = set(self._readers)
+        # What it has printed is taken, however long that takes: a step has a picture.
+        while pending and (self._taking or time.monotonic() < self._last_read + _DRAIN_S):
+            done, pending = await asyncio.wait(self._readers, timeout=_POLL_S)
+            for reader in done:
+                reader.result()
+        return code
+
+    async def _follow(self, pipe: IO[bytes], take: TakeLine) -> None:
+        reader = asyncio.StreamReader()
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), pipe
+        )
+        try:
+            rest = b""
+            while chunk := await reader.read(_CHUNK_BYTES):
+                with self._at_work():
+                    self._count(chunk)
+                    *lines, rest = (rest + chunk).split(b"\n")
+                    if len(rest) > LINE_LIMIT_BYTES:
+                        lines, rest = [*lines, rest], b""
+                    for line in lines:
+                        await take(line)
+            if rest:
+                await take(rest)
+        finally:
+            transport.close()
+
+    @contextlib.contextmanager
+    def _at_work(self) -> Iterator[None]:
+        self._taking += 1
+        try:
+            yield
+        finally:
+            self._taking -= 1
+            self._last_read = time.monotonic()
+
+    def _count(self, chunk: bytes) -> None:
+        self._printed += len(chunk)
+        if self._printed > OUTPUT_LIMIT_BYTES:
+            told = f"the program printed more than {OUTPUT_LIMIT_BYTES} bytes and was stopped"
+            raise Fault(ErrorSource.AGENT, told)
+
+    async def close(self) -> None:
+        """Let go of the leash, which ends the program and all that it has started."""
+        for reader in self._readers:
+            reader.cancel()
+        process = self._process
+        if process.stdin is not None:
+            process.stdin.close()
+        try:
+            async with asyncio.timeout(self._launch.grace_s + _DRAIN_S):
+                while process.poll() is None:  # noqa: ASYNC110 a process sets no event
+                    await asyncio.sleep(_POLL_S / 5)
+        except TimeoutError:
+            process.kill()
+            process.wait()
+        finally:
+            if process.returncode is not None and process.returncode < 0:
+                _kill_marked(self._launch.mark)  # the leash was killed, and cannot do it any more
+            await asyncio.gather(*self._readers, return_exceptions=True)
+            for pipe in (process.stdout, process.stderr):
+                if pipe is not None:
+                    pipe.close()  # a reader that was cancelled before it began has not
+
+
+def _kill_marked(mark: str) -> None:
+    """Kill what has the mark among its variables, where the system shows them: on Linux."""
+    deadline = time.monotonic() + _KILLING_S
+    while (found := list(_marked(mark.encode()))) and time.monotonic() < deadline:
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def _marked(mark: bytes) -> Iterator[int]:
+    for folder in Path("/proc").glob("[0-9]*") if sys.platform == "linux" else ():
+        with contextlib.suppress(OSError):
+            if mark in (folder / "environ").read_bytes().split(b"\0"):
+                yield int(folder.name)
+
+
+@asynccontextmanager
+async def running(launch: Launch, out: TakeLine, err: TakeLine) -> AsyncIterator[Program]:
+    """Run a program while the block does; afterwards nothing of it runs any more.
+
+    Args:
+        launch: how it is started.
+        out: given each line of standard output, in turn.
+        err: the same for standard error.
+
+    Raises:
+        Fault: source *agent*, when it cannot be started.
+    """
+    program = Program(launch, out, err)
+    try:
+        yield program
+    finally:
+        await program.close()

@@ -1,0 +1,191 @@
+"""What a program prints, and what of it is texts, steps, usage and the answer: rules, as data.
+
+A program's output lines are JSON objects or plain text. Rules are JMESPath expressions over the objects;
+what gives nothing is skipped. The forms that need no rules::
+
+    {"type": "assistant", "content": "I look for the price."}
+    {"type": "step", "tool": "click", "params": {"target": "Buy"}, "result": "clicked", "is_error": false}
+    {"type": "usage", "input_tokens": 900, "output_tokens": 40, "cost_usd": 0.002}
+    {"type": "answer", "content": "12.50"}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+import jmespath
+from jmespath.exceptions import JMESPathError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from pytest_browsereval.agents.programs.paths import InnerPath
+from pytest_browsereval.model.display import well_formed
+from pytest_browsereval.model.usage import Usage
+
+MAX_DOCUMENT = 1_000_000
+"""Characters of standard output that are kept to be read as a whole."""
+
+
+def _compiles(expression: str) -> str:
+    try:
+        jmespath.compile(expression)
+    except JMESPathError as error:
+        raise ValueError(f"{expression!r} is no JMESPath expression: {error}") from None
+    return expression
+
+
+Expression = Annotated[str, AfterValidator(_compiles)]
+"""JMESPath, over one JSON object of the output."""
+
+
+def _found(expression: str | None, record: Mapping[str, Any]) -> Any:
+    if expression is None:
+        return None
+    try:
+        return jmespath.search(expression, record)
+    except JMESPathError:
+        return None  # a line of another kind, which the expression was not made for
+
+
+class _Rule(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class EventRules(_Rule):
+    """Which lines of the output become messages of the attempt."""
+
+    assistant: Expression | None = "type == 'assistant' && content"
+    """Gives the text, or a list of texts, that the model said."""
+    step: Expression | None = "type == 'step' && @"
+    """Gives ``{tool, params, result, is_error}`` of a step that the program took in the page by itself;
+    read with ``cdp: true`` only, for steps by MCP are recorded anyway."""
+
+    def texts(self, record: Mapping[str, Any]) -> list[str]:
+        """Return what the model said in a line."""
+        found = _found(self.assistant, record)
+        return [text for text in (found if isinstance(found, list) else [found]) if _is_text(text)]
+
+    def steps(self, record: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return the steps that a line tells of."""
+        found = _found(self.step, record)
+        each = found if isinstance(found, list) else [found]
+        return [step for step in each if isinstance(step, dict) and _is_text(step.get("tool"))]
+
+
+class UsageRule(_Rule):
+    """Which lines of the output tell tokens and money; those of all matching lines are added up."""
+
+    when: Expression = "type == 'usage'"
+    """True for the lines that tell them."""
+    input_tokens: Expression = "input_tokens"
+    """Tokens of the requests, those read from a cache included."""
+    output_tokens: Expression = "output_tokens"
+    """Tokens of the answers."""
+    cache_read_tokens: Expression = "cache_read_tokens"
+    """Those of the input that came from a cache."""
+    cost_usd: Expression = "cost_usd"
+    """Money; where nothing tells it the cost is unknown."""
+    requests: Expression = "requests"
+    """Model calls; 1 where nothing tells it."""
+
+    def usage(self, record: Mapping[str, Any]) -> Usage | None:
+        """Return what a line tells; None if it tells nothing."""
+        if not _found(self.when, record):
+            return None
+        names = ("input_tokens", "output_tokens", "cache_read_tokens", "requests")
+        told = {name: max(0, int(_number(_found(getattr(self, name), record)) or 0)) for name in names}
+        cost = _number(_found(self.cost_usd, record))
+        return Usage(**{**told, "requests": told["requests"] or 1}, cost_usd=cost)
+
+
+class AnswerFile(_Rule):
+    """The answer is what stands in a file."""
+
+    file: InnerPath
+    """In the attempt's ``agent`` folder, where the program writes it."""
+
+
+class AnswerEvent(_Rule):
+    """The answer is in the output, in the last line for which an expression gives a text."""
+
+    expression: Expression = Field(alias="json")
+    """For example ``result``, or ``type == 'end' && text``."""
+
+
+AnswerRule = Literal["event", "last_line", "stdout"] | AnswerFile | AnswerEvent
+"""Where the answer is if the program did not call ``done``: an event of the form above, the last line, the
+whole of standard output, ``{file: NAME}`` or ``{json: EXPRESSION}``."""
+
+_NATIVE = AnswerEvent(expression="type == 'answer' && content")
+
+
+@dataclass
+class OutputReader:
+    """Reads standard output line by line, and remembers what can be the answer."""
+
+    rule: AnswerRule
+    answer: str | None = None
+    _last_line: str | None = None
+    _kept: list[str] = field(default_factory=list)
+    _length: int = 0
+    _has_records: bool = False
+
+    def records(self, line: str) -> Iterator[dict[str, Any]]:
+        """Return the line's object, if it is one."""
+        if line.strip():
+            self._last_line = line.strip()
+        if self._length < MAX_DOCUMENT:
+            self._kept.append(line)
+            self._length += len(line) + 1
+        if (record := _object(line)) is not None:
+            self._has_records = True
+            yield self._looked_at(record)
+
+    def rest(self) -> Iterator[dict[str, Any]]:
+        """Return the one object that was printed over several lines, after the last of them."""
+        if self._has_records:
+            return
+        start = next((place for place, line in enumerate(self._kept) if line.startswith("{")), None)
+        if start is not None and (record := _object("\n".join(self._kept[start:]), whole=False)) is not None:
+            yield self._looked_at(record)
+
+    @property
+    def is_cut(self) -> bool:
+        """True if there was more of it than is kept as a whole."""
+        return self._length >= MAX_DOCUMENT
+
+    def _looked_at(self, record: dict[str, Any]) -> dict[str, Any]:
+        rule = _NATIVE if self.rule == "event" else self.rule
+        if isinstance(rule, AnswerEvent) and _is_text(found := _found(rule.expression, record)):
+            self.answer = well_formed(found)
+        return record
+
+    def final(self) -> str | None:
+        """Return the answer that the output gives, once it has ended; files are not looked at."""
+        if self.rule == "last_line":
+            return self._last_line
+        if self.rule == "stdout":
+            return "\n".join(self._kept).strip() or None
+        return self.answer
+
+
+def _object(text: str, *, whole: bool = True) -> dict[str, Any] | None:
+    """Return the object that a text is, or that it begins with; None if there is none."""
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        value = json.loads(text) if whole else json.JSONDecoder().raw_decode(text)[0]
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _number(value: Any) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and 0 <= value < 1e15 else None

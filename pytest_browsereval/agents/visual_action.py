@@ -1,0 +1,199 @@
+"""The ``visual-action`` agent: a service over HTTP that is posted a picture and answers with an action."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import ConfigDict, Field, field_validator
+
+from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
+from pytest_browsereval.agents.pointing.actions import (
+    BadAction,
+    Coordinates,
+    Performed,
+    PointingConfig,
+    perform,
+    refuse,
+)
+from pytest_browsereval.agents.pointing.pictures import Sight
+from pytest_browsereval.agents.pointing.service import ActionService, as_text, shown
+from pytest_browsereval.agents.pointing.spellings import read_action
+from pytest_browsereval.agents.tool_loop import Picture
+from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, TerminationReason
+from pytest_browsereval.llm.config import BOTH_SPELLINGS, KEYLESS, SHORTEST_SECRET, ApiKey
+from pytest_browsereval.llm.retries import RetryPolicy
+from pytest_browsereval.model.results import AgentResult
+from pytest_browsereval.providers import resolve_env_value
+
+MAX_INVALID = 3
+"""Replies without a valid action in a row that end the attempt."""
+
+PREDICTION = "prediction"
+"""What a reply without a valid action is recorded as a call of."""
+
+LOGGED = 2_000
+"""Characters of a reply that are recorded."""
+
+
+class VisualActionConfig(PointingConfig):
+    """A service of one's own: it gets ``{instruction, image_base64, history}`` and answers with an action."""
+
+    model_config = ConfigDict(alias_generator=BOTH_SPELLINGS, hide_input_in_errors=True)
+
+    type: Literal["visual-action"] = "visual-action"
+    url: str
+    """Where the picture is posted."""
+    api_key: ApiKey | None = None
+    """The name of an environment variable whose value is sent as a bearer token; none is sent by default."""
+    coordinates: Coordinates = "normalized"
+    """``normalized``: points are on a grid from 0 to 999; ``pixels``: they are pixels of the picture."""
+    history: Literal["list", "text"] = "list"
+    """Earlier actions: a list of objects, or one line as BrowserOS's service reads it."""
+    max_predictions: int = Field(default=15, ge=1)
+    """The most requests; ending the task with the last one is in time."""
+    request_timeout_s: float = Field(default=120.0, gt=0)
+    """The most that one request may take."""
+    max_tries: int = Field(default=3, ge=1, le=20)
+    """Requests for one reply, the first included: 429, 500 and above, and broken connections are retried."""
+    retry_deadline_s: float = Field(default=600.0, gt=0)
+    """The most that one reply may take, waiting between tries included."""
+
+    @field_validator("url")
+    @classmethod
+    def _url_is_plain(cls, value: str) -> str:
+        parts = urlsplit(value)
+        if parts.username or parts.password:
+            raise ValueError("a url must not hold a user name or password. Write  api_key: NAME_OF_VARIABLE")
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"{value!r} is no address of a service. Write  url: http://HOST:PORT/PATH")
+        return value
+
+    def key(self) -> str | None:
+        """Return the key, None where none is sent.
+
+        Raises:
+            ConfigError: the variable is not set, or holds what no header can carry.
+        """
+        given = self.api_key.get_secret_value().strip() if self.api_key is not None else ""
+        if given.lower() in ("", KEYLESS):
+            return None
+        key = resolve_env_value(given).strip()
+        if not (key.isascii() and key.isprintable()):
+            raise ConfigError("the api_key holds characters that no HTTP header can carry. Paste it again.")
+        return key
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return the values that must never be written; a variable that is not set has none."""
+        try:
+            key = self.key()
+        except ConfigError:
+            key = None
+        query = urlsplit(self.url).query
+        return tuple(value for value in (key, query) if value and len(value) >= SHORTEST_SECRET)
+
+    def build(self, context: AgentContext) -> AgentEvaluator:
+        """Return the evaluator of one attempt."""
+        policy = RetryPolicy(max_tries=self.max_tries, deadline_s=self.retry_deadline_s)
+        return VisualActionAgent(context, self, policy)
+
+    def preflight(self, base_dir: Path) -> None:
+        """Check that there is a key if one is named.
+
+        Raises:
+            ConfigError: its variable is not set.
+        """
+        del base_dir
+        self.key()
+
+    def label(self) -> str:
+        """Return type and address."""
+        return f"{self.type} {shown(self.url)}"
+
+
+class VisualActionAgent(AgentEvaluator):
+    """One attempt of a service that predicts actions."""
+
+    def __init__(self, context: AgentContext, config: VisualActionConfig, policy: RetryPolicy) -> None:
+        self._context = context
+        self._config = config
+        self._service = ActionService(config.url, config.key(), config.request_timeout_s, policy)
+        self._sight = Sight(context.capture, config.coordinates)
+        self._picture: Picture | None = None
+        self._history: list[dict[str, Any]] = []
+
+    async def execute(self) -> AgentResult:
+        """Ask and act until the service ends the task, or predictions run out."""
+        try:
+            return await self._work()
+        finally:
+            await self._service.close()
+
+    async def _work(self) -> AgentResult:
+        context, invalid = self._context, 0
+        context.capture.log_user(context.task.query)
+        await self._look(is_first=True)
+        for _ in range(self._config.max_predictions):
+            outcome = await self._step()
+            if context.tools.is_done:
+                return AgentResult(context.tools.answer)
+            invalid = 0 if outcome.is_valid else invalid + 1
+            if invalid == MAX_INVALID:
+                self._warn(f"stopped after {invalid} replies in a row without a valid action")
+                return AgentResult(None)
+            if outcome.is_valid:
+                await self._look()
+        self._warn(f"stopped: max_predictions is {self._config.max_predictions}; all were used")
+        return AgentResult(None, TerminationReason.MAX_STEPS)
+
+    async def _step(self) -> Performed:
+        body = await self._ask()
+        tools = self._context.tools
+        try:
+            action = read_action(body, ending=self._ending(), unit="grid")
+            outcome = await perform(action, self._sight.geometry, tools)
+        except BadAction as error:
+            return await refuse(PREDICTION, body, f"{error}.", tools)
+        self._history.append(action.plain() | ({} if outcome.ok else {"error": outcome.output}))
+        return outcome
+
+    async def _ask(self) -> dict[str, Any]:
+        assert self._picture is not None  # noqa: S101 without a first picture _look raises
+        as_lines = self._config.history == "text"
+        done = [each for each in self._history if "error" not in each] if as_lines else self._history
+        history = as_text(done) if as_lines else done
+        reply = await self._service.predict(self._context.task.query, self._picture.data, history)
+        self._context.capture.log_assistant(json.dumps(reply.body)[:LOGGED])
+        if reply.retries:
+            self._context.capture.add_warning(
+                ErrorSource.PROVIDER, f"the service answered only at try {reply.retries + 1}"
+            )
+        return dict(reply.body)
+
+    def _ending(self) -> str:
+        """Return the answer of a service that knows none: what it did, without words that it typed."""
+        did = ", ".join(each["action"] for each in self._history)
+        return f"The task was ended after: {did}." if did else "The task was ended without an action."
+
+    # -- pictures
+
+    async def _look(self, *, is_first: bool = False) -> None:
+        picture = await self._seen(is_first=is_first)
+        window, tools = self._context.window, self._context.tools
+        if picture is None and isinstance(window, PlaywrightWindow) and window.dialog is not None:
+            # Nothing is drawn while a dialog is open, and the service has no word for one.
+            self._warn("a dialog was dismissed, which the service could not be shown")
+            await tools.call("handle_dialog", {"accept": False})
+            picture = await self._seen(is_first=is_first)
+        self._picture = picture or self._picture
+        if self._picture is None:
+            raise Fault(ErrorSource.SCREENSHOT, "no picture of the page can be taken to begin with")
+
+    async def _seen(self, *, is_first: bool) -> Picture | None:
+        return await (self._sight.now() if is_first else self._sight.after_action())
+
+    def _warn(self, message: str) -> None:
+        self._context.capture.add_warning(ErrorSource.AGENT, message)

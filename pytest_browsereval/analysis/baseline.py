@@ -1,0 +1,121 @@
+"""Baselines: an earlier run as its folder, or as a small file that is committed."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from pytest_browsereval.analysis.compare import RunComparison, compare
+from pytest_browsereval.analysis.outcomes import Outcome, RunOutcomes, check_run, read_outcomes
+from pytest_browsereval.analysis.paired import MARGIN
+from pytest_browsereval.analysis.statistics import CONFIDENCE
+from pytest_browsereval.capture.trajectory import write_whole
+from pytest_browsereval.config import EvalConfig, GateConfig
+from pytest_browsereval.errors import UsageError
+
+VERSION = 1
+"""Of the file's form."""
+
+
+@cache
+def _trials() -> TypeAdapter[tuple[Outcome, ...]]:
+    """Made when it is first needed: most runs have no baseline's file."""
+    return TypeAdapter(tuple[Outcome, ...])
+
+
+def write_baseline(run: RunOutcomes, file: Path) -> None:
+    """Write a run as a file for a repository: a line for each trial, sorted, so that changes can be read.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    head = {
+        "baseline_version": VERSION,
+        "run": run.name,
+        "selected": run.selected,
+        "manifest": run.manifest,
+    }
+    trials = sorted(run.trials, key=lambda trial: (trial.query_id, trial.variant, trial.trial))
+    adapter = _trials()
+    lines = (adapter.dump_json((trial,)).decode()[1:-1] for trial in trials)
+    start = json.dumps(head, ensure_ascii=False, indent=1).removesuffix("\n}")
+    rows = ",\n".join(f"  {line}" for line in lines)
+    try:
+        write_whole(file, f'{start},\n "trials": [\n{rows}\n ]\n}}\n')
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written: {error.strerror or error}.") from None
+
+
+def read_run(place: Path) -> RunOutcomes:
+    """Return a run from its folder or from a baseline's file.
+
+    Raises:
+        UsageError: it is neither, has no result, or is damaged.
+    """
+    return _read_file(place) if place.is_file() else read_outcomes(place)
+
+
+def _read_file(file: Path) -> RunOutcomes:
+    try:
+        content: dict[str, Any] = json.loads(file.read_bytes())
+        version = content["baseline_version"]
+        if version != VERSION:
+            raise UsageError(
+                f"{file} is of form {version!r}, and this version reads form {VERSION}. {_AGAIN}"
+            )
+        trials = _trials().validate_python(content["trials"])
+        selected, manifest = content["selected"], dict(content["manifest"])
+        selected = None if selected is None else int(selected)
+    except (OSError, ValueError, KeyError, TypeError, ValidationError) as error:
+        why = str(error).partition("\n")[0]
+        raise UsageError(f"{file} is no baseline, or is damaged: {why}. {_AGAIN}") from None
+    if not trials:
+        raise UsageError(f"{file} has no trial, so there is nothing to compare with. {_AGAIN}")
+    return RunOutcomes(str(content.get("run", file.stem)), file, trials, selected, manifest)
+
+
+_AGAIN = "Write it by  browsereval baseline RUN FILE"
+
+
+# -- the gate
+
+
+def check_baseline(config: EvalConfig) -> None:
+    """Refuse a gate whose baseline is not there, before anything is spent.
+
+    Raises:
+        ConfigError: with file and line.
+    """
+    if config.gate.baseline is None:
+        return
+    place = config.base_dir / config.gate.baseline
+    try:
+        if place.is_file():
+            _read_file(place)
+        else:
+            check_run(place)
+    except UsageError as error:
+        raise config.wrong(("gate", "baseline"), error) from None
+
+
+def against_baseline(gate: GateConfig, base: Path, run: RunOutcomes) -> RunComparison | None:
+    """Compare a run with the baseline of its gate; None if the gate has none.
+
+    Args:
+        gate: the rules.
+        base: the folder that the baseline's path is relative to.
+        run: as comparisons read it.
+
+    Raises:
+        UsageError: the baseline cannot be read, or has no task of the run.
+    """
+    if gate.baseline is None:
+        return None
+    margin = MARGIN if gate.max_drop is None else gate.max_drop
+    return compare(
+        read_run(base / gate.baseline), run, margin=margin, confidence=gate.confidence or CONFIDENCE
+    )

@@ -1,0 +1,267 @@
+"""Graders against people, as a function of run folders and labels, and whether they are good enough."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_browsereval.analysis.agreement import Agreement, Confusion, Disagreement, People
+from pytest_browsereval.analysis.gate import RuleResult
+from pytest_browsereval.analysis.labels import (
+    Attempt,
+    LabelLine,
+    Matched,
+    attempts_of,
+    match,
+    pairs_of_people,
+    settled,
+)
+from pytest_browsereval.errors import UsageError, nearest
+from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.run.store import RunStore
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What the labels of some runs say of their graders."""
+
+    runs: tuple[str, ...]
+    attempts: int
+    labelled: int
+    """Attempts that people call pass or fail."""
+    unclear: int
+    tied: int
+    """As many people say pass as fail."""
+    unlabelled: int
+    """Graded attempts that nobody has labelled."""
+    ungraded: int
+    """Attempts that broke before a grader saw them; with or without a label."""
+    labels: int
+    """The last word of each labeller on each attempt."""
+    peeked: int
+    """Those of them that were given after their labeller had seen the grades."""
+    homeless: tuple[LabelLine, ...]
+    """Labels about no attempt of these runs."""
+    people: tuple[People, ...]
+    graders: tuple[Agreement, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        counts = ("attempts", "labelled", "unclear", "tied", "unlabelled", "ungraded", "labels")
+        return {
+            "runs": list(self.runs),
+            **{name: getattr(self, name) for name in counts},
+            "labels_after_grades_were_seen": self.peeked,
+            "labels_without_an_attempt": [f"{line.place}: {line.label}" for line in self.homeless],
+            "people": [pair.as_json() for pair in self.people],
+            "graders": [grader.as_json() for grader in self.graders],
+        }
+
+
+def calibrate(
+    runs: Sequence[RunStore], lines: Sequence[LabelLine], graders: Collection[str] = ()
+) -> Calibration:
+    """Compare the grades of some runs with what people say.
+
+    An attempt counts as the majority of its labellers has it; ties and attempts that are unclear to all are
+    left out. Grades of one grader under different fingerprints are never put together.
+
+    Args:
+        runs: their folders.
+        lines: the labels.
+        graders: names of the graders to look at; all by default.
+
+    Raises:
+        UsageError: a label fits several attempts, no attempt was graded by a grader of that name, or a file
+            is damaged.
+    """
+    attempts = attempts_of(runs)
+    matched = match(lines, attempts)
+    _check(graders, attempts)
+    words = {folder: settled(labels) for folder, labels in matched.by_attempt.items()}
+    labelled = [(a, str(words[a.folder])) for a in attempts if words.get(a.folder) in ("pass", "fail")]
+    said = Counter(words.values())
+    current = [one for labels in matched.by_attempt.values() for one in labels.values() if one.label]
+    return Calibration(
+        runs=tuple(store.root.resolve().name for store in runs),
+        attempts=len(attempts),
+        labelled=len(labelled),
+        unclear=said["unclear"],
+        tied=said["tie"],
+        unlabelled=sum(words.get(a.folder) is None and bool(a.metadata.grader_results) for a in attempts),
+        ungraded=sum(not a.metadata.grader_results for a in attempts),
+        labels=len(current),
+        peeked=sum(label.saw_grades for label in current),
+        homeless=matched.homeless,
+        people=tuple(_people(matched)),
+        graders=tuple(_agreements(attempts, labelled, graders)),
+    )
+
+
+def _check(graders: Collection[str], attempts: Sequence[Attempt]) -> None:
+    known = sorted({name for attempt in attempts for name in attempt.metadata.grader_results})
+    for name in graders:
+        if name not in known:
+            raise UsageError(
+                f"no attempt of these runs was graded by {name!r}.{nearest(name, known)} "
+                f"Their graders: {', '.join(known) or 'none'}."
+            )
+
+
+def _people(matched: Matched) -> Iterator[People]:
+    for (first, second), words in pairs_of_people(matched):
+        found = Counter(words)
+        table = (
+            (found["pass", "pass"], found["pass", "fail"]),
+            (found["fail", "pass"], found["fail", "fail"]),
+        )
+        yield People(first, second, table)
+
+
+def _agreements(
+    attempts: Sequence[Attempt], labelled: Sequence[tuple[Attempt, str]], graders: Collection[str]
+) -> Iterator[Agreement]:
+    groups: dict[tuple[str, str], list[GraderResult]] = {}
+    for attempt in attempts:
+        for name, grade in attempt.metadata.grader_results.items():
+            if not graders or name in graders:
+                groups.setdefault((name, grade.fingerprint), []).append(grade)
+    alone = _only_fingerprints(groups)
+    for (name, fingerprint), grades in groups.items():
+        if not fingerprint and name in alone:
+            continue
+        taken = {fingerprint, ""} if alone.get(name) == fingerprint else {fingerprint}
+        pairs = [
+            (attempt, label, attempt.metadata.grader_results[name])
+            for attempt, label in labelled
+            if name in attempt.metadata.grader_results
+            and attempt.metadata.grader_results[name].fingerprint in taken
+        ]
+        missing = sum(name not in attempt.metadata.grader_results for attempt, _ in labelled)
+        is_advisory = all(grade.advisory for grade in grades)
+        yield _agreement(name, fingerprint, pairs, is_advisory=is_advisory, missing=missing)
+
+
+def _only_fingerprints(groups: Mapping[tuple[str, str], Sequence[GraderResult]]) -> dict[str, str]:
+    """Return the fingerprint of each grader that has one only, where grades without one are all errored.
+
+    A grader that breaks down leaves a grade without a fingerprint; where it has no other, that is its own.
+    """
+    found: dict[str, set[str]] = {}
+    for (name, fingerprint), grades in groups.items():
+        if fingerprint or any(grade.verdict is not Verdict.ERRORED for grade in grades):
+            found.setdefault(name, set()).add(fingerprint)
+    return {name: fingerprint for name, (fingerprint, *more) in found.items() if fingerprint and not more}
+
+
+def _agreement(
+    name: str,
+    fingerprint: str,
+    pairs: Sequence[tuple[Attempt, str, GraderResult]],
+    *,
+    is_advisory: bool,
+    missing: int,
+) -> Agreement:
+    words = {Verdict.PASSED: "pass", Verdict.FAILED: "fail"}
+    found = Counter((words.get(grade.verdict), label) for _, label, grade in pairs)
+    wrong = [pair for pair in pairs if words.get(pair[2].verdict, pair[1]) != pair[1]]
+    wrong.sort(key=lambda pair: pair[2].verdict is not Verdict.PASSED)  # what passes wrongly does most harm
+    return Agreement(
+        grader=name,
+        fingerprint=fingerprint,
+        is_advisory=is_advisory,
+        confusion=Confusion(
+            true_positive=found["pass", "pass"],
+            false_positive=found["pass", "fail"],
+            true_negative=found["fail", "fail"],
+            false_negative=found["fail", "pass"],
+        ),
+        missing=missing,
+        disagreements=tuple(_disagreement(*pair) for pair in wrong),
+        errored=tuple(_disagreement(*pair) for pair in pairs if pair[2].verdict is Verdict.ERRORED),
+    )
+
+
+def _disagreement(attempt: Attempt, label: str, grade: GraderResult) -> Disagreement:
+    reason = next(iter(grade.reasoning.strip().splitlines()), "").strip()
+    return Disagreement(attempt.name, label, grade.verdict, reason, attempt.folder)
+
+
+# -- the gate
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What a grader has to reach before it may decide."""
+
+    min_kappa: float | None = None
+    max_fpr: float | None = None
+    is_strict: bool = False
+    """True: the unfavourable end of the interval has to reach it, so that few labels prove nothing."""
+
+
+def hold(calibration: Calibration, bar: Bar, graders: Collection[str] = ()) -> tuple[RuleResult, ...]:
+    """Return what the bar says of each grader that decides verdicts.
+
+    Args:
+        calibration: of the runs.
+        bar: what to reach; without any mark something must at least have been compared.
+        graders: those that were named: they are held to the bar even if they are advisory.
+    """
+    held = [one for one in calibration.graders if one.grader in graders or not one.is_advisory]
+    if not calibration.graders:
+        return (RuleResult("labels", is_met=False, message="no attempt of these runs has a grade"),)
+    if not held:
+        told = "all graders are advisory, so none was held to it. Name one by --grader"
+        return (RuleResult("labels", is_met=False, message=told),)
+    if not any(one.n for one in held):
+        return (RuleResult("labels", is_met=False, message=_nothing(calibration)),)
+    return tuple(result for one in held for result in _rules(one, bar))
+
+
+def _nothing(calibration: Calibration) -> str:
+    if not calibration.labelled:
+        return "no attempt is labelled pass or fail, so there is nothing to compare"
+    return "no labelled attempt has a grade that passed or failed, so there is nothing to compare"
+
+
+def _rules(one: Agreement, bar: Bar) -> Iterator[RuleResult]:
+    if bar.min_kappa is not None:
+        kappa = one.confusion.kappa
+        name = f"min_kappa[{one.grader}]"
+        if kappa is None:
+            yield RuleResult(name, is_met=False, message=f"{_named(one)}: {_no_kappa(one)}")
+        else:
+            end = f", whose 95 % interval begins at {kappa.interval.low:.2f}," if bar.is_strict else ""
+            reached = kappa.interval.low if bar.is_strict else kappa.value
+            is_met = reached >= bar.min_kappa
+            relation = "reaches" if is_met else "is under"
+            told = f"{_named(one)}: kappa {kappa.value:.2f}{end} {relation} {bar.min_kappa:g}"
+            yield RuleResult(name, is_met, told)
+    if bar.max_fpr is not None:
+        yield _max_fpr(one, bar.max_fpr, is_strict=bar.is_strict)
+
+
+def _max_fpr(one: Agreement, ceiling: float, *, is_strict: bool) -> RuleResult:
+    share = one.confusion.false_positive_rate
+    name = f"max_fpr[{one.grader}]"
+    if share.value is None or share.interval is None:
+        told = "no compared attempt is labelled fail, so nobody knows what it passes wrongly"
+        return RuleResult(name, is_met=False, message=f"{_named(one)}: {told}")
+    end = f", whose 95 % interval ends at {share.interval.high:.1%}," if is_strict else ""
+    is_met = (share.interval.high if is_strict else share.value) <= ceiling
+    relation = "is within" if is_met else "is over"
+    told = f"false-positive rate {share.value:.1%} ({share.hits}/{share.of}){end} {relation} {ceiling:.1%}"
+    return RuleResult(name, is_met, f"{_named(one)}: {told}")
+
+
+def _named(one: Agreement) -> str:
+    return f"{one.grader} ({one.fingerprint})" if one.fingerprint else one.grader
+
+
+def _no_kappa(one: Agreement) -> str:
+    if not one.n:
+        return "no labelled attempt has a grade of it that passed or failed, so there is nothing to compare"
+    return f"kappa is not defined where labels and grades say the same of all {one.n} attempts"

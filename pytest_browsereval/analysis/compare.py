@@ -1,0 +1,422 @@
+"""Two runs side by side: what became of each task, and what that says of the two."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from statistics import fmean
+from typing import Any
+
+from pytest_browsereval.analysis.outcomes import Outcome, RunOutcomes
+from pytest_browsereval.analysis.paired import MARGIN, Judgement, Paired, paired
+from pytest_browsereval.analysis.passrate import PassRate, pass_rate
+from pytest_browsereval.analysis.provenance import differences
+from pytest_browsereval.analysis.statistics import CONFIDENCE, Interval, students_t
+from pytest_browsereval.errors import UsageError, nearest
+from pytest_browsereval.model.grades import Verdict
+
+
+class Change(StrEnum):
+    """What became of a task, what matters most first."""
+
+    LOST = "lost"
+    """A smaller share of its judged trials passed."""
+    NEWLY_ERRORED = "newly errored"
+    """It was judged in A, and in B all its trials errored."""
+    ONLY_A = "only in A"
+    EDITED = "row edited"
+    """The row is not the one it was, so the two results are of different tasks."""
+    GAINED = "gained"
+    NO_LONGER_ERRORED = "no longer errored"
+    ONLY_B = "only in B"
+    STILL_ERRORED = "errored in both"
+    UNCHANGED = "unchanged"
+
+
+COMPARED = frozenset({Change.LOST, Change.GAINED, Change.UNCHANGED})
+"""Judged on both sides: what the difference of the pass rates rests on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The trials of one task by one variant in one run."""
+
+    trials: tuple[Outcome, ...]
+
+    def count(self, verdict: Verdict) -> int:
+        """Return how many of them have that verdict."""
+        return sum(trial.verdict is verdict for trial in self.trials)
+
+    @property
+    def rate(self) -> float | None:
+        """Passed among judged ones; None if all errored."""
+        judged = [trial.verdict is Verdict.PASSED for trial in self.trials if _is_judged(trial)]
+        return sum(judged) / len(judged) if judged else None
+
+    @property
+    def told(self) -> str:
+        """The verdict, or how many there are of which."""
+        if len(self.trials) == 1:
+            return str(self.trials[0].verdict)
+        errored = self.count(Verdict.ERRORED)
+        more = f", {errored} errored" if errored else ""
+        return f"{self.count(Verdict.PASSED)}/{len(self.trials) - errored} passed{more}"
+
+    @property
+    def reason(self) -> str:
+        """Why one did not pass: of the first that failed, else errored, else passed."""
+        order = (Verdict.FAILED, Verdict.ERRORED, Verdict.PASSED)
+        return min(self.trials, key=lambda trial: order.index(trial.verdict)).reason
+
+    def mean(self, value: Callable[[Outcome], float | None]) -> float | None:
+        """Return the mean over judged trials; None if it is not known of one, or there is none."""
+        values = [value(trial) for trial in self.trials if _is_judged(trial)]
+        known = [each for each in values if each is not None]
+        return fmean(known) if known and len(known) == len(values) else None
+
+
+def _is_judged(trial: Outcome) -> bool:
+    return trial.verdict is not Verdict.ERRORED
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A task by one variant in both runs."""
+
+    query_id: str
+    variant: str
+    change: Change
+    a: Side | None
+    b: Side | None
+
+    def difference(self, value: Callable[[Side], float | None]) -> float | None:
+        """Return B's value less A's; None if one of them is not known."""
+        before, after = (None if side is None else value(side) for side in (self.a, self.b))
+        return None if before is None or after is None else after - before
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What a trial takes, over the tasks that were judged in both runs."""
+
+    name: str
+    unit: str
+    a: float | None
+    """The mean over tasks; None where it is known of none."""
+    b: float | None
+    change: float | None
+    interval: Interval | None
+    """Of the change, by Student's t over tasks; None for fewer than two."""
+    tasks: int
+
+
+MEASURES: Mapping[str, tuple[str, Callable[[Outcome], float | None]]] = {
+    "steps": ("", lambda trial: trial.steps),
+    "time": ("s", lambda trial: None if trial.duration_ms is None else trial.duration_ms / 1000),
+    "cost": ("usd", lambda trial: trial.cost_usd),
+}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Some tasks in two runs."""
+
+    pairs: tuple[Pair, ...]
+    rate_a: PassRate
+    rate_b: PassRate
+    margin: float = MARGIN
+    confidence: float = CONFIDENCE
+
+    @cached_property
+    def counts(self) -> Counter[Change]:
+        """How many tasks came to what."""
+        return Counter(pair.change for pair in self.pairs)
+
+    @cached_property
+    def compared(self) -> tuple[Pair, ...]:
+        """Those that the difference rests on."""
+        return tuple(pair for pair in self.pairs if pair.change in COMPARED)
+
+    @cached_property
+    def paired(self) -> Paired:
+        """The difference of the pass rates, paired by task; variants of one task are one task."""
+        return paired(_by_task(self.compared, lambda side: side.rate), self.confidence)
+
+    @property
+    def judgement(self) -> Judgement:
+        """What the difference comes to."""
+        return self.paired.judge(self.margin)
+
+    @cached_property
+    def measures(self) -> tuple[Measure, ...]:
+        """Steps, time and money."""
+        return tuple(_measure(name, self.compared) for name in MEASURES)
+
+    def of(self, *changes: Change) -> tuple[Pair, ...]:
+        """Return the tasks that came to one of these, by id."""
+        return tuple(pair for pair in self.pairs if pair.change in changes)
+
+
+@dataclass(frozen=True)
+class RunComparison:
+    """Two runs: the whole, each variant, and what else differs between them."""
+
+    a: RunOutcomes
+    b: RunOutcomes
+    whole: Comparison
+    variants: Mapping[str, Comparison]
+    """By name; of B where that differs. Empty where there is one only."""
+    differences: tuple[str, ...]
+    """What the two were made of that is not the same."""
+    notes: tuple[str, ...]
+
+
+def _by_task(pairs: Iterable[Pair], value: Callable[[Side], float | None]) -> Iterator[float]:
+    tasks: dict[str, list[float]] = {}
+    for pair in pairs:
+        difference = pair.difference(value)
+        if difference is not None:
+            tasks.setdefault(pair.query_id, []).append(difference)
+    yield from (fmean(found) for found in tasks.values())
+
+
+def _measure(name: str, pairs: Sequence[Pair]) -> Measure:
+    unit, of_trial = MEASURES[name]
+
+    def of_side(side: Side) -> float | None:
+        return side.mean(of_trial)
+
+    known = [pair for pair in pairs if pair.difference(of_side) is not None]
+    changes = list(_by_task(known, of_side))
+    if not changes:
+        return Measure(name, unit, None, None, None, None, 0)
+    a, b = (fmean(of_side(side) or 0.0 for p in known if (side := pick(p))) for pick in (_a, _b))
+    change = fmean(changes)
+    interval = None
+    if (count := len(changes)) > 1:
+        squares = math.fsum((each - change) ** 2 for each in changes)
+        reach = students_t(count - 1) * math.sqrt(squares / (count - 1) / count)
+        interval = Interval(change - reach, change + reach)
+    return Measure(name, unit, a, b, change, interval, count)
+
+
+def _a(pair: Pair) -> Side | None:
+    return pair.a
+
+
+def _b(pair: Pair) -> Side | None:
+    return pair.b
+
+
+# -- making one
+
+
+def compare(
+    a: RunOutcomes,
+    b: RunOutcomes,
+    *,
+    margin: float = MARGIN,
+    confidence: float = CONFIDENCE,
+    with_edited: bool = False,
+    variants: tuple[str, str] | None = None,
+) -> RunComparison:
+    """Compare two runs task by task.
+
+    Args:
+        a: the baseline.
+        b: the other one.
+        margin: how much worse B may be and still count as not worse.
+        confidence: of the difference's interval, and of what is said of it.
+        with_edited: True compares the results of edited rows as if the rows were the same.
+        variants: one of A and one of B that are compared with each other, and no others.
+
+    Raises:
+        UsageError: the runs have no task in common, or no such variant.
+    """
+    names = _names(a, b, variants)
+    left = _sides(a, {name: name for name in names.values()}, variants and variants[0])
+    right = _sides(b, names, variants and variants[1])
+    if not left.keys() & right.keys():
+        raise UsageError(_nothing(a, b, {q for q, _ in left} & {q for q, _ in right}))
+    pairs = tuple(
+        _pair(key, left.get(key), right.get(key), with_edited=with_edited)
+        for key in sorted(left.keys() | right.keys())
+    )
+    shown = {theirs: ours for ours, theirs in names.items()}
+    labels = sorted({pair.variant for pair in pairs})
+    several = labels if len(labels) > 1 else []
+    parts = {
+        shown.get(label, label): _part([p for p in pairs if p.variant == label], margin, confidence)
+        for label in several
+    }
+    whole = Comparison(pairs, _rate(a, left), _rate(b, right), margin, confidence)
+    found = (*differences(a.manifest, b.manifest), *_judges(a, b))
+    return RunComparison(a, b, whole, parts, found, tuple(_notes(a, b, names)))
+
+
+def _names(a: RunOutcomes, b: RunOutcomes, given: tuple[str, str] | None) -> dict[str, str]:
+    """Return the variants of A by the names of those of B that they are compared with."""
+    if given is not None:
+        for run, name in zip((a, b), given, strict=True):
+            if name not in run.variants:
+                hint = nearest(name, run.variants)
+                raise UsageError(
+                    f"{run.folder} has no variant {name!r}.{hint} It has: {', '.join(run.variants)}."
+                )
+        return {given[1]: given[0]}
+    if len(a.variants) == len(b.variants) == 1:
+        return {b.variants[0]: a.variants[0]}
+    return {name: name for name in b.variants if name in a.variants}
+
+
+def _sides(
+    run: RunOutcomes, names: Mapping[str, str], only: str | None = None
+) -> dict[tuple[str, str], Side]:
+    """Return the run's tasks; of one variant only where others may have the name that it gets."""
+    found: dict[tuple[str, str], list[Outcome]] = {}
+    for trial in run.trials:
+        if only is None or trial.variant == only:
+            found.setdefault((trial.query_id, names.get(trial.variant, trial.variant)), []).append(trial)
+    return {key: Side(tuple(trials)) for key, trials in found.items()}
+
+
+def _pair(key: tuple[str, str], a: Side | None, b: Side | None, *, with_edited: bool) -> Pair:
+    return Pair(*key, _change(a, b, with_edited=with_edited), a, b)
+
+
+def _change(a: Side | None, b: Side | None, *, with_edited: bool) -> Change:
+    if a is None or b is None:
+        return Change.ONLY_B if a is None else Change.ONLY_A
+    hashes = [{trial.row_hash for trial in side.trials if trial.row_hash} for side in (a, b)]
+    if all(hashes) and hashes[0] != hashes[1] and not with_edited:
+        return Change.EDITED
+    before, after = a.rate, b.rate
+    if before is None or after is None:
+        if before is after:
+            return Change.STILL_ERRORED
+        return Change.NO_LONGER_ERRORED if before is None else Change.NEWLY_ERRORED
+    if before == after:
+        return Change.UNCHANGED
+    return Change.GAINED if after > before else Change.LOST
+
+
+def _rate(run: RunOutcomes, sides: Mapping[tuple[str, str], Side]) -> PassRate:
+    trials = [trial for side in sides.values() for trial in side.trials]
+    return pass_rate(trials, run.selected if len(trials) == len(run.trials) else None)
+
+
+def _part(pairs: Sequence[Pair], margin: float, confidence: float) -> Comparison:
+    a, b = (
+        pass_rate(trial for pair in pairs if (side := pick(pair)) for trial in side.trials)
+        for pick in (_a, _b)
+    )
+    return Comparison(tuple(pairs), a, b, margin, confidence)
+
+
+def _nothing(a: RunOutcomes, b: RunOutcomes, tasks: set[str]) -> str:
+    if tasks:
+        return (
+            f"the runs have tasks in common, and no variant: {', '.join(a.variants)} in A, "
+            f"{', '.join(b.variants)} in B. Name two by --variants A=B."
+        )
+    first, second = a.trials[0].query_id, b.trials[0].query_id
+    return (
+        f"{a.folder} and {b.folder} have no task in common: one has {first!r}, the other {second!r}. "
+        "They are of different datasets; give two runs over the same rows."
+    )
+
+
+def _judges(a: RunOutcomes, b: RunOutcomes) -> Iterator[str]:
+    before, after = (_fingerprints(run) for run in (a, b))
+    for name in sorted(before.keys() | after.keys()):
+        old, new = (" and ".join(sorted(known.get(name, ()))) for known in (before, after))
+        if old != new:
+            yield f"grader {name}: {old or 'not asked'} -> {new or 'not asked'}"
+
+
+def _fingerprints(run: RunOutcomes) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for judges in {trial.judges for trial in run.trials}:
+        for name, fingerprint in judges:
+            found.setdefault(name, set()).add(fingerprint or "without a fingerprint")
+    return found
+
+
+def _notes(a: RunOutcomes, b: RunOutcomes, names: Mapping[str, str]) -> Iterator[str]:
+    for theirs, ours in names.items():
+        if theirs != ours:
+            yield f"variant {ours} of A is compared with variant {theirs} of B"
+    for run, label in ((a, "A"), (b, "B")):
+        if run.selected is None:
+            yield f"{label} was ended before its summary was written: how many trials it lacks is unknown"
+        elif run.selected > len(run.trials):
+            yield f"{label} lacks {run.selected - len(run.trials)} of its {run.selected} trials"
+
+
+def as_json(found: RunComparison) -> dict[str, Any]:
+    """Return all of a comparison as plain values."""
+    return {
+        "a": _run_json(found.a),
+        "b": _run_json(found.b),
+        "notes": list(found.notes),
+        "differences": list(found.differences),
+        **_part_json(found.whole),
+        "variants": {name: _part_json(part) for name, part in found.variants.items()},
+        "tasks": [_pair_json(pair) for pair in found.whole.pairs],
+    }
+
+
+def _run_json(run: RunOutcomes) -> dict[str, Any]:
+    return {"run": run.name, "folder": str(run.folder), "selected": run.selected, "cost_usd": run.cost_usd}
+
+
+def _part_json(part: Comparison) -> dict[str, Any]:
+    one = part.paired
+    ends = one.interval
+    return {
+        "verdict": str(part.judgement),
+        "margin": part.margin,
+        "confidence": one.confidence,
+        "more_tasks_needed": one.more_tasks(part.margin) if part.judgement is Judgement.CANNOT_TELL else None,
+        "difference": one.value,
+        "interval": [ends.low, ends.high] if ends else None,
+        "p_value": one.p_value,
+        "tasks_compared": one.tasks,
+        "counts": {str(change): part.counts[change] for change in Change},
+        "pass_rate": {"a": part.rate_a.as_json(), "b": part.rate_b.as_json()},
+        "measures": {
+            m.name: {
+                "a": m.a,
+                "b": m.b,
+                "change": m.change,
+                "interval": [m.interval.low, m.interval.high] if m.interval else None,
+                "tasks": m.tasks,
+            }
+            for m in part.measures
+        },
+    }
+
+
+def _pair_json(pair: Pair) -> dict[str, Any]:
+    return {
+        "query_id": pair.query_id,
+        "variant": pair.variant,
+        "change": str(pair.change),
+        "a": _side_json(pair.a),
+        "b": _side_json(pair.b),
+    }
+
+
+def _side_json(side: Side | None) -> dict[str, Any] | None:
+    if side is None:
+        return None
+    return {
+        **{str(verdict): side.count(verdict) for verdict in Verdict},
+        "reason": side.reason,
+        "row_hash": side.trials[0].row_hash,
+        **{name: side.mean(of_trial) for name, (_, of_trial) in MEASURES.items()},
+    }

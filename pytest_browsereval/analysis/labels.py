@@ -1,0 +1,250 @@
+"""What people say of attempts: a line of JSON for each label, read, matched to attempts, and counted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from pytest_browsereval.documents import DocumentError, read_text, shown
+from pytest_browsereval.documents.json_text import json_value
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.model.display import one_line
+from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.problems import problems_in
+from pytest_browsereval.run.store import RunStore
+
+FILE = "labels.jsonl"
+"""The labels of a run, in its folder, unless another file is named."""
+
+LabelWord = Literal["pass", "fail", "unclear"]
+
+
+class Label(BaseModel):
+    """One person's word on one attempt; a later one of the same person takes its place."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    query_id: str | None = Field(default=None, min_length=1)
+    variant: str | None = None
+    """None: the only one that the row has."""
+    trial: int | None = None
+    """None: the only one that the row has."""
+    attempt: int | None = None
+    """None: the last one, which made the trial's verdict."""
+    run: str | None = None
+    """The name of the run's folder; None: of any of the runs."""
+    folder: str | None = Field(default=None, min_length=1)
+    """The attempt's folder, relative to the run's: says which attempt it is in place of ``query_id``."""
+    label: LabelWord | None
+    """None takes the person's earlier label back."""
+    labeller: str = ""
+    note: str = ""
+    saw_grades: bool = False
+    """Whether the labeller had seen the graders' own grades of the attempt before."""
+    timestamp: str = ""
+
+    @model_validator(mode="after")
+    def _names_an_attempt(self) -> Label:
+        if self.query_id is None and self.folder is None:
+            raise ValueError("it names no attempt. Write query_id, or the attempt's folder.")
+        return self
+
+    def fits(self, run: str, folder: str, metadata: TaskMetadata) -> bool:
+        """Whether it may be about that attempt.
+
+        Args:
+            run: the name of the run's folder.
+            folder: the attempt's, relative to it.
+            metadata: of the attempt.
+        """
+        given = {
+            "query_id": self.query_id,
+            "variant": self.variant,
+            "trial": self.trial,
+            "attempt": self.attempt,
+        }
+        told = all(wanted in (None, getattr(metadata, name)) for name, wanted in given.items())
+        return told and self.run in (None, run) and self.folder in (None, folder)
+
+    def __str__(self) -> str:
+        about = self.model_dump(include=set(_ABOUT), exclude_none=True)
+        return ", ".join(f"{name} {one_line(str(value), 60)}" for name, value in about.items())
+
+
+_ABOUT = ("run", "query_id", "variant", "trial", "attempt", "folder")
+
+
+@dataclass(frozen=True)
+class LabelLine:
+    """A label and where it was read."""
+
+    label: Label
+    place: str
+    """``file:line``."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """An attempt of one of the runs."""
+
+    run: str
+    folder: Path
+    metadata: TaskMetadata
+    relative: str
+    """The folder, relative to the run's."""
+
+    @property
+    def name(self) -> str:
+        """What reports call it: the row's id, with what else tells it from others."""
+        data = self.metadata
+        more = [data.variant] * (data.variant != "default") + [str(data.trial)] * (data.trial > 1)
+        return data.query_id + (f"[{'-'.join(more)}]" if more else "")
+
+
+def attempts_of(runs: Iterable[RunStore]) -> list[Attempt]:
+    """Return all finished attempts of some runs.
+
+    Raises:
+        UsageError: a file is damaged.
+    """
+    return [
+        Attempt(store.root.resolve().name, folder, metadata, folder.relative_to(store.root).as_posix())
+        for store in runs
+        for folder, metadata in store.attempts()
+    ]
+
+
+def read_labels(path: Path) -> list[LabelLine]:
+    """Return the labels of a file, in its order.
+
+    Raises:
+        UsageError: it cannot be read, or a line is no label; with file and line.
+    """
+    try:
+        lines = read_text(path).split("\n")
+    except DocumentError as error:
+        raise UsageError(f"{shown(path)}: {error}") from None
+    return [
+        LabelLine(_label(text, place), place)
+        for number, text in enumerate(lines, 1)
+        if text.strip()
+        for place in [f"{shown(path)}:{number}"]
+    ]
+
+
+def own_labels(store: RunStore) -> list[LabelLine]:
+    """Return the labels in a run's own folder, which are about no other run; none if there is no file.
+
+    Raises:
+        UsageError: it cannot be read, or a line is no label; with file and line.
+    """
+    path = store.root / FILE
+    if not path.exists():
+        return []
+    about = {"run": store.root.resolve().name}
+    return [
+        line if line.label.run else replace(line, label=line.label.model_copy(update=about))
+        for line in read_labels(path)
+    ]
+
+
+def _label(text: str, place: str) -> Label:
+    try:
+        value = json_value(text)
+    except DocumentError as error:
+        raise UsageError(f"{place}: {error} Mend the line, or take it out.") from None
+    try:
+        return Label.model_validate(value)
+    except ValidationError as error:
+        problems = problems_in(error, Label, value)
+        told = " ".join(f"{p.where}: {p.message}" if p.path else p.message for p in problems)
+        raise UsageError(f"{place}: {told}") from None
+
+
+def as_line(label: Label) -> str:
+    """Return a label as a line of its file, with its line end."""
+    plain = label.model_dump(mode="json", exclude_defaults=True) | {"label": label.label}
+    return json.dumps(plain, ensure_ascii=False) + "\n"
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Labels by the attempts that they are about."""
+
+    by_attempt: Mapping[Path, Mapping[str, Label]]
+    """By the attempt's folder and the labeller: each one's last word."""
+    homeless: tuple[LabelLine, ...]
+    """About no attempt of these runs."""
+
+
+def match(lines: Sequence[LabelLine], attempts: Sequence[Attempt]) -> Matched:
+    """Find the attempt of every label.
+
+    Raises:
+        UsageError: a label fits several attempts.
+    """
+    by_attempt: dict[Path, dict[str, Label]] = {}
+    homeless = []
+    by_id: dict[str, list[Attempt]] = {}
+    for attempt in attempts:
+        by_id.setdefault(attempt.metadata.query_id, []).append(attempt)
+    for line in lines:
+        label = line.label
+        candidates = attempts if label.query_id is None else by_id.get(label.query_id, [])
+        found = _last([a for a in candidates if label.fits(a.run, a.relative, a.metadata)])
+        if len(found) > 1:
+            lacking = [name for name in ("run", "variant", "trial") if getattr(label, name) is None]
+            raise UsageError(
+                f"{line.place}: the label ({label}) fits {len(found)} attempts. Write "
+                f"{' or '.join(lacking) or 'folder'} as well, or give fewer runs."
+            )
+        if not found:
+            homeless.append(line)
+        else:
+            by_attempt.setdefault(found[0].folder, {})[label.labeller] = label
+    return Matched(by_attempt, tuple(homeless))
+
+
+def _last(fitting: Sequence[Attempt]) -> list[Attempt]:
+    """Return the last attempt of each trial."""
+    last: dict[tuple[str, str, str, int], Attempt] = {}
+    for attempt in fitting:
+        data = attempt.metadata
+        key = (attempt.run, data.query_id, data.variant, data.trial)
+        if key not in last or data.attempt > last[key].metadata.attempt:
+            last[key] = attempt
+    return list(last.values())
+
+
+def settled(labels: Mapping[str, Label]) -> LabelWord | Literal["tie"] | None:
+    """Return what the labellers of an attempt say together: the majority of those who say pass or fail.
+
+    Returns:
+        ``unclear`` where nobody says either, ``tie`` where as many say the one as the other, None where
+        nobody says anything.
+    """
+    words = [label.label for label in labels.values() if label.label]
+    passed, failed = words.count("pass"), words.count("fail")
+    if passed != failed:
+        return "pass" if passed > failed else "fail"
+    return "tie" if passed else "unclear" if words else None
+
+
+def pairs_of_people(matched: Matched) -> Iterator[tuple[tuple[str, str], list[tuple[str, str]]]]:
+    """Yield each two labellers with their words on the attempts that both call pass or fail."""
+    people = sorted({person for labels in matched.by_attempt.values() for person in labels})
+    for place, first in enumerate(people):
+        for second in people[place + 1 :]:
+            words = [
+                (str(labels[first].label), str(labels[second].label))
+                for labels in matched.by_attempt.values()
+                if {first, second} <= set(labels)
+                and {labels[first].label, labels[second].label} <= {"pass", "fail"}
+            ]
+            if words:
+                yield (first, second), words

@@ -1,0 +1,113 @@
+"""What a finding is, what rules are given, and how they read a row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from enum import StrEnum
+from typing import Any
+
+from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.datasets.base import DatasetConfig
+from pytest_browsereval.graders.base import GraderConfig
+from pytest_browsereval.graders.protection import unquoted
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.sites import names_in
+
+HIDDEN = "***"
+"""Stands for a value of a protected row."""
+
+
+class Level(StrEnum):
+    """How bad a finding is: only an error makes the doctor's exit code 1."""
+
+    ERROR = "error"
+    """The row cannot be run, or its grade would mean nothing."""
+    WARNING = "warning"
+    """It is likely to be stale or broken: look at it."""
+    NOTE = "note"
+    """Good to know when its result is read."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something about a row that a rule has found."""
+
+    rule: str
+    level: Level
+    where: str
+    """File and line."""
+    query_id: str
+    """Empty where it is about the whole file, or no id could be read."""
+    message: str
+    """What was found."""
+    advice: str
+    """What to do."""
+
+    def __str__(self) -> str:
+        row = f" row {self.query_id!r}:" if self.query_id else ""
+        return f"{self.where}:{row} {self.message} {self.advice}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row with where it stands and its graders."""
+
+    task: Task
+    where: str
+    dataset: DatasetConfig
+    graders: tuple[GraderConfig, ...] = ()
+
+    def found(self, rule: str, level: Level, message: str, advice: str) -> Finding:
+        """Return a finding about this row, without what a protected one expects."""
+        return Finding(rule, level, self.where, self.task.query_id, unquoted(message, self.task), advice)
+
+    def expected(self) -> Iterator[tuple[str, str]]:
+        """Yield the texts and numbers that the row's answer and checks expect, each with its key."""
+        yield from _leaves(self.task.answer, "answer")
+        for place, check in enumerate(self.task.checks):
+            expected = {key: value for key, value in check.items() if key not in _NOT_EXPECTED}
+            yield from _leaves(expected, f"checks.{place}")
+
+    def is_local(self, config: EvalConfig) -> bool:
+        """Whether it begins on a site of the config, which has no other date than its own."""
+        return bool(names_in(self.task.start_url or "") & set(config.sites))
+
+    def told(self, value: object) -> str:
+        """Return a value for a message; one of a protected row stays hidden."""
+        return HIDDEN if self.task.protected else repr(str(value)[:60])
+
+
+_NOT_EXPECTED = frozenset({"path", "js", "storage", "role", "weight", "count", "name"})
+"""Keys of a check that say where to look."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What rules know besides the row."""
+
+    config: EvalConfig
+    today: date
+    rows: Sequence[Row] = field(default=(), repr=False)
+
+
+Rule = Callable[[Row, Given], Iterator[Finding]]
+"""Looks at one row."""
+
+
+def _leaves(value: Any, key: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _leaves(inner, f"{key}.{name}")
+    elif isinstance(value, list | tuple):
+        for place, inner in enumerate(value):
+            yield from _leaves(inner, f"{key}.{place}")
+    elif isinstance(value, str | int | float) and not isinstance(value, bool):
+        yield key, str(value)
+
+
+def word(*choices: str) -> re.Pattern[str]:
+    """Return what finds any of these as whole words, in whatever case; each is a regular expression."""
+    return re.compile(rf"\b(?:{'|'.join(choices)})\b", re.IGNORECASE)

@@ -1,0 +1,124 @@
+"""A run as comparisons read it: of each trial only what they need, so that large runs fit into memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_browsereval.analysis.passrate import PassRate, pass_rate
+from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome, summary_of
+from pytest_browsereval.errors import ErrorSource, UsageError
+from pytest_browsereval.model.display import LONGEST
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.run.store import RunStore
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A trial by its last attempt."""
+
+    query_id: str
+    variant: str
+    trial: int
+    verdict: Verdict
+    error_source: ErrorSource | None
+    reason: str
+    """Cut."""
+    row_hash: str
+    website: str | None
+    tags: tuple[str, ...]
+    steps: int
+    duration_ms: float | None
+    cost_usd: float | None
+    """Of all its attempts; None when a part of it is not known."""
+    judges: tuple[tuple[str, str], ...]
+    """Graders that decide, with their fingerprints; the same tuple where they are the same."""
+
+
+@dataclass(frozen=True)
+class RunOutcomes:
+    """All trials of a run that have a result."""
+
+    name: str
+    folder: Path
+    trials: tuple[Outcome, ...]
+    selected: int | None
+    """How many there were to be; None if nobody knows."""
+    manifest: dict[str, Any]
+
+    @property
+    def rate(self) -> PassRate:
+        """The pass rate of the run."""
+        return pass_rate(self.trials, self.selected)
+
+    @property
+    def cost_usd(self) -> float | None:
+        """What all attempts cost together; None when a part of it is not known."""
+        return total_cost(trial.cost_usd for trial in self.trials)
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        """Their names, sorted."""
+        return tuple(sorted({trial.variant for trial in self.trials}))
+
+
+def total_cost(costs: Iterable[float | None]) -> float | None:
+    """Return the sum; None when a part of it is not known."""
+    total: float | None = 0.0
+    for cost in costs:
+        total = None if total is None or cost is None else total + cost
+    return total
+
+
+def read_outcomes(folder: Path) -> RunOutcomes:
+    """Return what a run folder says of its trials.
+
+    Raises:
+        UsageError: it is no run folder, has no result, or a file in it is damaged.
+    """
+    check_run(folder)
+    store = RunStore(folder)
+    found = outcomes_of(store, summary_of(store))
+    if not found.trials:
+        raise UsageError(f"{folder} has no finished attempt, so there is nothing to look at.")
+    return found
+
+
+def check_run(folder: Path) -> None:
+    """Refuse what is no run folder.
+
+    Raises:
+        UsageError: with what it lacks.
+    """
+    if not (folder / "tasks").is_dir():
+        told = "has no folder 'tasks'" if folder.is_dir() else "is no folder"
+        raise UsageError(f"{folder} {told}: give a run folder, results/NAME/TIME-LETTERS.")
+
+
+def outcomes_of(store: RunStore, summary: RunSummary) -> RunOutcomes:
+    """Return what comparisons need of a run that is summed up already."""
+    seen: dict[Any, Any] = {}
+    trials = tuple(_outcome(trial, seen) for trial in summary.trials)
+    return RunOutcomes(store.root.resolve().name, store.root, trials, store.selected(), store.manifest())
+
+
+def _outcome(trial: TrialOutcome, seen: dict[Any, Any]) -> Outcome:
+    data = trial.metadata
+    judges = tuple((n, g.fingerprint) for n, g in sorted(data.grader_results.items()) if not g.advisory)
+    return Outcome(
+        query_id=data.query_id,
+        variant=data.variant,
+        trial=data.trial,
+        verdict=data.verdict,
+        error_source=data.error_source,
+        reason=data.reason[:LONGEST],
+        row_hash=data.row_hash,
+        website=data.website,
+        tags=seen.setdefault(data.tags, data.tags),
+        steps=data.total_steps,
+        duration_ms=data.total_duration_ms,
+        cost_usd=trial.cost_usd,
+        judges=seen.setdefault(judges, judges),
+    )

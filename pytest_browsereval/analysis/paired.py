@@ -1,0 +1,225 @@
+"""Two pass rates over the same tasks: the difference, how sure it is, and what that means in words."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pytest_browsereval.analysis.statistics import CONFIDENCE, Interval, quantile
+
+RESAMPLES = 10_000
+SEED = 0
+"""Of the resamples: the same figures give the same interval, on any machine."""
+
+MARGIN = 0.05
+"""How much worse a pass rate may be and still not be called worse, unless told otherwise."""
+
+POWER = 0.8
+"""How likely a run with the tasks that are asked for is to tell."""
+
+_DIGITS = 12
+"""Differences that agree in so many digits are the same but for rounding."""
+
+_FEW = 10
+"""Heads that are counted one by one."""
+
+
+class Judgement(StrEnum):
+    """What a difference comes to."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    NOT_WORSE = "not worse"
+    """By no more than the margin."""
+    CANNOT_TELL = "cannot tell"
+
+
+@dataclass(frozen=True)
+class Paired:
+    """The difference of two pass rates, second less first, each task being its own control."""
+
+    tasks: int
+    """With a judged trial on both sides."""
+    gained: int
+    """Tasks whose rate is higher on the second side."""
+    lost: int
+    value: float | None
+    """The mean over tasks, from -1 to 1; None without a task."""
+    interval: Interval | None
+    p_value: float
+    """How likely as uneven a split of gained and lost is, if both sides are alike."""
+    variance: float
+    """Of the tasks' differences."""
+    confidence: float = CONFIDENCE
+
+    def judge(self, margin: float = MARGIN) -> Judgement:
+        """Return what it comes to.
+
+        Better and worse need the interval and the exact test; an interval alone is not exact.
+        """
+        if self.interval is None:
+            return Judgement.CANNOT_TELL
+        is_sure = self.p_value <= 1 - self.confidence
+        if is_sure and self.interval.low > 0:
+            return Judgement.BETTER
+        if is_sure and self.interval.high < 0:
+            return Judgement.WORSE
+        return Judgement.NOT_WORSE if self.interval.low >= -margin else Judgement.CANNOT_TELL
+
+    def more_tasks(self, margin: float = MARGIN) -> int | None:
+        """Return about how many more tasks would tell, if they are like these; None if nobody can say.
+
+        Told is then, with a power of 80 %, either that there is a difference or that it is within the
+        margin, whichever needs fewer tasks.
+        """
+        if self.value is None:
+            return None
+        ratio = quantile(self.confidence) + quantile(2 * POWER - 1)
+        needed = []
+        if self.value:
+            changed = math.ceil(math.log2(2 / (1 - self.confidence)))  # fewer are never beyond chance
+            least = changed * self.tasks / (self.gained + self.lost)
+            needed.append(max(least, _tasks_for(abs(self.value) / ratio, self.variance)))
+        if self.value + margin > 0:
+            needed.append(_tasks_for((self.value + margin) / ratio, self.variance))
+        return max(1, math.ceil(min(needed)) - self.tasks) if needed else None
+
+
+def _tasks_for(error: float, variance: float) -> float:
+    """Return how many tasks have that standard error, the two that are added to them counted as below."""
+    half = variance / error**2 / 2
+    return half + math.sqrt(half * half + 2 / error**2) - 2
+
+
+def paired(differences: Iterable[float], confidence: float = CONFIDENCE) -> Paired:
+    """Return what the differences of tasks come to.
+
+    The test is exact: McNemar's where each task has one trial, over gained and lost tasks where it has
+    several. The interval is by the bootstrap that draws tasks, so that trials of one task stay together; one
+    gained and one lost task are added first, as Bonett and Price (2012) do, since without them few tasks
+    that all agree would make an interval of no width.
+
+    Args:
+        differences: of the tasks, second less first, each from -1 to 1.
+        confidence: of the interval, and of what ``judge`` says.
+    """
+    counts = Counter(round(difference, _DIGITS) for difference in differences)
+    tasks = counts.total()
+    gained = sum(count for value, count in counts.items() if value > 0)
+    lost = sum(count for value, count in counts.items() if value < 0)
+    p_value = mcnemar(gained, lost)
+    if not tasks:
+        return Paired(0, 0, 0, None, None, p_value, 0.0, confidence)
+    mean = math.fsum(value * count for value, count in counts.items()) / tasks
+    variance = math.fsum((value - mean) ** 2 * count for value, count in counts.items()) / tasks
+    interval = bootstrap(counts + Counter({1.0: 1, -1.0: 1}), confidence=confidence)
+    return Paired(tasks, gained, lost, mean, interval, p_value, variance, confidence)
+
+
+def mcnemar(gained: int, lost: int) -> float:
+    """Return the two-sided p-value of McNemar's exact test: of a fair coin, as uneven a split or more."""
+    tosses, fewer = gained + lost, min(gained, lost)
+    log = math.lgamma(tosses + 1) - math.lgamma(fewer + 1) - math.lgamma(tosses - fewer + 1)
+    term = total = math.exp(log - tosses * math.log(2))
+    for heads in range(fewer, 0, -1):  # outwards; terms soon add nothing
+        term *= heads / (tosses - heads + 1)
+        total += term
+        if term < total * 1e-17:
+            break
+    return min(1.0, 2 * total)
+
+
+# -- the bootstrap
+
+
+def bootstrap(
+    counts: Mapping[float, int],
+    *,
+    confidence: float = CONFIDENCE,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> Interval:
+    """Return the percentile interval of the mean of drawn cases (Efron 1979).
+
+    How often each value is drawn is multinomial, so a resample costs as much as there are values, not cases.
+
+    Args:
+        counts: how many cases have which value; at least one.
+        confidence: of the interval.
+        resamples: how often as many cases are drawn.
+        seed: of the draws.
+    """
+    numbers = random.Random(seed)  # noqa: S311 repeatable, no secret
+    values = sorted(counts, key=lambda value: (counts[value], value))  # the commonest is what is left over
+    sizes = [counts[value] for value in values]
+    means = sorted(_mean_of_draw(numbers, values, sizes) for _ in range(resamples))
+    tail = (1 - confidence) / 2
+    return Interval(_percentile(means, tail), _percentile(means, 1 - tail))
+
+
+def _mean_of_draw(numbers: random.Random, values: list[float], sizes: list[int]) -> float:
+    rest = cases = sum(sizes)
+    total = 0.0
+    left = cases
+    for value, size in zip(values[:-1], sizes[:-1], strict=True):
+        drawn = binomial(numbers, left, size / rest)
+        total += value * drawn
+        left -= drawn
+        rest -= size
+    return (total + values[-1] * left) / cases
+
+
+def binomial(numbers: random.Random, tosses: int, chance: float) -> int:
+    """Return how many tosses of a coin are heads, in a time that does not grow with their number.
+
+    (``random.Random.binomialvariate`` is of Python 3.12.)
+    """
+    if chance > 0.5:
+        return tosses - binomial(numbers, tosses, max(0.0, 1 - chance))
+    draw = _few_heads if tosses * chance < _FEW else _many_heads
+    return draw(numbers, tosses, chance)
+
+
+def _few_heads(numbers: random.Random, tosses: int, chance: float) -> int:
+    """Go through the probabilities from none on."""
+    height, heads = numbers.random(), 0
+    term, odds = (1 - chance) ** tosses, chance / (1 - chance)
+    while height > term and heads < tosses:
+        height -= term
+        heads += 1
+        term *= odds * (tosses - heads + 1) / heads
+    return heads
+
+
+def _many_heads(numbers: random.Random, tosses: int, chance: float) -> int:
+    """Reject from a hat over the probabilities: algorithm BTRS of Hoermann (1993), with its constants."""
+    deviation = math.sqrt(tosses * chance * (1 - chance))
+    b = 1.15 + 2.53 * deviation
+    a, squeeze = -0.0873 + 0.0248 * b + 0.01 * chance, 0.92 - 4.2 / b
+    alpha, odds = (2.83 + 5.1 / b) * deviation, math.log(chance / (1 - chance))
+    mode = math.floor((tosses + 1) * chance)
+    height = math.lgamma(mode + 1) + math.lgamma(tosses - mode + 1)
+    while True:
+        u, v = numbers.random() - 0.5, 1 - numbers.random()
+        rim = 0.5 - abs(u)
+        if not rim:
+            continue
+        heads = math.floor((2 * a / rim + b) * u + tosses * chance + 0.5)
+        if rim >= 0.07 and v <= squeeze:
+            return heads
+        if not 0 <= heads <= tosses:
+            continue
+        log = height - math.lgamma(heads + 1) - math.lgamma(tosses - heads + 1) + (heads - mode) * odds
+        if math.log(v * alpha / (a / (rim * rim) + b)) <= log:
+            return heads
+
+
+def _percentile(ordered: list[float], share: float) -> float:
+    place = share * (len(ordered) - 1)
+    low = math.floor(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)

@@ -1,0 +1,156 @@
+"""The pass rate: the one place where its numerator, its denominator and what is left out are defined.
+
+A trial counts by its last attempt. The rate is ``passed / (passed + failed)``; errored trials and those that
+have no result are in neither number, and always counted beside it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from pytest_browsereval.analysis.statistics import (
+    CONFIDENCE,
+    Clustered,
+    Interval,
+    Share,
+    clustered,
+    wilson,
+)
+from pytest_browsereval.errors import ErrorSource
+from pytest_browsereval.model.grades import Verdict
+
+
+class Judged(Protocol):
+    """What of a trial a pass rate rests on."""
+
+    @property
+    def query_id(self) -> str:
+        """Its task."""
+
+    @property
+    def website(self) -> str | None:
+        """The site that the task is on."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """What it came to."""
+
+    @property
+    def error_source(self) -> ErrorSource | None:
+        """What broke."""
+
+
+@dataclass(frozen=True)
+class PassRate:
+    """How many of the judged trials passed, and what was not judged."""
+
+    passed: int
+    failed: int
+    errored: Mapping[str, int]
+    """Trials by what broke."""
+    not_run: int | None = None
+    """Trials that were to be made and have no result; None if nobody knows."""
+    sites: int = 0
+    """On which judged trials were made."""
+    by_site: Clustered | None = None
+    """Trials on one site are alike; None where there are not two sites, or a trial whose site is unknown."""
+    by_task: Clustered | None = None
+    """Trials of one task are alike; None where each task has one."""
+    confidence: float = CONFIDENCE
+    """Of the intervals."""
+
+    @property
+    def share(self) -> Share:
+        """Passed trials among those that passed or failed."""
+        return Share(self.passed, self.passed + self.failed)
+
+    @property
+    def judged(self) -> int:
+        """The denominator."""
+        return self.share.of
+
+    @property
+    def value(self) -> float | None:
+        """From 0 to 1; None when no trial was judged."""
+        return self.share.value
+
+    @property
+    def interval(self) -> Interval | None:
+        """Wilson's, as if all trials were independent; None when no trial was judged."""
+        return wilson(self.passed, self.judged, self.confidence) if self.judged else None
+
+    @property
+    def errors(self) -> Share:
+        """Errored trials among those that have a result."""
+        errored = sum(self.errored.values())
+        return Share(errored, self.judged + errored)
+
+    @property
+    def excluded(self) -> dict[str, int]:
+        """What is in neither number, with its count: classes that are empty are left out."""
+        not_run = {"not run": self.not_run} if self.not_run else {}
+        return {**{f"errored: {source}": count for source, count in self.errored.items()}, **not_run}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        ends = self.interval
+        return {
+            "value": self.value,
+            "passed": self.passed,
+            "judged": self.judged,
+            "excluded": self.excluded,
+            "interval": [ends.low, ends.high] if ends else None,
+            "by_site": _grouped(self.by_site),
+            "by_task": _grouped(self.by_task),
+        }
+
+
+def _grouped(found: Clustered | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    ends = [found.interval.low, found.interval.high]
+    return {"groups": found.groups, "standard_error": found.standard_error, "interval": ends}
+
+
+def pass_rate(
+    trials: Iterable[Judged], selected: int | None = None, *, confidence: float = CONFIDENCE
+) -> PassRate:
+    """Return the pass rate of trials.
+
+    Args:
+        trials: each by its last attempt.
+        selected: how many trials there were to be; None if nobody knows.
+        confidence: of the intervals.
+    """
+    verdicts: Counter[Verdict] = Counter()
+    errored: Counter[str] = Counter()
+    sites: dict[Hashable, list[int]] = {}
+    tasks: dict[Hashable, list[int]] = {}
+    for trial in trials:
+        verdict = trial.verdict
+        verdicts[verdict] += 1
+        if verdict is Verdict.ERRORED:
+            errored[str(trial.error_source or ErrorSource.UNKNOWN)] += 1
+            continue
+        for groups, name in ((sites, trial.website), (tasks, trial.query_id)):
+            group = groups.setdefault(name, [0, 0])
+            group[0] += verdict is Verdict.PASSED
+            group[1] += 1
+    judged = verdicts[Verdict.PASSED] + verdicts[Verdict.FAILED]
+    return PassRate(
+        passed=verdicts[Verdict.PASSED],
+        failed=verdicts[Verdict.FAILED],
+        errored=dict(errored.most_common()),
+        not_run=None if selected is None else max(0, selected - verdicts.total()),
+        sites=len(sites),
+        by_site=None if None in sites else _clustered(sites, confidence),
+        by_task=_clustered(tasks, confidence) if judged > len(tasks) else None,
+        confidence=confidence,
+    )
+
+
+def _clustered(groups: Mapping[Hashable, list[int]], confidence: float) -> Clustered | None:
+    return clustered((Share(hits, of) for hits, of in groups.values()), confidence)

@@ -1,0 +1,55 @@
+"""What two runs were made of: where their manifests differ in anything but time, place and speed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pytest_browsereval.model.display import one_line
+
+LEFT_OUT = frozenset(
+    {
+        "started_at",
+        "name",
+        "config_file",
+        "config_hash",  # the keys of the config are told one by one
+        "tools",
+        "toolkits",
+        "tool_hashes",  # the hash over all of them is told
+        "config.name",
+        "config.output_dir",
+        "config.lanes",
+        "config.num_workers",
+        "config.gate",
+    }
+)
+
+
+def differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what differs, a line for each value.
+
+    Args:
+        a: a manifest.
+        b: another one.
+    """
+    if not a or not b:
+        which = "both runs" if not a and not b else "A" if not a else "B"
+        return (f"the manifest of {which} is missing or damaged, so what else differs is unknown",)
+    return tuple(_lines("", a, b))
+
+
+def _lines(path: str, a: Any, b: Any) -> Iterator[str]:
+    if a == b or path in LEFT_OUT:
+        return
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        for key in sorted(a.keys() | b.keys()):
+            yield from _lines(f"{path}.{key}" if path else str(key), a.get(key), b.get(key))
+    elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        for place, (one, other) in enumerate(zip(a, b, strict=True)):
+            yield from _lines(f"{path}.{place}", one, other)
+    else:
+        yield f"{one_line(path, 60)}: {_shown(a)} -> {_shown(b)}"
+
+
+def _shown(value: Any) -> str:
+    return "none" if value is None else one_line(str(value), 60)

@@ -1,0 +1,194 @@
+"""Figures with their uncertainty: shares, and agreement beyond chance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+CONFIDENCE = 0.95
+
+_NEXT_TO_NOTHING = 1e-6
+"""A standard error that is less than this is 0 but for rounding."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Where the true value lies with a confidence of 95 %, unless told otherwise."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Share:
+    """How many of how many."""
+
+    hits: int
+    of: int
+
+    @property
+    def value(self) -> float | None:
+        """From 0 to 1; None of nothing."""
+        return self.hits / self.of if self.of else None
+
+    @property
+    def interval(self) -> Interval | None:
+        """Wilson's interval; None of nothing."""
+        return wilson(self.hits, self.of) if self.of else None
+
+
+@dataclass(frozen=True)
+class Kappa:
+    """Cohen's kappa: the agreement of two judges beyond chance, 1 where they always agree."""
+
+    value: float
+    standard_error: float
+    interval: Interval
+
+
+def quantile(confidence: float = CONFIDENCE) -> float:
+    """Return how many standard errors an interval reaches to each side: 1.96 for 95 %."""
+    return NormalDist().inv_cdf(0.5 + confidence / 2)
+
+
+def wilson(hits: int, of: int, confidence: float = CONFIDENCE) -> Interval:
+    """Return Wilson's score interval of a share.
+
+    It keeps its confidence for few cases and at 0 and 1, where the usual one has no width (Wilson 1927;
+    Newcombe 1998, method 3).
+
+    Raises:
+        ValueError: there is no such share.
+    """
+    if not 0 <= hits <= of or not of:
+        raise ValueError(f"{hits} of {of} is no share")
+    return _score_interval(hits / of, of, quantile(confidence))
+
+
+def _score_interval(rate: float, of: float, z: float) -> Interval:
+    spread = z * math.sqrt(rate * (1 - rate) / of + z * z / (4 * of * of))
+    middle, scale = rate + z * z / (2 * of), 1 + z * z / of
+    low = 0.0 if rate == 0 else max(0.0, (middle - spread) / scale)
+    return Interval(low, 1.0 if rate == 1 else min(1.0, (middle + spread) / scale))
+
+
+@dataclass(frozen=True)
+class Clustered:
+    """A share whose cases come in groups that are alike inside: pages of one site."""
+
+    value: float
+    standard_error: float
+    groups: int
+    interval: Interval
+
+
+def clustered(groups: Iterable[Share], confidence: float = CONFIDENCE) -> Clustered | None:
+    """Return the share of all groups together, with an error that holds whatever the likeness inside.
+
+    The standard error is the sandwich one of a mean over clusters, times ``G / (G - 1)`` in the variance
+    (Liang and Zeger 1986). The interval is Wilson's of as many independent cases as have that error, by
+    Student's t of ``G - 1`` (Korn and Graubard 1998): never more of them than there are cases, and only as
+    many as groups where all cases are the same, which says nothing of the likeness.
+
+    Args:
+        groups: hits and cases of each.
+        confidence: of the interval.
+
+    Returns:
+        None for fewer than two groups with a case.
+    """
+    shares = [share for share in groups if share.of]
+    hits, of, count = sum(s.hits for s in shares), sum(s.of for s in shares), len(shares)
+    if count < 2:
+        return None
+    rate = hits / of
+    squares = math.fsum((share.hits - rate * share.of) ** 2 for share in shares)
+    error = math.sqrt(count / (count - 1) * squares) / of
+    if 0 < hits < of:
+        cases = of if error < _NEXT_TO_NOTHING else min(of, rate * (1 - rate) / error**2)
+    else:
+        cases = count
+    return Clustered(rate, error, count, _score_interval(rate, cases, students_t(count - 1, confidence)))
+
+
+_MANY = 100
+"""From so many degrees of freedom on, the first terms of an expansion are exact to eight digits."""
+
+
+def students_t(freedom: int, confidence: float = CONFIDENCE) -> float:
+    """Return how many standard errors an interval reaches to each side where the error is estimated.
+
+    Args:
+        freedom: degrees of freedom, at least 1.
+        confidence: of the interval.
+    """
+    z = quantile(confidence)
+    if freedom >= _MANY:  # Abramowitz and Stegun 26.7.5
+        terms: tuple[float, ...] = (
+            (z**3 + z) / 4,
+            (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+            (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+            (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+        )
+        return z + math.fsum(term / float(freedom) ** power for power, term in enumerate(terms, 1))
+    low, high = 0.0, math.pi / 2  # the angle whose tangent is t / sqrt(freedom)
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _within(middle, freedom) < confidence else (low, middle)
+    return math.tan(low) * math.sqrt(freedom)
+
+
+def _within(angle: float, freedom: int) -> float:
+    """Return the probability between -t and t: Abramowitz and Stegun 26.7.3 and 26.7.4."""
+    sine, cosine = math.sin(angle), math.cos(angle)
+    is_odd = freedom % 2
+    term = cosine if is_odd else 1.0
+    total = term if freedom > 1 else 0.0
+    for step in range(2 + is_odd, freedom - 1, 2):
+        term *= (step - 1) / step * cosine * cosine
+        total += term
+    return 2 / math.pi * (angle + sine * total) if is_odd else sine * total
+
+
+def cohens_kappa(table: Sequence[Sequence[int]], confidence: float = CONFIDENCE) -> Kappa | None:
+    """Return Cohen's kappa of a square table of counts, rows by one judge and columns by the other.
+
+    Its interval is by the asymptotic standard error of Fleiss, Cohen and Everitt (1969). That error is 0
+    where all agree, or where one judge says the same of all, however few cases there are; the interval then
+    follows from Wilson's of the observed agreement, with chance held fixed as Cohen (1960) holds it.
+
+    Returns:
+        None where it is not defined: there is no case, or both judges say the same of all.
+    """
+    total = sum(map(sum, table))
+    if not total:
+        return None
+    rows = [sum(row) / total for row in table]
+    columns = [sum(column) / total for column in zip(*table, strict=True)]
+    chance = sum(row * column for row, column in zip(rows, columns, strict=True))
+    agreed = sum(table[place][place] for place in range(len(table)))
+    if math.isclose(chance, 1):
+        return None
+    value = (agreed / total - chance) / (1 - chance)
+    error = math.sqrt(max(0.0, _variance(table, rows, columns, value)))
+    if error > _NEXT_TO_NOTHING:
+        reach = quantile(confidence) * error
+        low, high = value - reach, value + reach
+    else:
+        seen = wilson(agreed, total, confidence)
+        low, high = ((end - chance) / (1 - chance) for end in (seen.low, seen.high))
+    return Kappa(value, error, Interval(max(-1.0, low), min(1.0, high)))
+
+
+def _variance(
+    table: Sequence[Sequence[int]], rows: Sequence[float], columns: Sequence[float], kappa: float
+) -> float:
+    """Return formula 13 of Fleiss, Cohen and Everitt (1969), without its large-sample null hypothesis."""
+    total, places = sum(map(sum, table)), range(len(table))
+    chance = sum(rows[i] * columns[i] for i in places)
+    same = sum(table[i][i] / total * (1 - (rows[i] + columns[i]) * (1 - kappa)) ** 2 for i in places)
+    other = sum(table[i][j] / total * (columns[i] + rows[j]) ** 2 for i in places for j in places if i != j)
+    rest = kappa - chance * (1 - kappa)
+    return (same + (1 - kappa) ** 2 * other - rest * rest) / (total * (1 - chance) ** 2)

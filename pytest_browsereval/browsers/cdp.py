@@ -1,0 +1,222 @@
+"""The ``cdp`` browser: one that runs already, attached to by its debugging port and never ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from pytest_browsereval.browsers.base import Survey, WindowRequest
+from pytest_browsereval.browsers.binary import start_driver
+from pytest_browsereval.browsers.chromium import END_S, ChromiumBrowser, Connection
+from pytest_browsereval.browsers.contexts import PageOptions, refuse_launch_options
+from pytest_browsereval.browsers.endpoint import HOW_TO_LISTEN, DevToolsUrl, NoEndpoint
+from pytest_browsereval.browsers.place import Place, WindowRules
+from pytest_browsereval.browsers.starting import plainly
+from pytest_browsereval.browsers.waiting import is_closed_error, is_playwright_error, quietly
+from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, StopRun
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser as Chromium
+    from playwright.async_api import Playwright
+
+NO_CDP = (
+    "the agent's own program works in the context that the browser began with, and attempts have others. "
+    "Write  browser: {type: cdp, url: ..., context: shared}  for one attempt at a time in that context, or "
+    "browser: {type: playwright}  for a browser of each attempt's own."
+)
+_OWN = (
+    "or give attempts contexts of their own: browser: {type: cdp, url: ..., context: own}  or "
+    "browser: {type: playwright}."
+)
+NO_HAR = (
+    "capture.har is on, and attempts share a context that was there before, which cannot be recorded. Leave "
+    f"har out, {_OWN}"
+)
+NO_TRACE = (
+    "capture.trace is on, and attempts share a context that was there before: its other pages would be "
+    f"recorded as well. Leave trace out, {_OWN}"
+)
+_OWN_ONLY = (
+    "device_scale_factor",
+    "locale",
+    "timezone",
+    "storage_state",
+    "allowed_origins",
+    "ready_windows",
+)
+"""What only a context of an attempt's own can be given."""
+
+
+class CdpBrowserConfig(PageOptions):
+    """A Chromium or BrowserOS that runs already, driven over the DevTools protocol."""
+
+    type: Literal["cdp"] = "cdp"
+    url: str
+    """Where it listens: ``http://127.0.0.1:9222``, or the ``ws://`` address that it tells."""
+    context: Literal["own", "shared"] | None = None
+    """``own``: a fresh context for each attempt. ``shared``: the browser's default one, with its cookies and
+    logins, for one attempt at a time. By default own ones where the browser allows them."""
+    ready_windows: int | None = Field(default=0, ge=0)
+    """How many empty windows may be open, ready for attempts that wait for a lane: at most as many as there
+    are lanes. By default none: others may use the browser and see them."""
+    connect_timeout_ms: float = Field(default=10_000, gt=0)
+    """How long the browser may take to answer."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_not_launched(cls, block: Any) -> Any:
+        return refuse_launch_options(block)
+
+    @field_validator("url")
+    @classmethod
+    def _url_is_an_address(cls, value: str) -> str:
+        return DevToolsUrl.parse(value).text
+
+    @model_validator(mode="after")
+    def _shared_takes_no_options(self) -> Self:
+        if self.context == "shared" and (why := self.unshareable()):
+            raise ValueError(f"context is 'shared', and {why}")
+        return self
+
+    @property
+    def endpoint(self) -> DevToolsUrl:
+        """The address, checked."""
+        return DevToolsUrl(self.url)
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return the parts of the address that let anybody in."""
+        return self.endpoint.secrets()
+
+    def unshareable(self) -> str | None:
+        """Return what cannot be had in the browser's default context and what to do; None if all can."""
+        given = [name for name in _OWN_ONLY if getattr(self, name) != type(self).model_fields[name].default]
+        if not given:
+            return None
+        return (
+            f"{', '.join(given)} cannot be set in a context that was there before. Leave "
+            f"{'it' if len(given) == 1 else 'them'} out."
+        )
+
+    async def surveyed(self) -> Survey:
+        """Attach to the browser and find out whether it gives contexts of their own to attempts.
+
+        Raises:
+            ConfigError: it cannot be attached to, or cannot do what the block asks.
+        """
+        browser = self.build()
+        try:
+            await browser.start()
+        except Fault as fault:
+            raise ConfigError(str(fault)) from fault
+        finally:
+            await browser.close()
+        return browser.survey
+
+    def build(self) -> CdpBrowser:
+        """Return the browser, not attached to yet."""
+        return CdpBrowser(self)
+
+
+class CdpBrowser(ChromiumBrowser):
+    """A browser that is not ours: closing it closes our windows and leaves it."""
+
+    config: CdpBrowserConfig
+
+    def __init__(self, config: CdpBrowserConfig) -> None:
+        super().__init__(config)
+        self._why_shared: str | None = None
+
+    @property
+    def survey(self) -> Survey:
+        """What was found out when it was attached to."""
+        if self._why_shared is None:
+            return Survey(no_cdp=NO_CDP)
+        note = (
+            f"the browser at {self.config.endpoint} gives attempts no context of their own "
+            f"({self._why_shared}): they have its default one with its cookies and logins, one at a time"
+        )
+        return Survey(max_windows=1, notes=(note,), no_har=NO_HAR, no_trace=NO_TRACE)
+
+    async def _connect(self) -> Connection:
+        limit_s = self.config.connect_timeout_ms / 1000
+        try:
+            await self.config.endpoint.ask(limit_s)
+        except NoEndpoint as error:
+            raise self._fault(str(error)) from error
+        driver = await start_driver()
+        try:
+            return await self._attached(driver)
+        except BaseException as error:
+            await quietly(driver.stop(), END_S)
+            if not is_playwright_error(error):
+                raise
+            why = f"cannot be attached to: {plainly(Exception(str(error)))}"
+            if type(error).__name__ == "TimeoutError":
+                why = f"could not be attached to within {limit_s:g} s; a tab of it that hangs can be why"
+            raise self._fault(why) from error
+
+    async def _attached(self, driver: Playwright) -> Connection:
+        config = self.config
+        browser = await self._attach(driver, is_guest=config.context == "shared")
+        self._why_shared = why = await _why_shared(browser, config)
+        if why is not None and config.context != "shared":
+            if config.context == "own":
+                raise self._fault(f"gives no contexts of their own ({why}), and context is 'own'", "")
+            if wrong := config.unshareable():
+                raise self._fault(f"gives no contexts of their own ({why}): {wrong}", "")
+            await browser.close()
+            browser = await self._attach(driver, is_guest=True)
+        name = f"Chromium {browser.version} (cdp: {config.endpoint})"
+        lost = f"The connection to the browser at {config.endpoint} was lost."
+        connection = Connection(driver, browser, name=name, lost=lost)
+        await connection.listen()
+        return connection
+
+    async def _attach(self, driver: Playwright, *, is_guest: bool) -> Chromium:
+        endpoint = self.config.endpoint
+        return await driver.chromium.connect_over_cdp(
+            endpoint.text,
+            timeout=self.config.connect_timeout_ms,
+            is_local=endpoint.is_local,  # else files that it downloads cannot be looked at
+            no_defaults=not is_guest,  # leaves the context alone that no attempt works in
+        )
+
+    def _fault(self, what: str, remedy: str = f" Start one that listens:  {HOW_TO_LISTEN}") -> StopRun:
+        endpoint = self.config.endpoint
+        end = "" if what.endswith(".") else "."
+        return StopRun(
+            ErrorSource.BROWSER,
+            endpoint.plainly(f"The browser at {endpoint} (browser.url) {what}{end}{remedy}"),
+        )
+
+    async def _window(
+        self, connection: Connection, request: WindowRequest, rules: WindowRules
+    ) -> PlaywrightWindow:
+        if self._why_shared is not None:
+            size = self.config.viewport
+            place = Place(
+                connection.browser.contexts[0],
+                cdp_url=self.config.url if request.wants_cdp else None,
+                is_guest=True,
+                viewport=(size.width, size.height),
+            )
+            return await connection.window_in(place, rules)
+        if request.wants_cdp:
+            raise Fault(ErrorSource.WINDOW_CREATION, NO_CDP)
+        return await super()._window(connection, request, rules)
+
+
+async def _why_shared(browser: Chromium, config: CdpBrowserConfig) -> str | None:
+    """Return why attempts share a context, or None if each can have its own."""
+    if config.context == "shared":
+        return "browser.context is shared"
+    try:
+        context = await browser.new_context()
+        await context.close()
+    except Exception as error:
+        if not is_playwright_error(error) or is_closed_error(error):
+            raise
+        return plainly(error)
+    return None

@@ -1,0 +1,321 @@
+"""Connections to a Chromium, and a browser that is connected to again when it has gone."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import abstractmethod
+from collections.abc import Coroutine
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pytest_browsereval.browsers.base import Browser, WindowRequest
+from pytest_browsereval.browsers.contexts import PageOptions
+from pytest_browsereval.browsers.origins import shorten
+from pytest_browsereval.browsers.place import Place, WindowEvents, WindowRules
+from pytest_browsereval.browsers.ready import ReadyWindows
+from pytest_browsereval.browsers.starting import go_to_start
+from pytest_browsereval.browsers.waiting import is_closed_error, is_playwright_error, quietly
+from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.errors import ErrorSource, Fault
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser as Chromium
+    from playwright.async_api import CDPSession, Playwright
+
+OPEN_S = 30.0
+"""How long a window may take to open, before its start page."""
+CLOSE_S = 2.0
+"""How long a page may take to close that no window has as a tab."""
+HAR_CLOSE_S = 30.0
+"""How long a window may take to close whose traffic is recorded: it is written then."""
+END_S = 10.0
+"""How long a browser may take to end."""
+
+_PLAIN = WindowRequest("")
+"""What an attempt asks for that wants nothing but a window."""
+
+_closing: set[asyncio.Future[None]] = set()
+"""Keeps tasks that nobody awaits from being collected."""
+
+
+class Connection:
+    """A Chromium with the driver that it is reached by, and the windows that are open in it.
+
+    Args:
+        driver: Playwright's; it ends with the connection.
+        browser: launched or attached to; it is closed with the connection, which ends one that we launched.
+        name: what the header and the manifest call it.
+        lost: what is said of its windows once it has gone.
+    """
+
+    def __init__(self, driver: Playwright, browser: Chromium, *, name: str, lost: str) -> None:
+        self.driver = driver
+        self.browser = browser
+        self.name = name
+        self.is_retired = False
+        """True: it serves the windows that it has, and ends with the last of them."""
+        self.is_lent = False
+        """True: it is there for one window, which is not closed before it has ended."""
+        self.has_ended = False
+        self._lost = lost
+        self._windows: set[PlaywrightWindow] = set()
+        self._by_target: dict[str, PlaywrightWindow] = {}
+        self._session: CDPSession | None = None
+        self._ending: asyncio.Task[None] | None = None
+        browser.on("disconnected", lambda _: self._on_disconnected())
+
+    async def listen(self) -> None:
+        """Begin to hear of pages that open."""
+        session = self._session = await self.browser.new_browser_cdp_session()
+        session.on("Target.targetCreated", self._on_target)
+        session.on("Target.targetDestroyed", self._on_target_gone)
+        pages = {"discover": True, "filter": [{"type": "page"}]}
+        await session.send("Target.setDiscoverTargets", pages)
+
+    @property
+    def is_alive(self) -> bool:
+        """True while the browser can be reached and has not been given up."""
+        return self.browser.is_connected() and not self.is_retired
+
+    def serves(self, window: PlaywrightWindow) -> bool:
+        """Tell whether a window is open in it and further ones are opened in it."""
+        return self.is_alive and window in self._windows
+
+    def _on_disconnected(self) -> None:
+        for window in self._windows:
+            window.mark_dead(self._lost)
+
+    def _on_target(self, event: dict[str, Any]) -> None:
+        # Playwright tells of a new page only once its first response is there; this comes at once.
+        target = event["targetInfo"]
+        opener = self._by_target.get(target.get("openerId", ""))
+        if opener is not None:
+            opener.expect_tab()
+            self._by_target[target["targetId"]] = opener
+
+    def _on_target_gone(self, event: dict[str, Any]) -> None:
+        self._by_target.pop(event["targetId"], None)
+
+    async def new_window(self, options: dict[str, Any], rules: WindowRules) -> PlaywrightWindow:
+        """Open an isolated window with one empty tab."""
+        return await self.window_in(Place(await self.browser.new_context(**options)), rules)
+
+    async def window_in(self, place: Place, rules: WindowRules) -> PlaywrightWindow:
+        """Open a window in a context that is there."""
+        events = WindowEvents(self._by_target.__setitem__, self._on_closed)
+        window = PlaywrightWindow(place, rules, events)
+        self._windows.add(window)
+        try:
+            await window.open()
+        except BaseException:
+            await window.close()
+            raise
+        return window
+
+    async def _on_closed(self, window: PlaywrightWindow, in_time: bool) -> None:  # noqa: FBT001 -- an event
+        self._windows.discard(window)
+        # In place: the windows that are open write into this very mapping.
+        targets = [key for key, value in self._by_target.items() if value is window]
+        for target in targets:
+            del self._by_target[target]
+        if window.place.is_guest and in_time:
+            await asyncio.gather(*map(self._close_target, targets))
+        if not in_time:
+            self.is_retired = True
+        if self.is_retired and not self._windows and self._ending is None:
+            self._ending = asyncio.get_running_loop().create_task(self.end())
+        if self.is_lent and self._ending is not None:
+            await asyncio.shield(self._ending)
+
+    async def _close_target(self, target: str) -> None:
+        # A page that never got an answer is known by its target only, and would stay.
+        if self._session is not None:
+            await quietly(self._session.send("Target.closeTarget", {"targetId": target}), CLOSE_S)
+
+    async def end(self) -> None:
+        """Close the windows, the browser or the connection to it, and the driver."""
+        self.is_retired = True
+        for window in list(self._windows):
+            await window.close()
+        await quietly(self.browser.close(), END_S)
+        await quietly(self.driver.stop(), END_S)
+        self.has_ended = True
+
+
+class ChromiumBrowser(Browser):
+    """Windows in one Chromium, which is connected to again when it has gone.
+
+    Args:
+        config: what its windows are like.
+    """
+
+    def __init__(self, config: PageOptions) -> None:
+        self.config = config
+        self.launches = 0
+        """How often a connection was made; more than 1 after one has gone."""
+        self._connections: list[Connection] = []
+        self._lent: list[Connection] = []
+        """Those that are there for one window each."""
+        self._ready = ReadyWindows(lambda: self._new_window(_PLAIN), self._serves)
+        self._lock = asyncio.Lock()
+        self._is_closed = False
+
+    @abstractmethod
+    async def _connect(self) -> Connection:
+        """Return a new connection.
+
+        Raises:
+            StopRun: source *browser*; the message tells what to type next.
+            ConfigError: the browser cannot be meant.
+        """
+
+    def _options(self, request: WindowRequest) -> dict[str, Any]:
+        """Return the keyword arguments for the window's context."""
+        options = self.config.context_options()
+        if request.har is not None:
+            # Attached: with no content at all, what was sent would not be recorded either.
+            recording = {"path": request.har, "content": "attach", "mode": "full"}
+            options |= {f"record_har_{name}": value for name, value in recording.items()}
+        return options
+
+    def _rules(self, request: WindowRequest) -> WindowRules:
+        rules = self.config.rules(request.start_url)
+        return rules if request.har is None else replace(rules, close_s=HAR_CLOSE_S)
+
+    async def _serving(self, request: WindowRequest) -> Connection:
+        """Return the connection that the window is opened by."""
+        del request
+        return await self._living()
+
+    async def _window(
+        self, connection: Connection, request: WindowRequest, rules: WindowRules
+    ) -> PlaywrightWindow:
+        """Open a window with an empty tab."""
+        return await connection.new_window(self._options(request), rules)
+
+    @property
+    def _connection(self) -> Connection | None:
+        return self._connections[-1] if self._connections else None
+
+    @property
+    def description(self) -> str:
+        """Name, version and binary or address; empty before ``start``."""
+        return self._connection.name if self._connection else ""
+
+    @property
+    def is_alive(self) -> bool:
+        """False once the browser has died or has been closed."""
+        return self._connection is not None and self._connection.is_alive
+
+    async def start(self) -> None:
+        """Launch the browser, or attach to it.
+
+        Raises:
+            StopRun: source *browser*; the message tells what to type next.
+            ConfigError: the named browser cannot be meant.
+        """
+        await self._living()
+
+    async def _living(self) -> Connection:
+        async with self._lock:
+            connection = self._connection
+            if self._is_closed:
+                raise Fault(ErrorSource.BROWSER, "The browser has been closed.")
+            if connection is None or not connection.is_alive:
+                dead = [old for old in self._connections if not old.browser.is_connected()]
+                connection = await self._connect()
+                self.launches += 1
+                self._connections = [old for old in self._connections if old not in dead] + [connection]
+                for old in dead:
+                    await old.end()
+            return connection
+
+    async def open_window(self, request: WindowRequest) -> PlaywrightWindow:
+        """Open a window at its start page; a browser that has gone is connected to again.
+
+        Raises:
+            Fault: source *window_creation* or *navigation*; nothing is left open.
+        """
+        window = await self._ready_window(request) or await self._new_window(request)
+        try:
+            if request.opened is not None:
+                await request.opened(window)
+            await go_to_start(window, request)
+        except BaseException:
+            await window.close()
+            raise
+        return window
+
+    def make_ready(self, count: int) -> None:
+        """Begin to open windows for attempts that are to come, if these have contexts of their own."""
+        recipe = self._recipe()
+        if not self._is_closed and recipe is not None and self.survey.max_windows is None:
+            self._ready.fill(count, recipe)
+
+    def _recipe(self) -> object | None:
+        """Return what makes windows alike, whatever their start pages; None: what they need is missing."""
+        state = self.config.storage_state
+        try:
+            file = None if state is None else state.stat()
+        except OSError:
+            return None
+        return self.config, file and (file.st_ino, file.st_size, file.st_mtime_ns)
+
+    async def _ready_window(self, request: WindowRequest) -> PlaywrightWindow | None:
+        """Return a window that was opened ahead and is as this one has to be, if there is one."""
+        if request.wants_cdp or request.har is not None:
+            return None
+        window = await self._ready.take(self._recipe())
+        if window is not None:
+            window.hand_over(self._rules(request))
+        return window
+
+    def _serves(self, window: PlaywrightWindow) -> bool:
+        return self._connection is not None and self._connection.serves(window)
+
+    async def _new_window(self, request: WindowRequest) -> PlaywrightWindow:
+        rules = self._rules(request)
+        reason = ""
+        for _ in range(2):
+            connection = await self._serving(request)
+            try:
+                return await _in_full(self._window(connection, request, rules), OPEN_S)
+            except TimeoutError:
+                connection.is_retired = True
+                reason = f"it took longer than {OPEN_S:g} s"
+            except OSError as error:  # the file of the storage state
+                reason = str(error)
+                break
+            except Exception as error:
+                if not is_playwright_error(error):
+                    raise
+                reason = shorten(str(error), 300)
+                if connection.is_alive and not is_closed_error(error):
+                    break
+                connection.is_retired = True
+        raise Fault(ErrorSource.WINDOW_CREATION, f"No window could be opened: {reason}")
+
+    async def close(self) -> None:
+        """End the browser, or leave it, and all its windows; never raises."""
+        self._is_closed = True
+        await self._ready.close()
+        connections, self._connections = [*self._connections, *self._lent], []
+        for connection in connections:
+            await connection.end()
+
+
+async def _in_full(opening: Coroutine[Any, Any, PlaywrightWindow], limit_s: float) -> PlaywrightWindow:
+    """Await a window; one that opens after the caller has been cancelled is closed again."""
+    task = asyncio.ensure_future(opening)
+    try:
+        return await asyncio.wait_for(asyncio.shield(task), limit_s)
+    except BaseException:
+        task.add_done_callback(_close_late)
+        raise
+
+
+def _close_late(opening: asyncio.Future[PlaywrightWindow]) -> None:
+    if not opening.cancelled() and opening.exception() is None:
+        closing = asyncio.ensure_future(opening.result().close())
+        _closing.add(closing)
+        closing.add_done_callback(_closing.discard)

@@ -1,0 +1,139 @@
+"""What pages of a Chromium are like: the options that every browser driven by Playwright shares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+from zoneinfo import available_timezones
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from pytest_browsereval.browsers.base import BrowserConfig
+from pytest_browsereval.browsers.origins import AllowedOrigins
+from pytest_browsereval.browsers.place import WindowRules
+from pytest_browsereval.browsers.ready import LANES_PER_READY
+from pytest_browsereval.errors import ConfigError, nearest
+
+LAUNCH_OPTIONS = ("headless", "binary", "args")
+
+
+def refuse_launch_options(block: Any) -> Any:
+    """Return a config block that has no options of a launch.
+
+    Raises:
+        ValueError: it has; they mean nothing to a browser that runs already.
+    """
+    given = [name for name in LAUNCH_OPTIONS if isinstance(block, Mapping) and name in block]
+    if given:
+        means = " (--eval-headed sets headless)" if "headless" in given else ""
+        raise ValueError(
+            f"{', '.join(given)}{means} need{'s' * (len(given) == 1)} a browser that this run launches, and "
+            f"this one runs already. Leave {'it' if len(given) == 1 else 'them'} out."
+        )
+    return block
+
+
+class Viewport(BaseModel):
+    """The size of a page in CSS pixels."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    width: int = Field(default=1280, ge=1)
+    """CSS pixels from left to right."""
+    height: int = Field(default=720, ge=1)
+    """CSS pixels from top to bottom."""
+
+
+class PageOptions(BrowserConfig):
+    """Base of the members whose windows are Chromium's and driven by our tools."""
+
+    viewport: Viewport = Viewport()
+    """The size of every page, in CSS pixels."""
+    device_scale_factor: float = Field(default=1.0, gt=0, le=8)
+    """Device pixels per CSS pixel, as pages see it; pictures stay in CSS pixels."""
+    locale: str | None = None
+    """Language of pages and formats, ``de-DE`` for example; by default the machine's."""
+    timezone: str | None = None
+    """Time zone of pages, ``Europe/Berlin`` for example; by default the machine's."""
+    storage_state: Path | None = None
+    """Cookies and local storage to begin with, as Playwright's ``storage_state`` writes them."""
+    allowed_origins: tuple[str, ...] = ()
+    """Patterns such as ``https://shop.example``, ``*.example.com``, ``http://127.0.0.1:*``. Requests to
+    other origins are aborted. The start page's own origin is always allowed; empty allows all."""
+    ready_windows: int | None = Field(default=None, ge=0)
+    """How many empty windows may be open, ready for attempts that wait for a lane: at most as many as there
+    are lanes; 0: none. By default one for every eight lanes, or none if windows are shown."""
+    har: None = None
+    """Stands under ``capture``: ``capture: {har: true}`` records the network traffic."""
+    navigation_timeout_ms: float = Field(default=30_000, gt=0)
+    """How long a navigation may take."""
+    action_timeout_ms: float = Field(default=5_000, gt=0)
+    """How long an action waits until its element can be used."""
+
+    @field_validator("har", mode="before")
+    @classmethod
+    def _no_har(cls, value: object) -> None:
+        if value not in (None, False):
+            raise ValueError(
+                f"har is {value!r}. Network traffic is recorded by  capture: {{har: true}} . Write that, and "
+                "leave har out of the browser."
+            )
+
+    @field_validator("allowed_origins")
+    @classmethod
+    def _origins_parse(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        AllowedOrigins.parse(value)
+        return value
+
+    @field_validator("timezone")
+    @classmethod
+    def _timezone_exists(cls, value: str | None) -> str | None:
+        known = available_timezones()
+        if value is not None and known and value not in known:
+            raise ValueError(
+                f"{value!r} is no time zone.{nearest(value, known)} Write one such as 'Europe/Berlin'."
+            )
+        return value
+
+    def prepared(self, base_dir: Path) -> Self:
+        """Return the block with its paths absolute.
+
+        Raises:
+            ConfigError: there is no stored state.
+        """
+        if self.storage_state is None:
+            return self
+        state = base_dir / self.storage_state
+        if not state.is_file():
+            raise ConfigError(
+                f"browser.storage_state is {str(self.storage_state)!r}, and there is no file {state}. "
+                "Write one by Playwright's context.storage_state(path=...), or leave storage_state out."
+            )
+        return self.model_copy(update={"storage_state": state})
+
+    def ready(self, lanes: int) -> int:
+        """Return how many windows may be open ahead of the attempts that need them; no more than lanes."""
+        wanted = -(-lanes // LANES_PER_READY) if self.ready_windows is None else self.ready_windows
+        return min(wanted, lanes)
+
+    def rules(self, start_url: str | None) -> WindowRules:
+        """Return the limits of a window that starts at the URL."""
+        return WindowRules(
+            allowed=AllowedOrigins.parse(self.allowed_origins).also(start_url),
+            action_s=self.action_timeout_ms / 1000,
+            navigation_s=self.navigation_timeout_ms / 1000,
+        )
+
+    def context_options(self) -> dict[str, Any]:
+        """Return the keyword arguments for Playwright's ``new_context``."""
+        options: dict[str, Any] = {
+            "viewport": self.viewport.model_dump(),
+            "device_scale_factor": self.device_scale_factor,
+            "locale": self.locale,
+            "timezone_id": self.timezone,
+            "storage_state": self.storage_state,
+            # A service worker's own requests do not pass through the check of origins.
+            "service_workers": "block" if self.allowed_origins else None,
+        }
+        return {name: value for name, value in options.items() if value is not None}

@@ -1,0 +1,122 @@
+"""The address of a browser that listens for the DevTools protocol: checked, shown without secrets, asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+
+from pytest_browsereval.browsers.origins import shorten
+from pytest_browsereval.errors import BrowserEvalError
+
+if TYPE_CHECKING:
+    from httpx import Response
+
+SCHEMES = ("http", "https", "ws", "wss")
+HOW_TO_LISTEN = "chromium --remote-debugging-port=9222 --user-data-dir=FOLDER"
+SHORTEST_SECRET = 6
+"""Shorter parts of an address are not hidden: every ``1`` of a report would go with them."""
+_LONG_SEGMENT = 16
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+class NoEndpoint(BrowserEvalError):
+    """The address is no endpoint of the DevTools protocol; the message goes on a sentence about it."""
+
+
+@dataclass(frozen=True)
+class DevToolsUrl:
+    """Where a browser listens: ``http://host:port``, or the address of its websocket."""
+
+    text: str
+
+    @classmethod
+    def parse(cls, text: str) -> DevToolsUrl:
+        """Check an address.
+
+        Raises:
+            ValueError: it is none.
+        """
+        try:
+            parts = urlsplit(text)
+            has_port = bool(parts.port) or parts.port is None
+            is_address = parts.scheme in SCHEMES and bool(parts.hostname) and has_port
+        except ValueError:  # half an IPv6 address, a port that is none
+            is_address = False
+        if not is_address:
+            bare = text if text and "/" not in text and not text.isdigit() else ""
+            port = text if text.isdigit() else "9222"
+            raise ValueError(
+                f"{text!r} is no address of a browser. Write "
+                f"{'http://' + (bare or f'127.0.0.1:{port}')}, or the ws:// address that the browser tells."
+            )
+        return cls(text)
+
+    @property
+    def _parts(self) -> SplitResult:
+        return urlsplit(self.text)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the browser runs on this machine."""
+        return self._parts.hostname in _LOOPBACK
+
+    def __str__(self) -> str:
+        """Return scheme, host and port: what else an address may have can be a secret."""
+        return f"{self._parts.scheme}://{self._parts.netloc.rpartition('@')[2]}"
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return the parts that let anybody in: user, password, values of the query, long segments."""
+        parts = self._parts
+        user, _, password = parts.netloc.rpartition("@")[0].partition(":")
+        values = [value for _, value in parse_qsl(parts.query)]
+        segments = [segment for segment in parts.path.split("/") if len(segment) >= _LONG_SEGMENT]
+        found = [user, password, unquote(user), unquote(password), *values, *segments]
+        return tuple(secret for secret in dict.fromkeys(found) if len(secret) >= SHORTEST_SECRET)
+
+    def plainly(self, text: str) -> str:
+        """Return a message in which the address is shown without its secrets."""
+        text = text.replace(self.text, str(self))
+        for secret in self.secrets():
+            text = text.replace(secret, "***")
+        return text
+
+    async def ask(self, limit_s: float) -> None:
+        """Find out whether a browser answers there; a websocket is only known by connecting to it.
+
+        Raises:
+            NoEndpoint: nothing does, or something else.
+        """
+        if self._parts.scheme in ("ws", "wss"):
+            return
+        answer = await self._version(limit_s)
+        said = shorten(answer.text, 200)
+        if answer.status_code != 200:
+            status = f"HTTP {answer.status_code} {answer.reason_phrase}".strip()
+            raise NoEndpoint(
+                f"is no DevTools endpoint: /json/version answered {status}: {said or 'nothing'!r}"
+            )
+        try:
+            has_socket = "webSocketDebuggerUrl" in answer.json()
+        except (ValueError, TypeError):
+            has_socket = False
+        if not has_socket:
+            raise NoEndpoint(f"is no DevTools endpoint: /json/version has no webSocketDebuggerUrl: {said!r}")
+
+    async def _version(self, limit_s: float) -> Response:
+        import httpx
+
+        parts = self._parts
+        url = parts._replace(path=f"{parts.path.rstrip('/')}/json/version/").geturl()
+        try:
+            async with httpx.AsyncClient(trust_env=not self.is_local, timeout=limit_s) as client:
+                return await client.get(url)
+        except httpx.TimeoutException:
+            raise NoEndpoint(f"did not answer within {limit_s:g} s") from None
+        except httpx.ConnectError as error:
+            raise NoEndpoint(
+                f"cannot be reached: nothing listens there ({shorten(str(error), 120)})"
+            ) from None
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            why = f"{type(error).__name__}: {shorten(str(error), 120)}"
+            raise NoEndpoint(f"is no DevTools endpoint: {why}") from None

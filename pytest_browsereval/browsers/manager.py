@@ -1,0 +1,107 @@
+"""The manager that opens and closes the windows of a process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from pytest_browsereval.browsers.base import Browser, Window, WindowRequest
+
+
+class WindowManager:
+    """Opens and closes the windows of a process; every attempt has one, under a key of its own.
+
+    Args:
+        browser: where the windows open; started. If it takes a limited number of windows at once,
+            further ones wait for their turn.
+        coming: how many windows of attempts to come should be ready; asked when one has opened.
+    """
+
+    def __init__(self, browser: Browser, coming: Callable[[], int] = lambda: 0) -> None:
+        self._browser = browser
+        self._coming = coming
+        limit = browser.survey.max_windows
+        self._turns = asyncio.Semaphore(limit) if limit else None
+        self._windows: dict[str, Window] = {}
+        self._opening: set[str] = set()
+        self.opened = 0
+        """How many windows were opened so far."""
+        self.closed = 0
+        """How many of them were closed: equal to ``opened`` when none is left."""
+
+    @property
+    def windows(self) -> dict[str, Window]:
+        """The windows that are open, by key."""
+        return dict(self._windows)
+
+    async def create_window(
+        self,
+        query_id: str,
+        start_url: str | None = None,
+        setup_script: str | None = None,
+        *,
+        wants_cdp: bool = False,
+        har: Path | None = None,
+        opened: Callable[[Window], Awaitable[object]] | None = None,
+    ) -> Window:
+        """Open a window at its start page.
+
+        Args:
+            query_id: the attempt's key; any text that no open window has.
+            start_url: absolute; None opens an empty page.
+            setup_script: JavaScript evaluated in the start page.
+            wants_cdp: a program of another process will attach to the window's browser.
+            har: where the network traffic is recorded; None records none.
+            opened: called with the window before it goes to its start page.
+
+        Raises:
+            Fault: source *window_creation* or *navigation*; nothing is left open.
+            ValueError: a window of that key is open.
+        """
+        if query_id in self._windows or query_id in self._opening:
+            raise ValueError(
+                f"A window is already open for {query_id!r}. Close it by close_window({query_id!r}) first, "
+                "or give each attempt a key of its own."
+            )
+        request = WindowRequest(query_id, start_url, setup_script, wants_cdp, har, opened)
+        self._opening.add(query_id)
+        try:
+            window = await self._open(request)
+        finally:
+            self._opening.discard(query_id)
+        self.opened += 1
+        self._windows[query_id] = window
+        if self._turns is None:
+            self._browser.make_ready(self._coming())  # while this attempt's agent thinks
+        return window
+
+    async def _open(self, request: WindowRequest) -> Window:
+        if self._turns is None:
+            return await self._browser.open_window(request)
+        await self._turns.acquire()
+        try:
+            return await self._browser.open_window(request)
+        except BaseException:
+            self._turns.release()
+            raise
+
+    async def close_window(self, query_id: str) -> None:
+        """Close the window of that key, if there is one; it closes even if the caller is cancelled."""
+        window = self._windows.pop(query_id, None)
+        if window is not None:
+            await asyncio.shield(self._close(window))
+
+    async def _close(self, window: Window) -> None:
+        try:
+            await window.close()
+        finally:
+            self.closed += 1
+            if self._turns is not None:
+                self._turns.release()
+
+    async def close_all(self) -> None:
+        """Close every window that is open."""
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.gather(*(self.close_window(key) for key in list(self._windows)))

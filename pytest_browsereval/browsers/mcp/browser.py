@@ -1,0 +1,220 @@
+"""Sessions with an MCP server that drives a browser: what it can do, and a window for each attempt."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_browsereval.browsers.base import Browser, ForeignTool, Survey, WindowRequest
+from pytest_browsereval.browsers.mcp.mapping import Mapped, MappingProblem, ToolUses, map_tools
+from pytest_browsereval.browsers.mcp.window import McpWindow
+from pytest_browsereval.browsers.mcp.wire import CallRefused, Endpoint, McpSession, ServerGone
+from pytest_browsereval.errors import ErrorSource, Fault, StopRun
+from pytest_browsereval.problems import HIDDEN
+
+NO_CDP = (
+    "the agent attaches to the browser by the DevTools protocol, which `browser: {type: mcp}` does not "
+    "offer. Use a browser of the type playwright or cdp."
+)
+_TOLD_CHANGES = 5
+
+
+@dataclass(frozen=True)
+class McpServer:
+    """A server, and what an eval wants of it."""
+
+    endpoint: Endpoint
+    uses: ToolUses
+    is_shared: bool
+    """All sessions act in one browser."""
+    connect_s: float
+    call_s: float
+    secrets: tuple[str, ...] = ()
+
+    def told(self, text: str) -> str:
+        """Return a text without the secrets."""
+        for secret in self.secrets:
+            text = text.replace(secret, HIDDEN)
+        return text
+
+    def mapped(self, tools: Sequence[ForeignTool]) -> Mapped:
+        """Return which of the tools does what.
+
+        Raises:
+            MappingProblem: something is missing.
+        """
+        return map_tools(self.uses, tools, has_process=self.endpoint.program is not None)
+
+    def survey(self, tools: tuple[ForeignTool, ...], mapped: Mapped) -> Survey:
+        """Return what is known of the browser once its server has listed its tools."""
+        return Survey(tools, 1 if self.is_shared else None, tuple(self._notes(mapped)), no_cdp=NO_CDP)
+
+    def _notes(self, mapped: Mapped) -> Iterator[str]:
+        if self.is_shared:
+            yield (
+                f"one attempt at a time, in the one browser of {self.endpoint.label}: what an attempt leaves "
+                "in it, the next one finds. Write  sessions: isolated  if the server gives each session a "
+                "browser of its own"
+            )
+        if not any("url" in use.groups for use in mapped.uses.values()):
+            yield (
+                "the address of the page is not known once a tool was called: no  pattern  under "
+                "browser.tools tells it"
+            )
+
+    async def ask(self) -> Survey:
+        """Connect, ask for the tools and close.
+
+        Raises:
+            ServerGone: it cannot be reached.
+            CallRefused: it does not list its tools.
+            MappingProblem: it lacks a tool.
+            TimeoutError: it lists them too slowly.
+        """
+        session = McpSession(self.endpoint)
+        try:
+            await session.open(self.connect_s)
+            tools = await session.tools(self.connect_s)
+            return self.survey(tools, self.mapped(tools))
+        finally:
+            await session.close()
+
+
+class McpBrowser(Browser):
+    """The sessions of a process with one server.
+
+    Args:
+        server: where it is and what its tools are for.
+    """
+
+    def __init__(self, server: McpServer) -> None:
+        self.server = server
+        self._survey = Survey()
+        self._mapped: Mapped | None = None
+        self._description = ""
+        self._spare: McpSession | None = None
+        self._leftovers: list[str] = []
+        self._is_alive = False
+
+    @property
+    def description(self) -> str:
+        """Name and version of the server, and where it is."""
+        return self._description
+
+    @property
+    def is_alive(self) -> bool:
+        """False once it has been closed; whether the server lives, each window finds out."""
+        return self._is_alive
+
+    @property
+    def survey(self) -> Survey:
+        """The tools of the server."""
+        return self._survey
+
+    async def start(self) -> None:
+        """Ask the server for its tools, which stay the same until the end.
+
+        Raises:
+            Fault: source *browser*: it cannot be reached, or lacks a tool.
+        """
+        server = self.server
+        session = await self._connected(ErrorSource.BROWSER)
+        try:
+            tools = await session.tools(server.connect_s)
+            self._mapped = server.mapped(tools)
+        except (ServerGone, CallRefused, MappingProblem, TimeoutError) as error:
+            await session.close()
+            why = str(error) or "listing its tools took too long"
+            raise Fault(ErrorSource.BROWSER, server.told(why)) from None
+        except BaseException:
+            await asyncio.shield(session.close())
+            raise
+        self._survey = server.survey(tools, self._mapped)
+        self._description = f"{session.server} (MCP: {server.endpoint.label})"
+        self._is_alive = True
+        if server.endpoint.program:
+            self._spare = session  # it has a process of its own, in which nothing was done yet
+        else:
+            await session.close()
+
+    async def _connected(self, source: ErrorSource) -> McpSession:
+        session = McpSession(self.server.endpoint)
+        try:
+            await session.open(self.server.connect_s)
+        except ServerGone as error:
+            raise Fault(source, self.server.told(str(error))) from None
+        return session
+
+    async def open_window(self, request: WindowRequest) -> McpWindow:
+        """Begin a session at the start page.
+
+        Raises:
+            Fault: source *window_creation* or *navigation*; nothing is left open.
+            StopRun: the server lists other tools than before.
+        """
+        self._refuse(request)
+        assert self._mapped is not None  # noqa: S101 started
+        session, self._spare = self._spare, None
+        is_fresh = session is None or session.gone is not None
+        if session is not None and is_fresh:
+            await session.close()
+        if session is None or is_fresh:
+            session = await self._connected(ErrorSource.WINDOW_CREATION)
+        window = McpWindow(
+            session,
+            self._mapped,
+            call_s=self.server.call_s,
+            closes=not self.server.endpoint.program,
+            leftovers=self._leftovers,
+        )
+        try:
+            if is_fresh:
+                await self._check_tools(session)
+            await window.open(request.start_url)
+        except BaseException:
+            await asyncio.shield(window.close())
+            raise
+        return window
+
+    def _refuse(self, request: WindowRequest) -> None:
+        if request.setup_script is not None:
+            raise Fault(
+                ErrorSource.WINDOW_CREATION,
+                "a browser behind an MCP server has no page to run a setup_script in",
+            )
+        if request.wants_cdp:
+            raise StopRun(ErrorSource.WINDOW_CREATION, NO_CDP)
+
+    async def _check_tools(self, session: McpSession) -> None:
+        try:
+            tools = await session.tools(self.server.connect_s)
+        except (ServerGone, CallRefused, TimeoutError) as error:
+            why = str(error) or "listing its tools took too long"
+            raise Fault(ErrorSource.WINDOW_CREATION, self.server.told(why)) from None
+        if changes := _changes(self._survey.tools or (), tools):
+            raise StopRun(
+                ErrorSource.BROWSER,
+                f"the MCP server {self.server.endpoint.label} has changed its tools since the run began: "
+                f"{changes}. Run again.",
+            )
+
+    async def close(self) -> None:
+        """Forget the server; windows close their own sessions. Never raises."""
+        self._is_alive = False
+        spare, self._spare = self._spare, None
+        if spare is not None:
+            await spare.close()
+
+
+def _changes(before: Sequence[ForeignTool], after: Sequence[ForeignTool]) -> str:
+    """Return which tools differ, by name and arguments."""
+    old: dict[str, Any] = {tool.name: tool.schema for tool in before}
+    new: dict[str, Any] = {tool.name: tool.schema for tool in after}
+    kinds = {
+        "new": [name for name in new if name not in old],
+        "gone": [name for name in old if name not in new],
+        "with other arguments": [name for name in new if name in old and new[name] != old[name]],
+    }
+    return "; ".join(f"{kind}: {', '.join(names[:_TOLD_CHANGES])}" for kind, names in kinds.items() if names)

@@ -1,0 +1,188 @@
+"""The ``mcp`` browser: one that an MCP server drives, over HTTP or as a program of each attempt's own."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import ClassVar, Literal, Self
+from urllib.parse import parse_qsl, urlsplit
+
+from pydantic import Field, SecretStr, field_serializer, field_validator, model_validator
+
+from pytest_browsereval.browsers.base import BrowserConfig, Survey
+from pytest_browsereval.browsers.mcp.browser import McpBrowser, McpServer
+from pytest_browsereval.browsers.mcp.mapping import MappingProblem, ToolUses
+from pytest_browsereval.browsers.mcp.process import Program
+from pytest_browsereval.browsers.mcp.wire import CallRefused, Endpoint, ServerGone
+from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.problems import HIDDEN, is_secret_key
+
+ENDPOINT_PATH = "/mcp"
+SHORTEST_SECRET = 6
+"""Shorter values of headers are not blotted out: they would spoil every text."""
+
+_OLDEST_SDK = 2
+
+
+class McpBrowserConfig(BrowserConfig):
+    """A browser that an MCP server drives, by the server's own tools."""
+
+    family: ClassVar[str] = "browser"
+    brings_tools: ClassVar[bool] = True
+    has_page: ClassVar[bool] = False
+
+    type: Literal["mcp"] = "mcp"
+    url: str | None = None
+    """Where the server is, ending in ``/mcp``, which is added to an address without a path."""
+    headers: dict[str, SecretStr] = Field(default_factory=dict)
+    """Headers of every request, such as ``Authorization: Bearer ${TOKEN}``."""
+    command: tuple[str, ...] = ()
+    """Instead of a ``url``: a program that speaks MCP over its standard input and output. Each attempt has
+    a process of its own; ``{folder}`` is a folder of its own, removed at the end."""
+    env: dict[str, SecretStr] = Field(default_factory=dict)
+    """Variables of the program, beside the few that any program needs."""
+    cwd: Path | None = None
+    """Where the program runs; by default the folder of the eval config."""
+    sessions: Literal["shared", "isolated"] | None = None
+    """``isolated``: the server at ``url`` gives each session a browser of its own, so that several attempts
+    may run at once. By default they share one, and run one at a time."""
+    tools: ToolUses = ToolUses()
+    """Which of the server's tools does what. Well-known servers need none of it."""
+    connect_timeout_s: float = Field(default=120.0, gt=0)
+    """How long the server may take to start and answer; ``npx`` may have to fetch it."""
+    call_timeout_s: float = Field(default=60.0, gt=0)
+    """How long a call of a tool may take."""
+
+    @field_validator("url")
+    @classmethod
+    def _url_is_an_endpoint(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        parts = urlsplit(value)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"{value!r} is no URL of a server. Write  url: http://localhost:PORT/mcp")
+        if parts.username or parts.password:
+            raise ValueError(
+                "a url must not hold a user name or password. Write  headers: {Authorization: Basic ${NAME}}"
+            )
+        return value if parts.path.strip("/") else parts._replace(path=ENDPOINT_PATH).geturl()
+
+    @model_validator(mode="after")
+    def _one_way_to_it(self) -> Self:
+        if bool(self.url) == bool(self.command):
+            raise ValueError(
+                "give exactly one of  url: http://localhost:PORT/mcp  (a server that runs) and  "
+                "command: [npx, ...]  (a program for each attempt)."
+            )
+        beside = ("headers", "sessions") if self.command else ("env", "cwd")
+        if wrong := [name for name in beside if getattr(self, name)]:
+            other, own = ("url", "command") if self.command else ("command", "url")
+            raise ValueError(f"{wrong[0]} goes with a {other}, not with a {own}. Leave {wrong[0]} out.")
+        return self
+
+    @field_serializer("env", when_used="json")
+    def _only_secrets_are_hidden(self, value: dict[str, SecretStr]) -> dict[str, str]:
+        return {
+            name: HIDDEN if is_secret_key(name) else inner.get_secret_value() for name, inner in value.items()
+        }
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return the values of headers and of the query, and of variables named such as ``API_KEY``."""
+        given = [value.get_secret_value() for value in self.headers.values()]
+        given += [word for value in given for word in value.split()[1:]]
+        query = urlsplit(self.url or "").query
+        given += [query, *(value for _, value in parse_qsl(query))]
+        given += [value.get_secret_value() for name, value in self.env.items() if is_secret_key(name)]
+        return tuple(value for value in given if len(value) >= SHORTEST_SECRET)
+
+    def prepared(self, base_dir: Path) -> Self:
+        """Return the block with its folder absolute.
+
+        Raises:
+            ConfigError: a package, a program or a folder is missing.
+        """
+        _check_packages()
+        if not self.command:
+            return self
+        cwd = base_dir / (self.cwd or "")
+        if not cwd.is_dir():
+            raise ConfigError(f"browser.cwd is {str(self.cwd)!r}, and there is no folder {cwd}. Create it.")
+        first = self.command[0]
+        own_path = self.env["PATH"].get_secret_value() if "PATH" in self.env else None
+        if shutil.which(str(cwd / first) if "/" in first else first, path=own_path) is None:
+            raise ConfigError(
+                f"browser.command begins with {first!r}, which is no program on PATH nor one in "
+                f"{str(cwd)!r}. Install it, or write its path."
+            )
+        return self.model_copy(update={"cwd": cwd})
+
+    def label(self) -> str:
+        """Return what messages call the server: no query of the URL, no secret of the command."""
+        if self.url is not None:
+            return urlsplit(self.url)._replace(query="", fragment="").geturl()
+        return " ".join(_shown(self.command))
+
+    async def surveyed(self) -> Survey:
+        """Ask the server for its tools.
+
+        Raises:
+            ConfigError: it cannot be reached, or lacks a tool.
+        """
+        server = self._server()
+        try:
+            return await server.ask()
+        except ServerGone as error:
+            raise ConfigError(f"browser: {server.told(str(error))}{self._advice(str(error))}") from None
+        except (CallRefused, MappingProblem, TimeoutError) as error:
+            why = str(error) or f"listing its tools took longer than {self.connect_timeout_s:g} s"
+            raise ConfigError(server.told(f"browser: the MCP server {self.label()}: {why}")) from None
+
+    def _advice(self, why: str) -> str:
+        host = urlsplit(self.url or "").hostname
+        if "HTTP status 403" in why and host == "127.0.0.1":
+            return " Some servers answer to one name only: try  localhost  in the url."
+        if "HTTP status 401" in why:
+            return " Write  headers: {Authorization: Bearer ${NAME_OF_VARIABLE}}"
+        if "HTTP status 404" in why or "text/html" in why:
+            return " Look up the path of its MCP endpoint; it often ends in /mcp."
+        return ""
+
+    def build(self) -> McpBrowser:
+        """Return the browser, not started yet."""
+        return McpBrowser(self._server())
+
+    def _server(self) -> McpServer:
+        plain = {name: value.get_secret_value() for name, value in self.headers.items()}
+        variables = {name: value.get_secret_value() for name, value in self.env.items()}
+        program = Program(self.command, self.cwd or Path.cwd(), variables) if self.command else None
+        return McpServer(
+            endpoint=Endpoint(self.url, plain, program, self.label()),
+            uses=self.tools,
+            is_shared=self.url is not None and self.sessions != "isolated",
+            connect_s=self.connect_timeout_s,
+            call_s=self.call_timeout_s,
+            secrets=self.secrets(),
+        )
+
+
+def _check_packages() -> None:
+    missing = ["mcp"] if importlib.util.find_spec("mcp") is None else []
+    if not missing and int(version("mcp").partition(".")[0]) < _OLDEST_SDK:
+        missing = [f"mcp {_OLDEST_SDK} or newer (here is {version('mcp')})"]
+    if missing:
+        raise ConfigError(
+            f"`browser: {{type: mcp}}` needs the package {', '.join(missing)}. "
+            "Type  pip install 'pytest-browsereval[mcp]'"
+        )
+
+
+def _shown(words: Sequence[str]) -> Iterator[str]:
+    hides_next = False
+    for word in words:
+        name, equals, _ = word.partition("=")
+        is_secret = name.startswith("-") and is_secret_key(name.lstrip("-"))
+        yield HIDDEN if hides_next else f"{name}={HIDDEN}" if is_secret and equals else word
+        hides_next = is_secret and not equals

@@ -1,0 +1,151 @@
+"""HTTP to an MCP server: refusals are kept for messages, and answers have a limit."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import httpx2
+
+ANSWER_BYTES = 16 * 2**20
+"""The most that an answer may have; a picture of a large screen has a tenth of that."""
+
+_CONNECT_S = 30.0
+_BODY_BYTES = 2_000
+_BODY_TOLD = 300
+_MESSAGES = ("application/json", "text/event-stream")
+_NOT_FOUND = 404
+_SESSION = "mcp-session-id"
+"""With this header, 404 says that the server knows the session no more, whatever else it answers."""
+_TOO_LARGE = "the answer is too large"
+_SDK_LOG = logging.getLogger("mcp.client.streamable_http")
+
+
+class Watch:
+    """What goes by on the wire and what the SDK does not tell."""
+
+    def __init__(self) -> None:
+        self.refusal: str | None = None
+        """Status and body of the last answer that was no message of the protocol."""
+        self.large: asyncio.Event = asyncio.Event()
+        """Set by an answer that is too large."""
+
+    def begin(self) -> None:
+        """Forget what went by before."""
+        self.refusal = None
+        self.large.clear()
+
+
+def http_client(headers: Mapping[str, str], query: str, watch: Watch) -> httpx2.AsyncClient:
+    """Return a client for one server, without a limit for answers that take long: calls have their own.
+
+    Args:
+        headers: sent with every request.
+        query: of the URL, added on the wire alone: the libraries log addresses, and keys stand in them.
+        watch: told of what goes by.
+    """
+    import httpx2
+
+    _SDK_LOG.addFilter(_is_news)
+    # An answer that is packed could be of any size once unpacked.
+    own = {"accept-encoding": "identity", **headers}
+    timeout = httpx2.Timeout(_CONNECT_S, read=None)
+    return httpx2.AsyncClient(headers=own, timeout=timeout, transport=_watched(query, watch))
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Return whether a record of the SDK is not the traceback of our own limit."""
+    error = record.exc_info[1] if record.exc_info else None
+    return str(error) != _TOO_LARGE
+
+
+def _watched(query: str, watch: Watch) -> httpx2.AsyncBaseTransport:
+    """Return an HTTP transport that keeps refusals for messages, and cuts off what is too large."""
+    import httpx2
+
+    class Watched(httpx2.AsyncBaseTransport):
+        def __init__(self) -> None:
+            self._inner = httpx2.AsyncHTTPTransport()
+
+        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+            response = await self._inner.handle_async_request(_with_query(request, query))
+            if request.method != "POST":
+                return response
+            assert isinstance(response.stream, httpx2.AsyncByteStream)  # noqa: S101 of an async transport
+            if not _is_refusal(response.status_code, response.headers.get("content-type", "")):
+                response.stream = _limited(response.stream, watch)
+                return response
+            body = await _beginning(response.stream)
+            has_lost = response.status_code == _NOT_FOUND and _SESSION in request.headers
+            if has_lost or not _is_error(body):
+                watch.refusal = _told_refusal(response.status_code, response.reason_phrase, body)
+            headers = [(k, v) for k, v in response.headers.items() if k.lower() != "content-length"]
+            return httpx2.Response(response.status_code, headers=headers, content=body, request=request)
+
+        async def aclose(self) -> None:
+            await self._inner.aclose()
+
+    return Watched()
+
+
+def _with_query(request: httpx2.Request, query: str) -> httpx2.Request:
+    import httpx2
+
+    if not query:
+        return request
+    url = request.url.copy_with(query=query.encode())
+    headers, stream, more = request.headers, request.stream, request.extensions
+    return httpx2.Request(request.method, url, headers=headers, stream=stream, extensions=more)
+
+
+def _limited(stream: httpx2.AsyncByteStream, watch: Watch) -> httpx2.AsyncByteStream:
+    import httpx2
+
+    class Limited(httpx2.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            size = 0
+            async for chunk in stream:
+                size += len(chunk)
+                if size > ANSWER_BYTES:
+                    watch.large.set()
+                    raise httpx2.StreamError(_TOO_LARGE)
+                yield chunk
+
+        async def aclose(self) -> None:
+            await stream.aclose()
+
+    return Limited()
+
+
+def _is_refusal(status: int, content_type: str) -> bool:
+    if status == 202:
+        return False
+    return status >= 300 or not content_type.lower().startswith(_MESSAGES)
+
+
+async def _beginning(stream: httpx2.AsyncByteStream) -> bytes:
+    body = bytearray()
+    async for chunk in stream:
+        body += chunk
+        if len(body) >= _BODY_BYTES:
+            break
+    await stream.aclose()
+    return bytes(body[:_BODY_BYTES])
+
+
+def _is_error(body: bytes) -> bool:
+    """Return whether it is an error of the protocol, which the SDK tells itself."""
+    with contextlib.suppress(ValueError):
+        parsed = json.loads(body)
+        return isinstance(parsed, dict) and "jsonrpc" in parsed and "error" in parsed
+    return False
+
+
+def _told_refusal(status: int, phrase: str, body: bytes) -> str:
+    text = " ".join(body.decode(errors="replace").split())[:_BODY_TOLD]
+    return f"with HTTP status {status} {phrase}".rstrip() + (f": {text}" if text else "")

@@ -1,0 +1,304 @@
+"""Which tools of a server open, look at, draw and close a page, and with what arguments.
+
+Tools and arguments are the server's own, read from its list. What the config and the table of known servers
+leave open is found in the schemas where it is certain, and asked for by name where it is not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
+
+from pytest_browsereval.browsers.base import ForeignTool
+from pytest_browsereval.browsers.mcp.servers import KNOWN
+from pytest_browsereval.errors import nearest
+
+Purpose = Literal["navigate", "snapshot", "screenshot", "close", "pages"]
+PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
+
+GROUPS = ("page", "url", "title")
+"""The named groups of a pattern that mean something."""
+FORMATS = ("jpeg", "png", "webp")
+
+_URL_NAMES = ("url", "uri", "address", "href", "link")
+_PAGE_NAMES = ("pageId", "page_id", "page", "tabId", "tab_id", "tab")
+_PLACEHOLDER = re.compile(r"\{(url|page|format|quality)\}")
+_TOLD_TOOLS = 60
+
+
+class ToolUse(BaseModel):
+    """How one of the server's tools is called."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tool: str = Field(min_length=1)
+    """Its name, as the server lists it."""
+    arguments: dict[str, JsonValue] = {}
+    """What it is called with. ``{url}``, ``{page}``, ``{format}`` and ``{quality}`` are filled in."""
+    pattern: str | None = None
+    """A regular expression on its text; its groups ``page``, ``url``, ``title`` tell where the browser is."""
+    fails: str | None = None
+    """A regular expression on its text that means failure, for a server that does not say so otherwise."""
+
+    @field_validator("pattern", "fails")
+    @classmethod
+    def _compiles(cls, value: str | None) -> str | None:
+        try:
+            found = re.compile((value or "").replace("{page}", "1"))
+        except re.error as error:
+            raise ValueError(f"{value!r} is no regular expression: {error}") from None
+        if wrong := set(found.groupindex) - set(GROUPS):
+            raise ValueError(f"{value!r} has a group {wrong.pop()!r}. Allowed: {', '.join(GROUPS)}.")
+        return value
+
+    @property
+    def groups(self) -> set[str]:
+        """What its text tells."""
+        return set(re.compile((self.pattern or "").replace("{page}", "1")).groupindex)
+
+
+class ToolUses(BaseModel):
+    """The tools for what every attempt needs; each a name, or a block with arguments."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    navigate: ToolUse | None = None
+    """Opens the start page: ``{url}``."""
+    snapshot: ToolUse | None = None
+    """Gives the page as text, which a model is shown at the start."""
+    screenshot: ToolUse | None = None
+    """Gives a picture of the page."""
+    close: ToolUse | None = None
+    """Closes the page at the end; not needed for a ``command``, whose process ends."""
+    pages: ToolUse | None = None
+    """Lists the pages, for servers whose tools want the page named."""
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _name_is_short_for_a_block(cls, value: object) -> object:
+        return {"tool": value} if isinstance(value, str) else value
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where the browser is, as far as a text tells."""
+
+    page: str | None = None
+    url: str | None = None
+    title: str | None = None
+
+
+def read_where(use: ToolUse | None, text: str, page: str | None) -> Where:
+    """Return what a tool's text tells by its pattern."""
+    if use is None or use.pattern is None:
+        return Where()
+    found = re.search(use.pattern.replace("{page}", re.escape(page or "")), text)
+    return (
+        Where(**{name: value.strip() for name, value in found.groupdict().items() if value})
+        if found
+        else Where()
+    )
+
+
+class MappingProblem(ValueError):
+    """The tools of the server do not do; the message says what is missing and what to write."""
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """The uses as they fit the server at hand."""
+
+    uses: Mapping[Purpose, ToolUse]
+    schemas: Mapping[str, dict[str, Any]]
+    """The argument schemas of the server's tools, by name."""
+    server: str | None = None
+    """The known server that was recognised."""
+
+    def get(self, purpose: Purpose) -> ToolUse | None:
+        """Return the use of a tool for a purpose."""
+        return self.uses.get(purpose)
+
+    @property
+    def wants_page(self) -> bool:
+        """Whether some tool wants the page named."""
+        return any(map(self.needs_page, self.uses.values()))
+
+    def needs_page(self, use: ToolUse) -> bool:
+        """Return whether the page has to be known before it is called."""
+        return "page" in placeholders(use.arguments)
+
+    def arguments(self, use: ToolUse, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments with what the placeholders stand for, of the types that the schema wants."""
+        properties = _properties(self.schemas[use.tool])
+        found = {}
+        for name, given in use.arguments.items():
+            schema = properties.get(name, {})
+            if given == "{format}":
+                found[name] = _format(schema, str(values["format"]))
+            else:
+                found[name] = _typed(_filled(given, values), schema)
+        return found
+
+
+def map_tools(declared: ToolUses, tools: Sequence[ForeignTool], *, has_process: bool) -> Mapped:
+    """Return the uses of a server's tools, checked against their schemas.
+
+    Args:
+        declared: the config's; it comes before what is known of a server.
+        tools: all that the server lists.
+        has_process: its process ends with the attempt, so that nothing has to be closed.
+
+    Raises:
+        MappingProblem: with everything that is missing, and what to write.
+    """
+    schemas = {tool.name: tool.schema for tool in tools}
+    known = next((server for server in KNOWN if server.marks <= schemas.keys()), None)
+    uses: dict[Purpose, ToolUse] = {}
+    problems: list[str] = []
+    for purpose in PURPOSES:
+        own: ToolUse | None = getattr(declared, purpose)
+        use = own or (_known_use(known.uses.get(purpose), schemas) if known else None)
+        if use is None:
+            if purpose != "pages" and not (purpose == "close" and has_process):
+                problems.append(f"tools.{purpose} names no tool, and the server is none that is known")
+        elif use.tool not in schemas:
+            hint = nearest(use.tool, schemas)
+            problems.append(
+                f"tools.{purpose} is {use.tool!r}, which the server does not list.{hint}".rstrip(".")
+            )
+        else:
+            uses[purpose] = _completed(purpose, use, schemas[use.tool])
+    mapped = Mapped(uses, schemas, known.name if known else None)
+    problems += _problems(mapped)
+    if problems:
+        raise MappingProblem(_told(problems, schemas))
+    return mapped
+
+
+def _known_use(block: Mapping[str, Any] | None, schemas: Mapping[str, dict[str, Any]]) -> ToolUse | None:
+    """Return a known use without the arguments that this version of the server does not take."""
+    if block is None or block["tool"] not in schemas:
+        return None
+    use = ToolUse.model_validate(block)
+    takes = _properties(schemas[use.tool])
+    return use.model_copy(update={"arguments": {k: v for k, v in use.arguments.items() if k in takes}})
+
+
+def _completed(purpose: Purpose, use: ToolUse, schema: Mapping[str, Any]) -> ToolUse:
+    """Return the use with the arguments that its schema leaves no doubt about."""
+    arguments = dict(use.arguments)
+    properties, required = _properties(schema), set(schema.get("required", ()))
+    if purpose == "navigate" and "url" not in placeholders(arguments):
+        name = _url_argument(properties, required)
+        arguments |= {name: "{url}"} if name else {}
+    if purpose in ("snapshot", "screenshot", "close", "navigate"):
+        page = next((name for name in _PAGE_NAMES if name in required and name not in arguments), None)
+        if page is not None:
+            arguments[page] = "{page}"
+    if purpose == "screenshot" and "format" not in placeholders(arguments):
+        for name, own in properties.items():
+            if name not in arguments and {"png", "jpeg"} <= set(map(str, own.get("enum", ()))):
+                arguments[name] = "{format}"
+    for name in required - arguments.keys():
+        if "default" in properties.get(name, {}):
+            arguments[name] = properties[name]["default"]
+    return use.model_copy(update={"arguments": arguments})
+
+
+def _url_argument(properties: Mapping[str, Any], required: set[str]) -> str | None:
+    """Return the argument that takes the address: by its name, its format, or as the only text."""
+    texts = [name for name, own in properties.items() if own.get("type") == "string"]
+    named = [name for name in texts if name.lower() in _URL_NAMES or properties[name].get("format") == "uri"]
+    only = [name for name in texts if name in required]
+    for choice in (named, only):
+        if len(choice) == 1:
+            return choice[0]
+    return None
+
+
+def _problems(mapped: Mapped) -> Iterator[str]:
+    for purpose, use in mapped.uses.items():
+        schema = mapped.schemas[use.tool]
+        properties, where = _properties(schema), f"tools.{purpose}: {use.tool}"
+        for name in use.arguments:
+            if properties and name not in properties:
+                hint = nearest(name, properties)
+                yield f"{where} takes no argument {name!r}.{hint} It takes {_listed(properties)}"
+        for name in schema.get("required", ()):
+            if name not in use.arguments:
+                yield f"{where} wants {name!r}, for which there is no value"
+        if purpose == "navigate" and "url" not in placeholders(use.arguments):
+            yield f"{where} has no argument with '{{url}}'; write which one takes it of {_listed(properties)}"
+    if mapped.wants_page and not _tells_page(mapped):
+        yield (
+            "tools.pages: no tool tells the page that other tools want; name one with a pattern such as "
+            r"'(?P<page>\d+)'"
+        )
+
+
+def _tells_page(mapped: Mapped) -> bool:
+    sources: tuple[Purpose, ...] = ("pages", "navigate")
+    return any("page" in use.groups for use in map(mapped.get, sources) if use)
+
+
+def _told(problems: Sequence[str], schemas: Mapping[str, Any]) -> str:
+    names = list(schemas)
+    more = f" and {len(names) - _TOLD_TOOLS} more" if len(names) > _TOLD_TOOLS else ""
+    return (
+        f"{'; '.join(problems)}. The server has the tools {', '.join(names[:_TOLD_TOOLS]) or 'none'}{more}. "
+        "Write  tools: {navigate: NAME, snapshot: NAME, screenshot: NAME, close: NAME}, where a NAME may be "
+        '{tool: NAME, arguments: {ARGUMENT: "{url}"}}.'
+    )
+
+
+def _listed(properties: Mapping[str, Any]) -> str:
+    return ", ".join(properties) or "none"
+
+
+# -- arguments
+
+
+def _properties(schema: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    given = schema.get("properties")
+    found = given if isinstance(given, dict) else {}
+    return {name: own if isinstance(own, dict) else {} for name, own in found.items()}
+
+
+def placeholders(value: Any) -> set[str]:
+    """Return the names of the placeholders in a value."""
+    if isinstance(value, str):
+        return set(_PLACEHOLDER.findall(value))
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return set().union(*map(placeholders, inner)) if inner else set()
+
+
+def _filled(value: Any, values: Mapping[str, Any]) -> Any:
+    if isinstance(value, str):
+        whole = _PLACEHOLDER.fullmatch(value)
+        if whole:
+            return values.get(whole[1])
+        return _PLACEHOLDER.sub(lambda match: str(values.get(match[1])), value)
+    if isinstance(value, dict):
+        return {name: _filled(inner, values) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_filled(inner, values) for inner in value]
+    return value
+
+
+def _typed(value: Any, schema: Mapping[str, Any]) -> Any:
+    """Return a page's number as a number where the schema wants one."""
+    if isinstance(value, str) and value.isdigit() and schema.get("type") in ("number", "integer"):
+        return int(value)
+    return value
+
+
+def _format(schema: Mapping[str, Any], asked: str) -> str:
+    """Return the picture format to ask for: a lossless one where the right one is not to be had."""
+    choices = [str(choice) for choice in schema.get("enum", ())]
+    if not choices or asked in choices:
+        return asked
+    return "png" if "png" in choices else choices[0]

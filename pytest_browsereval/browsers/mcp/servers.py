@@ -1,0 +1,98 @@
+"""Browser servers that are known: which of their tools navigates, looks, draws and closes. Data, no code.
+
+What stands here is only used as far as the server at hand lists the tools and takes the arguments. Patterns
+read the texts that tools answer with: the groups ``page``, ``url`` and ``title`` tell where the browser is,
+``{page}`` stands for the page that the attempt works in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class KnownServer:
+    """One server, told by tools that it alone has."""
+
+    name: str
+    marks: frozenset[str]
+    """The tools that have to be listed, all of them."""
+    uses: Mapping[str, Mapping[str, Any]]
+    """As a config's ``tools`` would be written."""
+
+
+_PLAYWRIGHT_PAGE = r"(?m)^### Page\n- Page URL: (?P<url>.*)(?:\n- Page Title: (?P<title>.*))?$"
+_DEVTOOLS_PAGE = r"(?m)^(?P<page>\d+): (?:(?P<title>.*) \()?(?P<url>\S+?)\)? \[selected\]$"
+_BROWSEROS_TABS = r"(?m)^\[{page}\] (?P<url>\S+)(?: \((?P<title>.*)\))?$"
+_BROWSEROS_PAGES = r"(?m)^{page}\. (?P<title>.*) \(tab \d+\)\n   (?P<url>\S+)$"
+_PICTURE = {"page": "{page}", "format": "{format}", "quality": "{quality}"}
+
+KNOWN = (
+    KnownServer(
+        "Playwright MCP",
+        frozenset({"browser_navigate", "browser_snapshot", "browser_take_screenshot"}),
+        {
+            "navigate": {"tool": "browser_navigate", "arguments": {"url": "{url}"}},
+            "snapshot": {"tool": "browser_snapshot", "pattern": _PLAYWRIGHT_PAGE},
+            "screenshot": {
+                "tool": "browser_take_screenshot",
+                "arguments": {"type": "{format}", "scale": "css"},
+            },
+            "close": {"tool": "browser_close"},
+        },
+    ),
+    KnownServer(
+        "BrowserOS (16 tools)",
+        frozenset({"tabs", "navigate", "snapshot", "screenshot", "act"}),
+        {
+            "navigate": {
+                "tool": "tabs",
+                "arguments": {"action": "new", "url": "{url}"},
+                "pattern": r"opened page (?P<page>\d+)",
+            },
+            "snapshot": {"tool": "snapshot", "arguments": {"page": "{page}"}},
+            "screenshot": {"tool": "screenshot", "arguments": _PICTURE},
+            "close": {"tool": "tabs", "arguments": {"action": "close", "page": "{page}"}},
+            "pages": {"tool": "tabs", "arguments": {"action": "list"}, "pattern": _BROWSEROS_TABS},
+        },
+    ),
+    KnownServer(
+        "BrowserOS (60 tools)",
+        frozenset({"get_active_page", "new_page", "take_snapshot", "take_screenshot", "close_page"}),
+        {
+            "navigate": {
+                "tool": "new_page",
+                "arguments": {"url": "{url}"},
+                "pattern": r"(?m)^Page ID: (?P<page>\d+)$",
+            },
+            "snapshot": {"tool": "take_snapshot", "arguments": {"page": "{page}"}},
+            "screenshot": {"tool": "take_screenshot", "arguments": _PICTURE},
+            "close": {"tool": "close_page", "arguments": {"page": "{page}"}},
+            "pages": {"tool": "list_pages", "pattern": _BROWSEROS_PAGES},
+        },
+    ),
+    KnownServer(
+        "Chrome DevTools MCP",
+        frozenset({"list_pages", "navigate_page", "take_snapshot", "take_screenshot"}),
+        {
+            "navigate": {
+                "tool": "navigate_page",
+                "arguments": {"type": "url", "url": "{url}", "pageId": "{page}"},
+                "fails": r"^Unable to navigate",
+            },
+            "snapshot": {"tool": "take_snapshot", "arguments": {"pageId": "{page}"}},
+            "screenshot": {
+                "tool": "take_screenshot",
+                "arguments": {"pageId": "{page}", "format": "{format}", "quality": "{quality}"},
+            },
+            "close": {
+                "tool": "navigate_page",
+                "arguments": {"type": "url", "url": "about:blank", "pageId": "{page}"},
+            },
+            "pages": {"tool": "list_pages", "pattern": _DEVTOOLS_PAGE},
+        },
+    ),
+)
+"""In this order: the first whose marks are all listed is taken."""

@@ -1,0 +1,259 @@
+"""A window behind an MCP server: everything that is known of it, its tools have told."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import re
+from typing import Any
+
+from pytest_browsereval.browsers.base import ForeignResult, PictureFormat, Tab, Window
+from pytest_browsereval.browsers.mcp.mapping import Mapped, Purpose, ToolUse, Where, read_where
+from pytest_browsereval.browsers.mcp.pictures import converted
+from pytest_browsereval.browsers.mcp.wire import Answer, CallRefused, McpSession, ServerGone
+from pytest_browsereval.errors import ErrorSource, Fault
+
+OUTPUT_LENGTH = 30_000
+"""Characters of a tool's text that an agent gets."""
+ALIVE_S = 5.0
+"""How long a server that was late with a tool may take to show that it lives."""
+PICTURE_S = 15.0
+CLOSE_S = 10.0
+
+_READ_LENGTH = 200_000
+_TOLD_LENGTH = 300
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_EMPTY = "about:blank"
+_ERROR_PAGE = "chrome-error:"
+
+_window_ids = itertools.count(1)
+
+
+class McpWindow(Window):
+    """One attempt's session with a server.
+
+    Args:
+        session: connected; it is closed with the window.
+        mapped: which tools do what.
+        call_s: how long a call of a tool may take.
+        closes: whether there is something to close beside the session.
+        leftovers: told of what an attempt could not close; shown with the next window's warnings.
+    """
+
+    def __init__(
+        self, session: McpSession, mapped: Mapped, *, call_s: float, closes: bool, leftovers: list[str]
+    ) -> None:
+        self.window_id = next(_window_ids)
+        self._session = session
+        self._mapped = mapped
+        self._call_s = call_s
+        self._closes = closes
+        self._leftovers = leftovers
+        self._warnings = tuple(leftovers)
+        leftovers.clear()
+        self._page: str | None = None
+        self._opened: list[str] = []
+        self._url = self._title = ""
+        self._is_closed = False
+
+    # -- what it is
+
+    @property
+    def tab_id(self) -> int:
+        """Always 1: which tabs there are, only the server knows."""
+        return 1
+
+    @property
+    def url(self) -> str:
+        """The address of the page, as the last text told it; empty when none does."""
+        return self._url
+
+    @property
+    def dead(self) -> str | None:
+        """Why the server can never be used again, or None."""
+        return None if self._is_closed else self._session.gone
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the attempt before could not close."""
+        return self._warnings
+
+    @property
+    def snapshot_call(self) -> tuple[str, dict[str, Any]]:
+        """The server's tool that gives the page as text, and its arguments."""
+        use = self._use("snapshot")
+        return use.tool, self._mapped.arguments(use, self._values())
+
+    async def tabs(self) -> list[Tab]:
+        """Return the one tab that is known of."""
+        return [Tab(self.tab_id, self._url, self._title, is_current=True)]
+
+    def _use(self, purpose: Purpose) -> ToolUse:
+        use = self._mapped.get(purpose)
+        assert use is not None  # noqa: S101 checked before the run
+        return use
+
+    def _values(self, **more: Any) -> dict[str, Any]:
+        return {"page": self._page, **more}
+
+    # -- its start
+
+    async def open(self, start_url: str | None) -> None:
+        """Go to the start page.
+
+        Raises:
+            Fault: source *navigation* or *window_creation*.
+        """
+        try:
+            if self._mapped.needs_page(self._use("navigate")):
+                await self._look_at_pages()
+            if start_url is not None or (self._page is None and self._mapped.wants_page):
+                await self._go(start_url or _EMPTY)
+        except TimeoutError:
+            what = f"{start_url} was not opened within {self._call_s:g} s"
+            raise Fault(ErrorSource.NAVIGATION, what) from None
+        except CallRefused as error:
+            raise Fault(ErrorSource.NAVIGATION, f"{start_url} was not opened: {_short(str(error))}") from None
+        except ServerGone as error:
+            raise Fault(ErrorSource.WINDOW_CREATION, str(error)) from None
+
+    async def _go(self, url: str) -> None:
+        use = self._use("navigate")
+        arguments = self._mapped.arguments(use, self._values(url=url))
+        answer = await self._session.call(use.tool, arguments, self._call_s)
+        text = "\n".join(answer.texts)[:_READ_LENGTH]
+        if answer.is_error or (use.fails and re.search(use.fails, text)):
+            raise Fault(ErrorSource.NAVIGATION, f"{url} was not opened: {_short(text)}")
+        self._url = url
+        await self._locate(use.tool, text)
+        if self._url.startswith(_ERROR_PAGE):
+            raise Fault(ErrorSource.NAVIGATION, f"{url} was not opened: the browser shows {self._url}")
+
+    # -- where it is
+
+    async def _locate(self, tool: str, text: str) -> None:
+        """Find out where the browser is now: from the text of a call, else by asking for the pages."""
+        navigate = self._use("navigate")
+        if tool == navigate.tool and (page := read_where(navigate, text, self._page).page):
+            self._page = page
+            self._opened.append(page)
+        for purpose in PLACES:
+            if self._take(read_where(self._mapped.get(purpose), text, self._page)):
+                return
+        if self._mapped.get("pages") is not None:
+            await self._look_at_pages()
+
+    def _take(self, where: Where) -> bool:
+        if where.url is None:
+            return False
+        self._url, self._title = where.url, where.title or ""
+        self._page = where.page or self._page
+        return True
+
+    async def _look_at_pages(self) -> None:
+        use = self._use("pages")
+        answer = await self._session.call(use.tool, self._mapped.arguments(use, self._values()), self._call_s)
+        where = read_where(use, "\n".join(answer.texts)[:_READ_LENGTH], self._page)
+        if not self._take(where) and where.page:
+            self._page = where.page
+
+    # -- its tools
+
+    async def call_tool(self, name: str, arguments: dict[str, Any]) -> ForeignResult:
+        """Run one of the server's tools.
+
+        Raises:
+            Fault: source *browser*, when the server has gone.
+        """
+        try:
+            answer = await self._session.call(name, arguments, self._call_s)
+            result = ForeignResult(not answer.is_error, _output(answer))
+            if not self._tells_where:
+                self._url = self._title = ""
+            await self._locate(name, "\n".join(answer.texts)[:_READ_LENGTH])
+        except TimeoutError:
+            return await self._late(name)
+        except CallRefused as error:
+            return ForeignResult(ok=False, output=f"{name} failed: {_short(str(error))}")
+        except ServerGone as error:
+            raise Fault(ErrorSource.BROWSER, str(error)) from None
+        return result
+
+    async def _late(self, name: str) -> ForeignResult:
+        """Return what a model is told of a call without an answer, unless it is the server that hangs."""
+        told = f"{name} took longer than {self._call_s:g} s."
+        try:
+            await self._session.check(min(ALIVE_S, self._call_s))
+        except ServerGone as error:
+            raise Fault(ErrorSource.BROWSER, f"{told} Then {error}") from None
+        return ForeignResult(ok=False, output=told)
+
+    @property
+    def _tells_where(self) -> bool:
+        return any("url" in use.groups for use in map(self._mapped.get, PLACES) if use)
+
+    # -- pictures
+
+    async def screenshot(self, picture: PictureFormat = "jpeg", quality: int = 80) -> bytes:
+        """Return a picture of the page, by the server's own tool.
+
+        Raises:
+            Fault: source *screenshot*, when there is none.
+        """
+        use = self._use("screenshot")
+        arguments = self._mapped.arguments(use, self._values(format=picture, quality=quality))
+        try:
+            answer = await self._session.call(use.tool, arguments, min(PICTURE_S, self._call_s))
+            if answer.pictures and not answer.is_error:
+                return await asyncio.to_thread(converted, answer.pictures[0], picture, quality)
+            reason = _short(" ".join(answer.texts)) or "its answer has no picture"
+        except TimeoutError:
+            reason = "it took too long"
+        except (CallRefused, ServerGone, ValueError) as error:
+            reason = _short(str(error))
+        raise Fault(ErrorSource.SCREENSHOT, f"{use.tool} gave no picture: {reason}")
+
+    # -- the end
+
+    async def close(self) -> None:
+        """Close what was opened, and the session; never raises, and closing twice is harmless."""
+        if self._is_closed:
+            return
+        if self._closes and self._session.gone is None:
+            await self._close_pages()
+        self._is_closed = True
+        await self._session.close()
+
+    async def _close_pages(self) -> None:
+        use = self._use("close")
+        pages: list[str | None] = [*reversed(self._opened)]
+        for page in pages or [self._page]:
+            arguments = self._mapped.arguments(use, {"page": page})
+            try:
+                answer = await self._session.call(use.tool, arguments, CLOSE_S)
+            except (TimeoutError, CallRefused, ServerGone) as error:
+                self._leftovers.append(
+                    f"The attempt before was not closed by {use.tool}: {_short(str(error))}"
+                )
+            else:
+                if answer.is_error:
+                    said = _short(" ".join(answer.texts))
+                    self._leftovers.append(f"The attempt before was not closed by {use.tool}: {said}")
+
+
+PLACES: tuple[Purpose, ...] = ("snapshot", "pages", "navigate", "screenshot", "close")
+"""Uses whose patterns are tried on every text, in this order."""
+
+
+def _output(answer: Answer) -> str:
+    text = "\n".join(answer.texts)
+    if answer.pictures:
+        text += f"\n({len(answer.pictures)} picture{'s' * (len(answer.pictures) > 1)} left out)"
+    if len(text) > OUTPUT_LENGTH:
+        text = f"{text[:OUTPUT_LENGTH]}\n(cut: the text has {len(text)} characters)"
+    return text.strip() or "(no text)"
+
+
+def _short(text: str) -> str:
+    text = " ".join(_COLOURS.sub("", text).split())
+    return text if len(text) <= _TOLD_LENGTH else f"{text[:_TOLD_LENGTH]}…"

@@ -1,0 +1,318 @@
+"""The wire to an MCP server: the SDK's client over HTTP or standard input, with limits of our own.
+
+The SDK hides the status and the body of a refusal, reads answers of any size, and ties a connection to the
+task that opened it. Here refusals are kept for messages, answers have a limit, and a task of its own holds
+the connection, so that any task may call and close.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextvars import Context
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from pytest_browsereval.browsers.base import ForeignTool
+from pytest_browsereval.browsers.mcp.http import ANSWER_BYTES, Watch, http_client
+from pytest_browsereval.browsers.mcp.process import Program, ServerProcess
+from pytest_browsereval.errors import BrowserEvalError
+
+if TYPE_CHECKING:
+    from mcp import Client
+    from mcp.client._transport import TransportStreams
+
+CLOSE_S = 10.0
+"""How long a connection may take to close before it is given up."""
+
+_TOLD_LENGTH = 300
+_CONNECTION_CLOSED = -32000
+_MAX_PAGES = 100
+
+
+class ServerGone(BrowserEvalError):
+    """The connection is lost or was never there; no call can succeed any more."""
+
+
+class CallRefused(BrowserEvalError):
+    """The server answered, but with an error of the protocol, or with too much."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a tool answered."""
+
+    is_error: bool
+    texts: tuple[str, ...] = ()
+    pictures: tuple[str, ...] = ()
+    """Base64, as they came."""
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where the server is: a URL, or a program that is started for each session."""
+
+    url: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    program: Program | None = None
+    label: str = ""
+    """What messages call it."""
+
+
+class McpSession:
+    """One session with a server.
+
+    Args:
+        endpoint: the server.
+    """
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._watch = Watch()
+        self._client: Client | None = None
+        self._process: ServerProcess | None = None
+        self._owner: asyncio.Task[None] | None = None
+        self._ending = asyncio.Event()
+        self._one_at_a_time = asyncio.Lock()
+        self.gone: str | None = None
+        """Why no call can succeed any more."""
+
+    @property
+    def server(self) -> str:
+        """Name and version of the server, as it says itself."""
+        info = self._client.server_info if self._client else None
+        return f"{info.title or info.name} {info.version}" if info else "an unnamed server"
+
+    # -- opening and closing
+
+    async def open(self, limit_s: float) -> None:
+        """Connect.
+
+        Raises:
+            ServerGone: it cannot be reached, refuses, or speaks another protocol.
+        """
+        ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        ready.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody may wait any more
+        self._owner = asyncio.create_task(self._own(ready), context=Context())
+        try:
+            async with asyncio.timeout(limit_s):
+                await asyncio.shield(ready)
+        except TimeoutError:
+            await self.close()
+            told = self._told(f"did not answer within {limit_s:g} s")
+            raise ServerGone(told) from None
+        except BaseException:
+            await asyncio.shield(self.close())
+            raise
+
+    async def _own(self, ready: asyncio.Future[None]) -> None:
+        """Hold the connection from its beginning to its end: the SDK wants both in one task."""
+        try:
+            async with self._connected() as client:
+                self._client = client
+                ready.set_result(None)
+                await self._ending.wait()
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # noqa: BLE001 a group of whatever broke in the SDK
+            self.gone = self.gone or self._told(_sentence(error))
+        finally:
+            if not ready.done():
+                ready.set_exception(ServerGone(self.gone or self._told("closed the connection")))
+            elif not self._ending.is_set():
+                self.gone = self.gone or self._told("closed the connection")
+
+    @contextlib.asynccontextmanager
+    async def _connected(self) -> AsyncIterator[Client]:
+        from mcp import Client
+
+        transport = self._over_stdio() if self._endpoint.program else self._over_http()
+        async with Client(transport, cache=None) as client:
+            yield client
+
+    async def close(self) -> None:
+        """Close the connection and end a server of our own; never raises, twice is harmless."""
+        self._ending.set()
+        owner, self._owner = self._owner, None
+        if owner is not None:
+            if self._client is None:  # it is still being connected to, which may take for ever
+                owner.cancel()
+            _, late = await asyncio.wait((owner,), timeout=CLOSE_S)
+            if late:
+                owner.cancel()
+                await asyncio.wait((owner,), timeout=CLOSE_S)
+
+    # -- over HTTP
+
+    @contextlib.asynccontextmanager
+    async def _over_http(self) -> AsyncIterator[TransportStreams]:
+        from mcp.client.streamable_http import streamable_http_client
+
+        parts = urlsplit(self._endpoint.url or "")
+        url = parts._replace(query="").geturl()
+        async with (
+            http_client(self._endpoint.headers, parts.query, self._watch) as client,
+            streamable_http_client(url, http_client=client, max_sse_event_size=ANSWER_BYTES) as streams,
+        ):
+            yield streams
+
+    # -- over standard input and output
+
+    @contextlib.asynccontextmanager
+    async def _over_stdio(self) -> AsyncIterator[TransportStreams]:
+        import anyio
+        from mcp.shared.message import SessionMessage
+        from mcp_types import jsonrpc_message_adapter
+
+        assert self._endpoint.program is not None  # noqa: S101 asked by the caller
+        process = self._process = ServerProcess(self._endpoint.program)
+        heard, inbox = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        outbox, said = anyio.create_memory_object_stream[SessionMessage](0)
+
+        async def listen() -> None:
+            async with heard:
+                async for line in process.lines(ANSWER_BYTES, self._watch.large.set):
+                    with contextlib.suppress(ValueError):  # a stray print is no message
+                        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+                        await heard.send(SessionMessage(message))
+                await asyncio.to_thread(process.wait_a_moment)
+                self.gone = self.gone or self._told("closed its output")
+
+        async def speak() -> None:
+            async with said:
+                async for item in said:
+                    text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+                    with contextlib.suppress(OSError):  # listen() will hear the silence
+                        await process.write(text.encode())
+
+        try:
+            await process.connect()
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(listen)
+                tasks.start_soon(speak)
+                yield inbox, outbox
+                tasks.cancel_scope.cancel()
+        finally:
+            for stream in (heard, inbox, outbox, said):
+                stream.close()
+            with anyio.CancelScope(shield=True):
+                await process.end()
+
+    # -- asking
+
+    async def tools(self, limit_s: float) -> tuple[ForeignTool, ...]:
+        """Return all tools, page by page.
+
+        Raises:
+            ServerGone: the connection is lost.
+            CallRefused: it lists none, or no end of them.
+            TimeoutError: it took too long.
+        """
+        async with asyncio.timeout(limit_s), self._one_at_a_time:
+            found: list[ForeignTool] = []
+            cursor: str | None = None
+            for _ in range(_MAX_PAGES):
+                page = await self._asked(self._connection().list_tools(cursor=cursor))
+                found += [
+                    ForeignTool(tool.name, tool.description or "", tool.input_schema) for tool in page.tools
+                ]
+                cursor = page.next_cursor
+                if not cursor:
+                    return tuple(found)
+        raise CallRefused(f"it lists its tools on more than {_MAX_PAGES} pages")
+
+    async def call(self, name: str, arguments: dict[str, Any], limit_s: float) -> Answer:
+        """Call a tool.
+
+        Raises:
+            ServerGone: the connection is lost.
+            CallRefused: an error of the protocol, or too large an answer.
+            TimeoutError: it took too long; the session goes on.
+        """
+        async with asyncio.timeout(limit_s), self._one_at_a_time:
+            result = await self._asked(self._connection().call_tool(name, arguments))
+        texts, pictures = [], []
+        for block in result.content:
+            if block.type == "text":
+                texts.append(block.text)
+            elif block.type == "image":
+                pictures.append(block.data)
+            elif block.type == "resource" and (text := getattr(block.resource, "text", None)):
+                texts.append(text)
+        if not texts and result.structured_content is not None:
+            texts.append(json.dumps(result.structured_content, ensure_ascii=False))
+        return Answer(bool(result.is_error), tuple(texts), tuple(pictures))
+
+    async def check(self, limit_s: float) -> None:
+        """Find out whether the server still answers, after it was late; one that does not is given up.
+
+        Raises:
+            ServerGone: it has not listed its tools in time, or the connection is lost.
+        """
+        try:
+            async with asyncio.timeout(limit_s), self._one_at_a_time:
+                await self._asked(self._connection().list_tools())  # newer protocols have no ping
+        except CallRefused:
+            return  # that is an answer too
+        except TimeoutError:
+            self.gone = self._told(f"hangs: it has not even listed its tools within {limit_s:g} s")
+            raise ServerGone(self.gone) from None
+
+    def _connection(self) -> Client:
+        if self.gone or self._client is None or self._owner is None:
+            raise ServerGone(self.gone or self._told("was closed"))
+        return self._client
+
+    async def _asked(self, asking: Any) -> Any:
+        """Await a request, but no longer than the connection lives and answers are of a size."""
+        import anyio
+        from mcp import MCPError
+
+        self._watch.begin()
+        assert self._owner is not None  # noqa: S101 there is a connection
+        request = asyncio.ensure_future(asking)
+        too_large = asyncio.ensure_future(self._watch.large.wait())
+        try:
+            await asyncio.wait((request, too_large, self._owner), return_when=asyncio.FIRST_COMPLETED)
+            if self._watch.large.is_set():
+                raise CallRefused(f"the answer was larger than {ANSWER_BYTES // 2**20} MB and was left out")
+            if not request.done():
+                raise ServerGone(self.gone or self._told("closed the connection"))
+            return request.result()
+        except MCPError as error:
+            if self._watch.refusal or error.code == _CONNECTION_CLOSED:
+                self.gone = self.gone or self._told(_sentence(error))
+                raise ServerGone(self.gone) from None
+            raise CallRefused(error.message) from None
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+            raise ServerGone(self.gone or self._told("closed the connection")) from None
+        except (RuntimeError, ValueError) as error:  # not as the protocol or the tool's own schema has it
+            raise CallRefused(f"it answered with what is no result: {_sentence(error)}") from None
+        finally:
+            too_large.cancel()
+            if not request.done():
+                request.cancel()
+            request.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+    def _told(self, what: str) -> str:
+        """Return a sentence about the server, with what it said last over HTTP or to standard error."""
+        parts = f"the MCP server {self._endpoint.label} {what}."
+        if self._watch.refusal:
+            parts += f" It answered {self._watch.refusal}."
+        if self._process is not None:
+            parts += self._process.told()
+        return parts
+
+
+def _sentence(error: BaseException) -> str:
+    """Return what went wrong, the innermost cause of a group of them."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    kind = type(error).__name__
+    text = " ".join(str(getattr(error, "message", "") or error).split())[:_TOLD_LENGTH]
+    if isinstance(error, OSError) or kind.startswith("Connect"):
+        return f"cannot be reached: {text or kind}"
+    return f"failed: {text}" if kind == "MCPError" else f"failed: {kind}: {text}"

@@ -1,0 +1,146 @@
+"""Pictures of a window's pages, and the DevTools sessions that they are taken by."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pytest_browsereval.browsers.base import PictureFormat
+from pytest_browsereval.browsers.origins import shorten
+from pytest_browsereval.browsers.picture_size import size_of
+from pytest_browsereval.browsers.tabs import OpenTab
+from pytest_browsereval.browsers.waiting import DialogOpened, DialogWatch, is_playwright_error
+from pytest_browsereval.errors import ErrorSource, Fault
+
+if TYPE_CHECKING:
+    from playwright.async_api import CDPSession, Frame, Page
+
+T = TypeVar("T")
+
+STUCK_S = 1.0
+"""How long a page that did not react is given for its next picture."""
+
+
+class Camera:
+    """Takes pictures of tabs.
+
+    Args:
+        dialogs: those that are open in the window.
+        attach: opens a session to a page.
+    """
+
+    def __init__(
+        self, dialogs: DialogWatch, attach: Callable[[Page], Coroutine[Any, Any, CDPSession]]
+    ) -> None:
+        self._dialogs = dialogs
+        self._attach = attach
+        self._density = 1.0
+        """Pixels of a picture for each of CSS, as the last one told: more than 1 where the browser itself
+        was started at another scale; a scale that a context is given does not show in pictures."""
+
+    def point_at(self, tab: OpenTab) -> asyncio.Task[CDPSession]:
+        """Begin to attach to a tab, so that its first picture need not wait."""
+        tab.session = self._dialogs.spawn(self._attach(tab.page))
+        return tab.session
+
+    async def picture(
+        self, tab: OpenTab | None, picture: PictureFormat, quality: int, limit_s: float
+    ) -> bytes:
+        """Return a picture of a tab's viewport.
+
+        Raises:
+            Fault: source *screenshot*, when the page cannot be drawn.
+        """
+        tab = self._drawable(tab)
+        return await self._in_time(tab, self._draw(tab, picture, quality), limit_s)
+
+    async def markup(self, tab: OpenTab | None, limit_s: float) -> str:
+        """Return the HTML of a tab, with its shadow trees, and then that of its frames.
+
+        Raises:
+            Fault: source *screenshot*, when the page does not answer.
+        """
+        tab = self._drawable(tab)
+        return await self._in_time(tab, self._markup(tab), limit_s)
+
+    async def _in_time(self, tab: OpenTab, work: Coroutine[Any, Any, T], limit_s: float) -> T:
+        limit_s = STUCK_S if tab.is_stuck else limit_s
+        try:
+            data = await self._dialogs.watch(work, limit_s)
+        except DialogOpened:
+            reason = "a dialog opened, and the page is not drawn meanwhile"
+        except TimeoutError:
+            tab.is_stuck = True
+            reason = f"the page {shorten(tab.page.url)} was not drawn within {limit_s:g} s"
+        except Exception as error:
+            if not is_playwright_error(error):
+                raise
+            reason = shorten(str(error), 200)
+        else:
+            tab.is_stuck = False
+            return data
+        raise Fault(ErrorSource.SCREENSHOT, reason)
+
+    def _drawable(self, tab: OpenTab | None) -> OpenTab:
+        reason = ""
+        if tab is None:
+            reason = "no tab is open"
+        elif tab.is_crashed:
+            reason = "the page has crashed"
+        elif self._dialogs.open:
+            reason = "a dialog is open, and the page is not drawn meanwhile"
+        if tab is None or reason:
+            raise Fault(ErrorSource.SCREENSHOT, reason)
+        return tab
+
+    async def _draw(self, tab: OpenTab, picture: PictureFormat, quality: int) -> bytes:
+        options: dict[str, Any] = {} if picture == "png" else {"quality": quality}
+        try:
+            session = await asyncio.shield(tab.session or self.point_at(tab))
+            return await self._in_css_pixels(session, tab.page, {"format": picture, **options})
+        except Exception as error:
+            if not is_playwright_error(error) or tab.is_crashed:
+                raise
+            tab.session = None
+            return await tab.page.screenshot(type=picture, scale="css", **options)
+
+    async def _in_css_pixels(self, session: CDPSession, page: Page, options: dict[str, Any]) -> bytes:
+        """Draw a page, once more if the picture is not as wide as the viewport."""
+        data = await self._captured(session, page, options)
+        size, viewport = size_of(data), page.viewport_size
+        if size is None or viewport is None or abs(size[0] - viewport["width"]) < 1:
+            return data
+        self._density *= size[0] / viewport["width"]
+        return await self._captured(session, page, options)
+
+    async def _captured(self, session: CDPSession, page: Page, options: dict[str, Any]) -> bytes:
+        viewport = page.viewport_size
+        if self._density != 1.0 and viewport is not None:
+            seen = (await session.send("Page.getLayoutMetrics"))["cssVisualViewport"]
+            zoom = seen["scale"]
+            clip = {"x": seen["pageX"], "y": seen["pageY"], "scale": zoom / self._density}
+            clip |= {name: length / zoom for name, length in viewport.items()}
+            options = {**options, "clip": clip}
+        reply = await session.send("Page.captureScreenshot", options)
+        return base64.b64decode(reply["data"])
+
+    async def _markup(self, tab: OpenTab) -> str:
+        # Not page.content(): that leaves shadow trees out. The page's own scripts have no say in either.
+        session = await asyncio.shield(tab.session or self.point_at(tab))
+        found = await session.send("Runtime.evaluate", {"expression": "document"})
+        document = {"objectId": found["result"]["objectId"], "includeShadowDOM": True}
+        whole: str = (await session.send("DOM.getOuterHTML", document))["outerHTML"]
+        await session.send("Runtime.releaseObject", {"objectId": document["objectId"]})
+        return whole + "".join([await _framed(frame) for frame in tab.page.frames[1:]])
+
+
+async def _framed(frame: Frame) -> str:
+    url = frame.url.replace("--", "%2D%2D")
+    try:
+        return f"\n<!-- frame {url} -->\n{await frame.content()}"
+    except Exception as error:
+        if not is_playwright_error(error):
+            raise
+        return f"\n<!-- frame {url}: it has gone -->\n"

@@ -1,0 +1,72 @@
+"""How a window gets to its start page."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from pytest_browsereval.browsers.base import WindowRequest
+from pytest_browsereval.browsers.origins import shorten
+from pytest_browsereval.browsers.waiting import DialogOpened, is_playwright_error
+from pytest_browsereval.errors import ErrorSource, Fault
+
+if TYPE_CHECKING:
+    from pytest_browsereval.browsers.windows import PlaywrightWindow
+
+START_SCHEMES = ("http", "https", "about", "data")
+
+
+async def go_to_start(window: PlaywrightWindow, request: WindowRequest) -> None:
+    """Load the start page and run the setup script.
+
+    Raises:
+        Fault: source *navigation*: the page cannot be loaded, or the script fails; source *browser*: it died.
+    """
+    url, limit_s = request.start_url, window.rules.navigation_s + window.rules.load_s
+    if url and urlsplit(url).scheme not in START_SCHEMES:
+        raise Fault(
+            ErrorSource.NAVIGATION,
+            f"start_url is {url!r}. Allowed: {', '.join(START_SCHEMES)}. Serve files by a site: "
+            "`sites: {name: {static: FOLDER}}` and `{name}/page.html`.",
+        )
+    try:
+        if url:
+            await window.watch(_load(window, url), limit_s)
+        if request.setup_script:
+            await window.watch(_set_up(window, request.setup_script), limit_s)
+    except DialogOpened:
+        return  # the agent's to answer, as any other
+    except TimeoutError:
+        raise Fault(ErrorSource.NAVIGATION, f"{url} did not answer within {limit_s:g} s.") from None
+    except Exception as error:
+        if not is_playwright_error(error):
+            raise
+        if window.dead:
+            raise Fault(ErrorSource.BROWSER, window.dead) from error
+        raise Fault(ErrorSource.NAVIGATION, f"{url}: {plainly(error)}") from error
+
+
+def plainly(error: Exception) -> str:
+    """Return what went wrong without Playwright's names and its log."""
+    said, _, _ = str(error).partition("\nCall log:")
+    return shorten(re.sub(r"^\w+\.\w+: ", "", said), 300)
+
+
+async def _load(window: PlaywrightWindow, url: str) -> None:
+    response = await window.goto(url)
+    await window.settle()
+    if response is not None and response.status >= 400:
+        status = f"HTTP {response.status} {response.status_text}".strip()
+        raise Fault(ErrorSource.NAVIGATION, f"The start page {url} answered {status}.")
+
+
+async def _set_up(window: PlaywrightWindow, script: str) -> None:
+    try:
+        await window.page.evaluate(script)
+    except Exception as error:
+        if not is_playwright_error(error) or window.dead:
+            raise
+        why = f"The setup_script of {window.url} failed: {plainly(error)}"
+        raise Fault(ErrorSource.NAVIGATION, why) from error
+    await window.settle()

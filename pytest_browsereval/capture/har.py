@@ -1,0 +1,129 @@
+"""The network traffic of an attempt as a HAR file, without what logs a reader in."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_browsereval.capture.redaction import redacted
+from pytest_browsereval.capture.trajectory import write_whole
+
+HAR_FILE = "network.har"
+"""Its name in the attempt's folder."""
+
+REMOVED = "[removed]"
+"""Stands in the place of what is taken out."""
+
+TEXT_LIMIT_BYTES = 1_000_000
+"""What is longer, a file that is sent up say, is left out."""
+
+_SECRET_HEADER = re.compile(
+    r"(?:^|[-_])(?:authorization|(?:api|auth|access|subscription)[-_]?key|credentials?|signature"
+    r"|[-_a-z]*(?:token|secret|passw(?:or)?d|session(?:[-_]?id)?|[cx]srf))(?:$|[-_])"
+)
+"""Names of headers that log somebody in, whatever a site calls them."""
+_COOKIE_HEADERS = ("cookie", "set-cookie", "set-cookie2")
+_JSON = re.compile(r"application/(?:[\w.-]+\+)?json")
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What a grader looks at in the traffic, besides addresses, headers, what was sent and the status."""
+
+    replies: bool = False
+    """Replies in JSON."""
+    cookies: frozenset[str] = frozenset()
+    """Cookies by their names, preferences say; all others are taken out."""
+
+    @classmethod
+    def all_of(cls, wanted: Iterable[Traffic | None]) -> Traffic:
+        """Return what several graders look at together."""
+        given = [one for one in wanted if one is not None]
+        cookies = frozenset[str]().union(*(one.cookies for one in given))
+        return cls(any(one.replies for one in given), cookies)
+
+
+@asynccontextmanager
+async def recorded_traffic(
+    folder: Path, wanted: Traffic, redact: Callable[[str], str]
+) -> AsyncIterator[Path]:
+    """Give the path at which a window records, and save what it recorded once it has closed.
+
+    The raw recording holds every cookie: it is in a folder of its own that nobody else can read, and goes.
+
+    Args:
+        folder: the attempt's; nothing is written there where the window recorded nothing.
+        wanted: what has to be kept for graders.
+        redact: takes the run's secrets out of a text.
+    """
+    # Not in a thread: a folder made while this is cancelled would be known to nobody.
+    place = Path(tempfile.mkdtemp(prefix="browsereval-har-"))
+    try:
+        try:
+            yield place / HAR_FILE
+        finally:  # what went on before something broke is worth most
+            await asyncio.to_thread(_save, place / HAR_FILE, folder, wanted, redact)
+    finally:
+        await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
+
+
+def _save(raw: Path, folder: Path, wanted: Traffic, redact: Callable[[str], str]) -> None:
+    try:
+        content = json.loads(raw.read_bytes())
+        entries = content["log"]["entries"]
+    except (FileNotFoundError, ValueError, KeyError, TypeError):  # the browser died before it could tell
+        return
+    for entry in entries:
+        _complete(entry["request"].get("postData"), raw.parent, keep=True)
+        reply = entry["response"].get("content", {})
+        _complete(reply, raw.parent, keep=wanted.replies and bool(_JSON.search(reply.get("mimeType", ""))))
+        for side in (entry["request"], entry["response"]):
+            without_logins(side, wanted.cookies)
+    safe = redacted(content, redact)
+    if folder.is_dir():
+        write_whole(folder / HAR_FILE, json.dumps(safe, ensure_ascii=False, indent=1) + "\n")
+
+
+def _complete(content: dict[str, Any] | None, folder: Path, *, keep: bool) -> None:
+    """Put a text that was recorded beside the file into it, or drop it."""
+    name = content.pop("_file", None) if content else None
+    if content is None or name is None or not keep:
+        return
+    file = folder / Path(str(name)).name
+    if not file.is_file():
+        content["comment"] = "its text was not recorded"
+    elif (size := file.stat().st_size) <= TEXT_LIMIT_BYTES:
+        content["text"] = file.read_bytes().decode(errors="replace")
+    else:
+        content["comment"] = f"{size} bytes are left out"
+
+
+def without_logins(side: dict[str, Any], kept: frozenset[str] = frozenset()) -> None:
+    """Take cookies and headers that log somebody in out of a request or a response, in place.
+
+    Args:
+        side: as a HAR file has it.
+        kept: cookies that stay, by their names.
+    """
+    side["cookies"] = [cookie for cookie in side.get("cookies", ()) if cookie.get("name") in kept]
+    for header in side.get("headers", ()):
+        name = header["name"].lower()
+        if _SECRET_HEADER.search(name):
+            header["value"] = REMOVED
+        elif name in _COOKIE_HEADERS:
+            header["value"] = _kept(header["value"], kept, is_list=name == "cookie")
+
+
+def _kept(text: str, kept: frozenset[str], *, is_list: bool) -> str:
+    """Return a header's cookies, those that nobody looks at taken out."""
+    parts = re.split(r";\s*", text) if is_list else text.split("\n")
+    safe = [part if part.partition("=")[0].strip() in kept else REMOVED for part in parts]
+    return ("; " if is_list else "\n").join(dict.fromkeys(safe))

@@ -1,0 +1,1 @@
+"""The subcommands of ``browsereval``, a module for each group; each calls the package's own doors."""

@@ -1,0 +1,159 @@
+"""``import``: the rows of a published benchmark, or of any dataset, written in our own form."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_browsereval.commands.base import Command
+
+if TYPE_CHECKING:
+    from pytest_browsereval.datasets.base import DatasetConfig
+    from pytest_browsereval.model.tasks import Task
+
+STDOUT = "-"
+
+
+def import_rows(arguments: argparse.Namespace) -> int:
+    """Write the rows as JSON Lines and tell their number, their hash and what was left out."""
+    from pytest_browsereval.datasets.selection import read_all
+
+    here = Path.cwd()
+    dataset = _dataset(arguments.type, arguments.path, arguments.set)
+    target = None if arguments.output == STDOUT else Path(arguments.output)
+    _check_target(target, dataset.file(here), force=arguments.force)
+    tasks = read_all((dataset, ref) for ref in dataset.index(here))
+    _check_protected(tasks, arguments)
+    text = "".join(f"{line}\n" for line in _lines(tasks))
+    _write(text, target)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    said = [f"{len(tasks)} rows, sha256 {digest}", *dataset.notes(here), *_dropped(dataset, here)]
+    print("\n".join(said), file=sys.stderr if target is None else sys.stdout)
+    return 0
+
+
+def _dataset(kind: str, path: str | None, options: Sequence[str]) -> DatasetConfig:
+    from pydantic import ValidationError
+
+    from pytest_browsereval.datasets.base import DatasetConfig
+    from pytest_browsereval.errors import DatasetError
+    from pytest_browsereval.members import installed_registry
+    from pytest_browsereval.problems import problems_in
+
+    registry = installed_registry()
+    member = registry.get("dataset", kind)
+    block = {**_options(options), "type": member.type_name(), **({} if path is None else {"path": path})}
+    try:
+        dataset = member.model_validate(block, context={"registry": registry})
+    except ValidationError as error:
+        problems = problems_in(error, member, block, registry)
+        raise DatasetError("\n".join(f"{kind}: {p.where}: {p.message}" for p in problems)) from None
+    assert isinstance(dataset, DatasetConfig)  # noqa: S101 what the family holds
+    return dataset
+
+
+def _options(given: Sequence[str]) -> dict[str, Any]:
+    """Return a block of ``key.path=value`` options, the values written as in YAML."""
+    from pytest_browsereval.documents import DocumentError, parse
+    from pytest_browsereval.errors import ConfigError
+
+    block: dict[str, Any] = {}
+    for text in given:
+        dotted, equals, value = text.partition("=")
+        *outer, last = dotted.strip().split(".")
+        inner = block
+        for name in outer:
+            inner = inner.setdefault(name, {})
+            if not isinstance(inner, dict):
+                raise ConfigError(f"--set {text}: {name!r} holds no keys.")
+        if not equals or not last or "" in outer:
+            raise ConfigError(f"--set {text}: write KEY=VALUE, such as select.limit=20.")
+        try:
+            inner[last] = parse(value, ".yaml").value
+        except DocumentError as error:
+            raise ConfigError(f"--set {text}: the value is {error}") from None
+    return block
+
+
+def _check_target(target: Path | None, source: Path, *, force: bool) -> None:
+    from pytest_browsereval.errors import UsageError
+
+    if target is None:
+        return
+    if not target.absolute().parent.is_dir():
+        raise UsageError(f"{target}: there is no folder {target.parent}. Make it first.")
+    if target.exists() and not target.is_file():
+        raise UsageError(f"{target} is no file. Name one, or - to print.")
+    if target.exists() and source.exists() and target.samefile(source):
+        raise UsageError(f"{target} is the file that is read. Name another one.")
+    if target.exists() and not force:
+        raise UsageError(f"{target} is there already. Name another file, or add --force to replace it.")
+
+
+def _check_protected(tasks: Sequence[Task], arguments: argparse.Namespace) -> None:
+    from pytest_browsereval.errors import UsageError
+
+    protected = [task.query_id for task in tasks if task.protected]
+    if protected:
+        raise UsageError(
+            f"{len(protected)} rows are protected ({', '.join(protected[:3])}): their benchmark asks that "
+            "answers are never written in clear, as they would end up in what models learn from. Nothing "
+            f"was written. Name the file in the eval config instead:  dataset: [{{type: {arguments.type}, "
+            f"path: {arguments.path or 'FILE'}}}]"
+        )
+
+
+def _lines(tasks: Sequence[Task]) -> Iterator[str]:
+    for task in tasks:
+        row: Mapping[str, Any] = task.model_dump(mode="json", exclude_defaults=True)
+        yield json.dumps(row, ensure_ascii=False)
+
+
+def _write(text: str, target: Path | None) -> None:
+    from pytest_browsereval.capture.trajectory import write_whole
+    from pytest_browsereval.errors import UsageError
+
+    if target is None:
+        sys.stdout.write(text)
+        return
+    try:
+        write_whole(target, text)
+    except OSError as error:
+        raise UsageError(f"{target} cannot be written: {error}.") from None
+
+
+def _dropped(dataset: DatasetConfig, here: Path) -> Iterator[str]:
+    """Yield a line for each row that was left out."""
+    from pytest_browsereval.datasets.benchmark import BenchmarkConfig
+
+    if isinstance(dataset, BenchmarkConfig):
+        for query_id, reason in dataset.imported(here).dropped:
+            yield f"left out: {query_id}: {reason}"
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "type", metavar="TYPE", help="the dataset's type, as in a config: webvoyager, csv, ..."
+    )
+    parser.add_argument(
+        "path", metavar="PATH", nargs="?", help="the benchmark's file or folder; some types know their own"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="where to write; - prints")
+    parser.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="an option of the dataset's block, such as reference=answers.json or select.limit=20",
+    )
+    parser.add_argument("--force", action="store_true", help="replace the file if it is there")
+
+
+COMMANDS = (
+    Command("import", "write the rows of a published benchmark as JSON Lines", import_rows, _arguments),
+)

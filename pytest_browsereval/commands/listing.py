@@ -1,0 +1,41 @@
+"""``providers`` and ``schema``: what there is to choose from."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+
+from pytest_browsereval.commands.base import Command, say
+
+
+def providers(arguments: argparse.Namespace) -> int:
+    """Print the model providers: address, whether the key's variable is set, what each supports."""
+    del arguments
+    from pytest_browsereval.providers import PROVIDERS, REFUSED, supported
+
+    for provider in PROVIDERS.values():
+        variable = provider.key_variable
+        key = f"{variable} ({'set' if os.environ.get(variable) else 'not set'})" if variable else "no key"
+        key = "key by api_key" if provider.base_url is None else key
+        say(provider.name, f"{provider.base_url or 'any base_url'}; {key}; {', '.join(supported(provider))}")
+    print("Not usable as a provider, with what to write instead:")
+    for name, why in REFUSED.items():
+        say(name, why)
+    return 0
+
+
+def schema(arguments: argparse.Namespace) -> int:
+    """Print the JSON schema of an eval config, with the members of installed packages."""
+    del arguments
+    from pytest_browsereval.config import config_schema
+    from pytest_browsereval.members import installed_registry
+
+    print(json.dumps(config_schema(installed_registry()), indent=2))
+    return 0
+
+
+COMMANDS = (
+    Command("providers", "list the model providers, and which of their keys are set", providers),
+    Command("schema", "print the JSON schema of an eval config, with the members installed", schema),
+)

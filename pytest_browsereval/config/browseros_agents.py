@@ -1,0 +1,173 @@
+"""BrowserOS's agent blocks, read as blocks of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_browsereval.config.draft import Draft
+from pytest_browsereval.documents import KeyPath
+from pytest_browsereval.problems import written_key
+from pytest_browsereval.registry import OURS, Registry
+
+PAIRS = ("orchestrator-executor", "orchestrated")
+ACTION_PROVIDER = "clado-action"
+POINTING = ("computer-use", "visual-action")
+"""Agents that need our own tools, which act at points."""
+TURNS = 30
+"""How many turns BrowserOS's coordinate agents have unless their block says it."""
+
+
+@dataclass(frozen=True)
+class ScreenSize:
+    """The size that an agent wants the page to have."""
+
+    path: KeyPath
+    value: Any
+
+
+def convert_agents(draft: Draft, registry: Registry) -> list[ScreenSize]:
+    """Turn each agent block of BrowserOS in a draft into one of ours; return the sizes that they ask for.
+
+    Args:
+        draft: where the blocks stand: as the agent, as a variant, as an executor.
+        registry: an agent of a plug-in keeps its name.
+    """
+    sizes: list[ScreenSize] = []
+    for path in _places(draft.tree):
+        _convert(draft, path, registry, sizes)
+    return sizes
+
+
+def _places(tree: dict[str, Any]) -> Iterator[KeyPath]:
+    if "agent" in tree:
+        yield ("agent",)
+    variants = tree.get("variants")
+    if isinstance(variants, dict):
+        yield from [("variants", name) for name in variants]
+
+
+def _convert(draft: Draft, path: KeyPath, registry: Registry, sizes: list[ScreenSize]) -> None:
+    parent, key = _parent(draft.tree, path)
+    if isinstance(parent[key], str) and parent[key] in _CONVERTERS:
+        parent[key] = {"type": parent[key]}
+    block = parent[key]
+    kind = block.get("type") if isinstance(block, dict) else None
+    if not isinstance(kind, str) or registry.owner("agent", kind) != OURS:
+        return
+    if kind in _CONVERTERS:
+        _CONVERTERS[kind](draft, path, sizes)
+    executor = written_key(block, "executor") if kind in PAIRS else None
+    if executor is not None:
+        _name_executor(draft, (*path, executor))
+        _convert(draft, (*path, executor), registry, sizes)
+
+
+def _parent(tree: Any, path: KeyPath) -> tuple[Any, Any]:
+    """Return the block that holds a path's last key, and that key."""
+    for part in path[:-1]:
+        tree = tree[part]
+    return tree, path[-1]
+
+
+def _block(draft: Draft, path: KeyPath) -> dict[str, Any]:
+    parent, key = _parent(draft.tree, path)
+    block: dict[str, Any] = parent[key]
+    return block
+
+
+# -- one function a kind
+
+
+def _claude_code(draft: Draft, path: KeyPath, sizes: list[ScreenSize]) -> None:
+    del sizes
+    block = _block(draft, path)
+    block.update({"type": "command", "preset": "claude-code"})
+    draft.move((*path, "claude_path"), (*path, "program"))
+    if "extraArgs" in block:
+        block["extra_args"] = block.pop("extraArgs")
+        draft.moved((*path, "extraArgs"), (*path, "extra_args"))
+
+
+@dataclass(frozen=True)
+class _Coordinates:
+    """An agent that looks at pictures and answers with points, in a protocol of its vendor's."""
+
+    name: str
+    instead: str
+
+    def __call__(self, draft: Draft, path: KeyPath, sizes: list[ScreenSize]) -> None:
+        """Make it ``computer-use`` where its block says an endpoint for chat completions."""
+        block = _block(draft, path)
+        size = written_key(block, "screen_size")
+        if size is not None:
+            sizes.append(ScreenSize((*path, size), block.pop(str(size))))
+        has_endpoint = written_key(block, "base_url") is not None or "provider" in block
+        if not (has_endpoint and "model" in block):
+            draft.wrong(
+                (*path, "type"),
+                f"the protocol of {self.name!r} is its vendor's own. A model that answers with points over "
+                f"chat completions does the same work; write  {self.instead}",
+            )
+            give_up(draft, path)
+            return
+        draft.move((*path, "turn_limit"), (*path, "max_turns"))
+        block["type"] = "computer-use"
+        for key, value in (
+            ("provider", "openai-compatible"),
+            ("coordinates", "normalized"),
+            ("max_turns", TURNS),
+        ):
+            if written_key(block, key) is None:
+                block[key] = value
+
+
+def _name_executor(draft: Draft, path: KeyPath) -> None:
+    """Say the type of an executor that BrowserOS tells by its provider; others are models of ``single``."""
+    block = _block(draft, path)
+    if not isinstance(block, dict) or "type" in block or block.get("provider") != ACTION_PROVIDER:
+        return
+    block.pop("provider")
+    block.update({"type": "visual-action", "history": "text"})
+    unused = [key for name in ("model", "provider_id") if (key := written_key(block, name)) is not None]
+    for key in unused:
+        block.pop(str(key))
+        draft.notes.append(f"{draft.dotted((*path, key))} is not used: the address says which model answers.")
+    draft.move((*path, "base_url"), (*path, "url"))
+    if "url" not in block:
+        draft.wrong(
+            path,
+            "baseUrl is missing. Write  baseUrl: http://HOST:PORT/PATH  of the server that predicts actions.",
+        )
+        give_up(draft, path)
+
+
+def points(agent: Any) -> bool:
+    """Return True if an agent's block, or its executor's, is one that acts at points of the page."""
+    if not isinstance(agent, dict):
+        return agent in POINTING
+    return agent.get("type") in POINTING or points(agent.get("executor"))
+
+
+def give_up(draft: Draft, path: KeyPath) -> None:
+    """Leave something that is valid, so that what is told is not told again."""
+    parent, key = _parent(draft.tree, path)
+    parent[key] = {"type": "noop"}
+
+
+_POINTS = "coordinates: normalized, max_turns: 30}"
+_CONVERTERS: dict[str, Callable[[Draft, KeyPath, list[ScreenSize]], None]] = {
+    "claude-code": _claude_code,
+    "gemini-computer-use": _Coordinates(
+        "gemini-computer-use",
+        "agent: {type: computer-use, provider: google, model: gemini-2.5-pro, api_key: GEMINI_API_KEY, "
+        + _POINTS,
+    ),
+    "yutori-navigator": _Coordinates(
+        "yutori-navigator",
+        "agent: {type: computer-use, provider: openai-compatible, base_url: https://HOST/v1, model: NAME, "
+        "api_key: NAME_OF_VARIABLE, " + _POINTS,
+    ),
+}
+"""By BrowserOS's name of the agent."""

@@ -1,0 +1,193 @@
+"""BrowserOS's suites: the agent's kind is in the file, its models are in the environment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from pytest_browsereval.config.browseros_agents import ACTION_PROVIDER, PAIRS, give_up
+from pytest_browsereval.config.draft import Draft
+from pytest_browsereval.documents import KeyPath
+from pytest_browsereval.errors import nearest
+from pytest_browsereval.problems import short, written_key
+
+_TRUE = ("1", "true", "yes")
+_BACKENDS = ("tool-loop", "clado")
+_ANY_SERVER = "openai-compatible"
+
+_AGENT = {
+    "provider": "EVAL_AGENT_PROVIDER",
+    "model": "EVAL_AGENT_MODEL",
+    "base_url": "EVAL_AGENT_BASE_URL",
+    "api_key": "EVAL_AGENT_API_KEY",
+}
+_IMAGES = "EVAL_AGENT_SUPPORTS_IMAGES"
+_EXECUTOR = {
+    "model": "EVAL_EXECUTOR_MODEL",
+    "base_url": "EVAL_EXECUTOR_BASE_URL",
+    "api_key": "EVAL_EXECUTOR_API_KEY",
+}
+_ACTION = {
+    "model": ("EVAL_EXECUTOR_MODEL", "CLADO_ACTION_MODEL"),
+    "base_url": ("EVAL_EXECUTOR_BASE_URL", "CLADO_ACTION_BASE_URL", "CLADO_ACTION_URL"),
+    "api_key": ("EVAL_EXECUTOR_API_KEY", "CLADO_ACTION_API_KEY"),
+}
+
+
+@dataclass
+class _Variant:
+    """The agent of a suite while it is put together from the environment."""
+
+    draft: Draft
+    environ: Mapping[str, str]
+    label: str
+    block: dict[str, Any]
+    path: KeyPath = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.path = ("variants", self.label)
+
+    def take(self, block: dict[str, Any], key: str, *variables: str, path: KeyPath = ()) -> bool:
+        """Fill a key from the first of the variables that is set; return whether one is."""
+        for variable in variables:
+            if value := self.environ.get(variable):
+                # A key stays in its variable, and is read when it is used.
+                block[key] = variable if key == "api_key" else value
+                self.draft.came_from((*self.path, *path, key), f"environment variable {variable}")
+                return True
+        return False
+
+    def need(self, block: dict[str, Any], key: str, *variables: str, path: KeyPath = ()) -> None:
+        """Fill a key as ``take`` does; one that the command line does not give either is wrong."""
+        if self.take(block, key, *variables, path=path):
+            return
+        where = (*self.path, *path, key)
+        self.draft.checks.append(partial(_check, self.draft, where, variables))
+
+    def model(self, block: dict[str, Any], *path: str) -> dict[str, Any]:
+        """Return a block with the agent's model."""
+        block.setdefault("provider", _ANY_SERVER)
+        self.take(block, "provider", _AGENT["provider"], path=path)
+        self.need(block, "model", _AGENT["model"], path=path)
+        self.need(block, "base_url", _AGENT["base_url"], path=path)
+        self.take(block, "api_key", _AGENT["api_key"], path=path)
+        return block
+
+    def unused(self, variables: list[str], reason: str) -> None:
+        """Note variables that are set to no effect."""
+        if given := [variable for variable in variables if self.environ.get(variable)]:
+            self.draft.notes.append(
+                f"{', '.join(given)} {'is' if len(given) == 1 else 'are'} not used: {reason}."
+            )
+
+
+def _check(draft: Draft, where: KeyPath, variables: tuple[str, ...]) -> None:
+    """Tell that nothing gives a key of a model, unless the command line does, or took the model away."""
+    *parents, key = where
+    block: Any = draft.tree
+    for part in parents:
+        block = block.get(part) if isinstance(block, dict) else None
+    if not isinstance(block, dict) or "provider" not in block or written_key(block, key) is not None:
+        return
+    if key == "base_url" and ("url" in block or block["provider"] not in (_ANY_SERVER, ACTION_PROVIDER)):
+        return  # it has an address
+    choice = " or ".join(f"{variable}={'URL' if key == 'base_url' else 'NAME'}" for variable in variables)
+    draft.came_from(where, f"environment variable {variables[0]}")
+    draft.wrong(where, f"not set; a suite takes its {key} from it. Set {choice}.")
+    if block["provider"] == ACTION_PROVIDER:
+        give_up(draft, where[:-1])
+
+
+def convert_suite(draft: Draft, environ: Mapping[str, str]) -> None:
+    """Turn the words of a suite into ours, and its agent into a variant.
+
+    Args:
+        draft: a suite of BrowserOS.
+        environ: where the variant's models, addresses and keys stand.
+    """
+    draft.move(("id",), ("name",))
+    draft.move(("workers",), ("num_workers",))
+    agent = draft.tree.get("agent")
+    kind = agent.get("type") if isinstance(agent, dict) else None
+    make = _KINDS.get(kind) if isinstance(kind, str) else None
+    if make is None or "variants" in draft.tree:
+        return  # no agent of a suite, which validation tells
+    label = environ.get("EVAL_VARIANT") or "default"
+    variant = _Variant(draft, environ, label, draft.tree.pop("agent"))
+    draft.tree["variants"] = {label: variant.block}
+    draft.moved(("agent",), variant.path)
+    draft.aliases["agent",] = variant.path
+    if environ.get("EVAL_VARIANT"):
+        draft.came_from(variant.path, "environment variable EVAL_VARIANT")
+    make(variant)
+
+
+def _single(variant: _Variant) -> None:
+    backend = written_key(variant.block, "executor_backend")
+    if backend is not None:
+        variant.block.pop(str(backend))
+        variant.draft.notes.append(f"agent.{backend} is not used: the agent has no executor.")
+    variant.model(variant.block)
+    if images := variant.environ.get(_IMAGES):
+        variant.block["supports_images"] = images.lower() in _TRUE
+
+
+def _program(variant: _Variant) -> None:
+    variant.take(variant.block, "model", _AGENT["model"])
+    others = [variable for key, variable in _AGENT.items() if key != "model"]
+    variant.unused([*others, _IMAGES], "the program has its own address and key")
+
+
+def _pair(variant: _Variant) -> None:
+    block = variant.block
+    if {"orchestrator", "executor"} & block.keys():
+        return  # a block of ours, models and all
+    block["orchestrator"] = variant.model({}, "orchestrator")
+    variant.unused([_IMAGES], "the orchestrator sees no page")
+    key = str(written_key(block, "executor_backend") or "executorBackend")
+    backend = block.pop(key, None)
+    if backend == "clado":
+        block["executor"] = _action_executor(variant)
+    elif backend == "tool-loop":
+        block["executor"] = _model_executor(variant, block["orchestrator"])
+    else:
+        hint = nearest(backend, _BACKENDS) if isinstance(backend, str) else ""
+        told = f"{short(backend)} is not allowed.{hint}" if backend is not None else "missing."
+        variant.draft.wrong((*variant.path, key), f"{told} Write one of: {', '.join(_BACKENDS)}.")
+        block["executor"] = {}
+        give_up(variant.draft, (*variant.path, "executor"))
+
+
+def _action_executor(variant: _Variant) -> dict[str, Any]:
+    executor: dict[str, Any] = {"provider": ACTION_PROVIDER}
+    variant.need(executor, "base_url", *_ACTION["base_url"], path=("executor",))
+    variant.take(executor, "api_key", *_ACTION["api_key"], path=("executor",))
+    variant.unused(list(_ACTION["model"]), "the address says which model predicts actions")
+    return executor
+
+
+def _model_executor(variant: _Variant, orchestrator: dict[str, Any]) -> dict[str, Any]:
+    executor: dict[str, Any] = {"type": "single", "provider": orchestrator["provider"]}
+    variant.need(executor, "model", _EXECUTOR["model"], path=("executor",))
+    has_own_server = variant.take(executor, "base_url", _EXECUTOR["base_url"], path=("executor",))
+    variant.take(executor, "api_key", _EXECUTOR["api_key"], path=("executor",))
+    if not has_own_server:
+        # The same server, so the same key is no secret to it.
+        for key in ("base_url", "api_key"):
+            if key in orchestrator:
+                executor.setdefault(key, orchestrator[key])
+        variant.draft.notes.append(
+            f"{_EXECUTOR['base_url']} is not set: the executor's model is asked where the orchestrator's is."
+        )
+    return executor
+
+
+_KINDS: dict[str, Callable[[_Variant], None]] = {
+    "single": _single,
+    "tool-loop": _single,
+    "claude-code": _program,
+    **dict.fromkeys(PAIRS, _pair),
+}
+"""By the agent's type in a suite."""

@@ -1,0 +1,57 @@
+"""The gate of a config: rules that a run must meet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from pytest_browsereval.config.block import Block
+
+Rate = Annotated[float, Field(ge=0, le=1)]
+
+
+class GateConfig(Block):
+    """The rules that a run must meet; the job fails if one is broken."""
+
+    min_pass_rate: Rate | None = None
+    """Passed trials among the judged ones, at least: 0.9 for 90 %. Errored trials are in neither number."""
+    tags: dict[str, Rate] = Field(default_factory=dict)
+    """The same for the rows with a tag: ``{smoke: 1.0}``."""
+    websites: dict[str, Rate] = Field(default_factory=dict)
+    """The same for the rows of a website."""
+    variants: dict[str, Rate] = Field(default_factory=dict)
+    """The same for a variant."""
+    must_pass: tuple[str, ...] = ()
+    """Ids of rows all of whose trials have to pass."""
+    max_error_rate: Rate = 0.05
+    """Errored trials among all of them, at most."""
+    max_cost_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """What all attempts may cost together; a cost that is not known is over it."""
+    max_mean_steps: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """Steps of the judged trials, at most on average."""
+    baseline: Path | None = None
+    """An earlier run to compare with: its folder, or a file that ``browsereval baseline`` has written."""
+    max_regressions: int | None = Field(default=None, ge=0)
+    """Tasks that may pass less often than in the baseline, or have no result any more."""
+    max_drop: Rate | None = None
+    """How much lower the pass rate may be than in the baseline, over the tasks that both have judged."""
+    confidence: float | None = Field(default=None, gt=0.5, lt=1)
+    """How sure pass rates and ``max_drop`` have to be, 0.95 for 95 %: what the interval of a rate leaves open
+    is undecided. Without it the rates are compared as they are."""
+    undecided: Literal["fail", "pass"] = "fail"
+    """What becomes of a rule that is undecided."""
+    rows: Literal["xfail", "fail"] = "xfail"
+    """How rows that did not pass show: ``xfail`` leaves the verdict to the gate, ``fail`` shows them red."""
+
+    @model_validator(mode="after")
+    def _baseline_is_used(self) -> Self:
+        rules = [name for name in ("max_regressions", "max_drop") if getattr(self, name) is not None]
+        if rules and self.baseline is None:
+            raise ValueError(f"{rules[0]} needs a baseline. Write  baseline: results/NAME/TIME-LETTERS")
+        if self.baseline is not None and not rules:
+            raise ValueError(
+                "baseline is for a rule. Write  max_regressions: 0  or  max_drop: 0.05  beside it."
+            )
+        return self

@@ -1,0 +1,39 @@
+"""AssistantBench: questions that take several sites to answer, with answers that are scored by closeness."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pytest_browsereval.datasets.benchmark import BenchmarkConfig, RowProblem, text_of
+
+
+class AssistantBenchConfig(BenchmarkConfig):
+    """Reads AssistantBench's rows (``id task answer ...``); those of its test set have no answer."""
+
+    type: Literal["assistantbench"] = "assistantbench"
+    title = "AssistantBench"
+
+    start_url: str | None = None
+    """Where every row starts, a search engine say; an empty page by default."""
+
+    def convert(self, original: Any) -> dict[str, Any]:
+        """Return a row with the keys of a task; its answer is protected.
+
+        Raises:
+            RowProblem: a key is missing or wrong.
+        """
+        query_id, level = text_of(original, "id"), text_of(original, "difficulty", default="")
+        answer = original.get("answer")
+        if isinstance(answer, bool) or not isinstance(answer, str | int | float | list | None):
+            raise RowProblem("answer: expected a text, a number or a list of texts.")
+        return {
+            "query_id": query_id,
+            "query": text_of(original, "task"),
+            "start_url": self.start_url,
+            "graders": ["assistantbench"],
+            "answer": answer if answer != "" else None,
+            "level": level or None,
+            "tags": [level] if level else [],
+            "protected": True,
+            "metadata": {"original_task_id": query_id, "category": level or None},
+        }

@@ -1,0 +1,295 @@
+"""Base of the importers: a published benchmark's own file, each row made into one of ours."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import JsonValue
+
+from pytest_browsereval.datasets.base import DatasetConfig, RowRef
+from pytest_browsereval.datasets.rows import RELATING, Ids, gc_paused, refuse, to_task
+from pytest_browsereval.datasets.selection import selected
+from pytest_browsereval.documents import DocumentError, parse, read_text, shown, unreadable
+from pytest_browsereval.documents.json_text import json_value
+from pytest_browsereval.errors import DatasetError
+from pytest_browsereval.model.tasks import Task
+
+Original = Mapping[str, Any]
+"""A row as the benchmark publishes it."""
+
+Row = tuple[int, Any]
+"""The line that a row begins at, 0 where its format has no lines, and its value."""
+
+
+class RowProblem(Exception):
+    """A row is not of the benchmark's shape; the message says what is wrong, without file and line."""
+
+
+class Dropped(Exception):
+    """A row cannot be run on purpose, an infeasible task say; the message is the reason, which is told."""
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A benchmark's file: its rows in our form, and those that were dropped with the reasons."""
+
+    rows: tuple[tuple[int, dict[str, Any]], ...]
+    """Lines and rows with the keys of a task."""
+    dropped: tuple[tuple[str, str], ...] = ()
+    """Ids and reasons."""
+    refs: tuple[RowRef, ...] = ()
+    """Where each row is."""
+
+
+class BenchmarkConfig(DatasetConfig):
+    """Base of the importers.
+
+    A member says in ``convert`` what becomes of one original row; order and ids follow from the file alone.
+    """
+
+    title: ClassVar[str] = ""
+    """What the benchmark calls itself, for messages; also the rows' ``dataset``, in lower case."""
+
+    graders: tuple[str | dict[str, JsonValue], ...] = ()
+    """Graders of the rows, in the place of those that the benchmark's own rules ask for."""
+
+    @abstractmethod
+    def convert(self, original: Any) -> dict[str, Any]:
+        """Return an original row with the keys of a task; the base adds what all have.
+
+        ``metadata.source`` is the original unless the row says otherwise.
+
+        Raises:
+            RowProblem: it is not of the benchmark's shape.
+            Dropped: it cannot be run, for a reason that is told.
+        """
+        raise NotImplementedError
+
+    def originals(self, path: Path) -> Sequence[Row]:
+        """Return the original rows of a file, by its suffix: JSON, JSON Lines, CSV or TSV.
+
+        Raises:
+            DocumentError: the file cannot be read as that.
+        """
+        return read_rows(path)
+
+    def imported(self, base_dir: Path) -> Imported:
+        """Return all rows of the file.
+
+        Raises:
+            DatasetError: it cannot be read, is empty, or holds rows that are not of the benchmark's shape.
+        """
+        path = self.file(base_dir)
+        try:
+            config = self.model_copy(update={"path": path})
+            return _imported(_Key(config.model_dump_json(), type(self), config), state_of(path))
+        except OSError as error:
+            raise DatasetError(f"{shown(path)}: {unreadable(path, error)}") from None
+
+    def index(self, base_dir: Path, ids: Collection[str] | None = None) -> Sequence[RowRef]:
+        """Return the selected rows, in file order.
+
+        Args:
+            base_dir: the folder of the eval config.
+            ids: where only these are wanted, the others may be left out.
+
+        Raises:
+            DatasetError: the file cannot be used.
+        """
+        path, imported = self.file(base_dir), self.imported(base_dir)
+        refs = selected(list(imported.refs), self.select, lambda ref: imported.rows[ref.offset][1], path)
+        wanted = None if ids is None else set(ids)
+        return refs if wanted is None else [ref for ref in refs if ref.query_id in wanted]
+
+    def relates(self, base_dir: Path) -> bool:
+        """Whether a row depends on others or shares the state of sites.
+
+        Raises:
+            DatasetError: the file cannot be used.
+        """
+        return any(row.get(key) for _, row in self.imported(base_dir).rows for key in RELATING)
+
+    def read(self, ref: RowRef) -> Task:
+        """Return one row, checked in full.
+
+        Raises:
+            DatasetError: with file, line, key, value and what is allowed.
+        """
+        here = self.model_copy(update={"path": ref.path})  # an absolute path wins over any folder
+        rows = here.imported(ref.path.parent).rows
+        if ref.offset >= len(rows) or rows[ref.offset][1]["query_id"] != ref.query_id:
+            raise DatasetError(
+                f"{shown(ref.path)}:{ref.line}: the row {ref.query_id!r} is no longer here: the file was "
+                "changed during the run. Start the run again."
+            )
+        return to_task(rows[ref.offset][1], f"{shown(ref.path)}:{ref.line}")
+
+    def notes(self, base_dir: Path) -> tuple[str, ...]:
+        """Return which rows were dropped, and why."""
+        by_reason: dict[str, list[str]] = {}
+        for query_id, reason in self.imported(base_dir).dropped:
+            by_reason.setdefault(reason, []).append(query_id)
+        return tuple(
+            f"{self.title}: {len(ids)} rows left out ({reason}): {', '.join(ids[:3])}"
+            + ", ..." * (len(ids) > 3)
+            for reason, ids in by_reason.items()
+        )
+
+    def _row(self, original: Any) -> dict[str, Any]:
+        row = self.convert(original)
+        metadata = {"source": original, **row.pop("metadata", {})}
+        row = {"dataset": self.title.lower(), **row, "metadata": metadata}
+        return {**row, "graders": list(self.graders)} if self.graders else row
+
+
+State = tuple[tuple[str, int, int], ...]
+
+
+def state_of(path: Path) -> State:
+    """Return what changes when a file does, or any file that lies in a folder.
+
+    Raises:
+        OSError: it is not there.
+    """
+    if not path.is_dir():
+        state = path.stat()
+        return ((path.name, state.st_mtime_ns, state.st_size),)
+    with os.scandir(path) as entries:
+        states = sorted((entry.name, entry.stat()) for entry in entries if entry.is_file())
+    return tuple((name, state.st_mtime_ns, state.st_size) for name, state in states)
+
+
+@dataclass(frozen=True)
+class _Key:
+    block: str
+    member: type[BenchmarkConfig]
+    config: BenchmarkConfig = field(compare=False)
+
+
+@lru_cache(maxsize=64)
+def _imported(key: _Key, state: State) -> Imported:
+    del state
+    config, path = key.config, key.config.path
+    rows: list[tuple[int, dict[str, Any]]] = []
+    dropped: list[tuple[str, str]] = []
+    problems: list[str] = []
+    with gc_paused():
+        try:
+            originals = config.originals(path)
+        except DocumentError as error:
+            where = f"{shown(path)}:{error.line}" if error.line else shown(path)
+            raise DatasetError(f"{where}: {error}") from None
+        for line, original in originals:
+            try:
+                rows.append((line, config._row(original)))  # noqa: SLF001 one class in two places
+            except RowProblem as error:
+                problems.append(f"{shown(path)}:{line}: {error}")
+            except RecursionError:
+                problems.append(f"{shown(path)}:{line}: the row is nested too deeply.")
+            except Dropped as reason:
+                dropped.append((_name_of(original), str(reason)))
+    if problems:
+        refuse(problems)
+    listed = Ids(path, "query_id")
+    for place, (line, row) in enumerate(rows):
+        listed.add_row(row, line, place)
+    return Imported(tuple(rows), tuple(dropped), tuple(listed.done()))
+
+
+def _name_of(original: Any) -> str:
+    row = original if isinstance(original, Mapping) else {}
+    return str(next((row[key] for key in ("id", "task_id", "ID") if key in row), "?"))
+
+
+# -- what members use
+
+
+def text_of(row: Any, key: str, *, default: str | None = None) -> str:
+    """Return a text of an original row; numbers, as some files write ids, become texts.
+
+    Raises:
+        RowProblem: the row has no such key, or something else there.
+    """
+    if not isinstance(row, Mapping):
+        raise RowProblem(f"a row is a block of keys, not {kind_of(row)}.")
+    value = row.get(key, default)
+    if value is None or value == "":
+        if default is not None:
+            return default
+        raise RowProblem(
+            f"there is no {key!r}; the benchmark's rows have one. Keys: {', '.join(map(str, row))}."
+        )
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise RowProblem(f"{key}: expected a text, not {kind_of(value)}.")
+    return str(value)
+
+
+def kind_of(value: Any) -> str:
+    """Return what a JSON value is, without the value itself: it may be an answer that is not to be told."""
+    names = {bool: "true or false", int: "a number", float: "a number", str: "a text", list: "a list"}
+    return "null" if value is None else names.get(type(value), "a block")
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Return the rows of a JSON, JSON Lines, CSV or TSV file with their lines.
+
+    Raises:
+        DocumentError: the file cannot be read.
+    """
+    suffix = path.suffix.lower()
+    readers: dict[str, Callable[[str], list[Row]]] = {
+        ".json": _json,
+        ".jsonl": _json_lines,
+        ".ndjson": _json_lines,
+        ".csv": lambda text: _table(text, ","),
+        ".tsv": lambda text: _table(text, "\t"),
+    }
+    if suffix not in readers:
+        raise DocumentError(f"the suffix {suffix!r} names no format. Known: {', '.join(readers)}.")
+    return readers[suffix](read_text(path))
+
+
+def _json(text: str) -> list[Row]:
+    document = parse(text, ".json")
+    if not isinstance(document.value, list):
+        raise DocumentError("expected a list of rows.", 1)
+    return [(document.line_of((place,)) or 1, row) for place, row in enumerate(document.value)]
+
+
+def _json_lines(text: str) -> list[Row]:
+    rows: list[Row] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                rows.append((number, json_value(line)))
+            except DocumentError as error:
+                raise DocumentError(str(error), number) from None
+    return rows
+
+
+def _table(text: str, delimiter: str) -> list[Row]:
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    rows: list[Row] = []
+    begins = 1
+    try:
+        header = next(lines, [])
+        if twice := next((name for name in header if header.count(name) > 1), None):
+            raise DocumentError(f"two columns are named {twice!r}. Rename one.", 1)
+        begins = lines.line_num + 1
+        for cells in lines:
+            if any(cells):
+                if len(cells) != len(header):
+                    raise DocumentError(f"the row has {len(cells)} cells, the header {len(header)}.", begins)
+                rows.append((begins, dict(zip(header, cells, strict=True))))
+            begins = lines.line_num + 1
+    except csv.Error as error:
+        raise DocumentError(f"not CSV: {error}.", begins) from None
+    return rows

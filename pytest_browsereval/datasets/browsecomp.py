@@ -1,0 +1,71 @@
+"""BrowseComp: questions whose answers are hard to find and easy to check, encrypted against leaks."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from itertools import cycle
+from typing import Any, Literal
+
+from pytest_browsereval.datasets.benchmark import BenchmarkConfig, RowProblem, text_of
+
+
+class BrowseCompConfig(BenchmarkConfig):
+    """Reads BrowseComp's encrypted CSV (``problem,answer,problem_topic,canary``); decrypts in memory only."""
+
+    type: Literal["browsecomp"] = "browsecomp"
+    title = "BrowseComp"
+
+    start_url: str | None = None
+    """Where every row starts, a search engine say; an empty page by default."""
+
+    def convert(self, original: Any) -> dict[str, Any]:
+        """Return a row with the keys of a task; ``metadata.source`` stays encrypted.
+
+        The file has no ids: that of a row is a hash of its question.
+
+        Raises:
+            RowProblem: a column is missing, or does not decrypt.
+        """
+        canary, topic = text_of(original, "canary"), text_of(original, "problem_topic", default="")
+        problem, answer = (decrypted(text_of(original, key), canary, key) for key in ("problem", "answer"))
+        query_id = f"browsecomp-{hashlib.sha256(problem.encode()).hexdigest()[:12]}"
+        return {
+            "query_id": query_id,
+            "query": problem,
+            "start_url": self.start_url,
+            "graders": ["browsecomp"],
+            "answer": answer,
+            "tags": [topic] if topic else [],
+            "protected": True,
+            "metadata": {
+                "original_task_id": query_id,
+                "category": topic or None,
+                "additional": {"topic": topic} if topic else {},
+            },
+        }
+
+
+def decrypted(text: str, password: str, key: str) -> str:
+    """Return a text in clear: base64, then XOR with the SHA-256 of the password, over and over.
+
+    Args:
+        text: as the file has it.
+        password: the row's canary.
+        key: the column, for messages, which never hold what was read.
+
+    Raises:
+        RowProblem: it is no base64, or not encrypted with this password.
+    """
+    try:
+        secret = base64.b64decode(text, validate=True)
+        pad = cycle(hashlib.sha256(password.encode()).digest())
+        plain = bytes(one ^ other for one, other in zip(secret, pad, strict=False)).decode()
+    except (binascii.Error, ValueError):
+        raise RowProblem(
+            f"{key}: it does not decrypt with the row's canary. Take the file as it is published, encrypted."
+        ) from None
+    if not plain.strip():
+        raise RowProblem(f"{key}: it decrypts to nothing.")
+    return plain

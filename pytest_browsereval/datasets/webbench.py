@@ -1,0 +1,55 @@
+"""WebBench: reading and writing tasks on hundreds of live sites, a table without answers."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Literal
+
+from pytest_browsereval.datasets.benchmark import BenchmarkConfig, text_of
+from pytest_browsereval.datasets.originals import address, host_of
+
+READING = "READ"
+
+_ONLY_THE_SITE = re.compile(r"\bOnly use (?=[^\s.]++\.\w)\S++\s", re.IGNORECASE)
+"""Begins the sentences at the end of a task that bind it to its site."""
+
+
+class WebBenchConfig(BenchmarkConfig):
+    """Reads WebBench's CSV (``ID, Starting URL, Category, Task``); ``graders`` have to be named."""
+
+    type: Literal["webbench"] = "webbench"
+    title = "WebBench"
+
+    strip_site_suffix: bool = False
+    """Take out the closing sentences "Only use SITE to ..."; the row is then another task."""
+
+    def convert(self, original: Any) -> dict[str, Any]:
+        """Return a row with the keys of a task.
+
+        Raises:
+            RowProblem: a column is missing, or a cell empty.
+        """
+        query_id, category = text_of(original, "ID"), text_of(original, "Category")
+        url, query = address(text_of(original, "Starting URL")), text_of(original, "Task").strip()
+        if self.strip_site_suffix:
+            query = _ONLY_THE_SITE.split(query, maxsplit=1)[0].rstrip() or query
+        return {
+            "query_id": query_id,
+            "query": query,
+            "start_url": url,
+            "tags": [category],
+            "metadata": {
+                "original_task_id": query_id,
+                "website": host_of(url),
+                "category": category,
+                "additional": {"webbench_id": query_id},
+            },
+        }
+
+    def notes(self, base_dir: Path) -> tuple[str, ...]:
+        """Return how many rows write on real sites."""
+        rows = self.imported(base_dir).rows
+        writing = sum(row["metadata"]["category"] != READING for _, row in rows)
+        told = f"WebBench: {writing} of {len(rows)} rows change something on a real site."
+        return (*super().notes(base_dir), *([told] if writing else []))

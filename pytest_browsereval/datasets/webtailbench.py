@@ -1,0 +1,82 @@
+"""WebTailBench: tasks that may begin anywhere, each with a rubric."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pytest_browsereval.datasets.benchmark import RowProblem, text_of
+from pytest_browsereval.datasets.originals import address, rubric_of
+from pytest_browsereval.datasets.second_file import TwoFilesConfig
+from pytest_browsereval.documents import shown
+from pytest_browsereval.errors import DatasetError
+
+_RUBRIC_KEYS = ("precomputed_rubric", "rubric")
+
+
+class WebTailBenchConfig(TwoFilesConfig):
+    """Reads WebTailBench: TSV (``benchmark id task_summary``) with a file of rubrics, or JSON Lines."""
+
+    type: Literal["webtailbench"] = "webtailbench"
+    title = "WebTailBench"
+    second = "rubrics"
+
+    start_url: str | None = None
+    """Where all tasks begin that name no page: the benchmark names none. A search engine, say."""
+    rubrics: Path | None = None
+    """A JSON file of rubrics: by id, or a list of blocks with ``id`` and ``precomputed_rubric``. Relative
+    to the eval config."""
+    split: str | None = None
+    """The revision of the rows: ``test`` or ``test_v2``."""
+
+    def convert(self, original: Any) -> dict[str, Any]:
+        """Return a row with the keys of a task.
+
+        Raises:
+            RowProblem: a key is missing or wrong, or there is no start page.
+            DatasetError: the file of rubrics is not of its shape.
+        """
+        query_id = text_of(original, "id")
+        query = text_of(original, "task_summary" if "task_summary" in original else "ques")
+        category = text_of(original, "benchmark" if "benchmark" in original else "category", default="")
+        web = text_of(original, "web", default=self.start_url or "")
+        if not web:
+            raise RowProblem(
+                f"row {query_id!r} has no start page, and the benchmark names none. Say where tasks begin:  "
+                "start_url: https://www.bing.com/"
+            )
+        row: dict[str, Any] = {
+            "query_id": query_id,
+            "query": query,
+            "start_url": address(web),
+            "graders": ["rubric"],
+            "rubric": rubric_of(self._rubric(original, query_id)),
+            "tags": [category] if category else [],
+            "metadata": {"original_task_id": query_id, "category": category or None},
+        }
+        return row if self.split is None else {**row, "revision": self.split}
+
+    def _rubric(self, original: Mapping[str, Any], query_id: str) -> Any:
+        own = next((original[key] for key in _RUBRIC_KEYS if original.get(key)), None)
+        found = self._in_file(query_id) if own is None else own
+        if found is None:
+            how = "has none for it" if self.rubrics else "is missing; write  rubrics: FILE"
+            raise RowProblem(f"row {query_id!r} has no rubric, and the file of rubrics {how}.")
+        return found
+
+    def _in_file(self, query_id: str) -> Any:
+        document = self.document()
+        if document is None:
+            return None
+        if isinstance(document.value, Mapping):
+            entry = document.value.get(query_id)
+        elif isinstance(document.value, list):
+            places = self.places(document.value, query_id)
+            entry = document.value[places[0]] if places else None
+        else:
+            assert self.rubrics is not None  # noqa: S101 it was read
+            raise DatasetError(f"{shown(self.rubrics)}:1: expected rubrics by id, or a list of blocks.")
+        if isinstance(entry, Mapping):
+            return next((entry[key] for key in _RUBRIC_KEYS if entry.get(key)), entry)
+        return entry

@@ -1,0 +1,84 @@
+"""WebVoyager: tasks on fifteen live sites, with reference answers in a file of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pytest_browsereval.datasets.benchmark import RowProblem, text_of
+from pytest_browsereval.datasets.originals import address
+from pytest_browsereval.datasets.second_file import TwoFilesConfig
+from pytest_browsereval.documents import shown
+from pytest_browsereval.errors import DatasetError
+
+TYPES = ("golden", "possible")
+"""A golden answer may be matched; a possible one is what a judge compares with."""
+
+
+class WebVoyagerConfig(TwoFilesConfig):
+    """Reads WebVoyager's rows (``web_name id ques web``), those of its subsets and refreshes too."""
+
+    type: Literal["webvoyager"] = "webvoyager"
+    title = "WebVoyager"
+    second = "reference"
+
+    reference: Path | None = None
+    """The file of reference answers, joined by site and number; relative to the eval config."""
+
+    def convert(self, original: Any) -> dict[str, Any]:
+        """Return a row with the keys of a task.
+
+        Raises:
+            RowProblem: a key is missing or wrong.
+            DatasetError: the file of reference answers is not of its shape.
+        """
+        query_id, site = text_of(original, "id"), text_of(original, "web_name")
+        row: dict[str, Any] = {
+            "query_id": query_id,
+            "query": text_of(original, "ques"),
+            "start_url": address(text_of(original, "web")),
+            "graders": ["webvoyager"],
+            "tags": [site],
+        }
+        metadata: dict[str, Any] = {"original_task_id": query_id, "website": site, "category": site}
+        if (found := self._reference(site, query_id)) is not None:
+            row["answer"] = found["ans"]
+            metadata["additional"] = {"answer_type": found["type"]}
+        return {**row, "metadata": metadata}
+
+    def notes(self, base_dir: Path) -> tuple[str, ...]:
+        """Return which rows have no reference answer, where there is a file of them."""
+        rows = self.imported(base_dir).rows if self.reference is not None else ()
+        bare = [row["query_id"] for _, row in rows if "answer" not in row]
+        more = ", ..." * (len(bare) > 3)
+        told = f"WebVoyager: {len(bare)} rows have no reference answer: {', '.join(bare[:3])}{more}"
+        return (*super().notes(base_dir), *([told] if bare else []))
+
+    def _reference(self, site: str, query_id: str) -> Mapping[str, Any] | None:
+        document = self.document()
+        if document is None:
+            return None
+        answers = document.value.get(site) if isinstance(document.value, Mapping) else None
+        if answers is None and isinstance(document.value, Mapping):
+            return None
+        listed = answers.get("answers") if isinstance(answers, Mapping) else None
+        if not isinstance(listed, list):
+            raise self._wrong(document.line_of((site,)), f"{site}: expected a block with the list 'answers'")
+        number = query_id.rpartition("--")[2]
+        if not number.isdigit():
+            raise RowProblem(f"id: {query_id!r} does not end in --NUMBER, which reference answers need.")
+        found = self.places(listed, number)
+        if not found:
+            return None
+        line = document.line_of((site, "answers", found[0]))
+        entry: Mapping[str, Any] = listed[found[0]]
+        if len(found) > 1:
+            raise self._wrong(line, f"{site}: {len(found)} answers have the id {number}")
+        if entry.get("type") not in TYPES or not isinstance(entry.get("ans"), str):
+            raise self._wrong(line, f"{site}: expected a text 'ans' and a 'type' of {' or '.join(TYPES)}")
+        return entry
+
+    def _wrong(self, line: int | None, message: str) -> DatasetError:
+        assert self.reference is not None  # noqa: S101 asked for where it was read
+        return DatasetError(f"{shown(self.reference)}:{line or 1}: {message}.")

@@ -1,0 +1,55 @@
+"""A deadline that holds even for code that will not be cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+GRACE_S = 3.0
+"""How long cancelled code may take to clean up before it is left behind."""
+
+
+class Overran(Exception):
+    """The work was not done in time; ``is_left_behind`` is True if it has not even stopped since."""
+
+    def __init__(self, *, is_left_behind: bool) -> None:
+        super().__init__("left behind" if is_left_behind else "cancelled")
+        self.is_left_behind = is_left_behind
+
+
+async def within(limit_s: float, work: Coroutine[Any, Any, T], *, grace_s: float = GRACE_S) -> T:
+    """Await the work in a task of its own, and no longer than the limit and the grace.
+
+    ``asyncio.timeout`` waits for ever where ``CancelledError`` is swallowed.
+
+    Args:
+        limit_s: after how many seconds the work is cancelled.
+        work: must not raise ``SystemExit`` or ``KeyboardInterrupt``, which would end the loop.
+        grace_s: how long it may take to end once it is cancelled, also if the caller is.
+
+    Raises:
+        Overran: the limit was met; what the work returned or raised after that is dropped.
+        RuntimeError: the work raised ``CancelledError`` of its own accord.
+    """
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.wait({task}, timeout=limit_s)
+        if task.cancelled():  # not by us: a caller would take it for the end of its own time
+            raise RuntimeError("it ended with a CancelledError, and nobody has cancelled it")
+        if task.done():
+            return task.result()
+    finally:
+        if not task.done():
+            task.add_done_callback(_look_at)
+            task.cancel()
+            await asyncio.wait({task}, timeout=grace_s)
+    raise Overran(is_left_behind=not task.done())
+
+
+def _look_at(task: asyncio.Future[Any]) -> None:
+    """Take a result that nobody waits for, else asyncio complains of it."""
+    if not task.cancelled():
+        task.exception()

@@ -1,0 +1,217 @@
+"""A foreign attempt in our terms, and how a run folder is made of several."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from pydantic import JsonValue
+
+from pytest_browsereval.capture.message_log import MessageLogger
+from pytest_browsereval.capture.trajectory import TrajectorySaver
+from pytest_browsereval.config.redaction import redacted
+from pytest_browsereval.datasets.ids import safe_id
+from pytest_browsereval.errors import ErrorSource, TerminationReason, UsageError
+from pytest_browsereval.exchange.files import picture_suffix, wrong
+from pytest_browsereval.graders.verdicts import PassWhen, combine
+from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.model.messages import SCHEMA_VERSION, Message, ToolCallMessage, now
+from pytest_browsereval.model.results import EvalWarning, TaskError, TaskMetadata
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.run.store import RunStore, TrialKey
+
+NOT_GRADED = "not graded yet: `browsereval regrade` does it"
+
+
+@dataclass(frozen=True)
+class Imported:
+    """An attempt of another system. What its record does not say stays unknown here too."""
+
+    folder: Path
+    """Where it was read from."""
+    task: Task
+    messages: Sequence[Message]
+    pictures: Mapping[int, Path]
+    """By their numbers, from 1."""
+    final_answer: str | None = None
+    termination_reason: TerminationReason = TerminationReason.UNKNOWN
+    started_at: str = ""
+    completed_at: str = ""
+    total_duration_ms: float | None = None
+    agent_config: Mapping[str, JsonValue] = field(default_factory=dict)
+    grades: Mapping[str, GraderResult] = field(default_factory=dict)
+    pass_when: PassWhen = "all"  # noqa: S105 a rule, not a password
+    """How its grades make the verdict there."""
+    errors: tuple[TaskError, ...] = ()
+    warnings: tuple[EvalWarning, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+
+    @property
+    def verdict(self) -> tuple[Verdict, ErrorSource | None, str]:
+        """The verdict, what broke, and why: by its grades, if the agent came to an end."""
+        if self.termination_reason is TerminationReason.ERROR:
+            said = self.errors[0].message if self.errors else "its record does not say why"
+            return Verdict.ERRORED, ErrorSource.AGENT, f"the agent ended with an error: {said}"
+        if not self.grades:
+            return Verdict.ERRORED, ErrorSource.GRADER, NOT_GRADED
+        return combine(self.grades, self.pass_when)
+
+
+def write_run(attempts: Sequence[Imported], target: Path, kind: str, source: Path) -> RunStore:
+    """Make a run folder of foreign attempts; it is there as a whole or not at all.
+
+    Args:
+        attempts: one for each task.
+        target: the run folder, which is not there yet.
+        kind: which system's they are.
+        source: the folder that they were read from.
+
+    Raises:
+        UsageError: two attempts have one id, the folder is there already, or a picture is none.
+        OSError: it cannot be written.
+    """
+    check_target(target)
+    _check_ids(attempts)
+    partial = target.with_name(f".{target.name}.partial")
+    if partial.exists():
+        shutil.rmtree(partial)
+    try:
+        store = RunStore(partial, worker="import")
+        store.write_manifest(_manifest(attempts, target.name, kind, source))
+        for attempt in attempts:
+            _write(attempt, store)
+        shutil.rmtree(partial / "in-flight", ignore_errors=True)
+        if target.exists():
+            target.rmdir()
+        partial.replace(target)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    return RunStore(target, worker="import")
+
+
+def check_target(target: Path) -> None:
+    """Check that a folder can be made, or is there and empty.
+
+    Raises:
+        UsageError: it cannot.
+    """
+    if target.is_symlink() or (target.exists() and not target.is_dir()):
+        raise wrong(target, "is there already, and no folder. Name another one.")
+    if target.is_dir() and any(target.iterdir()):
+        raise wrong(target, "is there already, with files in it. Name a new folder.")
+    if not target.absolute().parent.is_dir():
+        raise wrong(target, f"there is no folder {target.parent} to make it in. Make it first.")
+
+
+def _check_ids(attempts: Sequence[Imported]) -> None:
+    seen: dict[str, Path] = {}
+    for attempt in attempts:
+        other = seen.setdefault(attempt.task.query_id, attempt.folder)
+        if other is not attempt.folder:
+            raise wrong(
+                attempt.folder,
+                f"has the id {attempt.task.query_id!r}, as {other} has. Import one of them into another run.",
+            )
+
+
+def _manifest(attempts: Sequence[Imported], name: str, kind: str, source: Path) -> dict[str, Any]:
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "started_at": min((a.started_at for a in attempts if a.started_at), default=None),
+        "name": name,
+        "imported_from": {"kind": kind, "folder": source.resolve().name, "imported_at": now()},
+        "packages": {"pytest-browsereval": version("pytest-browsereval")},
+    }
+
+
+def _write(attempt: Imported, store: RunStore) -> None:
+    task = attempt.task
+    node_id = f"imported::{safe_id(task.query_id)}"
+    folder = store.begin_attempt(TrialKey(task.query_id), node_id)
+    saver = TrajectorySaver(folder.path)
+    _copy_pictures(attempt.pictures, folder.path / "screenshots")
+    log = MessageLogger(folder.path)
+    try:
+        for message in attempt.messages:
+            log.log(message)
+    finally:
+        log.close()
+    saver.save_task(task, (), {}, {})
+    if attempt.grades:
+        saver.save_grades(attempt.grades)
+    saver.save_metadata(_metadata(attempt, node_id))
+    folder.finished()
+
+
+def _copy_pictures(pictures: Mapping[int, Path], target: Path) -> None:
+    for number, path in pictures.items():
+        if number < 1:
+            raise wrong(path, "has no number from 1.")
+        target.mkdir(exist_ok=True)
+        shutil.copyfile(path, target / f"{number:03d}.{picture_suffix(path)}", follow_symlinks=False)
+
+
+def _metadata(attempt: Imported, node_id: str) -> TaskMetadata:
+    verdict, source, reason = attempt.verdict
+    task = attempt.task
+    return TaskMetadata(
+        query_id=task.query_id,
+        dataset=task.dataset,
+        query=task.query,
+        node_id=node_id,
+        tags=task.tags,
+        website=task.metadata.website,
+        row_hash=task.content_hash(),
+        start_url=task.start_url,
+        started_at=attempt.started_at,
+        completed_at=attempt.completed_at,
+        total_duration_ms=attempt.total_duration_ms,
+        agent_duration_ms=None,
+        total_steps=sum(isinstance(message, ToolCallMessage) for message in attempt.messages),
+        screenshot_count=len(attempt.pictures),
+        termination_reason=attempt.termination_reason,
+        final_answer=attempt.final_answer,
+        errors=attempt.errors,
+        warnings=attempt.warnings,
+        agent_config=redacted(dict(attempt.agent_config)),
+        grader_results=dict(attempt.grades),
+        usage=attempt.usage,
+        verdict=verdict,
+        error_source=source,
+        reason=reason,
+    )
+
+
+def with_rows(attempts: Sequence[Imported], rows: Mapping[str, Task]) -> list[Imported]:
+    """Return the attempts with the rows that they were made for, which know more than their records.
+
+    Args:
+        attempts: as they were read.
+        rows: by their ids.
+
+    Raises:
+        UsageError: an attempt has no row, or another instruction than its row.
+    """
+    found = []
+    for attempt in attempts:
+        row = rows.get(attempt.task.query_id)
+        if row is None:
+            raise wrong(attempt.folder, f"the rows have none with the id {attempt.task.query_id!r}.")
+        if _words(row.query) != _words(attempt.task.query):
+            raise UsageError(
+                f"{attempt.folder}: its instruction is not that of the row {row.query_id!r}: "
+                f"{attempt.task.query[:80]!r} is not {row.query[:80]!r}."
+            )
+        found.append(replace(attempt, task=row))
+    return found
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())

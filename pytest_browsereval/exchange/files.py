@@ -1,0 +1,152 @@
+"""Files of a foreign folder: nothing outside of it is read, and what cannot be used is told by name."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from pytest_browsereval.documents import DocumentError, read_text, shown
+from pytest_browsereval.documents.json_text import json_value
+from pytest_browsereval.errors import UsageError
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+MOST_BYTES = 500_000_000
+"""A larger file is no record of a task."""
+
+MOST_KEYS = 12
+"""More of a value's keys are not told."""
+
+
+def wrong(path: Path, message: str) -> UsageError:
+    """Return the error that names a file or folder and tells what is wrong with it."""
+    return UsageError(f"{shown(path)}: {message}")
+
+
+def check_tree(folder: Path) -> None:
+    """Check that a folder holds plain files and folders only: a link could lead anywhere.
+
+    Raises:
+        UsageError: it does not, or there is no such folder.
+    """
+    if not folder.is_dir():
+        raise wrong(folder, "no such folder.")
+    for where, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            path = Path(where, name)
+            mode = path.lstat().st_mode
+            if stat.S_ISLNK(mode):
+                raise wrong(path, "is a link. Put the file itself in its place if it belongs to the run.")
+            if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
+                raise wrong(path, "is neither a file nor a folder. Take it out.")
+
+
+def task_folders(folder: Path, marker: str) -> list[Path]:
+    """Return the folders of tasks at any depth, in the order of their names.
+
+    Args:
+        folder: a run, or the folder of one task.
+        marker: the file that every task's folder has.
+
+    Raises:
+        UsageError: there is none, or a folder of the run has no task in it.
+    """
+    if (folder / marker).is_file():
+        return [folder]
+    found = sorted(_marked(folder, marker))
+    if not found:
+        raise wrong(folder, f"no task is in it: no folder has a {marker}.")
+    for child in sorted(folder.iterdir()):
+        if child.is_dir() and not any(task.is_relative_to(child) for task in found):
+            raise wrong(child, f"has no {marker}. Take the folder out of the run if it is no task.")
+    return found
+
+
+def _marked(folder: Path, marker: str) -> Iterator[Path]:
+    for where, folders, files in os.walk(folder):
+        if marker in files:
+            folders.clear()
+            yield Path(where)
+
+
+def read_value(path: Path) -> Any:
+    """Return the value of a JSON file.
+
+    Raises:
+        UsageError: it is missing, too large, or no JSON.
+    """
+    try:
+        if path.is_file() and path.stat().st_size > MOST_BYTES:
+            raise wrong(path, f"is larger than {MOST_BYTES} bytes.")
+        return json_value(read_text(path))
+    except DocumentError as error:
+        place = f"{shown(path)}:{error.line}" if error.line else shown(path)
+        raise UsageError(f"{place}: {error}") from None
+
+
+def read_as(model: type[ModelT], value: Any, path: Path, line: int | None = None) -> ModelT:
+    """Return a value that was read from a file as what it has to be.
+
+    Raises:
+        UsageError: it is not; the message has every key that is wrong.
+    """
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        place = shown(path) if line is None else f"{shown(path)}:{line}"
+        told = (f"{place}: {_key(e['loc']) or 'the file'}: {e['msg']}." for e in error.errors())
+        raise UsageError("\n".join(told)) from None
+
+
+def _key(path: Sequence[int | str]) -> str:
+    """Return a path of keys, cut where a value is nested without end."""
+    return ".".join(map(str, path[:MOST_KEYS])) + "..." * (len(path) > MOST_KEYS)
+
+
+_MAGIC = {
+    b"\x89PNG\r\n\x1a\n": "png",
+    b"\xff\xd8\xff": "jpeg",
+}
+
+
+def picture_suffix(path: Path) -> str:
+    """Return the suffix that a picture's first bytes ask for, whatever its own is.
+
+    Raises:
+        UsageError: it is no picture.
+    """
+    with path.open("rb") as file:
+        head = file.read(12)
+    for magic, suffix in _MAGIC.items():
+        if head.startswith(magic):
+            return suffix
+    if head[:4] == b"RIFF" and head[8:] == b"WEBP":
+        return "webp"
+    raise wrong(path, "is no picture: neither PNG, JPEG nor WebP.")
+
+
+def numbered(folder: Path, pattern: str) -> dict[int, Path]:
+    """Return the files of a folder by the number in their names; none if there is no such folder.
+
+    Args:
+        folder: the folder.
+        pattern: matches a whole name; its first group is the number. Other names are left alone.
+
+    Raises:
+        UsageError: two files have one number.
+    """
+    found: dict[int, Path] = {}
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        match = re.fullmatch(pattern, path.name)
+        if match is None or not path.is_file():
+            continue
+        if int(match[1]) in found:
+            raise wrong(path, f"has the number of {found[int(match[1])].name}. Take one out.")
+        found[int(match[1])] = path
+    return dict(sorted(found.items()))

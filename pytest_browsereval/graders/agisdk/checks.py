@@ -1,0 +1,113 @@
+"""The checks of REAL as its tasks write them, and what they say of a final state."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import JsonValue
+
+from pytest_browsereval.errors import nearest
+from pytest_browsereval.graders.values import clipped, compile_path, folded, has_token, look_up, shown
+from pytest_browsereval.model.grades import Criterion, Verdict
+
+KINDS = ("jmespath", "llm_boolean", "script")
+
+Strings = Literal["strict", "lenient"]
+"""Whether an expected text may be a part of the actual one, in whole words and in any case."""
+
+_SCRIPT = re.compile(r"[\w-]+\.py")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check of a task."""
+
+    kind: str
+    subject: str
+    """The query, the rubric, or the name of the script."""
+    expected: JsonValue = True
+    description: str = ""
+
+    @property
+    def title(self) -> str:
+        """What a report calls it."""
+        return (self.description or self.subject)[:160]
+
+
+def read_checks(evals: Sequence[Mapping[str, Any]]) -> list[Check]:
+    """Return the checks of a row's ``evals``.
+
+    Raises:
+        ValueError: there are none, or one is not of a form that REAL has.
+    """
+    if not evals:
+        raise ValueError(
+            'the row has no "evals". Import it from the task files of agisdk (dataset: {type: agisdk}), or '
+            'write them: "evals": [{"type": "jmespath", "query": "...", "expected_value": ...}].'
+        )
+    return [_read_check(dict(entry)) for entry in evals]
+
+
+def _read_check(entry: dict[str, Any]) -> Check:
+    kind = str(entry.get("type") or ("script" if entry.get("script") else ""))
+    if kind not in KINDS:
+        raise ValueError(
+            f"the eval {shown(entry)} is of the type {kind!r}.{nearest(kind, KINDS)} "
+            f"Types: {', '.join(KINDS)}."
+        )
+    key = {"jmespath": "query", "llm_boolean": "rubric", "script": "script"}[kind]
+    subject = entry.get(key)
+    if not isinstance(subject, str) or not subject.strip():
+        raise ValueError(f"the eval {shown(entry)} has no {key!r}; write it as a text.")
+    if kind == "jmespath":
+        compile_path(subject)
+        if "expected_value" not in entry:
+            raise ValueError(f"the eval {shown(entry)} has no 'expected_value'; write what the query gives.")
+    elif entry.get("expected_value", True) is not True:
+        raise ValueError(f"the eval {shown(entry)} expects something else than true, which {kind} cannot be.")
+    if kind == "script" and not _SCRIPT.fullmatch(subject):
+        raise ValueError(f"the script {shown(subject)} is no plain file name such as eval_omnizon_1.py.")
+    return Check(kind, subject, entry.get("expected_value", True), str(entry.get("description") or ""))
+
+
+def reads_state(checks: Sequence[Check]) -> bool:
+    """Whether any of the checks looks at the final state."""
+    return any(check.kind != "llm_boolean" for check in checks)
+
+
+def asks_model(checks: Sequence[Check]) -> bool:
+    """Whether any of the checks is one for a model."""
+    return any(check.kind == "llm_boolean" for check in checks)
+
+
+def compared(check: Check, state: JsonValue, strings: Strings) -> Criterion:
+    """Return what a ``jmespath`` check says of a state: equal as Python's ``==`` says, as REAL has it."""
+    actual, problem = look_up(check.subject, state)
+    is_met = not problem and (actual == check.expected or (strings == "lenient" and _holds(check, actual)))
+    if not is_met:
+        problem = problem or f"it is {shown(actual, 80)}, not {shown(check.expected, 80)}"
+    return Criterion(
+        name=check.title,
+        verdict=Verdict.PASSED if is_met else Verdict.FAILED,
+        expected=clipped(check.expected),
+        actual=clipped(actual),
+        reason=problem,
+    )
+
+
+def _holds(check: Check, actual: JsonValue) -> bool:
+    if not isinstance(actual, str) or not isinstance(check.expected, str):
+        return False
+    return has_token(folded(check.expected), folded(actual))
+
+
+def read_verdict(lines: Sequence[str]) -> bool | None:
+    """Return what a script of REAL printed last: SUCCESS or FAILURE; None for neither."""
+    for line in reversed(lines):
+        words = set(re.findall(r"\w+", line.upper()))
+        if len(said := words & {"SUCCESS", "FAILURE"}) == 1:
+            return said == {"SUCCESS"}
+    return None

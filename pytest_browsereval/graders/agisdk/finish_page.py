@@ -1,0 +1,52 @@
+"""The page on which a clone of REAL shows its final state, read in a tab beside the agent's own."""
+
+from __future__ import annotations
+
+import asyncio
+
+from pydantic import JsonValue
+
+from pytest_browsereval.browsers.base import Window
+from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.graders.further_tab import beside, open_page
+from pytest_browsereval.graders.observing import LivePage, NoValue, live_page, parse_state
+from pytest_browsereval.graders.values import shown
+
+TRIES = 20
+POLL_S = 0.5
+
+_SHOWN = "document.querySelector('pre')?.innerText"
+
+
+async def read_finish(window: Window, url: str) -> JsonValue:
+    """Return the JSON that a page shows in its first ``<pre>``, once there is some.
+
+    Args:
+        window: of the attempt; its current tab is the same one afterwards.
+        url: of the page.
+
+    Raises:
+        Fault: source *grader*: the page cannot be opened, or shows no JSON.
+    """
+    async with live_page(window):
+        pass  # says what is wrong with a window that cannot be read, and answers its dialogs
+    assert isinstance(window, PlaywrightWindow)  # noqa: S101 live_page takes no other
+    async with beside(window):
+        await open_page(window, url)
+        async with live_page(window) as page:
+            return await _polled(page, url)
+
+
+async def _polled(page: LivePage, url: str) -> JsonValue:
+    problem = "it has no <pre> element"
+    for number in range(TRIES):
+        if number:
+            await asyncio.sleep(POLL_S)
+        try:
+            text = await page.value(_SHOWN)
+            if isinstance(text, str) and text.strip():
+                return parse_state(text)
+        except NoValue as error:
+            problem = str(error)
+    raise Fault(ErrorSource.GRADER, f"{url} shows no state: {shown(problem, 200)}")

@@ -1,0 +1,65 @@
+"""One grader asked about an attempt: within its limit, and whatever breaks makes the grade *errored*."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from pytest_browsereval.errors import ErrorSource, Fault, StopRun, told
+from pytest_browsereval.graders.base import GraderConfig, Recorded
+from pytest_browsereval.graders.protection import masked
+from pytest_browsereval.model.grades import GraderResult, Verdict
+
+StandIn = Callable[[GraderConfig, Recorded], GraderResult | None]
+"""Asked before a grader is; its answer, unless None, stands in for the grader's."""
+
+
+async def asked(
+    grader: GraderConfig, recorded: Recorded, *, unobserved: str = "", stand_in: StandIn | None = None
+) -> GraderResult:
+    """Return the grade of one grader, without the reference answer of a protected task.
+
+    Args:
+        grader: with its placeholders filled in.
+        recorded: the attempt, with the grader's own evidence.
+        unobserved: why it could not observe the page.
+        stand_in: asked before the grader.
+    """
+    started = time.perf_counter()
+    try:
+        result = await _answer(grader, recorded, unobserved, stand_in)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 a grader that cannot judge errs, never scores 0
+        result = GraderResult(
+            grader=grader.label,
+            verdict=Verdict.ERRORED,
+            reasoning=told(error),
+            stops_run=isinstance(error, StopRun),
+        )
+    duration_ms = round((time.perf_counter() - started) * 1000, 3)
+    beside = {"duration_ms": duration_ms, "advisory": grader.advisory}
+    return masked(result, recorded.task).model_copy(update=beside)
+
+
+async def _answer(
+    grader: GraderConfig, recorded: Recorded, unobserved: str, stand_in: StandIn | None
+) -> GraderResult:
+    if unobserved:
+        raise Fault(ErrorSource.GRADER, f"the final page could not be read: {unobserved}")
+    result: object = stand_in(grader, recorded) if stand_in else None
+    if result is None:
+        result = await _in_time(grader, recorded)
+    if not isinstance(result, GraderResult):
+        raise Fault(ErrorSource.GRADER, f"it returned {result!r:.80}, which is no GraderResult")
+    return result
+
+
+async def _in_time(grader: GraderConfig, recorded: Recorded) -> GraderResult:
+    limit_s = grader.time_limit_s(recorded.judge)
+    try:
+        async with asyncio.timeout(limit_s) as clock:
+            return await grader.grade(recorded)
+    except TimeoutError:
+        if not clock.expired():
+            raise
+        raise Fault(ErrorSource.GRADER, f"the grader was not done within {limit_s:g} s") from None

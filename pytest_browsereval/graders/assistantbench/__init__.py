@@ -1,0 +1,1 @@
+"""AssistantBench: how close an answer is to the reference."""

@@ -1,0 +1,167 @@
+"""How close answers are: words in common, ratio of numbers, keys of blocks, the best pairing of lists.
+
+The measures are those of AssistantBench, which took the one for texts from DROP.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import string
+from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_NEAR_ZERO = 1e-4
+
+# -- pairing
+
+
+def paired(given: Sequence[T], wanted: Sequence[T], score: Callable[[T, T], float]) -> float:
+    """Return the best mean score of a pairing one to one; what has no partner counts as 0.
+
+    Args:
+        given: items of the answer.
+        wanted: items of the reference.
+        score: of a pair, from 0 on.
+    """
+    if not given or not wanted:
+        return 0.0
+    rows = [[score(one, other) for one in given] for other in wanted]
+    if len(wanted) > len(given):
+        rows = [list(column) for column in zip(*rows, strict=True)]
+    return _best_total(rows) / max(len(given), len(wanted))
+
+
+def _best_total(scores: list[list[float]]) -> float:
+    """Return the largest total of one entry for each row, no two of them in one column.
+
+    The Hungarian method: rows join one by one, each along the cheapest chain of changes. There must not be
+    more rows than columns.
+    """
+    count, width = len(scores), len(scores[0])
+    row_price, column_price = [0.0] * (count + 1), [0.0] * (width + 1)
+    row_of = [0] * (width + 1)
+    for row in range(1, count + 1):
+        row_of[0], column = row, 0
+        cheapest, came_from, is_done = [math.inf] * (width + 1), [0] * (width + 1), [False] * (width + 1)
+        while row_of[column]:
+            is_done[column] = True
+            here, step, nearest = row_of[column], math.inf, 0
+            for other in range(1, width + 1):
+                if is_done[other]:
+                    continue
+                cost = -scores[here - 1][other - 1] - row_price[here] - column_price[other]
+                if cost < cheapest[other]:
+                    cheapest[other], came_from[other] = cost, column
+                if cheapest[other] < step:
+                    step, nearest = cheapest[other], other
+            for other in range(width + 1):
+                if is_done[other]:
+                    row_price[row_of[other]] += step
+                    column_price[other] -= step
+                else:
+                    cheapest[other] -= step
+            column = nearest
+        while column:
+            row_of[column] = row_of[came_from[column]]
+            column = came_from[column]
+    return sum(scores[row_of[column] - 1][column - 1] for column in range(1, width + 1) if row_of[column])
+
+
+# -- numbers
+
+
+def read_number(value: Any) -> Any:
+    """Return the number that a value is, as a float; anything else as it is.
+
+    Dollar and percent signs and square feet do not count. A comma is a decimal point: "1,5" is 1.5, and
+    "1,000" is 1, as AssistantBench has it.
+    """
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return value
+    text = str(value).replace("$", " ").replace("%", " ").replace("sqft", " ").strip()
+    text = text.replace(",", ".").replace(" square kilometers", "")
+    return float(text) if _is_number(text) else value
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def number_score(given: float, wanted: float) -> float:
+    """Return 1 less the logarithm of the ratio, at least 0; 0 for numbers of unlike signs."""
+    if given == wanted:
+        return 1.0
+    given, wanted = given or _NEAR_ZERO, wanted or _NEAR_ZERO
+    if not (math.isfinite(given) and math.isfinite(wanted)) or (given < 0) != (wanted < 0):
+        return 0.0
+    return max(0.0, 1 - abs(math.log(given / wanted)))
+
+
+# -- texts
+
+
+def text_score(given: Any, wanted: Any) -> float:
+    """Return the mean F1 of words; both may be lists. One number of the reference has to be there."""
+    ours, theirs = _bags(given), _bags(wanted)
+    return 0.0 if ours is None or theirs is None else paired(ours, theirs, _f1)
+
+
+def _bags(value: Any) -> list[frozenset[str]] | None:
+    items = value if isinstance(value, list) else [value if isinstance(value, str) else str(value)]
+    if not all(isinstance(item, str) for item in items):
+        return None
+    return [frozenset(_normalised(item).split()) for item in items]
+
+
+def _normalised(text: str) -> str:
+    return " ".join(_word(part) for part in re.split(" |-", text))
+
+
+def _word(text: str) -> str:
+    text = text.lower()
+    text = text if _is_number(text) else text.translate(_PUNCTUATION)
+    return _ARTICLES.sub(" ", str(float(text)) if _is_number(text) else text)
+
+
+def _f1(given: frozenset[str], wanted: frozenset[str]) -> float:
+    numbers = {word for word in wanted if _is_number(word)}
+    if numbers and not numbers & given:
+        return 0.0
+    shared = len(given & wanted)
+    precision = shared / len(given) if given else 1.0
+    recall = shared / len(wanted) if wanted else 1.0
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+# -- blocks
+
+
+def block_score(given: Any, wanted: Any) -> float:
+    """Return F1 over the keys of two blocks, each value by how close it is; 0 for what is no block."""
+    if not isinstance(given, Mapping) or not isinstance(wanted, Mapping) or not given or not wanted:
+        return 0.0
+    recall, precision = _recall(given, wanted), _recall(wanted, given)
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def _recall(given: Mapping[str, Any], wanted: Mapping[str, Any]) -> float:
+    return fmean(_value_score(given[key], wanted[key]) if key in given else 0.0 for key in wanted)
+
+
+def _value_score(given: Any, wanted: Any) -> float:
+    given, wanted = read_number(given), read_number(wanted)
+    if type(given) is not type(wanted):
+        return 0.0
+    if isinstance(wanted, float):
+        return number_score(given, wanted)
+    return text_score(given, wanted)

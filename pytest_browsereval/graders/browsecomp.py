@@ -1,0 +1,100 @@
+"""``browsecomp``: a model says whether the agent's answer means the same as the row's reference answer."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.graders.base import Recorded
+from pytest_browsereval.graders.judging.base import (
+    ModelGrader,
+    answer_part,
+    reference_part,
+    task_part,
+    unanswered,
+)
+from pytest_browsereval.graders.judging.judge import Judge
+from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
+from pytest_browsereval.graders.judging.votes import Opinion
+from pytest_browsereval.graders.values import clipped
+from pytest_browsereval.model.grades import Criterion, Verdict
+from pytest_browsereval.model.tasks import Task
+
+RULES = """\
+You compare a final answer with the reference answer of a question. Both are given, and the question.
+
+- The reference is right. Do not solve the question, do not look for a better answer, do not argue.
+- First find the one answer that the text commits itself to. If it offers several different ones, says that \
+it does not know, or only describes how one would find out, it commits itself to none.
+- The answers are the same if they name the same thing: another spelling, order of words, language, unit or \
+format is no difference, nor is a number that differs by rounding only. A reference that is a list of \
+alternatives is met by one of them, unless the question asks for all.
+- Anything else, too much left open, or a further claim about the answer that contradicts the reference, is \
+a difference.
+- In your reasoning do not quote the reference; call it "the reference"."""
+
+
+class BrowseCompReply(JudgeReply):
+    """What the judge replies."""
+
+    reasoning: str = Field(description="How the two answers agree or differ; written first.")
+    stated_answer: str = Field(
+        description="The answer that the text commits itself to, in its own words; empty if there is none."
+    )
+    is_same: bool = Field(description="Whether the stated answer means the same as the reference.")
+
+    @model_validator(mode="after")
+    def _agrees_with_itself(self) -> Self:
+        if self.is_same and not self.stated_answer.strip():
+            raise ValueError("no answer is stated, and yet it is the same as the reference")
+        return self
+
+
+class BrowseCompGrader(ModelGrader):
+    """Asks a model whether the final answer and the row's ``answer`` mean the same; it sees texts only.
+
+    An attempt without a final answer fails without a question.
+    """
+
+    type: Literal["browsecomp"] = "browsecomp"
+    prompts: ClassVar[tuple[str, ...]] = (RULES,)
+    replies: ClassVar[Replies] = (BrowseCompReply,)
+
+    def check(self, task: Task) -> None:
+        """Check that the row has a reference answer.
+
+        Raises:
+            ValueError: with what to write.
+        """
+        if reference_part(task) is None:
+            raise ValueError(
+                f"the grader {self.label!r} compares with the row's answer, and there is none. Write "
+                '"answer": "..." in the row, or use a grader that needs no reference, such as webvoyager.'
+            )
+
+    async def without_model(self, recorded: Recorded) -> Opinion | None:
+        """Fail an attempt that gave no answer."""
+        return unanswered(recorded)
+
+    async def opinion(self, recorded: Recorded, judge: Judge, prepared: Any) -> Opinion:
+        """Ask for the verdict.
+
+        Raises:
+            Fault: the judge gave none.
+        """
+        del prepared
+        reference = reference_part(recorded.task)
+        if reference is None:
+            raise Fault(ErrorSource.GRADER, "the row has no reference answer to compare with")
+        parts = [task_part(recorded), reference, answer_part(recorded)]
+        reply = await judge.ask(BrowseCompReply, RULES, parts)
+        criterion = Criterion(
+            name="answer",
+            verdict=Verdict.PASSED if reply.is_same else Verdict.FAILED,
+            expected=clipped(recorded.task.answer),
+            actual=clipped(recorded.final_answer),
+        )
+        details = {"is_answered": True, "stated_answer": reply.stated_answer}
+        return Opinion.yes_or_no(reply.is_same, reply.reasoning, criteria=(criterion,), details=details)

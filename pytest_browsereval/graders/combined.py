@@ -1,0 +1,270 @@
+"""``combined``: several graders as one, by a rule: all, any, majority or a weighted sum."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, JsonValue, model_validator
+
+from pytest_browsereval.browsers.base import Window
+from pytest_browsereval.errors import nearest, told
+from pytest_browsereval.graders.asked import asked
+from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
+from pytest_browsereval.graders.verdicts import combine
+from pytest_browsereval.llm.judge import JudgeConfig
+from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict, cost_of, differ
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.registry import Plugged
+
+GRACE_S = 5.0
+"""How much longer than its slowest part the whole may take, so that the part's own limit is met first."""
+
+HALF = 0.5
+
+AnyGrader = Annotated[GraderConfig, Plugged("grader")]
+
+
+class CombinedGrader(GraderConfig):
+    """Asks several graders and makes one grade of theirs. A part that errs never counts as failed.
+
+    Where an errored part could still turn the verdict, the grade is errored; else the others decide.
+    """
+
+    type: Literal["combined"] = "combined"
+
+    graders: tuple[AnyGrader, ...] = Field(min_length=2)
+    """The parts, of any type; their names must differ."""
+    rule: Literal["all", "any", "majority", "weighted"] = "all"
+    """Which parts have to pass: all, one, more than half; or ``weighted``: the weighted mean of their scores
+    has to reach the threshold."""
+    weights: dict[str, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
+    """For ``weighted``: how much a part counts, by its name; 1 by default."""
+    threshold: float | None = Field(default=None, gt=0, le=1)
+    """For ``weighted``: the mean that passes; 0.5 by default."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        labels = [part.label for part in self.graders]
+        if len(set(labels)) < len(labels):
+            raise ValueError(f"the graders {labels} share a name. Give one a `name` of its own")
+        if not self._deciding:
+            raise ValueError("all graders are advisory, so none decides. Take `advisory: true` out of one")
+        if self.rule != "weighted" and (self.weights or self.threshold is not None):
+            raise ValueError(f"weights and threshold are of rule: weighted, and the rule is {self.rule}")
+        for name in self.weights:
+            if name not in self._deciding:
+                raise ValueError(
+                    f"weights names {name!r}, which is no grader that decides."
+                    f"{nearest(name, self._deciding)} Graders: {', '.join(self._deciding)}"
+                )
+        return self
+
+    @property
+    def _deciding(self) -> list[str]:
+        return [part.label for part in self.graders if not part.advisory]
+
+    # -- what the parts need
+
+    @property
+    def parts(self) -> tuple[GraderConfig, ...]:
+        """The graders that it asks."""
+        return self.graders
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return the secrets of all parts."""
+        return tuple(secret for part in self.graders for secret in part.secrets())
+
+    def filled(self, urls: Mapping[str, str]) -> Self:
+        """Return the grader with the placeholders of sites filled in, in all parts."""
+        return self.model_copy(update={"graders": tuple(part.filled(urls) for part in self.graders)})
+
+    def time_limit_s(self, run: JudgeConfig | None) -> float:
+        """Return how long ``grade`` may take: the parts are asked at once."""
+        return max(part.time_limit_s(run) for part in self.graders) + GRACE_S
+
+    @property
+    def sees_pictures(self) -> bool:
+        """Whether a part looks at the recorded pictures."""
+        return any(part.sees_pictures for part in self.graders)
+
+    def judges(self, run: JudgeConfig | None) -> tuple[JudgeConfig, ...]:
+        """Return the models that the parts ask.
+
+        Raises:
+            ValueError: a part needs one and there is none.
+        """
+        return tuple(judge for part in self.graders for judge in part.judges(run))
+
+    def judges_of(self, task: Task, run: JudgeConfig | None) -> tuple[JudgeConfig, ...]:
+        """Return the models that the parts ask about this row.
+
+        Raises:
+            ValueError: a part needs one and there is none.
+        """
+        return tuple(judge for part in self.graders for judge in part.judges_of(task, run))
+
+    def needs_page(self, task: Task) -> bool:
+        """Whether a part reads the live page of this row."""
+        return any(part.needs_page(task) for part in self.graders)
+
+    def check(self, task: Task) -> None:
+        """Check that all parts can judge this row.
+
+        Raises:
+            ValueError: one cannot.
+        """
+        for part in self.graders:
+            part.check(task)
+
+    def check_files(self, task: Task, base_dir: Path) -> None:
+        """Check that the files are there with which the parts judge this row.
+
+        Raises:
+            ValueError: one is missing.
+        """
+        for part in self.graders:
+            part.check_files(task, base_dir)
+
+    def preflight(self, base_dir: Path) -> None:
+        """Check what the parts need that does not depend on a row.
+
+        Raises:
+            ConfigError: with what to type next.
+        """
+        for part in self.graders:
+            part.preflight(base_dir)
+
+    # -- evidence and grade
+
+    async def observe(self, window: Window, task: Task, site_urls: Mapping[str, str]) -> JsonValue:
+        """Let each part read the live page; one that cannot is errored, the others are not."""
+        seen: dict[str, JsonValue] = {}
+        unobserved: dict[str, JsonValue] = {}
+        for part in self.graders:
+            try:
+                value = await part.observe(window, task, site_urls)
+            except Exception as error:  # noqa: BLE001 that part errs, the others judge
+                unobserved[part.label] = told(error)
+            else:
+                if value is not None:
+                    seen[part.label] = value
+        return {"seen": seen, "unobserved": unobserved} if seen or unobserved else None
+
+    async def grade(self, recorded: Recorded) -> GraderResult:
+        """Ask all parts at once and combine their grades."""
+        results = await asyncio.gather(*(self._part(part, recorded) for part in self.graders))
+        grades = {part.label: result for part, result in zip(self.graders, results, strict=True)}
+        verdict, why = self._decided(grades)
+        return self._result(grades, verdict, why, recorded)
+
+    async def _part(self, part: GraderConfig, recorded: Recorded) -> GraderResult:
+        given = recorded.evidence.get(self.label)
+        evidence: Mapping[str, Any] = given if isinstance(given, dict) else {}
+        seen = evidence.get("seen", {})
+        own = {part.label: seen[part.label]} if part.label in seen else {}
+        why = evidence.get("unobserved", {}).get(part.label, "")
+        return await asked(part, replace(recorded, evidence=own), unobserved=why)
+
+    def _decided(self, grades: Mapping[str, GraderResult]) -> tuple[Verdict, str]:
+        if self.rule != "weighted":
+            verdict, _, why = combine(grades, self.rule)
+            return verdict, why
+        least, most = (self._mean(grades, errored) for errored in (0.0, 1.0))
+        wanted = HALF if self.threshold is None else self.threshold
+        if least >= wanted:
+            return Verdict.PASSED, f"the weighted mean is at least {least:.3g}; {wanted:g} passes"
+        if most < wanted:
+            return Verdict.FAILED, f"the weighted mean is at most {most:.3g}; {wanted:g} passes"
+        return Verdict.ERRORED, (
+            f"the weighted mean is between {least:.3g} and {most:.3g}, whatever errored parts would have "
+            f"said, and {wanted:g} passes. {self._first_error(grades)}"
+        )
+
+    def _first_error(self, grades: Mapping[str, GraderResult]) -> str:
+        errors = (f"{n}: {g.reasoning}" for n, g in grades.items() if g.verdict is Verdict.ERRORED)
+        return next(errors, "")
+
+    def _mean(self, grades: Mapping[str, GraderResult], errored: float | None) -> float:
+        """Return the weighted mean of the scores.
+
+        Args:
+            grades: of the parts.
+            errored: what one counts that has no score; None leaves it out.
+        """
+        known = [
+            (self.weights.get(name, 1.0), errored if grade.score is None else grade.score)
+            for name, grade in grades.items()
+            if not grade.advisory
+        ]
+        scored = [(weight, score) for weight, score in known if score is not None]
+        total = sum(weight for weight, _ in scored)
+        return round(sum(weight * score for weight, score in scored) / total, 6) if total else 0.0
+
+    def _result(
+        self, grades: Mapping[str, GraderResult], verdict: Verdict, why: str, recorded: Recorded
+    ) -> GraderResult:
+        told = ", ".join(f"{name} {grade.verdict}" for name, grade in grades.items())
+        is_split = differ(grades.values())
+        why = f"{why.rstrip('.')}. The graders disagree: {told}." if is_split else why
+        return GraderResult(
+            grader=self.label,
+            verdict=verdict,
+            score=None if verdict is Verdict.ERRORED else self._mean(grades, None),
+            reasoning=f"{self.rule}: {why}",
+            criteria=tuple(self._criteria(grades)),
+            evidence=tuple(dict.fromkeys(file for grade in grades.values() for file in grade.evidence)),
+            details={
+                "rule": self.rule,
+                "disagree": is_split,
+                "parts": {name: grade.model_dump(mode="json") for name, grade in grades.items()},
+            },
+            fingerprint=self._made_of(grades, recorded),
+            usage=sum((grade.usage for grade in grades.values()), Usage()),
+            cost_usd=cost_of(grades.values()),
+            stops_run=any(grade.stops_run for grade in grades.values()),
+        )
+
+    def _criteria(self, grades: Mapping[str, GraderResult]) -> Iterator[Criterion]:
+        for name, grade in grades.items():
+            yield Criterion(
+                name=f"{name} (advisory)" if grade.advisory else name,
+                verdict=grade.verdict,
+                actual=grade.score,
+                reason=next(iter(grade.reasoning.splitlines()), ""),
+                weight=0.0 if grade.advisory else self.weights.get(name, 1.0),
+            )
+
+    def _made_of(self, grades: Mapping[str, GraderResult], recorded: Recorded) -> str:
+        parts = [
+            grades[part.label].fingerprint or part.fingerprint(0, recorded.site_urls) for part in self.graders
+        ]
+        own = [self.rule, self.weights, self.threshold, [part.advisory for part in self.graders]]
+        digest = hashlib.sha256(json.dumps([own, parts], sort_keys=True).encode()).hexdigest()[:12]
+        return f"{self.type}/1/{digest}"
+
+    @classmethod
+    def golden(cls) -> tuple[Golden, ...]:
+        """Return attempts that two graders of the answer disagree on, by different rules."""
+        task = Task(query_id="golden", query="How much is it?", answer="42")
+        strict: JsonValue = {"type": "answer", "name": "exact"}
+        loose: JsonValue = {"type": "answer", "name": "loose", "match": "includes"}
+        parts: JsonValue = [strict, loose]
+        said = "It is 42."
+        return (
+            Golden("one of two is enough", Verdict.PASSED, task, {"graders": parts, "rule": "any"}, said),
+            Golden("one of two is too few", Verdict.FAILED, task, {"graders": parts, "rule": "all"}, said),
+            Golden(
+                "the loose one counts more",
+                Verdict.PASSED,
+                task,
+                {"graders": parts, "rule": "weighted", "weights": {"loose": 3}, "threshold": 0.75},
+                said,
+            ),
+        )

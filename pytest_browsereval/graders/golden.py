@@ -1,0 +1,64 @@
+"""A grader tried on its own golden attempts: does it still tell right from wrong?"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_browsereval.errors import TerminationReason
+from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
+from pytest_browsereval.model.grades import GraderResult
+from pytest_browsereval.registry import Registry
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What came of one golden attempt."""
+
+    golden: Golden
+    result: GraderResult | None
+    problem: str = ""
+    """Why there is no result."""
+
+    @property
+    def is_right(self) -> bool:
+        """True if the grade is the one that is known."""
+        return self.result is not None and self.result.verdict is self.golden.verdict
+
+
+async def try_golden(member: type[GraderConfig], registry: Registry | None = None) -> AsyncIterator[Tried]:
+    """Yield what comes of each golden attempt of a grader. No model, no network, no page.
+
+    Args:
+        member: the grader.
+        registry: where the parts of one that combines several are looked up.
+    """
+    for golden in member.golden():
+        with tempfile.TemporaryDirectory(prefix="browsereval-golden-") as folder:
+            try:
+                yield Tried(golden, await _graded(member, golden, Path(folder), registry))
+            except Exception as error:  # noqa: BLE001 whatever a grader raises is what is to be told
+                yield Tried(golden, None, f"{type(error).__name__}: {error}")
+
+
+async def _graded(
+    member: type[GraderConfig], golden: Golden, folder: Path, registry: Registry | None
+) -> GraderResult:
+    block = {"type": member.type_name(), **golden.options}
+    grader = member.model_validate(block, context={"registry": registry})
+    grader.check(golden.task)
+    for name, text in golden.files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    recorded = Recorded(
+        task=golden.task,
+        final_answer=golden.final_answer,
+        termination_reason=TerminationReason.COMPLETED,
+        final_url=golden.final_url,
+        folder=folder,
+        evidence=golden.evidence,
+        base_dir=folder,
+    )
+    return await grader.grade(recorded)

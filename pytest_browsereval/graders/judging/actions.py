@@ -1,0 +1,97 @@
+"""The recorded actions as a judge reads them: facts, one line each."""
+
+from __future__ import annotations
+
+import json
+
+from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.graders.base import Recorded
+from pytest_browsereval.graders.judging.judge import Given
+from pytest_browsereval.graders.judging.steps import Step, messages_of, steps_of
+from pytest_browsereval.model.messages import Message
+
+ARGUMENT = 100
+"""Characters of one argument of an action that a judge reads."""
+
+ARGUMENTS = 30_000
+"""The same of one argument of all actions together, for the same reason as with results."""
+
+RESULT = 300
+"""Characters of an action's result that a judge reads, where it reads results."""
+
+RESULTS = 20_000
+"""Characters of all results together: in a long attempt each is shorter, so that no action is left out."""
+
+
+def recorded_messages(recorded: Recorded) -> list[Message]:
+    """Return all messages of an attempt, for graders that judge by them.
+
+    Raises:
+        Fault: source *grader*; they are not there or damaged, so that nobody can tell what the agent did.
+    """
+    try:
+        log = (recorded.folder / "messages.jsonl").read_bytes()
+    except FileNotFoundError:
+        raise _unknown("missing") from None
+    except OSError as error:
+        raise _unknown(f"not to be read ({error.strerror})") from None
+    messages = messages_of(recorded.folder)
+    if len(messages) < log.count(b"\n"):  # a last line without its end was cut by a kill
+        raise _unknown(f"damaged in line {len(messages) + 1}")
+    return messages
+
+
+def recorded_steps(recorded: Recorded) -> list[Step]:
+    """Return the tool calls of an attempt.
+
+    Raises:
+        Fault: source *grader*; nothing was recorded, so that nobody can tell what the agent did.
+    """
+    return steps_of(recorded_messages(recorded))
+
+
+def _unknown(what: str) -> Fault:
+    return Fault(ErrorSource.GRADER, f"messages.jsonl is {what}: nobody can tell what the agent did")
+
+
+def actions_part(steps: list[Step], *, results: bool = False, argument: int = ARGUMENT) -> Given:
+    """Return the actions of an attempt for a judge.
+
+    Args:
+        steps: the tool calls.
+        results: tell also how what each one returned begins.
+        argument: the most characters of one argument.
+    """
+    count = max(1, len(steps))
+    limit = min(RESULT, RESULTS // count) if results else 0
+    argument = min(argument, ARGUMENTS // count)
+    lines, page = [], None
+    for step in steps:
+        lines.append(action_line(step, limit, tells_page=step.url != page, argument=argument))
+        page = step.url or page
+    return Given("actions of the agent", "\n".join(lines) or "(no tool was called)")
+
+
+def action_line(step: Step, result: int = 0, *, tells_page: bool = True, argument: int = ARGUMENT) -> str:
+    """Return an action in exactly one line, whatever its names, addresses and results hold.
+
+    Args:
+        step: the tool call.
+        result: how many characters are told of what it returned.
+        tells_page: tell the page's address.
+        argument: the most characters of one argument.
+    """
+    told = [step.line(argument)]
+    if step.url and tells_page:
+        told.append(f"page {json.dumps(step.url)}")
+    if step.screenshot is not None:
+        told.append(f"picture {step.screenshot}")
+    if result and step.text:
+        text = step.text if len(step.text) <= result else f"{step.text[:result]}..."
+        told.append(f"returned {json.dumps(text, ensure_ascii=False)}")
+    return in_one_line(" | ".join(told))
+
+
+def in_one_line(text: str) -> str:
+    """Return a text without line breaks: one would let an agent or a page write what never happened."""
+    return " ".join(text.split())

@@ -1,0 +1,220 @@
+"""Base of graders that ask a model: which model, its votes, its fingerprint, its cost."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from abc import abstractmethod
+from typing import Any, ClassVar, Self
+
+from pydantic import JsonValue
+
+from pytest_browsereval.errors import ErrorSource, Fault, StopRun, told
+from pytest_browsereval.graders.base import GraderConfig, Recorded
+from pytest_browsereval.graders.judging.judge import SENDING, Given, Judge, identity
+from pytest_browsereval.graders.judging.replies import Replies, schema_of
+from pytest_browsereval.graders.judging.votes import Opinion, majority
+from pytest_browsereval.llm.judge import JudgeConfig
+from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.model.tasks import Task
+
+GRACE_S = 10.0
+"""How much longer than its judge a grade may take, so that what was paid by then is told."""
+
+
+class ModelGrader(GraderConfig):
+    """Base of the members that ask a model.
+
+    A member says what it asks in ``opinion``; the votes, the record of what was paid for, the fingerprint
+    and the cost are the same for all.
+    """
+
+    prompts: ClassVar[tuple[str, ...]] = ()
+    """All texts of ours that the judge is sent: a change of one changes the fingerprint."""
+    replies: ClassVar[Replies] = ()
+    """All forms of reply that it asks for: what their fields say is part of the prompts."""
+    version: ClassVar[int] = 1
+    """Of the rules around the prompts; raised when the same replies may give another grade."""
+
+    judge: JudgeConfig | None = None
+    """The model; the run's ``judge`` by default."""
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return the key of the grader's own judge."""
+        return self.judge.secrets() if self.judge else ()
+
+    def time_limit_s(self, run: JudgeConfig | None) -> float:
+        """Return how long ``grade`` may take, in seconds."""
+        judge = self.judge or run
+        return judge.timeout_s + GRACE_S if judge else super().time_limit_s(run)
+
+    def judges(self, run: JudgeConfig | None) -> tuple[JudgeConfig, ...]:
+        """Return the model that it asks.
+
+        Raises:
+            ValueError: there is none, or it is shown pictures and cannot see.
+        """
+        judge = self.judge or run
+        if judge is None:
+            raise ValueError(
+                f"the grader {self.label!r} asks a model, and the config names none. Write  judge: "
+                "{provider: openai, model: NAME, api_key: NAME_OF_VARIABLE} , or give the grader a `judge`."
+            )
+        if self.sees_pictures and not judge.traits.has_images:
+            raise ValueError(
+                f"the grader {self.label!r} looks at pictures, which {judge.provider!r} does not take. Give "
+                "it a `judge` of another provider, or use a grader that reads texts only."
+            )
+        return (judge,)
+
+    async def grade(self, recorded: Recorded) -> GraderResult:
+        """Ask the judge as often as it has votes, and take the majority.
+
+        Whatever breaks, the grade tells what was paid by then; a refused key is told by ``stops_run``.
+
+        Raises:
+            ValueError: there is no judge.
+        """
+        (config,) = self.judges(recorded.judge)
+        judge = Judge(config, recorded)
+        try:
+            async with asyncio.timeout(config.timeout_s) as clock:
+                opinions = await self._opinions(recorded, judge)
+        except Fault as fault:
+            opinions = [fault]
+        except Exception as error:  # noqa: BLE001 what was paid must not be lost with it
+            why = told(error)
+            if isinstance(error, TimeoutError) and clock.expired():
+                limit = f"{config.timeout_s:g} s. Raise judge.timeout_s"
+                why = f"the judge {judge.name} was not done within {limit}"
+            opinions = [Fault(ErrorSource.GRADER, why)]
+        return self._result(judge, opinions)
+
+    async def _opinions(self, recorded: Recorded, judge: Judge) -> list[Opinion | Fault]:
+        settled = await self.without_model(recorded)
+        if settled is not None:
+            return [settled]
+        prepared = await self.prepare(recorded, judge)
+        votes = range(judge.config.votes)
+        return await judge.gather(*(self.opinion(recorded, judge.vote(n), prepared) for n in votes))
+
+    async def without_model(self, recorded: Recorded) -> Opinion | None:
+        """Return the grade where the rule needs no model for it: nothing was answered, say; None else.
+
+        Raises:
+            Fault: what the judge would be shown is missing.
+        """
+        del recorded
+        return None
+
+    async def prepare(self, recorded: Recorded, judge: Judge) -> Any:
+        """Return what all votes begin with and is asked once.
+
+        Raises:
+            Fault: the judge cannot be asked.
+        """
+        del recorded, judge
+
+    @abstractmethod
+    async def opinion(self, recorded: Recorded, judge: Judge, prepared: Any) -> Opinion:
+        """Return one vote.
+
+        Args:
+            recorded: the attempt.
+            judge: asks; the questions of each vote are its own.
+            prepared: what ``prepare`` returned.
+
+        Raises:
+            Fault: the judge cannot be asked, or its reply contradicts itself.
+        """
+        raise NotImplementedError
+
+    def _result(self, judge: Judge, opinions: list[Opinion | Fault]) -> GraderResult:
+        outcome, ledger = majority(opinions), judge.ledger
+        details: dict[str, JsonValue] = {
+            "judge": identity(judge.config),
+            "calls": ledger.calls,
+            "calls_from_record": ledger.from_record,
+        }
+        if len(opinions) > 1:
+            details["votes"] = outcome.votes
+        if outcome.verdict is Verdict.ERRORED:
+            details["is_undecided"] = outcome.is_undecided
+        speaker = outcome.speaker
+        return GraderResult(
+            grader=self.label,
+            verdict=outcome.verdict,
+            score=outcome.score,
+            reasoning=outcome.reasoning,
+            criteria=speaker.criteria if speaker else (),
+            evidence=speaker.evidence if speaker else (),
+            details={**details, **(speaker.details if speaker else {})},
+            fingerprint=self.judge_fingerprint(judge.config, judge.recorded.site_urls),
+            usage=ledger.usage,
+            cost_usd=ledger.usage.cost_usd if ledger.usage.requests else 0.0,
+            stops_run=any(isinstance(opinion, StopRun) for opinion in opinions),
+        )
+
+    def by_rules(
+        self, opinion: Opinion, recorded: Recorded, judge: JudgeConfig | None = None
+    ) -> GraderResult:
+        """Return the grade of an attempt that no model was asked about.
+
+        Args:
+            opinion: what the rules say.
+            recorded: the attempt.
+            judge: who is asked about other attempts at the same row: their grades are like this one.
+        """
+        urls = recorded.site_urls
+        rules = self.rules().fingerprint(self.version, urls)
+        return GraderResult(
+            grader=self.label,
+            verdict=Verdict(opinion.verdict),
+            score=opinion.score,
+            reasoning=opinion.reasoning,
+            criteria=opinion.criteria,
+            evidence=opinion.evidence,
+            details=opinion.details,
+            fingerprint=self.judge_fingerprint(judge, urls) if judge else rules,
+            cost_usd=0.0,
+        )
+
+    def rules(self) -> Self:
+        """Return the grader without its judge and what else is no rule: where a package lies, say."""
+        return self.model_copy(update={"judge": None})
+
+    def judge_fingerprint(self, judge: JudgeConfig, site_urls: Any = None) -> str:
+        """Return what identifies the judge: rules, prompts, options, model, parameters and parser."""
+        rules = self.rules().fingerprint(self.version, site_urls)
+        forms = [schema_of(reply) for reply in self.replies]
+        made_of = [rules, self.prompts, forms, identity(judge), judge.votes, SENDING]
+        digest = hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()[:12]
+        return f"{self.type}/{self.version}/{judge.model_name}/{digest}"
+
+
+def task_part(recorded: Recorded) -> Given:
+    """Return the instruction that the agent was given."""
+    return Given("task", recorded.task.query)
+
+
+def answer_part(recorded: Recorded) -> Given:
+    """Return what the agent says is the answer."""
+    answer = recorded.final_answer
+    return Given("final answer of the agent", "(none was given)" if answer is None else answer)
+
+
+def reference_part(task: Task) -> Given | None:
+    """Return the row's reference answer; None if it has none."""
+    if task.answer in (None, "", [], {}):
+        return None
+    text = task.answer if isinstance(task.answer, str) else json.dumps(task.answer, ensure_ascii=False)
+    return Given("reference answer", text)
+
+
+def unanswered(recorded: Recorded) -> Opinion | None:
+    """Return the failure of an attempt without a final answer, for rules that ask nobody then; None else."""
+    if (recorded.final_answer or "").strip():
+        return None
+    why = "the agent gave no final answer; such an attempt fails without asking the judge"
+    return Opinion("failed", 0.0, why, details={"is_answered": False})

@@ -1,0 +1,354 @@
+"""A model at work as a judge of one attempt: what it is asked, what it replied, what that took."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+from pydantic import ValidationError
+
+from pytest_browsereval.capture.trajectory import write_whole
+from pytest_browsereval.errors import ErrorSource, Fault, StopRun
+from pytest_browsereval.graders.base import Recorded
+from pytest_browsereval.graders.judging.fences import LONGEST, RULE, Fence
+from pytest_browsereval.graders.judging.pictures import QUALITY, SIDES, Shown, as_part
+from pytest_browsereval.graders.judging.replies import (
+    BARE,
+    LADDER,
+    PARSER,
+    TAGGED,
+    JudgeReply,
+    ReplyT,
+    Unparseable,
+    form_rule,
+    read_reply,
+    response_format,
+    schema_of,
+    to_record,
+)
+from pytest_browsereval.graders.protection import mask_of
+from pytest_browsereval.llm.client import chat_client
+from pytest_browsereval.llm.completion import Completion
+from pytest_browsereval.llm.judge import JudgeConfig, Output
+from pytest_browsereval.model.usage import Usage
+
+T = TypeVar("T")
+
+RECORD = "judge"
+"""The folder of an attempt with every reply that was paid for."""
+
+SENDING = (RULE, TAGGED, BARE, PARSER, LONGEST, SIDES, QUALITY)
+"""What of ours surrounds every question: a change of it may change every reply."""
+
+_FORMAT_WORDS = ("response_format", "json_schema", "json_object", "structured output", "json mode")
+_CONTEXT_WORDS = (
+    "context length",
+    "context_length",
+    "context size",
+    "maximum context",
+    "too many tokens",
+    "prompt is too long",
+)
+
+
+@dataclass(frozen=True)
+class Given:
+    """A text that a judge is given to judge; it is fenced."""
+
+    title: str
+    text: str
+
+
+Part = Given | Shown
+
+
+@dataclass(frozen=True)
+class _Question(Generic[ReplyT]):
+    reply: type[ReplyT]
+    rules: str
+    parts: tuple[Part, ...]
+    call: str
+    check: Callable[[ReplyT], object] | None
+
+
+@dataclass
+class Ledger:
+    """What the questions about one attempt took."""
+
+    usage: Usage = field(default_factory=Usage)
+    calls: int = 0
+    from_record: int = 0
+    """Replies that had been paid for before."""
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Asks one model about one attempt. A reply that was paid for once is read from the attempt's folder.
+
+    Args:
+        config: the model.
+        recorded: the attempt.
+        ballot: which of several votes this one is, from 0; the same question is asked once for each.
+    """
+
+    config: JudgeConfig
+    recorded: Recorded
+    ballot: int = 0
+    ledger: Ledger = field(default_factory=Ledger)
+
+    def vote(self, ballot: int) -> Judge:
+        """Return the same judge for another vote; both write in one ledger."""
+        return replace(self, ballot=ballot)
+
+    @property
+    def name(self) -> str:
+        """The model, for messages."""
+        return f"{self.config.provider} {self.config.model_name}"
+
+    async def ask(
+        self,
+        reply: type[ReplyT],
+        rules: str,
+        parts: Sequence[Part],
+        *,
+        call: str = "verdict",
+        check: Callable[[ReplyT], object] | None = None,
+    ) -> ReplyT:
+        """Return the judge's reply to a question.
+
+        The judge is told the date of the attempt and its start page beside the parts. A reply that cannot
+        be used is asked for once more, and never kept as the answer.
+
+        Args:
+            reply: the form of the reply.
+            rules: what to judge and how, written by us: nothing in it comes from a page, a row or a model.
+            parts: the material: texts, which are fenced, and pictures.
+            call: names the question in the record and in messages.
+            check: raises a fault if a reply contradicts itself or what was asked.
+
+        Raises:
+            Fault: source *grader*; the judge refused, was cut off, gave no usable reply, or the provider
+                failed.
+            StopRun: the provider refused the key.
+        """
+        question = _Question(reply, rules, (self._facts(), *parts), call, check)
+        async with _shared().gate(self.config):
+            key = await asyncio.to_thread(self._key, question)
+            file = self.recorded.folder / RECORD / f"{key}.json"
+            async with _shared().lock(file):
+                return await self._known_or_asked(question, file)
+
+    async def _known_or_asked(self, question: _Question[ReplyT], file: Path) -> ReplyT:
+        if (known := _recorded_reply(file, question)) is not None:
+            self.ledger.from_record += 1
+            return known
+        value, paid, mode = await self._asked(question)
+        self._save(file, question.call, value, paid, mode)
+        return value
+
+    async def gather(self, *questions: Awaitable[T]) -> list[T | Fault]:
+        """Return the results of questions that are asked at once; a failed one is its fault.
+
+        Raises:
+            StopRun: the provider refused the key.
+        """
+        results = await asyncio.gather(*questions, return_exceptions=True)
+        for result in results:
+            if isinstance(result, BaseException) and (
+                isinstance(result, StopRun) or not isinstance(result, Fault)
+            ):
+                raise result
+        return [
+            result for result in results if isinstance(result, Fault) or not isinstance(result, BaseException)
+        ]
+
+    # -- one question
+
+    def _facts(self) -> Given:
+        task = self.recorded.task
+        date = self.recorded.started_at[:10] or "not known"
+        start = task.start_url or "an empty page"
+        return Given("facts", f"Date of the attempt: {date}\nStart page: {start}")
+
+    async def _asked(self, question: _Question[ReplyT]) -> tuple[ReplyT, Usage, Output]:
+        lowered, paid, is_second = _shared().lowered, Usage(), False
+        mode = lowered.get(self.config, self.config.strictest)
+        while True:
+            fence = Fence()
+            completion = await self._sent(question, fence, mode)
+            if completion is None:
+                mode = lowered[self.config] = self._looser(mode)
+                continue
+            paid += completion.usage
+            self._check(completion, question.call)
+            try:
+                return (
+                    _checked(read_reply(completion.text, question.reply, mode, fence), question),
+                    paid,
+                    mode,
+                )
+            except (Unparseable, Fault) as error:
+                if is_second:
+                    what = "in no usable form" if isinstance(error, Unparseable) else "that cannot be used"
+                    raise self._fault(question.call, f"two replies {what}; the last: {error}") from None
+                is_second, mode = True, self._looser(mode)
+
+    async def _sent(self, question: _Question[ReplyT], fence: Fence, mode: Output) -> Completion | None:
+        """Send the question; None if the provider does not know the form that was asked for."""
+        form = form_rule(question.reply, mode, fence)
+        content = await asyncio.to_thread(_content, question.parts, fence)
+        messages: list[dict[str, Any]] = [
+            {"role": "system", "content": f"{question.rules}\n\n{fence.rule}\n\n{form}"},
+            {"role": "user", "content": content},
+        ]
+        try:
+            completion = await chat_client(self.config).complete(
+                messages, response_format=response_format(question.reply, mode)
+            )
+        except StopRun:
+            raise
+        except asyncio.CancelledError:
+            # It is under way: whatever it costs is paid, and nobody will be told how much.
+            self.ledger.usage += Usage(requests=1)
+            raise
+        except Fault as error:
+            said, can_step = str(error).lower(), self._looser(mode) != mode
+            if error.status in (400, 422) and can_step and any(word in said for word in _FORMAT_WORDS):
+                return None
+            told = f"more than the model can read: {error}" if _is_too_long(error) else str(error)
+            raise self._fault(question.call, told) from None
+        self.ledger.calls += 1
+        self.ledger.usage += completion.usage
+        return completion
+
+    def _looser(self, mode: Output) -> Output:
+        """Return the form to ask for next; one that the config names is kept to."""
+        if self.config.output != "auto":
+            return mode
+        return LADDER[min(LADDER.index(mode) + 1, len(LADDER) - 1)]
+
+    def _check(self, completion: Completion, call: str) -> None:
+        if completion.refusal or completion.finish_reason == "content_filter":
+            said = completion.refusal or "its filter held the reply back"
+            raise self._fault(call, f"refused to judge: {said[:200]}")
+        if completion.finish_reason == "length":
+            raise self._fault(call, "the reply was cut off. Raise judge.max_output_tokens")
+
+    def _fault(self, call: str, told: str) -> Fault:
+        return Fault(ErrorSource.GRADER, f"the judge {self.name} gave no {call}: {told}")
+
+    # -- the record of what was paid for
+
+    def _key(self, question: _Question[ReplyT]) -> str:
+        pictures = [part for part in question.parts if isinstance(part, Shown)]
+        shown = [
+            [part.title, part.text]
+            if isinstance(part, Given)
+            # A number tells pictures apart. One alone needs none: a page that has not changed is asked
+            # about once.
+            else [part.caption or (len(pictures) > 1 and part.number), part.detail, _digest_of(part.path)]
+            for part in question.parts
+        ]
+        asked = [
+            identity(self.config),
+            SENDING,
+            question.rules,
+            schema_of(question.reply),
+            shown,
+            self.ballot,
+        ]
+        return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:32]
+
+    def _save(self, file: Path, call: str, value: JudgeReply, paid: Usage, mode: Output) -> None:
+        redact, mask = self.recorded.redact, mask_of(self.recorded.task)
+        content = {
+            "call": call,
+            "ballot": self.ballot,
+            "model": self.config.model_name,
+            "output": mode,
+            "reply": to_record(value, lambda text: mask(redact(text))),
+            "usage": paid.model_dump(mode="json"),
+        }
+        try:
+            file.parent.mkdir(exist_ok=True)
+            write_whole(file, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+        except OSError as error:
+            raise self._fault(call, f"its reply cannot be recorded ({error.strerror})") from None
+
+
+def identity(config: JudgeConfig) -> dict[str, Any]:
+    """Return what of a judge's settings can change its replies."""
+    names = ("temperature", "max_output_tokens", "seed", "reasoning_effort", "output")
+    given = {name: getattr(config, name) for name in names if getattr(config, name) is not None}
+    return {"provider": config.provider, "url": config.url, "model": config.model_name, **given}
+
+
+def _is_too_long(error: Fault) -> bool:
+    said = str(error).lower()
+    return error.status in (400, 413, 422) and any(word in said for word in _CONTEXT_WORDS)
+
+
+def _digest_of(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise Fault(ErrorSource.GRADER, f"the picture {path.name} cannot be read: {error.strerror}") from None
+
+
+def _recorded_reply(file: Path, question: _Question[ReplyT]) -> ReplyT | None:
+    try:
+        reply = json.dumps(json.loads(file.read_bytes())["reply"])
+        return _checked(question.reply.model_validate_json(reply), question)
+    except (OSError, ValueError, KeyError, TypeError, ValidationError, Fault):
+        return None
+
+
+def _checked(reply: ReplyT, question: _Question[ReplyT]) -> ReplyT:
+    if question.check is not None:
+        question.check(reply)
+    return reply
+
+
+def _content(parts: Sequence[Part], fence: Fence) -> str | list[dict[str, Any]]:
+    """Return a message's content; plain text where there is no picture, which every server knows."""
+    if all(isinstance(part, Given) for part in parts):
+        return "\n\n".join(fence.around(part.title, part.text) for part in parts if isinstance(part, Given))
+    content: list[dict[str, Any]] = []
+    for part in parts:
+        if isinstance(part, Given):
+            content.append({"type": "text", "text": fence.around(part.title, part.text)})
+        else:
+            content.append({"type": "text", "text": part.caption or f"Picture {part.number}:"})
+            content.append(as_part(part.path, part.detail))
+    return content
+
+
+# -- what the judges of this process share
+
+
+@dataclass
+class _Shared:
+    gates: dict[JudgeConfig, asyncio.Semaphore] = field(default_factory=dict)
+    lowered: dict[JudgeConfig, Output] = field(default_factory=dict)
+    """Of judges whose provider has refused a stricter form: it is not asked for again."""
+    locks: WeakValueDictionary[Path, asyncio.Lock] = field(default_factory=WeakValueDictionary)
+    """By the record of a reply: the same question, of two graders or two pictures, is asked once."""
+
+    def gate(self, config: JudgeConfig) -> asyncio.Semaphore:
+        return self.gates.setdefault(config, asyncio.Semaphore(config.concurrency))
+
+    def lock(self, record: Path) -> asyncio.Lock:
+        return self.locks.setdefault(record, asyncio.Lock())
+
+
+_by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, _Shared] = WeakKeyDictionary()
+
+
+def _shared() -> _Shared:
+    return _by_loop.setdefault(asyncio.get_running_loop(), _Shared())

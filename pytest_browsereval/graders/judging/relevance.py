@@ -1,0 +1,180 @@
+"""Which of many pictures a judge looks at closely: all are rated first, small and in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from pydantic import Field
+
+from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.graders.judging.judge import Given, Judge
+from pytest_browsereval.graders.judging.pictures import Shown, number_of
+from pytest_browsereval.graders.judging.replies import JudgeReply
+from pytest_browsereval.graders.judging.votes import Opinion
+
+BATCH = 5
+"""Pictures of one question."""
+
+SCALE = """\
+5: it shows on its own whether the thing was reached; 4: it shows an essential part of it; 3: it shows \
+something that helps to decide; 2: it is on the way, and decides nothing; 1: it has nothing to do with it."""
+
+RATE = f"""\
+You sort pictures of pages that an agent saw while it worked on a task. Somebody else will judge the \
+attempt by the best of them. Rate every picture that you are given, once, by its number: how much does it \
+help to tell whether the task was done and the final answer is true? Evidence against the agent helps as \
+much as evidence for it. {SCALE}"""
+
+MATCH = f"""\
+You sort pictures of pages that an agent saw while it worked on a task. Somebody else will score the \
+attempt by a rubric and look at the best pictures for each criterion. Name every picture that you are \
+given, once, by its number. For each one list the criteria, by their ids, that it helps to score, with a \
+rating; leave out those that it has nothing to do with. Evidence against the agent helps as much as \
+evidence for it. {SCALE}"""
+
+
+class About(JudgeReply):
+    """What a judge says of one picture."""
+
+    picture: int = Field(description="The picture's number.")
+
+
+class Batch(JudgeReply):
+    """What a judge says of some pictures."""
+
+    pictures: tuple[About, ...]
+
+
+class Rated(About):
+    """How much a picture helps."""
+
+    reason: str = Field(description="What it shows, in one sentence.")
+    rating: int = Field(ge=1, le=5)
+
+
+class Ratings(Batch):
+    """How much some pictures help."""
+
+    pictures: tuple[Rated, ...]
+
+
+class Use(JudgeReply):
+    """How much a picture helps to score one criterion."""
+
+    id: str = Field(description="Of the criterion.")
+    rating: int = Field(ge=1, le=5)
+
+
+class Matched(About):
+    """Which criteria a picture helps to score."""
+
+    shows: str = Field(description="What it shows, in one sentence.")
+    criteria: tuple[Use, ...]
+
+
+class Matches(Batch):
+    """Which criteria some pictures help to score."""
+
+    pictures: tuple[Matched, ...]
+
+
+BatchT = TypeVar("BatchT", bound=Batch)
+
+
+@dataclass(frozen=True)
+class Sorted(Generic[BatchT]):
+    """What a judge says of all pictures."""
+
+    batches: tuple[BatchT, ...]
+    unrated: tuple[int, ...]
+    """Numbers of the pictures whose batch failed: no evidence, never a rating in the middle."""
+
+
+async def sort_pictures(
+    judge: Judge, reply: type[BatchT], rules: str, parts: Sequence[Given], pictures: Sequence[Path]
+) -> Sorted[BatchT]:
+    """Have all pictures rated, small and in batches.
+
+    Raises:
+        Fault: source *grader*; more than a third of the pictures could not be rated.
+    """
+    groups = [pictures[start : start + BATCH] for start in range(0, len(pictures), BATCH)]
+    replies = await judge.gather(*(_sort(judge, reply, rules, parts, group) for group in groups))
+    faults = [fault for fault in replies if isinstance(fault, Fault)]
+    failed = [group for group, told in zip(groups, replies, strict=True) if isinstance(told, Fault)]
+    unrated = tuple(number_of(path) for group in failed for path in group)
+    if 3 * len(unrated) > len(pictures):
+        lost = f"{len(unrated)} of {len(pictures)} pictures could not be rated: {faults[0]}"
+        raise Fault(ErrorSource.GRADER, lost)
+    return Sorted(tuple(told for told in replies if not isinstance(told, Fault)), unrated)
+
+
+async def _sort(
+    judge: Judge, reply: type[BatchT], rules: str, parts: Sequence[Given], pictures: Sequence[Path]
+) -> BatchT:
+    shown = [Shown(path, detail="low") for path in pictures]
+    wanted = sorted(picture.number for picture in shown)
+
+    def check(told: BatchT) -> None:
+        numbers = sorted(about.picture for about in told.pictures)
+        if numbers != wanted:
+            raise Fault(ErrorSource.GRADER, f"the judge rated the pictures {numbers}, not {wanted}")
+
+    return await judge.ask(reply, rules, [*parts, *shown], call="rating of pictures", check=check)
+
+
+def best(ratings: Mapping[int, int], *, keep: int, most: int, fewest: int = 3, instead: int = 5) -> list[int]:
+    """Return the numbers of the pictures to look at, in the order in which they were taken.
+
+    Args:
+        ratings: by the picture's number.
+        keep: the lowest rating that is kept.
+        most: how many are kept; among equals the later ones.
+        fewest: where fewer are kept, the best ones of all join them.
+        instead: how many these are.
+    """
+    order = sorted(ratings, key=lambda number: (-ratings[number], -number))
+    kept = [number for number in order if ratings[number] >= keep][:most]
+    if len(kept) < fewest:
+        kept += [number for number in order[:instead] if number not in kept]
+    return sorted(kept)
+
+
+def best_by_criterion(
+    matches: Sequence[Matched], keys: Sequence[str], *, keep: int, most: int
+) -> dict[str, list[int]]:
+    """Return the numbers of each criterion's best pictures, best first; other ids are passed over."""
+    ratings: dict[str, dict[int, int]] = {key: {} for key in keys}
+    for matched in matches:
+        for use in matched.criteria:
+            if use.id in ratings and use.rating >= keep:
+                ratings[use.id][matched.picture] = use.rating
+    return {
+        key: sorted(rated, key=lambda number: (-rated[number], -number))[:most]
+        for key, rated in ratings.items()
+    }
+
+
+def by_turns(ranked: Sequence[Sequence[int]], most: int) -> list[int]:
+    """Return the first numbers of all rankings, then the second ones and so on, at most so many."""
+    longest = max(map(len, ranked), default=0)
+    taken = [row[place] for place in range(longest) for row in ranked if place < len(row)]
+    return list(dict.fromkeys(taken))[:most]
+
+
+def if_all_was_seen(opinion: Opinion, unseen: Sequence[int], what: str = "rated") -> Opinion:
+    """Return the vote; a failure decides nothing where a picture that nobody saw may show the contrary.
+
+    Args:
+        opinion: the vote.
+        unseen: numbers of the pictures.
+        what: what could not be done with them.
+    """
+    if opinion.verdict != "failed" or not unseen:
+        return opinion
+    names = ", ".join(map(str, unseen))
+    why = f"it would be a failure, but these pictures could not be {what}: {names}. {opinion.reasoning}"
+    return replace(opinion, verdict="undecided", reasoning=why)

@@ -1,0 +1,153 @@
+"""A judge's reply: the form that it is asked for, and the strict reading of what came."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from pytest_browsereval.capture.redaction import redacted
+from pytest_browsereval.graders.judging.fences import Fence
+from pytest_browsereval.llm.judge import Output
+
+PARSER = 1
+"""Raised when the same reply may be read in another way; part of every fingerprint."""
+
+LADDER: tuple[Output, ...] = ("json_schema", "json", "tagged")
+
+TAGGED = """\
+Think first, if you like. End your reply with one JSON object that follows this JSON schema, between \
+<reply-{nonce}> and </reply-{nonce}>, and with nothing after it:
+"""
+
+BARE = """\
+Your reply is one JSON object and nothing else. It follows this JSON schema:
+"""
+
+_FENCED = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL)
+_PLACE = 80
+"""Characters of where in a reply something is wrong: a judge may make up keys of any length."""
+
+_LEFT_OUT = ("title", "default")
+
+
+class JudgeReply(BaseModel):
+    """Base of what judges are asked to reply: strict about types, no more keys, no defaults.
+
+    Put the reasoning before the verdict: a model that has to decide first does not think first. The
+    descriptions of the fields are part of the prompt.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+ReplyT = TypeVar("ReplyT", bound=JudgeReply)
+
+Replies = tuple[type[JudgeReply], ...]
+"""For classes whose own ``type`` hides Python's."""
+
+
+class Unparseable(Exception):
+    """A reply has not the form that was asked for; the message says why."""
+
+
+def schema_of(reply: type[JudgeReply]) -> dict[str, Any]:
+    """Return the JSON schema of a reply, as strict modes want it: every key required, none added."""
+    plain: dict[str, Any] = _plain(reply.model_json_schema())
+    return plain
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    # A property may be named like a keyword: those stand one level deeper, below "properties".
+    kept = {k: v for k, v in value.items() if k not in _LEFT_OUT or not isinstance(v, str | int | float)}
+    return {
+        key: {name: _plain(field) for name, field in inner.items()}
+        if key in ("properties", "$defs")
+        else _plain(inner)
+        for key, inner in kept.items()
+    }
+
+
+def response_format(reply: type[JudgeReply], mode: Output) -> dict[str, Any] | None:
+    """Return what a request says of the reply's form."""
+    if mode == "tagged":
+        return None
+    if mode == "json":
+        return {"type": "json_object"}
+    named = {"name": reply.__name__, "strict": True, "schema": schema_of(reply)}
+    return {"type": "json_schema", "json_schema": named}
+
+
+def form_rule(reply: type[JudgeReply], mode: Output, fence: Fence) -> str:
+    """Return what the judge is told of its reply's form."""
+    told = TAGGED.format(nonce=fence.nonce) if mode == "tagged" else BARE
+    return told + json.dumps(schema_of(reply), ensure_ascii=False)
+
+
+def read_reply(text: str, reply: type[ReplyT], mode: Output, fence: Fence) -> ReplyT:
+    """Return a reply that was read strictly: what is not exactly the form is refused, never guessed.
+
+    Raises:
+        Unparseable: with what is wrong.
+    """
+    json_text = _json_text(text, mode, fence)
+    _check_keys(json_text)
+    try:
+        return reply.model_validate_json(json_text)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))[:_PLACE]
+        raise Unparseable(f"{place}: {first['msg']}" if place else first["msg"]) from None
+
+
+def _check_keys(json_text: str) -> None:
+    """Refuse a text in which a key stands twice: of two verdicts a parser would take one in silence."""
+    try:
+        json.loads(json_text, object_pairs_hook=_once)
+    except RecursionError:
+        raise Unparseable("it is nested too deeply") from None
+    except ValueError:
+        return  # what is wrong with it, the strict reading tells
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(found := dict(pairs)) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise Unparseable(f"the key {twice[:40]!r} stands twice in it")
+    return found
+
+
+def _json_text(text: str, mode: Output, fence: Fence) -> str:
+    if mode != "tagged":
+        fenced = _FENCED.fullmatch(text.strip())
+        return fenced[1] if fenced else text.strip()
+    opening, closing = f"<reply-{fence.nonce}>", f"</reply-{fence.nonce}>"
+    if text.count(opening) != 1 or text.count(closing) != 1 or not text.rstrip().endswith(closing):
+        raise Unparseable("it does not end with one reply between the marks that were asked for")
+    return text.split(opening)[1].split(closing, maxsplit=1)[0].strip()
+
+
+def to_record(value: JudgeReply, redact: Callable[[str], str]) -> Any:
+    """Return a reply as it is written: what the judge says is redacted, the words of the form are kept."""
+    fixed = frozenset(_fixed(schema_of(type(value))))
+    return redacted(value.model_dump(mode="json"), lambda text: text if text in fixed else redact(text))
+
+
+def _fixed(schema: Any) -> Iterator[str]:
+    """Yield the names of a form's keys, and the words that it chooses from."""
+    if isinstance(schema, dict):
+        yield from schema.get("properties", {})
+        words = [*schema.get("enum", ()), schema.get("const")]
+        yield from (word for word in words if isinstance(word, str))
+        schema = list(schema.values())
+    if isinstance(schema, list):
+        for part in schema:
+            yield from _fixed(part)

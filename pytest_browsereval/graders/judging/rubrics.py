@@ -1,0 +1,231 @@
+"""Rubrics: read from a row, or made by a judge of the task alone, before anybody has seen the attempt."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, Self
+
+from pydantic import Field, JsonValue, model_validator
+
+from pytest_browsereval.errors import nearest
+from pytest_browsereval.graders.base import Recorded
+from pytest_browsereval.graders.judging.base import task_part
+from pytest_browsereval.graders.judging.judge import Given, Judge
+from pytest_browsereval.graders.judging.replies import JudgeReply
+from pytest_browsereval.model.tasks import Task
+
+FEWEST, MOST, POINTS = 4, 8, 100
+"""Of a rubric that a judge makes: criteria, and the sum of their points."""
+
+MAKE = f"""\
+You write the rubric for scoring an attempt of an agent that works in a web browser. You are given the \
+task and nothing else: the attempt is not known to you, and the rubric has to be fair to every way of \
+doing it.
+
+Rules for the rubric:
+- It has {FEWEST} to {MOST} criteria. Their points are whole numbers of at least 1 and add up to exactly \
+{POINTS}. What matters more is worth more.
+- Each criterion names one thing that recorded actions, pictures of the pages and the final answer can \
+show. Together they cover both the work (right place, right object, every stated limit kept) and the \
+result (what was asked for is told or in place).
+- Criteria do not overlap: one mistake costs points once.
+- Ask only for what the task states or cannot be done without. Make up no wishes about style, speed or \
+route, and take no fact for granted that the task does not give.
+- A criterion is required if the task cannot count as done without it.
+- A criterion that matters only under some circumstance has that circumstance as its condition, such as \
+"only if the shop offers several sizes". All others have an empty condition, and at least one has none.
+- The description says what earns all points and what earns some."""
+
+_ITEM = ("criterion", "description", "max_points", "justification", "earned_points", "condition", "required")
+_REQUIREMENT = ("requirement", "verification", "max_points", "condition", "required")
+
+_ID = re.compile(r"[\w.-]{1,40}")
+"""What names a criterion: it stands in lists that judges read, where a line break would forge a score."""
+
+_FORMS = (
+    'Write {"items": [{"criterion": "...", "description": "...", "max_points": 20}, ...]} or {"rubrics": '
+    '{"R1": {"requirement": "...", "verification": "..."}, ...}}.'
+)
+
+
+@dataclass(frozen=True)
+class Item:
+    """One criterion of a rubric."""
+
+    key: str
+    """Names it in questions and replies: ``C1``."""
+    criterion: str
+    description: str
+    max_points: float
+    required: bool = False
+    """Without it the attempt fails, whatever the sum."""
+    condition: str = ""
+    """When it counts at all; empty: always."""
+
+
+@dataclass(frozen=True)
+class Rubric:
+    """What an attempt is scored by."""
+
+    items: tuple[Item, ...]
+    source: Literal["row", "made"]
+
+    @property
+    def identity(self) -> str:
+        """12 hex digits over the criteria: scores by unlike rubrics are not comparable."""
+        text = json.dumps(self._plain(), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def part(self) -> Given:
+        """Return the rubric for a judge, one criterion a line."""
+        return Given("rubric", "\n".join(json.dumps(item, ensure_ascii=False) for item in self._plain()))
+
+    def told(self) -> JsonValue:
+        """Return the rubric for the details of a grade."""
+        return {"source": self.source, "id": self.identity, "items": self._plain()}
+
+    def _plain(self) -> list[JsonValue]:
+        return [
+            {"id": item.key, **{k: v for k, v in asdict(item).items() if k != "key"}} for item in self.items
+        ]
+
+
+class NewCriterion(JudgeReply):
+    """One criterion of a rubric that a judge writes."""
+
+    criterion: str = Field(description="What is looked at, in a few words.")
+    description: str = Field(description="What earns all of the points, and what some of them.")
+    max_points: int = Field(description="A whole number of at least 1.")
+    required: bool = Field(description="Whether the task cannot count as done without it.")
+    condition: str = Field(description="When the criterion counts; an empty text if it always does.")
+
+
+class NewRubric(JudgeReply):
+    """A rubric that a judge writes."""
+
+    reasoning: str = Field(description="What the task asks for, and what makes an attempt better or worse.")
+    items: list[NewCriterion] = Field(description=f"{FEWEST} to {MOST} criteria, {POINTS} points together.")
+
+    @model_validator(mode="after")
+    def _is_a_rubric(self) -> Self:
+        if not FEWEST <= len(self.items) <= MOST:
+            raise ValueError(f"the rubric has {len(self.items)} criteria, not {FEWEST} to {MOST}")
+        if any(item.max_points < 1 or not item.criterion.strip() for item in self.items):
+            raise ValueError("a criterion of the rubric has no name or no points")
+        if (total := sum(item.max_points for item in self.items)) != POINTS:
+            raise ValueError(f"the points of the rubric add up to {total}, not {POINTS}")
+        if all(item.condition.strip() for item in self.items):
+            raise ValueError("every criterion of the rubric has a condition")
+        return self
+
+
+async def rubric_for(recorded: Recorded, judge: Judge) -> Rubric:
+    """Return the row's rubric, or one that the judge makes of the task alone.
+
+    Raises:
+        Fault: source *grader*; the judge made none twice. There is no general rubric to stand in.
+        ValueError: the row's rubric has not the form of one.
+    """
+    return rubric_of(recorded.task) or await _made(recorded, judge)
+
+
+async def _made(recorded: Recorded, judge: Judge) -> Rubric:
+    reply = await judge.ask(NewRubric, MAKE, [task_part(recorded)], call="rubric")
+    items = (
+        Item(
+            f"C{place}",
+            new.criterion.strip(),
+            new.description,
+            new.max_points,
+            required=new.required,
+            condition=new.condition.strip(),
+        )
+        for place, new in enumerate(reply.items, start=1)
+    )
+    return Rubric(tuple(items), "made")
+
+
+# -- the row's own
+
+
+def rubric_of(task: Task) -> Rubric | None:
+    """Return the rubric that a row carries, None if it carries none.
+
+    It stands under ``rubric`` or, as some benchmarks have it, ``metadata.additional.precomputed_rubric``.
+    Reasons and points that are noted in it beforehand are never shown to a judge.
+
+    Raises:
+        ValueError: it has not the form of one; the message says where and what to write.
+    """
+    given, place = task.rubric, "rubric"
+    if given is None:
+        place = "metadata.additional.precomputed_rubric"
+        given = task.metadata.additional.get("precomputed_rubric")
+    if given is None:
+        return None
+    try:
+        return Rubric(_items(given), "row")
+    except ValueError as error:
+        raise ValueError(f"the row's {place} {error}") from None
+
+
+def _items(given: JsonValue) -> tuple[Item, ...]:
+    if isinstance(given, dict) and isinstance(listed := given.get("items"), list) and listed:
+        return tuple(_item(f"C{n}", item, _ITEM, n) for n, item in enumerate(listed, start=1))
+    if isinstance(given, dict) and "items" not in given:
+        named = given.get("rubrics", given)
+        if isinstance(named, dict) and named:
+            for key in named:
+                if not _ID.fullmatch(key):
+                    told = (
+                        f"names a criterion {key[:60]!r}. Write letters, digits, dots and dashes, such as R1"
+                    )
+                    raise ValueError(told)
+            return tuple(
+                _item(key, item, _REQUIREMENT, n) for n, (key, item) in enumerate(named.items(), start=1)
+            )
+    raise ValueError(f"is no rubric: {str(given)[:60]!r}. {_FORMS}")
+
+
+def _item(key: str, given: JsonValue, names: tuple[str, ...], place: int) -> Item:
+    if not isinstance(given, dict):
+        told = f"has as its criterion {place} no block but {str(given)[:60]!r}. {_FORMS}"
+        raise ValueError(told)  # noqa: TRY004 the row is wrong, not its caller
+    name, description, *_ = names
+    where = f"has in its criterion {place}"
+    for other in given:
+        # Benchmarks note more than a judge needs, but a misspelt key would change the score unseen.
+        if other not in names and difflib.get_close_matches(other, names, n=1, cutoff=0.8):
+            raise ValueError(f"{where} the unknown key {other!r}.{nearest(other, names)}")
+    texts = {field: _text(given, field, where) for field in (name, description, "condition")}
+    if not texts[name]:
+        raise ValueError(f"{where} no {name}. {_FORMS}")
+    required = given.get("required")
+    if required is not None and not isinstance(required, bool):
+        raise ValueError(f"{where} required: {required!r}. Write true or false.")
+    points = _points(given, where, default=1 if name == "requirement" else None)
+    return Item(
+        key, texts[name], texts[description], points, required=bool(required), condition=texts["condition"]
+    )
+
+
+def _text(given: Mapping[str, Any], field: str, where: str) -> str:
+    value = given.get(field)
+    if value is not None and not isinstance(value, str):
+        raise ValueError(f"{where} as {field} no text but {str(value)[:60]!r}. Write a text.")
+    return (value or "").strip()
+
+
+def _points(given: Mapping[str, Any], where: str, default: int | None) -> float:
+    points = given.get("max_points", default)
+    if points is None:
+        raise ValueError(f"{where} no max_points. Write a number above 0.")
+    if isinstance(points, bool) or not isinstance(points, int | float) or not 0 < points < math.inf:
+        raise ValueError(f"{where} max_points: {str(points)[:60]!r}. Write a number above 0.")
+    return points

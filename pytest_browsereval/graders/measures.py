@@ -1,0 +1,114 @@
+"""What the message log of an attempt tells without a model: calls, failures, repetitions, tokens."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from pydantic import JsonValue
+
+from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResultMessage
+
+CHARACTERS_A_TOKEN = 4
+"""The usual rule of thumb, for logs of agents that tell no usage."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool call of the log."""
+
+    tool: str
+    params: dict[str, Any]
+    succeeded: bool | None = None
+    """None: the attempt ended before its result."""
+    has_known_shape: bool = True
+    """False: the result is neither a text nor ``{ok, output}``, so that the log's own mark decides."""
+    duration_ms: float | None = None
+    """None: nobody measured it."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether its result is a failure."""
+        return self.succeeded is False
+
+    def repeats(self, before: Call) -> bool:
+        """Whether it is the same call with the same arguments."""
+        return (self.tool, self.params) == (before.tool, before.params)
+
+
+def calls_of(messages: Sequence[Message]) -> list[Call]:
+    """Return the tool calls in the order in which they were made, the finishing one too."""
+    results = {m.tool_call_id: m for m in messages if isinstance(m, ToolResultMessage)}
+    return [_call(m, results.get(m.tool_call_id)) for m in messages if isinstance(m, ToolCallMessage)]
+
+
+def _call(call: ToolCallMessage, result: ToolResultMessage | None) -> Call:
+    if result is None:
+        return Call(call.tool, call.params)
+    said = _said(result.result)
+    return Call(
+        call.tool,
+        call.params,
+        succeeded=not result.is_error and said is not False,
+        has_known_shape=said is not None,
+        duration_ms=result.duration_ms,
+    )
+
+
+def _said(result: Any) -> bool | None:
+    """Return whether a result says that it is one of success; None if it says nothing that we know."""
+    if isinstance(result, str):
+        try:
+            inner = json.loads(result)
+        except ValueError:
+            return True  # a plain sentence, the other shape that tools may answer in
+        return _said(inner) if isinstance(inner, dict) else True
+    ok = result.get("ok") if isinstance(result, dict) else None
+    return ok if isinstance(ok, bool) else None
+
+
+def retries_in(calls: Sequence[Call]) -> int:
+    """Return how often a tool was called twice in a row, whatever the arguments."""
+    return sum(before.tool == after.tool for before, after in pairwise(calls))
+
+
+def wasted_in(calls: Sequence[Call]) -> int:
+    """Return how many calls brought nothing: failed, never answered, or the same as the one before."""
+    again = {place for place, (a, b) in enumerate(pairwise(calls), 1) if b.repeats(a)}
+    return sum(place in again or not call.succeeded for place, call in enumerate(calls))
+
+
+def durations_of(calls: Sequence[Call]) -> dict[str, JsonValue]:
+    """Return what was measured of the calls' time; what was not is left out, never made up."""
+    known = [(call.tool, call.duration_ms) for call in calls if call.duration_ms is not None]
+    by_tool: dict[str, float] = {}
+    for tool, duration_ms in known:
+        by_tool[tool] = round(by_tool.get(tool, 0.0) + duration_ms, 3)
+    return {"measured_calls": len(known), "total_ms": round(sum(by_tool.values()), 3), "by_tool": {**by_tool}}
+
+
+def tokens_in(messages: Sequence[Message]) -> int:
+    """Return about how many tokens the log holds: a quarter of its characters."""
+    return sum(map(len, _texts(messages))) // CHARACTERS_A_TOKEN
+
+
+def _texts(messages: Sequence[Message]) -> Iterator[str]:
+    for message in messages:
+        if isinstance(message, ToolCallMessage):
+            yield message.tool + json.dumps(message.params, ensure_ascii=False)
+        elif isinstance(message, ToolResultMessage):
+            result = message.result
+            yield result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
+        else:
+            yield message_text(message)
+
+
+def message_text(message: Message) -> str:
+    """Return what a message that is no tool's says."""
+    for name in ("content", "instruction", "summary"):
+        if isinstance(text := getattr(message, name, None), str):
+            return text
+    return ""

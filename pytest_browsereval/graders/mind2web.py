@@ -1,0 +1,253 @@
+"""``mind2web``: WebJudge, which gathers key points and telling pictures before it decides."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import AfterValidator, Field, JsonValue, model_validator
+
+from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.graders.base import Recorded
+from pytest_browsereval.graders.judging.actions import actions_part, in_one_line, recorded_steps
+from pytest_browsereval.graders.judging.base import ModelGrader, answer_part, task_part
+from pytest_browsereval.graders.judging.judge import Given, Judge, Part
+from pytest_browsereval.graders.judging.pictures import Shown, evidence_of, number_of, recorded_pictures
+from pytest_browsereval.graders.judging.relevance import if_all_was_seen
+from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
+from pytest_browsereval.graders.judging.votes import Opinion
+from pytest_browsereval.model.grades import Criterion, Verdict
+
+ARGUMENT_LIMIT = 400
+"""Characters of each argument in the history of actions."""
+
+KEY_POINTS = """\
+You prepare the judging of a web agent. You are given its task. Write down the key points: the separate \
+things that have to be so before the task counts as done.
+
+- Only what the task says outright. Add no wishes, no steps that it leaves open, no checks of your own.
+- Keep each name, number, date, range and limit exactly as the task has it.
+- A word such as cheapest, best rated, newest or closest is a key point: the site's own order or filter has \
+to be used for it.
+- One requirement for each key point, in a short sentence, in the order of the task."""
+
+PICTURE = """\
+You look at one picture of many that were taken while a web agent worked. You are given its task and the \
+key points that decide. Say what the picture shows of them, and score how much it helps to decide.
+
+5: it shows by itself that a key point is met or missed, a final state, a confirmation, the result asked for.
+4: it shows an important part of that, such as a filter in force or a value that was entered.
+3: it shows some step that belongs to a key point.
+2: it is about the task, and shows nothing that decides.
+1: it has nothing to do with the task, is empty, still loading, or hidden by something else.
+
+Report what is to be seen, not what may have happened before or after."""
+
+VERDICT = """\
+You decide whether a web agent has done its task. You are given the task, its key points, all actions of the \
+agent in order, and the pictures that tell most, in the order in which they were taken, each with a note \
+that an assistant made of it. Notes may be wrong; the picture counts. What the agent says of itself proves \
+nothing that actions and pictures do not show.
+
+Go through the key points one by one. A key point is met only if it holds at the end, exactly as stated:
+
+- A filter or an order has to be in force, by the site's own means; an item that merely happens to fit is \
+not enough. Where the page at hand shows everything anyway, so that there is nothing to narrow down, no \
+filter is needed.
+- Cheapest, best rated, newest and the like need the site's order or filter for it, not a guess by eye.
+- Ranges, dates, amounts and sizes are as the task has them: neither wider nor narrower.
+- Where a form, a selection or a search takes effect only once it is submitted, it has to be submitted.
+- If all actions were right and the site has no results, the key points that ask for results are met.
+- A key point that nothing shows is missed. So is one that was met and undone later.
+- A page that failed, a log-in wall or a puzzle that stopped the agent leaves its key points missed.
+
+The status is success if every key point is met, and failure if one or more is missed."""
+
+NO_PICTURES = """\
+None of the recorded pictures was found to tell anything of the key points: decide by the actions alone."""
+
+
+def _some(points: list[str]) -> list[str]:
+    if not points or not all(point.strip() for point in points):
+        raise ValueError("there is no key point, or an empty one")
+    return points
+
+
+class KeyPoints(JudgeReply):
+    """What the judge replies when it reads the task."""
+
+    reasoning: str = Field(description="What the task asks for, in your own words; written first.")
+    key_points: Annotated[list[str], AfterValidator(_some)] = Field(description="The key points, in order.")
+
+
+class PictureNote(JudgeReply):
+    """What the judge replies about one picture."""
+
+    reasoning: str = Field(description="What the picture shows of the key points; written first.")
+    score: int = Field(ge=1, le=5, description="How much the picture helps to decide.")
+
+
+class Finding(JudgeReply):
+    """What the judge finds of one key point."""
+
+    key_point: int = Field(description="The number of the key point.")
+    reasoning: str = Field(description="What actions and pictures show of it; written before the finding.")
+    finding: Literal["met", "missed"] = Field(description="Whether the key point is met.")
+
+
+class WebJudgeReply(JudgeReply):
+    """What the judge replies in the end."""
+
+    findings: list[Finding] = Field(description="One for each key point, in order.")
+    reasoning: str = Field(description="What decides, in a few sentences.")
+    status: Literal["success", "failure"] = Field(
+        description="success if every key point is met, failure if one or more is missed."
+    )
+
+    @model_validator(mode="after")
+    def _agrees_with_itself(self) -> Self:
+        if [finding.key_point for finding in self.findings] != list(range(1, len(self.findings) + 1)):
+            raise ValueError("findings are not numbered from 1, one for each key point")
+        missed = [finding.key_point for finding in self.findings if finding.finding == "missed"]
+        if (self.status == "success") == bool(missed):
+            raise ValueError(f"the status is {self.status}, and the key points missed are {missed}")
+        return self
+
+
+@dataclass(frozen=True)
+class _Noted:
+    """A picture with what the judge made of it."""
+
+    path: Path
+    note: PictureNote
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """What all votes begin with."""
+
+    key_points: list[str]
+    noted: list[_Noted]
+    missing: list[Path]
+    """Pictures that the judge did not score."""
+    kept: list[_Noted]
+    actions: Given
+
+
+class Mind2WebGrader(ModelGrader):
+    """WebJudge of Online-Mind2Web: key points, a score for every picture, then the verdict.
+
+    It takes two questions and one for each picture. A picture whose question fails is missing evidence and
+    gets no score: with too many of them the grade is errored, and with any of them a failure is *undecided*,
+    since the missing picture may show what was missed.
+    """
+
+    type: Literal["mind2web"] = "mind2web"
+    prompts: ClassVar[tuple[str, ...]] = (KEY_POINTS, PICTURE, VERDICT, NO_PICTURES)
+    replies: ClassVar[Replies] = (KeyPoints, PictureNote, WebJudgeReply)
+
+    threshold: int = Field(default=3, ge=1, le=5)
+    """Pictures with this score or a higher one are shown for the verdict."""
+    max_pictures: int = Field(default=50, ge=1)
+    """Of more such pictures the last ones are shown, as the rule was published."""
+    max_missing: float = Field(default=0.1, ge=0, le=1)
+    """The share of pictures that may be without a score."""
+
+    @property
+    def sees_pictures(self) -> bool:
+        """It does."""
+        return True
+
+    async def prepare(self, recorded: Recorded, judge: Judge) -> _Prepared:
+        """Ask for the key points, then for a note on each picture, all at once.
+
+        Raises:
+            Fault: no actions or pictures were recorded, there are no key points, or too few pictures could
+                be scored.
+        """
+        pictures = await asyncio.to_thread(recorded_pictures, recorded)
+        steps = await asyncio.to_thread(recorded_steps, recorded)
+        reply = await judge.ask(KeyPoints, KEY_POINTS, [task_part(recorded)], call="key points")
+        points = _points_part(reply.key_points)
+        notes = await judge.gather(*(self._note(recorded, judge, points, picture) for picture in pictures))
+        noted = [
+            _Noted(path, note)
+            for path, note in zip(pictures, notes, strict=True)
+            if not isinstance(note, Fault)
+        ]
+        faults = [note for note in notes if isinstance(note, Fault)]
+        if len(faults) > self.max_missing * len(pictures):
+            told = f"{len(faults)} of {len(pictures)} pictures could not be scored; the first: {faults[0]}"
+            raise Fault(ErrorSource.GRADER, told)
+        scored = {each.path for each in noted}
+        return _Prepared(
+            key_points=reply.key_points,
+            noted=noted,
+            missing=[path for path in pictures if path not in scored],
+            kept=[each for each in noted if each.note.score >= self.threshold][-self.max_pictures :],
+            actions=actions_part(steps, argument=ARGUMENT_LIMIT),
+        )
+
+    async def _note(self, recorded: Recorded, judge: Judge, points: Given, picture: Path) -> PictureNote:
+        parts: list[Part] = [task_part(recorded), points, Shown(picture)]
+        return await judge.ask(PictureNote, PICTURE, parts, call=f"score of picture {number_of(picture)}")
+
+    async def opinion(self, recorded: Recorded, judge: Judge, prepared: _Prepared) -> Opinion:
+        """Ask for the verdict.
+
+        Raises:
+            Fault: the judge gave none, or one that leaves out key points.
+        """
+        rules = VERDICT if prepared.kept else f"{VERDICT}\n\n{NO_PICTURES}"
+        parts: list[Part] = [
+            task_part(recorded),
+            _points_part(prepared.key_points),
+            prepared.actions,
+            answer_part(recorded),
+        ]
+        for each in prepared.kept:
+            parts += [Given(f"note on picture {number_of(each.path)}", each.note.reasoning), Shown(each.path)]
+
+        def check(reply: WebJudgeReply) -> None:
+            if len(reply.findings) != len(prepared.key_points):
+                told = f"it has {len(reply.findings)} findings for {len(prepared.key_points)} key points"
+                raise Fault(ErrorSource.GRADER, told)
+
+        reply = await judge.ask(WebJudgeReply, rules, parts, check=check)
+        opinion = Opinion.yes_or_no(
+            reply.status == "success",
+            reply.reasoning,
+            criteria=_criteria(prepared.key_points, reply.findings),
+            evidence=evidence_of([each.path for each in prepared.kept]),
+            details=_details(prepared),
+        )
+        return if_all_was_seen(opinion, [number_of(path) for path in prepared.missing], "scored")
+
+
+def _points_part(points: Sequence[str]) -> Given:
+    numbered = (f"{number}. {in_one_line(point)}" for number, point in enumerate(points, 1))
+    return Given("key points", "\n".join(numbered))
+
+
+def _criteria(points: Sequence[str], findings: Sequence[Finding]) -> tuple[Criterion, ...]:
+    return tuple(
+        Criterion(
+            name=point,
+            verdict=Verdict.PASSED if finding.finding == "met" else Verdict.FAILED,
+            reason=finding.reasoning,
+        )
+        for point, finding in zip(points, findings, strict=True)
+    )
+
+
+def _details(prepared: _Prepared) -> dict[str, JsonValue]:
+    return {
+        "key_points": list(prepared.key_points),
+        "pictures_scored": len(prepared.noted),
+        "pictures_kept": len(prepared.kept),
+        "pictures_without_score": [number_of(path) for path in prepared.missing],
+        "scores": {str(number_of(each.path)): each.note.score for each in prepared.noted},
+    }

@@ -1,0 +1,121 @@
+"""``miniwob``: the reward that a page of MiniWoB++ gives itself, before it takes something off for time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import Field, JsonValue
+
+from pytest_browsereval.browsers.base import Window
+from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
+from pytest_browsereval.graders.observing import NoValue, live_page
+from pytest_browsereval.graders.values import shown
+from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
+from pytest_browsereval.model.tasks import Task
+
+_EPISODE = """typeof WOB_RAW_REWARD_GLOBAL === 'undefined' ? null : {
+  done: WOB_DONE_GLOBAL, reward: WOB_RAW_REWARD_GLOBAL, reason: WOB_REWARD_REASON ?? null,
+  query: document.getElementById('query')?.innerText ?? null}"""
+
+
+class MiniwobGrader(GraderConfig):
+    """Reads the raw reward of the episode, from -1 to 1, and whether it is over.
+
+    An episode that is not over fails, and so does one whose page the agent has left. The score is the reward,
+    0 where it is negative.
+    """
+
+    type: Literal["miniwob"] = "miniwob"
+
+    min_reward: float | None = Field(default=None, gt=0, le=1)
+    """The reward to pass with. By default any above 0 passes, as BrowserGym scores; 1 is Farama's rule: no
+    credit for a part of the work."""
+
+    def needs_page(self, task: Task) -> bool:
+        """Always: the page holds its reward."""
+        del task
+        return True
+
+    async def observe(self, window: Window, task: Task, site_urls: Mapping[str, str]) -> JsonValue:
+        """Read the state of the episode.
+
+        Raises:
+            Fault: the page cannot be read.
+        """
+        del task, site_urls
+        try:
+            async with live_page(window) as page:
+                return {"url": page.url, "episode": await page.value(_EPISODE)}
+        except NoValue as error:
+            raise Fault(ErrorSource.GRADER, f"the page's reward cannot be read: {error}") from None
+
+    async def grade(self, recorded: Recorded) -> GraderResult:
+        """Judge what was read.
+
+        Raises:
+            Fault: nothing was, or what was read is no number.
+        """
+        seen = recorded.evidence.get(self.label)
+        if not isinstance(seen, dict) or "episode" not in seen:
+            raise Fault(ErrorSource.GRADER, "the page's reward was not read; run the task again")
+        episode: Any = seen["episode"]
+        if episode is None:
+            return self._result(None, "the agent has left the page", {})
+        details = {"reward": episode["reward"], "is_done": episode["done"], "reason": episode["reason"]}
+        if not episode["done"]:
+            return self._result(None, "the episode was not finished", details)
+        reward = episode["reward"]
+        if isinstance(reward, bool) or not isinstance(reward, int | float):
+            raise Fault(ErrorSource.GRADER, f"the page's reward is {shown(reward, 80)}, which is no number")
+        because = f": {str(episode['reason'])[:200]}" if episode["reason"] else ""
+        return self._result(reward, f"the page gave {reward:g}{because}; {self._rule} passes", details)
+
+    @property
+    def _rule(self) -> str:
+        return "more than 0" if self.min_reward is None else f"{self.min_reward:g}"
+
+    def _passes(self, reward: float) -> bool:
+        return reward > 0 if self.min_reward is None else reward >= self.min_reward
+
+    def _result(self, reward: float | None, why: str, details: dict[str, JsonValue]) -> GraderResult:
+        is_passed = reward is not None and self._passes(reward)
+        verdict = Verdict.PASSED if is_passed else Verdict.FAILED
+        criterion = Criterion(
+            name="reward",
+            verdict=verdict,
+            expected=self._rule,
+            actual=reward,
+            reason="" if is_passed else why,
+        )
+        return GraderResult(
+            grader=self.label,
+            verdict=verdict,
+            score=min(max(reward or 0.0, 0.0), 1.0),
+            reasoning=why,
+            criteria=(criterion,),
+            evidence=("evidence.json",),
+            details={**details, "min_reward": self.min_reward},
+            fingerprint=self.fingerprint(1),
+        )
+
+    @classmethod
+    def golden(cls) -> tuple[Golden, ...]:
+        """Return a full reward, a part of it under both rules, and an episode that is not over."""
+        task = Task(query_id="golden", query="Click the button.")
+
+        def attempt(
+            name: str, verdict: Verdict, *, done: bool, reward: float, **options: JsonValue
+        ) -> Golden:
+            episode: JsonValue = {"done": done, "reward": reward, "reason": None, "query": "Click."}
+            evidence: dict[str, JsonValue] = {"miniwob": {"url": "http://127.0.0.1:1/", "episode": episode}}
+            return Golden(name, verdict, task, options=options, evidence=evidence)
+
+        return (
+            attempt("full reward", Verdict.PASSED, done=True, reward=1),
+            attempt("half of it", Verdict.PASSED, done=True, reward=0.5),
+            attempt("half of it, all is asked", Verdict.FAILED, done=True, reward=0.5, min_reward=1),
+            attempt("wrong", Verdict.FAILED, done=True, reward=-1),
+            attempt("not over", Verdict.FAILED, done=False, reward=0),
+        )

@@ -1,0 +1,267 @@
+"""``trajectory_score``: how well an attempt went in four categories: goal, plan, errors, context."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import Field, JsonValue, model_validator
+
+from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.graders.base import Golden, Recorded
+from pytest_browsereval.graders.judging.actions import in_one_line, recorded_messages
+from pytest_browsereval.graders.judging.base import ModelGrader, task_part
+from pytest_browsereval.graders.judging.judge import Given, Judge
+from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
+from pytest_browsereval.graders.judging.votes import Opinion
+from pytest_browsereval.graders.measures import (
+    Call,
+    calls_of,
+    durations_of,
+    message_text,
+    retries_in,
+    tokens_in,
+)
+from pytest_browsereval.llm.judge import JudgeConfig
+from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
+from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResultMessage
+from pytest_browsereval.model.tasks import Task
+
+WEIGHTS = {"goalCompletion": 0.40, "planCorrectness": 0.30, "successRatio": 0.15, "contextEfficiency": 0.15}
+"""The four categories, by the field names of the design documents."""
+
+FINISHING = ("done", "done_tool")
+PLANNING = ("classification_tool", "planner_tool")
+MANY_CALLS = 20
+RETRY_PENALTY, ERROR_PENALTY = 0.05, 0.10
+BANDS = ((32_000, 1.0), (64_000, 0.8), (128_000, 0.6), (256_000, 0.4))
+"""Up to so many tokens, the context's score; above all of them it is 0.2."""
+
+LAST_MESSAGES, MESSAGE_LIMIT = 5, 100
+"""How much of the log the model is shown for the goal, and at most how many characters of each message."""
+
+GOAL_RULES = """\
+You judge how far an agent that works in a web browser has come with a task. You are given the task and
+the end of the attempt's record, cut short. Give a number from 0 to 1: 1 if the record shows that all of
+the task is done, 0 if nothing of it is, and in between the part that is. What the agent says of its own
+success counts only as far as the record bears it out."""
+
+PLAN_RULES = """\
+You judge the plan that an agent followed in a web browser. You are given the task and the names of the
+tools that it called, in order, one a line. Give a number from 0 to 1: 1 if the sequence is a sound and
+direct way to the task, lower the more of it is needless, repeated or out of order, 0 if it cannot lead
+there."""
+
+
+class Rated(JudgeReply):
+    """What the judge replies."""
+
+    reasoning: str = Field(description="Why, in one or two sentences.")
+    score: float = Field(ge=0, le=1, description="From 0 to 1.")
+
+
+@dataclass(frozen=True)
+class Categories:
+    """The four scores, each from 0 to 1."""
+
+    goalCompletion: float  # noqa: N815 the design documents' names
+    planCorrectness: float  # noqa: N815 the same
+    successRatio: float  # noqa: N815 the same
+    contextEfficiency: float  # noqa: N815 the same
+
+    @property
+    def total(self) -> float:
+        """The weighted sum."""
+        values = asdict(self)
+        return float(round(sum(weight * values[name] for name, weight in WEIGHTS.items()), 6))
+
+
+class TrajectoryScoreGrader(ModelGrader):
+    """Scores goal, plan, errors and context from the message log, by rules of thumb or by a model.
+
+    A diagnostic rather than a judgement: ``advisory: true`` keeps it out of the verdict.
+    """
+
+    type: Literal["trajectory_score"] = "trajectory_score"
+    prompts: ClassVar[tuple[str, ...]] = (GOAL_RULES, PLAN_RULES)
+    replies: ClassVar[Replies] = (Rated,)
+
+    method: Literal["heuristic", "model"] = "heuristic"
+    """Who scores goal and plan: fixed rules, or the judge. Errors and context are always counted."""
+    threshold: float = Field(default=0.7, ge=0, le=1)
+    """The weighted total that passes. The documents of the scorer name none; this default is ours."""
+
+    @model_validator(mode="after")
+    def _judge_is_used(self) -> Self:
+        if self.method == "heuristic" and self.judge is not None:
+            raise ValueError(
+                "method is heuristic, which asks no model, and a judge is given. Write method: model , or "
+                "leave the judge out"
+            )
+        return self
+
+    def judges(self, run: JudgeConfig | None) -> tuple[JudgeConfig, ...]:
+        """Return the model that it asks; none for the heuristic.
+
+        Raises:
+            ValueError: it needs one and there is none.
+        """
+        return () if self.method == "heuristic" else super().judges(run)
+
+    async def grade(self, recorded: Recorded) -> GraderResult:
+        """Score the log by the chosen method.
+
+        Raises:
+            Fault: there is no log, so that nothing can be scored.
+            StopRun: the provider refused the key.
+        """
+        if self.method == "model":
+            return await super().grade(recorded)
+        messages = await asyncio.to_thread(recorded_messages, recorded)
+        return self.by_rules(self._opinion(by_rules(messages), messages, ""), recorded)
+
+    async def prepare(self, recorded: Recorded, judge: Judge) -> list[Message]:
+        """Return the log.
+
+        Raises:
+            Fault: there is none, so that nothing can be judged.
+        """
+        del judge
+        messages = await asyncio.to_thread(recorded_messages, recorded)
+        if not messages:
+            raise Fault(ErrorSource.GRADER, "messages.jsonl is empty: nobody can tell what the agent did")
+        return messages
+
+    async def opinion(self, recorded: Recorded, judge: Judge, prepared: Any) -> Opinion:
+        """Ask for goal and plan, and count the rest.
+
+        Raises:
+            Fault: one of the two got no number from 0 to 1.
+        """
+        messages: list[Message] = prepared
+        task = task_part(recorded)
+        end = Given("end of the record", "\n".join(map(_line, messages[-LAST_MESSAGES:])))
+        names = "\n".join(in_one_line(call.tool) for call in calls_of(messages)) or "(no tool was called)"
+        rated = await judge.gather(
+            judge.ask(Rated, GOAL_RULES, (task, end), call="goal score"),
+            judge.ask(Rated, PLAN_RULES, (task, Given("tools called", names)), call="plan score"),
+        )
+        for one in rated:
+            if isinstance(one, Fault):
+                raise one
+        goal, plan = (one for one in rated if isinstance(one, Rated))
+        counted = replace(by_rules(messages), goalCompletion=goal.score, planCorrectness=plan.score)
+        return self._opinion(counted, messages, f"Goal: {goal.reasoning} Plan: {plan.reasoning}")
+
+    def _opinion(self, scores: Categories, messages: Sequence[Message], reasoning: str) -> Opinion:
+        calls = calls_of(messages)
+        verdict: Literal["passed", "failed"] = "passed" if scores.total >= self.threshold else "failed"
+        sign = ">=" if verdict == "passed" else "<"
+        told = ", ".join(f"{name} {value:.2f}" for name, value in asdict(scores).items())
+        why = f"{self.method}: {scores.total:.2f} {sign} {self.threshold:g} ({told}). {reasoning}".strip()
+        return Opinion(
+            verdict,
+            scores.total,
+            why,
+            criteria=tuple(self._criteria(scores)),
+            details={
+                "method": self.method,
+                **asdict(scores),
+                "weightedTotal": scores.total,
+                **_counted(calls),
+                **({"reasoning": reasoning} if reasoning else {}),
+                "tokens": tokens_in(messages),
+                "durations": durations_of(calls),
+            },
+        )
+
+    def _criteria(self, scores: Categories) -> list[Criterion]:
+        return [
+            Criterion(
+                name=name,
+                verdict=Verdict.PASSED if getattr(scores, name) >= self.threshold else Verdict.FAILED,
+                expected=f">= {self.threshold:g}",
+                actual=round(getattr(scores, name), 4),
+                weight=weight,
+            )
+            for name, weight in WEIGHTS.items()
+        ]
+
+    @classmethod
+    def golden(cls) -> tuple[Golden, ...]:
+        """Return a clean attempt, one without messages and one that mostly failed."""
+        task = Task(query_id="golden", query="Buy a mug.")
+        clean = _log(("click", True), ("fill", True), ("done", True))
+        clumsy = _log(("click", False), ("click", False), ("done", True))
+        return (
+            Golden("clean", Verdict.PASSED, task, files={"messages.jsonl": clean}),
+            Golden("no messages", Verdict.FAILED, task, files={"messages.jsonl": ""}),
+            Golden("failed calls", Verdict.FAILED, task, files={"messages.jsonl": clumsy}),
+        )
+
+
+def by_rules(messages: Sequence[Message]) -> Categories:
+    """Return the four scores by the rules that need no model."""
+    calls = calls_of(messages)
+    names = {call.tool for call in calls}
+    if not calls:
+        plan = 0.0
+    elif len(calls) > MANY_CALLS:
+        plan = 0.3
+    else:
+        plan = 0.7 if names & set(PLANNING) else 0.5
+    return Categories(
+        goalCompletion=0.8 if names & set(FINISHING) else 0.3,
+        planCorrectness=plan,
+        successRatio=success_ratio(calls),
+        contextEfficiency=next((score for most, score in BANDS if tokens_in(messages) <= most), 0.2),
+    )
+
+
+def success_ratio(calls: Sequence[Call]) -> float:
+    """Return the share of calls that succeeded, less a penalty for each retry and each error.
+
+    A retry that fails is punished twice; the documented formula is kept as it is. Calls whose result never
+    came are in neither count.
+    """
+    over = [call for call in calls if call.succeeded is not None]
+    if not over:
+        return 1.0
+    failed = sum(call.failed for call in over)
+    ratio = (len(over) - failed) / len(over) - RETRY_PENALTY * retries_in(calls) - ERROR_PENALTY * failed
+    return max(0.0, round(ratio, 6))
+
+
+def _counted(calls: Sequence[Call]) -> Mapping[str, JsonValue]:
+    unknown = sorted({call.tool for call in calls if not call.has_known_shape})
+    return {
+        "toolCalls": len(calls),
+        "failedCalls": sum(call.failed for call in calls),
+        "retries": retries_in(calls),
+        "unfinished_calls": sum(call.succeeded is None for call in calls),
+        **({"results_of_unknown_shape": [*unknown]} if unknown else {}),
+    }
+
+
+def _line(message: Message) -> str:
+    if isinstance(message, ToolCallMessage):
+        text = f"{message.tool}({json.dumps(message.params, ensure_ascii=False)})"
+    elif isinstance(message, ToolResultMessage):
+        text = json.dumps(message.result, ensure_ascii=False)
+    else:
+        text = message_text(message)
+    return f"{message.type}: {in_one_line(text)[:MESSAGE_LIMIT]}"
+
+
+def _log(*calls: tuple[str, bool]) -> str:
+    messages: list[Message] = []
+    for number, (tool, succeeds) in enumerate(calls, 1):
+        result = {"ok": succeeds, "output": ""}
+        messages.append(ToolCallMessage(tool=tool, tool_call_id=str(number), params={"target": number}))
+        messages.append(
+            ToolResultMessage(tool_call_id=str(number), result=result, is_error=not succeeds, duration_ms=5.0)
+        )
+    return "".join(f"{message.model_dump_json(by_alias=True, exclude_none=True)}\n" for message in messages)

@@ -1,0 +1,110 @@
+"""Verifier programs: run without our environment, within limits, and with nothing of them left behind.
+
+Each is on a leash: what it starts ends with it, a daemon too, and all of it where our own process is killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.leash import NOT_STARTED, leashed
+
+OUTPUT_LIMIT_BYTES = 20_000_000
+"""A program that prints more is killed."""
+LINE_LIMIT_BYTES = 1_000_000
+"""Of the standard output no more than this is read, from its end."""
+POLL_S = 0.1
+GRACE_S = 0.5
+"""Between asking a program to end and killing it."""
+END_LIMIT_S = 5.0
+"""For the end of a program and of all that it has started."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A program that has come to its end."""
+
+    output: bytes
+    """The end of what it printed."""
+    code: int
+    complaint: str
+    """The last lines of its standard error, in one."""
+
+    @property
+    def lines(self) -> list[str]:
+        """What it printed, without empty lines."""
+        return [line for line in self.output.decode(errors="replace").splitlines() if line.strip()]
+
+
+async def verified(arguments: list[str], cwd: Path, home: str, *, timeout_s: float, told: str) -> Ran:
+    """Run a program to its end.
+
+    Args:
+        arguments: program and arguments, never a shell line.
+        cwd: where it runs.
+        home: a temporary folder, its home; of our own variables it is given PATH only.
+        timeout_s: after this it is killed with all that it has started.
+        told: what messages call it.
+
+    Raises:
+        Fault: it cannot be started, takes too long or prints too much.
+    """
+    # Files, not pipes: a pipe is open for as long as any child of the program lives.
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *leashed(arguments, GRACE_S),
+                cwd=cwd,
+                env={"PATH": _path(), "HOME": home, "TMPDIR": home, "LANG": "C.UTF-8"},
+                stdin=asyncio.subprocess.PIPE,  # the leash: all ends when this process does
+                stdout=output,
+                stderr=errors,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise Fault(ErrorSource.GRADER, f"{told} cannot be started: {error}") from None
+        await _ended(process, timeout_s, told, output, errors)
+        lines = _end_of(errors, 4_000).decode(errors="replace").strip().splitlines()[-5:]
+        if process.returncode == NOT_STARTED and lines and lines[-1].startswith("cannot run "):
+            raise Fault(ErrorSource.GRADER, f"{told} cannot be started: {lines[-1]}")
+        return Ran(_end_of(output, LINE_LIMIT_BYTES), process.returncode or 0, " | ".join(lines)[-500:])
+
+
+async def _ended(
+    process: asyncio.subprocess.Process, timeout_s: float, told: str, *outputs: IO[bytes]
+) -> None:
+    """Wait for the program within its limits; whatever happens, nothing that it has started lives on."""
+    waiting = asyncio.ensure_future(process.wait())
+    try:
+        async with asyncio.timeout(timeout_s):
+            while not waiting.done():
+                await asyncio.wait({waiting}, timeout=POLL_S)
+                if any(os.fstat(file.fileno()).st_size > OUTPUT_LIMIT_BYTES for file in outputs):
+                    why = f"{told} printed more than {OUTPUT_LIMIT_BYTES} bytes and was killed"
+                    raise Fault(ErrorSource.GRADER, why)
+    except TimeoutError:
+        why = f"{told} did not end within {timeout_s:g} s and was killed"
+        raise Fault(ErrorSource.GRADER, why) from None
+    finally:
+        assert process.stdin is not None  # noqa: S101 asked for a pipe
+        process.stdin.close()  # lets go of the leash
+        await asyncio.wait({waiting}, timeout=END_LIMIT_S)
+        if not waiting.done():  # the program has stopped it
+            os.killpg(process.pid, signal.SIGKILL)
+            await asyncio.shield(waiting)
+
+
+def _path() -> str:
+    return os.environ.get("PATH", os.defpath)
+
+
+def _end_of(file: IO[bytes], limit: int) -> bytes:
+    file.seek(max(0, os.fstat(file.fileno()).st_size - limit))
+    return file.read(limit)

@@ -1,0 +1,1 @@
+"""WebArena and VisualWebArena: what answers, addresses, pages and pictures have to hold."""

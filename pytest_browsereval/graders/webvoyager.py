@@ -1,0 +1,134 @@
+"""``webvoyager``: a model looks at the last pictures and the answer, and says whether the task is done."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from pytest_browsereval.graders.base import Recorded
+from pytest_browsereval.graders.judging.base import (
+    ModelGrader,
+    answer_part,
+    reference_part,
+    task_part,
+    unanswered,
+)
+from pytest_browsereval.graders.judging.judge import Judge, Part
+from pytest_browsereval.graders.judging.pictures import Shown, evidence_of, pictures_of, recorded_pictures
+from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
+from pytest_browsereval.graders.judging.votes import Opinion
+from pytest_browsereval.model.tasks import Task
+
+RULES = """\
+You decide whether a web agent has done its task. You are given the task, the agent's final answer and the \
+last pictures of the browser, in the order in which they were taken.
+
+- Split the task into its parts. It is a success only if each of them is done; one part that is missing, \
+or done for another item, place, date or amount than the task names, makes it not_success.
+- The pictures are the evidence. Where the answer says something else than a picture shows, the picture is \
+right. What no picture shows and none contradicts, you may believe the answer.
+- A page that could not be opened, a log-in wall or a puzzle that stopped the agent leaves the task undone, \
+whatever the reason.
+- You have no browser and know nothing of these sites beyond what you are given. Do not add wishes that the \
+task does not state.
+- Judge by the date that you are told, never by today's."""
+
+EXPECTED = """\
+You are also given the reference answer, which people wrote down. Where the task asks for information, the \
+agent's answer has to say the same; wording, order, spelling and rounding do not matter. If it says \
+something else, the verdict is not_success."""
+
+POSSIBLE = """\
+You are also given a reference answer, which people wrote down: it is one of several possible answers. The \
+agent's answer may be another one, or newer; it is right if it meets every condition of the task and the \
+pictures support it. Use the reference to see what kind of answer is meant."""
+
+
+class WebVoyagerReply(JudgeReply):
+    """What the judge replies."""
+
+    reasoning: str = Field(
+        description="For each part of the task, what the pictures and the answer show of it; written first."
+    )
+    verdict: Literal["success", "not_success"] = Field(
+        description="success if every part of the task is done, else not_success."
+    )
+
+
+class WebVoyagerGrader(ModelGrader):
+    """Asks a model once: task, answer, last pictures and, if the row has one, the reference answer.
+
+    An attempt without a final answer fails without a question, as the rule was published. A row whose
+    ``metadata.additional.answer_type`` is *possible* has a reference that is one of many.
+    """
+
+    type: Literal["webvoyager"] = "webvoyager"
+    prompts: ClassVar[tuple[str, ...]] = (RULES, EXPECTED, POSSIBLE)
+    replies: ClassVar[Replies] = (WebVoyagerReply,)
+
+    pictures: int = Field(default=15, ge=1)
+    """How many of the last pictures the judge sees."""
+
+    @property
+    def sees_pictures(self) -> bool:
+        """It does."""
+        return True
+
+    def check(self, task: Task) -> None:
+        """Check that a row which says what its reference answer is has one.
+
+        Raises:
+            ValueError: with what to write.
+        """
+        kind = task.metadata.additional.get("answer_type")
+        if kind is not None and reference_part(task) is None:
+            raise ValueError(
+                f"the row's answer_type is {kind!r}, and it has no answer for the grader {self.label!r} to "
+                'show the judge. Write "answer": "..." in the row, or take the answer_type out.'
+            )
+
+    async def without_model(self, recorded: Recorded) -> Opinion | None:
+        """Fail an attempt that gave no answer.
+
+        Raises:
+            Fault: no picture was recorded, or one is gone.
+        """
+        if (settled := unanswered(recorded)) is not None:
+            return settled
+        await asyncio.to_thread(recorded_pictures, recorded)
+        return None
+
+    async def opinion(self, recorded: Recorded, judge: Judge, prepared: Any) -> Opinion:
+        """Ask for the verdict.
+
+        Raises:
+            Fault: the judge gave none.
+        """
+        del prepared
+        found = await asyncio.to_thread(pictures_of, recorded.folder)
+        last = found[-self.pictures :]
+        reference = reference_part(recorded.task)
+        parts: list[Part] = [task_part(recorded), answer_part(recorded), *map(Shown, last)]
+        if reference is not None:
+            parts.insert(1, reference)
+        reply = await judge.ask(WebVoyagerReply, _rules(recorded.task), parts)
+        return Opinion.yes_or_no(
+            reply.verdict == "success",
+            reply.reasoning,
+            evidence=evidence_of(last),
+            details={
+                "is_answered": True,
+                "pictures_recorded": len(found),
+                "pictures_shown": len(last),
+                "has_reference": reference is not None,
+            },
+        )
+
+
+def _rules(task: Task) -> str:
+    if reference_part(task) is None:
+        return RULES
+    is_possible = task.metadata.additional.get("answer_type") == "possible"
+    return f"{RULES}\n\n{POSSIBLE if is_possible else EXPECTED}"

@@ -1,0 +1,70 @@
+"""Rows come after those that they depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.hooks.items import EvalItem
+from pytest_browsereval.run.evaluation import Evaluation
+from pytest_browsereval.run.relations import ALONE, Relations
+from pytest_browsereval.run.store import TrialKey
+
+Trial = tuple[Evaluation, TrialKey]
+"""A trial of one of several evals."""
+
+
+class Order:
+    """Moves items up that others wait for; all else stays in its order."""
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None, Any, Any]:
+        """Do so after everything else that selects, shuffles or sorts."""
+        result = yield
+        if any(relations_of(item).depends_on for item in related(items)):
+            items[:] = in_order(items)
+        return result
+
+
+def relations_of(item: pytest.Item) -> Relations:
+    """Return what an item's row has to do with others; nothing for an ordinary test."""
+    return item.evaluation.plan.relations(item.entry) if isinstance(item, EvalItem) else ALONE
+
+
+def related(items: Sequence[pytest.Item]) -> list[EvalItem]:
+    """Return the items whose rows may have to do with others: none of most evals."""
+    rows = [item for item in items if isinstance(item, EvalItem)]
+    relating = {one for one in {item.evaluation for item in rows} if one.plan.may_relate(len(rows))}
+    return [item for item in rows if item.evaluation in relating] if relating else []
+
+
+def needs_of(item: pytest.Item) -> Iterator[Trial]:
+    """Yield the keys of the trials that an item's trial depends on."""
+    if isinstance(item, EvalItem):
+        for query_id in relations_of(item).depends_on:
+            yield item.evaluation, TrialKey(query_id, item.entry.variant, item.entry.trial)
+
+
+def key_of(item: EvalItem) -> Trial:
+    """Return the key of an item's trial."""
+    return item.evaluation, item.entry.key
+
+
+def in_order(items: Sequence[pytest.Item]) -> list[pytest.Item]:
+    """Return the items, each after those that it depends on; a ring, which is refused later, is left."""
+    by_key = {key_of(item): item for item in items if isinstance(item, EvalItem)}
+    placed: dict[pytest.Item, None] = {}
+    for item in items:
+        pending, begun = [item], set[pytest.Item]()
+        while pending:
+            top = pending[-1]
+            begun.add(top)
+            wanted = (by_key[key] for key in needs_of(top) if key in by_key) if top not in placed else ()
+            before = next((other for other in wanted if other not in placed and other not in begun), None)
+            if before is None:
+                placed[pending.pop()] = None
+            else:
+                pending.append(before)
+    return list(placed)

@@ -1,0 +1,34 @@
+"""The page of each run, written when its summary is: ``index.html`` in the run folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+class Viewing:
+    """Writes the page. That it cannot be written is told in a line and never breaks a run."""
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_browsereval_run_summary(self, run_folder: Path) -> None:
+        """Write it, after plug-ins have had the summary."""
+        from pytest_browsereval.report.viewer.writing import FILE, write_viewer
+
+        try:
+            write_viewer(run_folder)
+        except Exception as error:  # noqa: BLE001 the run is over and recorded: a page of it is no part of it
+            told = f"{type(error).__name__}: {error}".partition("\n")[0]
+            self.problems.append(
+                f"{run_folder / FILE} was not written: {told}. Later: browsereval view {run_folder}"
+            )
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Tell what was not written."""
+        for problem in self.problems:
+            terminalreporter.line(problem, yellow=True)

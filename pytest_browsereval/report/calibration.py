@@ -1,0 +1,224 @@
+"""Graders against people, told: for a terminal of 80 columns, and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from pytest_browsereval.analysis.agreement import Agreement, Disagreement, People
+from pytest_browsereval.analysis.calibration import Calibration
+from pytest_browsereval.analysis.gate import RuleResult
+from pytest_browsereval.analysis.statistics import Interval, Share
+from pytest_browsereval.documents import shown
+from pytest_browsereval.model.display import one_line, wrapped
+from pytest_browsereval.report.markdown import quoted
+
+MOST_LISTED = 20
+"""With more of a kind than this, the rest is counted instead of listed."""
+
+WIDTH = 80
+_NAMES = {
+    "accuracy": ("accuracy", "grades that people agree with"),
+    "precision": ("precision", "of what it passes, people pass"),
+    "recall": ("recall", "of what people pass, it passes"),
+    "false_positive_rate": ("FPR", "of what people fail, it passes"),
+    "false_negative_rate": ("FNR", "of what people pass, it fails"),
+}
+ADVICE = (
+    "A grader below the bar should not decide. Write `advisory: true` in its block: its grades are then told "
+    "beside the others and decide no verdict."
+)
+
+
+def text(calibration: Calibration, rules: Sequence[RuleResult], width: int = WIDTH) -> Iterator[str]:
+    """Yield the lines for a terminal.
+
+    Args:
+        calibration: of the runs.
+        rules: what the bar says.
+        width: columns of the terminal.
+    """
+    for fact in facts(calibration):
+        yield from wrapped(fact, width)
+    for pair in calibration.people[:MOST_LISTED]:
+        yield from wrapped(_people(pair), width)
+    for one in calibration.graders:
+        yield ""
+        yield from _grader(one, calibration, width)
+    if rules:
+        yield ""
+        for rule in rules:
+            yield from wrapped(f"{'met' if rule.is_met else 'NOT MET'}: {one_line(rule.message, 400)}", width)
+    if is_below(calibration, rules):
+        yield from wrapped(ADVICE, width)
+
+
+def is_below(calibration: Calibration, rules: Iterable[RuleResult]) -> bool:
+    """Whether a grader that decides verdicts has missed the bar."""
+    deciding = {f"[{one.grader}]" for one in calibration.graders if not one.is_advisory}
+    return any(not rule.is_met and rule.name.endswith(tuple(deciding)) for rule in rules)
+
+
+def facts(calibration: Calibration) -> Iterator[str]:
+    """Yield in a sentence each what was compared, and what was left out and why."""
+    one = calibration
+    yield f"{one.labelled} of {one.attempts} attempts are labelled pass or fail ({', '.join(one.runs)})."
+    left = {
+        "labelled unclear": one.unclear,
+        "tied between labellers": one.tied,
+        "without a label": one.unlabelled,
+        "errored before they were graded": one.ungraded,
+    }
+    if any(left.values()):
+        yield "Left out: " + ", ".join(f"{count} {why}" for why, count in left.items() if count) + "."
+    if one.homeless:
+        told = "; ".join(f"{line.place} ({line.label})" for line in one.homeless[:3])
+        more = f"; and {len(one.homeless) - 3} more" if len(one.homeless) > 3 else ""
+        yield f"Labels without an attempt in these runs: {len(one.homeless)}. {told}{more}"
+    if one.peeked:
+        yield f"{one.peeked} of {one.labels} labels were given after the labeller had seen the grades."
+    if several := _several(one.graders):
+        yield (
+            f"Grades under different fingerprints are not put together: {', '.join(several)}. What is the "
+            "same grader to its config was not the same judge."
+        )
+
+
+def _several(graders: Sequence[Agreement]) -> list[str]:
+    names = [one.grader for one in graders]
+    return [name for name in dict.fromkeys(names) if names.count(name) > 1]
+
+
+def _people(pair: People) -> str:
+    names = f"{one_line(pair.first or 'unnamed', 40)} and {one_line(pair.second or 'unnamed', 40)}"
+    share, kappa = pair.agreement, pair.kappa
+    beyond = f", kappa {kappa.value:.2f} ({_plain(kappa.interval)})" if kappa else ""
+    return (
+        f"{names} agree on {share.hits} of {share.of} ({_percent(share)}){beyond}: the most that can be "
+        "asked of a grader."
+    )
+
+
+# -- the terminal
+
+
+def _grader(one: Agreement, calibration: Calibration, width: int) -> Iterator[str]:
+    marks = [one_line(one.fingerprint)] * bool(one.fingerprint) + ["advisory"] * one.is_advisory
+    yield from wrapped(" · ".join([one_line(one.grader), *marks]), width)
+    yield from _indented(_compared(one, calibration), width, "  ")
+    if one.n:
+        (tp, fp), (fn, tn) = one.confusion.table
+        yield f"  {'':<13}{'label pass':>12}{'label fail':>12}"
+        yield f"  {'grade passed':<13}{tp:>12}{fp:>12}"
+        yield f"  {'grade failed':<13}{fn:>12}{tn:>12}"
+        yield f"  {'':<13}{'value':>12}   95 % interval"
+        for name, value, interval, note in _figures(one):
+            yield f"  {name:<13}{value:>12}   {interval:<19}{note}".rstrip()
+    yield from _listed("disagreements", one.disagreements, width)
+    yield from _listed("errored grades, in none of these figures", one.errored, width)
+
+
+def _compared(one: Agreement, calibration: Calibration) -> str:
+    parts = [f"compared {one.n} of {calibration.labelled} labelled attempts"]
+    if one.errored:
+        parts.append(f"{len(one.errored)} errored")
+    if one.missing:
+        parts.append(f"{one.missing} not graded by it")
+    return ", ".join(parts)
+
+
+def _figures(one: Agreement) -> Iterator[tuple[str, str, str, str]]:
+    for key, share in one.confusion.shares.items():
+        name, meaning = _NAMES[key]
+        if share.value is None or share.interval is None:
+            yield name, "none", "", meaning
+        else:
+            yield name, f"{share.value:.1%}", _percents(share.interval), meaning
+    kappa = one.confusion.kappa
+    if kappa is None:
+        yield "kappa", "none", "", "not defined: all is the same"
+    else:
+        yield "kappa", f"{kappa.value:.2f}", _plain(kappa.interval), "agreement beyond chance"
+
+
+def _listed(title: str, found: Sequence[Disagreement], width: int) -> Iterator[str]:
+    if not found:
+        return
+    yield f"  {title}"
+    for one in found[:MOST_LISTED]:
+        told = f"{one_line(one.attempt, 60)}: label {one.label}, grade {one.verdict}. {one_line(one.reason)}"
+        yield from _indented(told, width, "    ")
+        yield f"      {shown(one.folder)}"
+    if len(found) > MOST_LISTED:
+        yield f"    and {len(found) - MOST_LISTED} more; --json FILE has them all"
+
+
+def _indented(told: str, width: int, indent: str) -> Iterator[str]:
+    yield from (indent + line for line in wrapped(told, width - len(indent)))
+
+
+def _percent(share: Share) -> str:
+    return f"{share.value:.1%}, {_percents(share.interval)}" if share.value is not None else "none"
+
+
+def _percents(interval: Interval | None) -> str:
+    return f"{interval.low:.1%} to {interval.high:.1%}" if interval else ""
+
+
+def _plain(interval: Interval) -> str:
+    return f"{interval.low:.2f} to {interval.high:.2f}"
+
+
+# -- Markdown
+
+
+def markdown(calibration: Calibration, rules: Sequence[RuleResult]) -> str:
+    """Return the report as Markdown.
+
+    Args:
+        calibration: of the runs.
+        rules: what the bar says.
+    """
+    return "\n".join(_markdown(calibration, rules)) + "\n"
+
+
+def _markdown(calibration: Calibration, rules: Sequence[RuleResult]) -> Iterator[str]:
+    yield "# Graders against people"
+    yield ""
+    yield from (f"- {quoted(fact)}" for fact in facts(calibration))
+    yield from (f"- {quoted(_people(pair))}" for pair in calibration.people)
+    for rule in rules:
+        yield f"- **{'met' if rule.is_met else 'not met'}**: {quoted(rule.message)}"
+    if is_below(calibration, rules):
+        yield f"- {ADVICE}"
+    for one in calibration.graders:
+        yield from _section(one, calibration)
+
+
+def _section(one: Agreement, calibration: Calibration) -> Iterator[str]:
+    yield from ("", f"## {quoted(one.grader)}{' (advisory)' * one.is_advisory}", "")
+    if one.fingerprint:
+        yield from (f"Fingerprint: {quoted(one.fingerprint)}", "")
+    yield f"{_compared(one, calibration).capitalize()}."
+    if one.n:
+        (tp, fp), (fn, tn) = one.confusion.table
+        yield from ("", "| | label pass | label fail |", "|---|--:|--:|")
+        yield f"| grade passed | {tp} | {fp} |"
+        yield f"| grade failed | {fn} | {tn} |"
+        yield from ("", "| figure | value | 95 % interval | meaning |", "|---|--:|---|---|")
+        yield from (f"| {' | '.join(figure)} |" for figure in _figures(one))
+    for title, found in (("Disagreements", one.disagreements), ("Errored grades", one.errored)):
+        if found:
+            yield from (
+                "",
+                f"{title}:",
+                "",
+                "| attempt | label | grade | reason | folder |",
+                "|---|---|---|---|---|",
+            )
+            yield from (_row(each) for each in found)
+
+
+def _row(one: Disagreement) -> str:
+    cells = (one.attempt, one.label, str(one.verdict), one.reason, shown(Path(one.folder)))
+    return f"| {' | '.join(quoted(cell) for cell in cells)} |"

@@ -1,0 +1,98 @@
+"""Two runs side by side as Markdown, fit for a comment: what matters most first, and never too long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pytest_browsereval.analysis.compare import Change, Pair, RunComparison
+from pytest_browsereval.report.comparison import LISTED, basis, counts, figures, task, verdict, why
+from pytest_browsereval.report.markdown import quoted
+
+LONGEST = 60_000
+"""Characters; a comment on GitHub may have 65,536."""
+
+MOST_LISTED = 30
+"""Tasks of a kind; the rest is counted."""
+
+REASON = 160
+
+_OPEN = frozenset({Change.LOST, Change.NEWLY_ERRORED, Change.ONLY_A})
+"""Kinds that nobody should have to unfold."""
+
+
+def markdown(found: RunComparison) -> str:
+    """Return the report; sections that no longer fit are counted at its end."""
+    kept: list[str] = []
+    room = LONGEST
+    sections = list(_sections(found))
+    for section in sections:
+        if len(section) > room:
+            break
+        kept.append(section)
+        room -= len(section) + 2
+    if left := len(sections) - len(kept):
+        kept.append(f"{left} more sections are left out; the JSON report has all.")
+    return "\n\n".join(kept) + "\n"
+
+
+def _sections(found: RunComparison) -> Iterator[str]:
+    whole = found.whole
+    yield f"### Compared: {quoted(verdict(whole))}"
+    names = f"A (baseline): {quoted(found.a.name)} · B: {quoted(found.b.name)}"
+    lines = [names, *(quoted(note) for note in found.notes), quoted(counts(whole))]
+    yield "\n".join(f"- {line}" for line in lines)
+    head, *rows = figures(found)
+    yield _table([head, *rows])
+    if found.variants:
+        yield _variants(found)
+    for change in LISTED:
+        pairs = whole.of(change)
+        if pairs:
+            yield _listed(change, pairs, has_variants=bool(found.variants))
+    if found.differences:
+        lines = [f"- {quoted(line)}" for line in found.differences[:MOST_LISTED]]
+        yield _folded(
+            f"What else differs ({len(found.differences)})", [*lines, *_rest(len(found.differences))]
+        )
+    yield f"<sub>{quoted(basis(whole))}</sub>"
+
+
+def _variants(found: RunComparison) -> str:
+    rows: list[tuple[str, ...]] = [("variant", "A", "B", "verdict")]
+    for name, part in found.variants.items():
+        rates = [
+            "none judged" if rate.value is None else f"{rate.value:.1%} ({rate.passed}/{rate.judged})"
+            for rate in (part.rate_a, part.rate_b)
+        ]
+        rows.append((name, *rates, verdict(part)))
+    return _table(rows)
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> str:
+    head, *rest = ("| " + " | ".join(quoted(cell.strip()) for cell in row) + " |" for row in rows)
+    return "\n".join((head, "|---|--:|--:|---|", *rest))
+
+
+def _listed(change: Change, pairs: Sequence[Pair], *, has_variants: bool) -> str:
+    rows = ["| task | A | B | reason |", "|---|---|---|---|"]
+    for pair in pairs[:MOST_LISTED]:
+        side = why(pair)
+        cells = (
+            task(pair, has_variants=has_variants),
+            pair.a.told if pair.a else "",
+            pair.b.told if pair.b else "",
+            side.reason if side else "",
+        )
+        rows.append("| " + " | ".join(quoted(cell, REASON) for cell in cells) + " |")
+    title = f"{change[:1].upper()}{change[1:]} ({len(pairs):,})"
+    lines = [*rows, *_rest(len(pairs))]
+    return "\n".join((f"**{title}**", "", *lines)) if change in _OPEN else _folded(title, lines)
+
+
+def _folded(title: str, lines: Sequence[str]) -> str:
+    return "\n".join((f"<details><summary>{title}</summary>", "", *lines, "", "</details>"))
+
+
+def _rest(count: int) -> Iterator[str]:
+    if count > MOST_LISTED:
+        yield from ("", f"and {count - MOST_LISTED:,} more; the JSON report has them all")

@@ -1,0 +1,116 @@
+"""What a gate says of a run: for a terminal of 80 columns, as Markdown and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_browsereval.analysis.gate import RuleResult
+from pytest_browsereval.analysis.passrate import PassRate, pass_rate
+from pytest_browsereval.analysis.summary import RunSummary
+from pytest_browsereval.documents import shown
+from pytest_browsereval.model.display import one_line, wrapped
+from pytest_browsereval.report.markdown import quoted
+from pytest_browsereval.report.table import intervals
+
+WIDTH = 80
+
+MOST_LISTED = 100
+"""Rules; broken ones come first, and the rest is counted."""
+
+
+def text(root: Path, summary: RunSummary, selected: int | None, results: Sequence[RuleResult]) -> str:
+    """Return the lines for a terminal.
+
+    Args:
+        root: the run's folder.
+        summary: of the run.
+        selected: how many trials there were to be; None if nobody knows.
+        results: what the rules say.
+    """
+    return "\n".join(_lines(root, summary, selected, results)) + "\n"
+
+
+def _lines(
+    root: Path, summary: RunSummary, selected: int | None, results: Sequence[RuleResult]
+) -> Iterator[str]:
+    yield f"run  {one_line(shown(root))}"
+    yield from wrapped(facts(rate_of(summary, selected)), WIDTH)
+    yield ""
+    for result in _first(results):
+        yield from wrapped(f"{_word(result)} {result.name}: {one_line(result.message, 600)}", WIDTH)
+    yield from _rest(results)
+    yield ""
+    yield _outcome(results)
+
+
+def rate_of(summary: RunSummary, selected: int | None) -> PassRate:
+    """Return the pass rate of a run."""
+    return pass_rate((trial.metadata for trial in summary.trials), selected)
+
+
+def facts(rate: PassRate) -> str:
+    """Return a pass rate in words: both numbers, its intervals, and what is in neither number."""
+    told = "no trial was judged"
+    if rate.value is not None:
+        told = f"pass rate {rate.value:.1%} ({rate.passed:,} of {rate.judged:,} judged), {intervals(rate)}"
+    left = ", ".join(f"{why} {count:,}" for why, count in rate.excluded.items())
+    return f"{told}. Not in the rate: {left}" if left else told
+
+
+def _first(results: Sequence[RuleResult]) -> Sequence[RuleResult]:
+    """Return what is listed: all of a few; of many those that are not met come first."""
+    if len(results) <= MOST_LISTED:
+        return results
+    return sorted(results, key=lambda result: result.is_met)[:MOST_LISTED]
+
+
+def _rest(results: Sequence[RuleResult]) -> Iterator[str]:
+    if len(results) > MOST_LISTED:
+        yield f"and {len(results) - MOST_LISTED:,} more rules; --json FILE has them all"
+
+
+def _word(result: RuleResult) -> str:
+    return result.word.upper() if not result.is_met else result.word
+
+
+def _outcome(results: Sequence[RuleResult]) -> str:
+    bad = sum(not result.is_met for result in results)
+    if not bad:
+        return f"gate met: {len(results)} rule{'s' * (len(results) != 1)}"
+    return f"gate NOT MET: {bad} of {len(results)} rule{'s' * (len(results) != 1)}"
+
+
+def as_json(
+    root: Path, summary: RunSummary, selected: int | None, results: Sequence[RuleResult]
+) -> dict[str, Any]:
+    """Return all of it as plain values."""
+    return {
+        "run": root.resolve().name,
+        "folder": str(root),
+        "met": all(result.is_met for result in results),
+        "selected": selected,
+        "cost_usd": summary.cost_usd,
+        "pass_rate": rate_of(summary, selected).as_json(),
+        "rules": [
+            {"name": r.name, "met": r.is_met, "verdict": r.word, "message": r.message} for r in results
+        ],
+    }
+
+
+def markdown(root: Path, summary: RunSummary, selected: int | None, results: Sequence[RuleResult]) -> str:
+    """Return the report for a comment."""
+    lines = [
+        f"### {quoted(_outcome(results))}",
+        "",
+        f"- run: {quoted(root.resolve().name)}",
+        f"- {quoted(facts(rate_of(summary, selected)))}",
+        "",
+        "| rule | verdict | figures |",
+        "|---|---|---|",
+    ]
+    for result in _first(results):
+        word = result.word if result.is_met else f"**{result.word}**"
+        lines.append(f"| {quoted(result.name)} | {word} | {quoted(result.message)} |")
+    return "\n".join([*lines, *("", *_rest(results))]).rstrip() + "\n"

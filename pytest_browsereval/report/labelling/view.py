@@ -1,0 +1,125 @@
+"""What a labeller is shown of an attempt, as plain values: texts that the page writes as texts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pytest_browsereval.analysis.labels import Attempt, Label
+from pytest_browsereval.capture.trajectory import TASK_FILE
+from pytest_browsereval.graders.judging.pictures import number_of, pictures_of
+from pytest_browsereval.graders.judging.steps import Step, messages_of, steps_of
+from pytest_browsereval.model.display import well_formed
+
+LONGEST_TEXT = 4_000
+"""Characters of a tool's result that are shown."""
+
+LONGEST_ARGUMENTS = 2_000
+
+_HIDDEN = ("answer", "rubric", "checks", "evals")
+"""What a row has of its solution, shown when it is asked for."""
+
+
+def line_of(place: int, attempt: Attempt, label: Label | None) -> dict[str, Any]:
+    """Return an attempt as a line of the list."""
+    data = attempt.metadata
+    return {
+        "place": place,
+        "query_id": data.query_id,
+        "variant": data.variant,
+        "trial": data.trial,
+        "attempt": data.attempt,
+        "label": label.label if label else None,
+        "note": label.note if label else "",
+    }
+
+
+def attempt_view(attempt: Attempt) -> dict[str, Any]:
+    """Return what is shown of an attempt at once: nothing of its solution, its grades or its verdict."""
+    data = attempt.metadata
+    pictures = {number_of(file): place for place, file in enumerate(pictures_of(attempt.folder))}
+    steps = [_step(step, pictures) for step in steps_of(messages_of(attempt.folder))]
+    shown = {step["picture"] for step in steps}
+    return {
+        "query": data.query,
+        "start_url": data.start_url,
+        "final_url": data.final_url,
+        "answer": data.final_answer,
+        "termination": str(data.termination_reason),
+        "duration_s": data.agent_duration_ms and round(data.agent_duration_ms / 1000, 1),
+        "steps": steps,
+        "pictures": [
+            {"picture": place, "number": number} for number, place in pictures.items() if place not in shown
+        ],
+        "folder": attempt.relative,
+    }
+
+
+def _step(step: Step, pictures: dict[int, int]) -> dict[str, Any]:
+    return {
+        "number": step.number,
+        "tool": step.tool,
+        "arguments": _cut(json.dumps(step.params, ensure_ascii=False, indent=1), LONGEST_ARGUMENTS),
+        "result": _cut(step.text, LONGEST_TEXT) if step.is_over else "the attempt ended before the result",
+        "failed": step.is_error,
+        "thought": _cut(step.thought, LONGEST_TEXT),
+        "url": step.url,
+        "duration_ms": step.duration_ms,
+        "picture": None if step.screenshot is None else pictures.get(step.screenshot),
+    }
+
+
+def reference_view(attempt: Attempt) -> dict[str, Any]:
+    """Return what the row says of its solution; empty if it says nothing, or may not be stored."""
+    try:
+        task = json.loads((attempt.folder / TASK_FILE).read_bytes())["task"]
+        found = {name: task.get(name) for name in _HIDDEN}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+    return {name: _text(value) for name, value in found.items() if value not in (None, [], {}, "")}
+
+
+def grades_view(attempt: Attempt) -> dict[str, Any]:
+    """Return what the graders say of an attempt."""
+    data = attempt.metadata
+    return {
+        "verdict": str(data.verdict),
+        "reason": data.reason,
+        "grades": [
+            {
+                "grader": name,
+                "verdict": str(grade.verdict),
+                "score": grade.score,
+                "reasoning": _cut(grade.reasoning, LONGEST_TEXT),
+                "advisory": grade.advisory,
+            }
+            for name, grade in data.grader_results.items()
+        ],
+    }
+
+
+def picture_file(attempt: Attempt, place: int) -> Path | None:
+    """Return a picture of an attempt by its place in their order; None if it is not there.
+
+    A link that leads out of the attempt's folder, as a program of the attempt could have made, is none.
+    """
+    files = pictures_of(attempt.folder)
+    if not 0 <= place < len(files):
+        return None
+    file = files[place].resolve()
+    return file if file.is_relative_to(attempt.folder.resolve()) and file.is_file() else None
+
+
+def as_bytes(value: Any) -> bytes:
+    """Return plain values as JSON; halves of characters, which no page can show, are replaced."""
+    return well_formed(json.dumps(value, ensure_ascii=False)).encode()
+
+
+def _text(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
+    return _cut(text, LONGEST_TEXT)
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}\n… {len(text) - longest:,} more characters"

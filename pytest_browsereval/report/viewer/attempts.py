@@ -1,0 +1,124 @@
+"""The attempts of a run as the viewer reads them: one at a time, and what is damaged told, not refused."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from pytest_browsereval.capture.trajectory import open_written
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.run.store import read_metadata
+
+LONGEST_LOG = 32 << 20
+"""Bytes of a message log that are shown."""
+
+_PREFIX = "attempt-"
+_LEVELS = 3
+"""Folders between ``tasks`` and an attempt: task, variant, trial."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAttempt:
+    """The folder of an attempt and what its ``metadata.json`` says."""
+
+    folder: str
+    key: str
+    """Its path below ``tasks``, with slashes."""
+    metadata: TaskMetadata | None
+    text: str
+    """``metadata.json`` as it stands; empty if there is none."""
+    problem: str = ""
+    """Why there is no metadata; empty if the attempt is still in flight, or was killed."""
+
+    @property
+    def number(self) -> int:
+        """Which try at its trial it is, by its folder."""
+        return _number(self.key.rpartition("/")[2])
+
+
+def stored_attempts(tasks: Path) -> Iterator[StoredAttempt]:
+    """Yield all attempts in the order of the folders' names, tries of a trial in theirs."""
+    for parts in _trials(str(tasks), ()):
+        trial = os.path.join(tasks, *parts)  # noqa: PTH118 a path object for each of 20,000 costs a second
+        names = [name for name in _folders(trial) if _number(name)]
+        for name in sorted(names, key=_number):
+            yield _read(f"{trial}{os.sep}{name}", "/".join((*parts, name)))
+
+
+def _trials(folder: str, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    if len(above) == _LEVELS:
+        yield above
+        return
+    for name in sorted(_folders(folder)):
+        yield from _trials(f"{folder}{os.sep}{name}", (*above, name))
+
+
+def _folders(folder: str) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.name for entry in entries if entry.is_dir()]
+    except OSError:
+        return []
+
+
+def _number(name: str) -> int:
+    digits = name.removeprefix(_PREFIX)
+    is_one = name.startswith(_PREFIX) and digits.isascii() and digits.isdecimal()
+    return int(digits) if is_one and len(digits) < 10 else 0
+
+
+def _read(folder: str, key: str) -> StoredAttempt:
+    try:
+        with open_written(f"{folder}{os.sep}metadata.json") as file:
+            data = file.read()
+    except FileNotFoundError:
+        return StoredAttempt(folder, key, None, "")
+    except OSError as error:
+        return StoredAttempt(folder, key, None, "", f"metadata.json cannot be read: {error.strerror}")
+    text = data.decode("utf-8", "replace")
+    try:
+        return StoredAttempt(folder, key, TaskMetadata.model_validate_json(data), text)
+    except ValidationError:
+        return StoredAttempt(folder, key, None, text, _why(Path(folder)))
+
+
+def _why(folder: Path) -> str:
+    try:
+        read_metadata(folder)
+    except UsageError as error:
+        return str(error).replace(str(folder) + os.sep, "")
+    return "metadata.json was written anew meanwhile; write this page again"
+
+
+def message_log(folder: str) -> tuple[str, int]:
+    """Return the message log of an attempt as it stands, and how many of its bytes are left out."""
+    try:
+        with open_written(f"{folder}{os.sep}messages.jsonl") as file:
+            size = os.fstat(file.fileno()).st_size
+            data = file.read(LONGEST_LOG)
+    except OSError:
+        return "", 0
+    if size > LONGEST_LOG:
+        data = data[: data.rfind(b"\n") + 1]
+    return data.decode("utf-8", "replace"), max(size - len(data), 0) if size > LONGEST_LOG else 0
+
+
+def files_of(folder: str) -> tuple[list[str], list[str]]:
+    """Return the names of an attempt's files and of its pictures.
+
+    Links are left out: a program of the attempt could have made them, and they may lead anywhere.
+    """
+    return _files(folder), _files(f"{folder}{os.sep}screenshots")
+
+
+def _files(folder: str) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entry.name for entry in entries if entry.is_file(follow_symlinks=False))
+    except OSError:
+        return []

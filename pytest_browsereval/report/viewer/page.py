@@ -1,0 +1,68 @@
+"""The page itself: one file with its style, its script and the rows; it loads nothing from elsewhere."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
+
+from pytest_browsereval.model.display import well_formed
+
+SCRIPTS = (
+    "base", "rows", "details", "plots", "table", "overview",
+    "picture", "timeline", "grades", "attempt", "main",
+)  # fmt: skip
+"""In the order in which they are put together: modules cannot be imported by a page that is a file."""
+
+_POLICY = (
+    "default-src 'none'; script-src {script} 'strict-dynamic'; style-src {style}; "
+    "img-src 'self' file: data:; base-uri 'none'; form-action 'none'"
+)
+"""Only the page's own script runs, and the scripts with details that it loads."""
+
+
+def page(data: Mapping[str, Any], title: str) -> str:
+    """Return the page.
+
+    Args:
+        data: what its script draws, plain values.
+        title: of the window.
+    """
+    home = files("pytest_browsereval.report.viewer")
+    style = home.joinpath("page.css").read_text(encoding="utf-8")
+    parts = [home.joinpath("script", f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS]
+    script = '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
+    text = home.joinpath("page.html").read_text(encoding="utf-8")
+    policy = _POLICY.format(script=_hash(script), style=_hash(style))
+    marks = {
+        "policy": policy,
+        "title": _escaped(title),
+        "style": style,
+        "script": script,
+        "data": in_html(data),
+    }
+    head, *rest = text.split("@@")  # names and texts take turns, so that no text is searched for names
+    return head + "".join(marks[part] if place % 2 == 0 else part for place, part in enumerate(rest))
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _escaped(text: str) -> str:
+    return well_formed(text).replace("&", "&amp;").replace("<", "&lt;")
+
+
+def in_html(data: Any) -> str:
+    """Return plain values as JSON that ends no script block and begins no comment."""
+    text = well_formed(json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
+    for char in "<>&\u2028\u2029":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return text
+
+
+as_script = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+"""Returns plain values as an expression of JavaScript, in which texts are texts."""

@@ -1,0 +1,216 @@
+"""The run page's data: a short row for each attempt, words that many rows share kept once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pytest_browsereval.analysis.statistics import Share
+from pytest_browsereval.model.display import one_line
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.report.viewer.attempts import StoredAttempt
+from pytest_browsereval.run.store import TrialKey
+
+UNFINISHED, DAMAGED = "unfinished", "damaged"
+"""What an attempt without a verdict is called; it is counted in no rate."""
+
+LONGEST = 160
+"""Characters of a task and of a reason in the table; the attempt's own page has all."""
+
+COLUMNS = (
+    "key", "chunk", "verdict", "id", "query", "reason", "dataset", "site", "tags", "variant", "trial",
+    "attempt", "tries", "source", "end", "steps", "ms", "cost", "started",
+)  # fmt: skip
+"""What the places of a row are."""
+
+_SHARED = ("verdict", "dataset", "site", "variant", "source", "end")
+
+
+class Table:
+    """Gathers the rows of a run, of which no attempt's metadata is kept."""
+
+    def __init__(self) -> None:
+        self._words: dict[str, dict[str, int]] = {name: {} for name in (*_SHARED, "tags")}
+        self._last: dict[TrialKey, list[Any]] = {}
+        self._earlier: list[list[Any]] = []
+        self._without: list[list[Any]] = []
+        self._cost: float | None = 0.0
+
+    def add(self, attempt: StoredAttempt, chunk: int) -> None:
+        """Take an attempt.
+
+        Args:
+            attempt: what is stored of it.
+            chunk: which script has its details.
+        """
+        data = attempt.metadata
+        if data is None:
+            self._without.append(self._bare(attempt, chunk))
+            return
+        cost = _finite(data.cost_usd, 12)
+        self._cost = None if self._cost is None or cost is None else self._cost + cost
+        row, trial = self._row(attempt.key, data, chunk), TrialKey(data.query_id, data.variant, data.trial)
+        before = self._last.get(trial)
+        if before is None:
+            self._last[trial] = row
+            return
+        tries = before[_PLACE["tries"]] + 1
+        later, sooner = (row, before) if row[_PLACE["attempt"]] > before[_PLACE["attempt"]] else (before, row)
+        later[_PLACE["tries"]], sooner[_PLACE["tries"]] = tries, 0
+        self._last[trial] = later
+        self._earlier.append(sooner)
+
+    def _row(self, key: str, data: TaskMetadata, chunk: int) -> list[Any]:
+        share = self._word
+        return [
+            key,
+            chunk,
+            share("verdict", str(data.verdict)),
+            data.query_id,
+            _brief(data.query),
+            _brief(data.reason),
+            share("dataset", data.dataset),
+            share("site", data.website or ""),
+            [share("tags", tag) for tag in dict.fromkeys(data.tags)],
+            share("variant", data.variant),
+            data.trial,
+            data.attempt,
+            1,
+            share("source", str(data.error_source or "")),
+            share("end", str(data.termination_reason)),
+            data.total_steps,
+            _finite(data.total_duration_ms, 0),
+            _finite(data.cost_usd, 6),
+            data.started_at,
+        ]
+
+    def _bare(self, attempt: StoredAttempt, chunk: int) -> list[Any]:
+        """Return the row of an attempt of which only its folder is known."""
+        task, variant, trial, _ = attempt.key.split("/")
+        share, verdict = self._word, DAMAGED if attempt.problem else UNFINISHED
+        told = attempt.problem or "It has no metadata.json: it is running, or was killed."
+        return [
+            attempt.key,
+            chunk,
+            share("verdict", verdict),
+            task,
+            "",
+            _brief(told),
+            share("dataset", ""),
+            share("site", ""),
+            [],
+            share("variant", variant),
+            int(trial) if trial.isascii() and trial.isdecimal() and len(trial) < 10 else 0,
+            attempt.number,
+            1,
+            share("source", ""),
+            share("end", ""),
+            None,
+            None,
+            None,
+            "",
+        ]
+
+    def _word(self, name: str, text: str) -> int:
+        words = self._words[name]
+        return words.setdefault(text, len(words))
+
+    def count(self, verdict: str) -> int:
+        """Return how many trials have that verdict, or how many attempts have none for that reason."""
+        place = self._words["verdict"].get(verdict)
+        rows = self._without if verdict in (UNFINISHED, DAMAGED) else self._last.values()
+        return sum(row[_PLACE["verdict"]] == place for row in rows)
+
+    @property
+    def attempts(self) -> int:
+        """How many there are."""
+        return len(self._last) + len(self._earlier) + len(self._without)
+
+    def as_json(self, run: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the data of the run page: trials as they were begun, then attempts without a verdict."""
+        started = _PLACE["started"]
+        rows = sorted(self._last.values(), key=lambda row: row[started])
+        return {
+            "run": dict(run),
+            "totals": self._totals(),
+            "words": {name: list(words) for name, words in self._words.items()},
+            "columns": COLUMNS,
+            "rows": [*rows, *self._without, *self._earlier],
+        }
+
+    def _totals(self) -> dict[str, Any]:
+        counts = {name: self.count(name) for name in (*map(str, Verdict), UNFINISHED, DAMAGED)}
+        share = Share(counts[Verdict.PASSED], counts[Verdict.PASSED] + counts[Verdict.FAILED])
+        interval = share.interval
+        return {
+            **counts,
+            "trials": len(self._last),
+            "judged": share.of,
+            "rate": share.value,
+            "interval": None if interval is None else [interval.low, interval.high],
+            "cost": self._cost,
+        }
+
+
+def _brief(text: str) -> str:
+    short = text[: LONGEST + 1]
+    return short if len(short) <= LONGEST and short.isprintable() else one_line(short, LONGEST)
+
+
+def _finite(value: float | None, digits: int) -> float | None:
+    """Return a number as JSON can have it."""
+    return None if value is None or not math.isfinite(value) else round(value, digits)
+
+
+_PLACE = {name: place for place, name in enumerate(COLUMNS)}
+
+
+def about_run(manifest: Mapping[str, Any], name: str, selected: int | None) -> dict[str, Any]:
+    """Return what the run page says of the run itself.
+
+    Args:
+        manifest: of the run; empty if there is none.
+        name: of its folder.
+        selected: how many trials it was to have; None if nobody knows.
+    """
+    config = manifest.get("config")
+    config = config if isinstance(config, Mapping) else {}
+    facts = {
+        "Eval": manifest.get("name"),
+        "Run": name,
+        "Started": manifest.get("started_at"),
+        "Agent": _agents(config.get("variants")),
+        "Browser": manifest.get("browser"),
+        "Datasets": _files(manifest.get("datasets")),
+        "Commit": manifest.get("git_commit"),
+    }
+    told = {title: one_line(value) for title, value in facts.items() if isinstance(value, str) and value}
+    browser = config.get("browser")
+    viewport = browser.get("viewport") if isinstance(browser, Mapping) else None
+    return {"facts": told, "selected": selected, "viewport": _size(viewport)}
+
+
+def _agents(variants: Any) -> str:
+    blocks = variants.items() if isinstance(variants, Mapping) else ()
+    return ", ".join(_agent(str(name), block) for name, block in blocks if isinstance(block, Mapping))
+
+
+def _agent(name: str, block: Mapping[str, Any]) -> str:
+    model = block.get("model")
+    model = model.get("model") if isinstance(model, Mapping) else model
+    told = " ".join(part for part in (block.get("type"), model) if isinstance(part, str))
+    return told if name == "default" else f"{name}: {told}"
+
+
+def _files(datasets: Any) -> str:
+    blocks: Iterable[Any] = datasets if isinstance(datasets, list) else ()
+    return ", ".join(str(block["file"]) for block in blocks if isinstance(block, dict) and "file" in block)
+
+
+def _size(viewport: Any) -> list[int] | None:
+    """Return the window's size, by which points in arguments are placed on a picture."""
+    sides = [viewport.get(side) for side in ("width", "height")] if isinstance(viewport, Mapping) else []
+    size = [side for side in sides if isinstance(side, int) and side > 0]
+    return size if len(size) == len(sides) > 0 else None

@@ -1,0 +1,70 @@
+// Details of attempts: a script with some of them is loaded when one is looked at.
+
+/** @typedef {{metadata: any, lines: any[], files: string[], pictures: Map<number, string>, problem: string, notes: string[]}} Details */
+
+/** Raw details by the attempt's key; the last scripts that were loaded. @type {Map<string, any[]>[]} */
+const kept = [];
+const MOST_KEPT = 8;
+
+/** Called by a script with details. @type {any} */ (window).browsereval = (/** @type {Record<string, any[]>} */ given) => {
+  kept.unshift(new Map(Object.entries(given)));
+  kept.length = Math.min(kept.length, MOST_KEPT);
+};
+
+/** @param {string} key */
+const keptOf = (key) => kept.find((one) => one.has(key))?.get(key);
+
+/**
+ * @param {Row} row
+ * @returns {Promise<Details>}
+ */
+async function detailsOf(row) {
+  if (!keptOf(row.key)) await load(row.chunk);
+  const raw = keptOf(row.key);
+  if (!raw) throw new Error("the details beside this page are of another time. Write it again: browsereval view RUN");
+  return parsed(raw);
+}
+
+/** @param {number} chunk @returns {Promise<void>} */
+function load(chunk) {
+  const name = `${String(chunk).padStart(4, "0")}.js`;
+  return new Promise((done, refuse) => {
+    const script = document.createElement("script");
+    script.src = `${encodeURIComponent(DATA.run.details)}/${name}`;
+    script.onload = () => done();
+    script.onerror = () => refuse(new Error(`${DATA.run.details}/${name} is not there. It belongs beside this page; browsereval view RUN writes both`));
+    document.head.append(script);
+    script.addEventListener("load", () => script.remove());
+  });
+}
+
+/** @param {any[]} raw @returns {Details} */
+function parsed([metadata, log, files, pictures, leftOut, problem]) {
+  const notes = [];
+  if (leftOut) notes.push(`The last ${leftOut.toLocaleString("en")} bytes of messages.jsonl are not shown.`);
+  const texts = log.split("\n");
+  const cut = texts.pop();
+  if (cut) notes.push("The last line of messages.jsonl is cut: the attempt was killed while it was written.");
+  const numbered = pictures.map((/** @type {string} */ name) => [Number((/^(\d+)\.(?:jpe?g|png|webp)$/.exec(name) || [])[1]), name]);
+  return {
+    metadata: tryParse(metadata) || {},
+    lines: texts.map(line),
+    files,
+    pictures: new Map(numbered.filter((/** @type {[number, string]} */ [number]) => number)),
+    problem,
+    notes,
+  };
+}
+
+/** @param {string} text */
+function tryParse(text) {
+  try {
+    const value = JSON.parse(text);
+    return value !== null && typeof value === "object" && !Array.isArray(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** A line of the log; one that cannot be read stands for itself. @param {string} text */
+const line = (text) => tryParse(text) || { type: "damaged", content: text };

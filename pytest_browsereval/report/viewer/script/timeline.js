@@ -1,0 +1,161 @@
+// What happened in an attempt, in its order: messages, a tool call and its result as one entry.
+
+/**
+ * @typedef {{kind: string, name: string, depth: number, title: string, brief: string, number: number | null,
+ *   message: any, result: any, thought: string, failed: string, ms: number | null, picture: number | null,
+ *   before: number | null}} Entry
+ */
+
+/** @param {Details} details @returns {Entry[]} */
+function entriesOf(details) {
+  const results = new Map(details.lines.filter((one) => one.type === "tool_result").map((one) => [one.toolCallId, one]));
+  const calls = new Set(details.lines.filter((one) => one.type === "tool_call").map((one) => one.toolCallId));
+  /** @type {Map<string, number>} */
+  const depths = new Map();
+  /** @type {Entry[]} */
+  const entries = [];
+  const state = { step: 0, thought: "", picture: /** @type {number | null} */ (null) };
+  details.lines.forEach((message, place) => {
+    if (message.type === "tool_result" && calls.has(message.toolCallId)) return;
+    const entry = entryOf(message, place, depths.get(message.parent_id) || 0, results);
+    if (message.type === "delegation" && message.span_id) depths.set(message.span_id, entry.depth + 1);
+    if (message.type === "tool_call") {
+      state.step += 1;
+      Object.assign(entry, { number: state.step, name: `step-${state.step}`, thought: state.thought, before: state.picture });
+      state.thought = "";
+    }
+    if (entry.picture !== null) state.picture = entry.picture;
+    if (message.type === "assistant") state.thought = asText(message.content);
+    entries.push(entry);
+  });
+  return entries;
+}
+
+/**
+ * @param {any} message @param {number} place @param {number} depth @param {Map<any, any>} results
+ * @returns {Entry}
+ */
+function entryOf(message, place, depth, results) {
+  const result = message.type === "tool_call" ? results.get(message.toolCallId) : message.type === "tool_result" ? message : null;
+  const told = TOLD[message.type] || TOLD.other;
+  const [title, text] = told(message);
+  const ms = result ? result.duration_ms : message.duration_ms;
+  return {
+    kind: TOLD[message.type] ? message.type : "other",
+    name: `line-${place + 1}`,
+    depth,
+    title: brief(asText(title), 60),
+    brief: brief(asText(text)),
+    number: null,
+    message,
+    result,
+    thought: "",
+    failed: message.type === "tool_call" && !result ? "no result" : result?.isError ? "failed" : "",
+    ms: typeof ms === "number" ? ms : null,
+    picture: typeof result?.screenshot === "number" ? result.screenshot : null,
+    before: null,
+  };
+}
+
+/** Title and text of a message in the timeline. @type {Record<string, (message: any) => [any, any]>} */
+const TOLD = {
+  user: (message) => ["Told", message.content],
+  assistant: (message) => ["Model", message.content],
+  tool_call: (message) => [message.tool, argumentsInLine(message.params)],
+  tool_result: (message) => ["Result without a call", outputOf(message.result)],
+  error: (message) => [`Error${message.errorCode ? `: ${message.errorCode}` : ""}`, message.content],
+  delegation: (message) => ["Delegated", message.instruction],
+  delegation_result: (message) => [`Reported: ${message.status}`, message.summary],
+  damaged: (message) => ["Damaged line", message.content],
+  other: (message) => ["Unknown message", JSON.stringify(message)],
+};
+
+/** @param {any} params */
+function argumentsInLine(params) {
+  if (params === null || typeof params !== "object") return asText(params);
+  return Object.entries(params).map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join(", ");
+}
+
+/** What a tool said; the text of an outcome {ok, output}. @param {any} result */
+function outputOf(result) {
+  const isOutcome = result !== null && typeof result === "object" && !Array.isArray(result) && "output" in result;
+  return asText(isOutcome ? result.output : result);
+}
+
+/** A line of the timeline. @param {Entry} entry @param {() => void} open */
+function entryLine(entry, open) {
+  const button = element("button", { type: "button", onclick: open, "data-kind": entry.kind });
+  const failed = entry.failed ? element("span", { className: "failed", textContent: entry.failed }) : null;
+  button.append(
+    element("span", { className: "number", textContent: entry.number === null ? "" : String(entry.number) }),
+    element("span", { className: "what" }, element("bdi", { className: "tool", textContent: entry.title }), " ", element("bdi", { className: "brief", textContent: entry.brief })),
+    element("span", { className: "side" }, ...[failed, entry.ms === null ? null : element("span", { className: "soft", textContent: time(entry.ms) })].filter(Boolean)),
+  );
+  const line = element("li", {}, button);
+  line.style.setProperty("--depth", String(Math.min(entry.depth, 6)));
+  return line;
+}
+
+/** All of an entry. @param {Row} row @param {Entry} entry @param {Details} details */
+function entryBody(row, entry, details) {
+  const { message, result } = entry;
+  const named = entry.number === null ? entry.title : `Step ${entry.number}: ${entry.title}`;
+  const body = element("article", { className: "step", ariaLabel: named }, element("h3", {}, element("bdi", { textContent: named })));
+  if (entry.failed) body.querySelector("h3").append(" ", element("span", { className: "failed", textContent: entry.failed }));
+  if (entry.kind === "tool_call" || entry.kind === "tool_result") {
+    body.append(...pictureParts(row, entry, details));
+    if (entry.thought) body.append(...textBox("The model said", entry.thought));
+    if (message.params && Object.keys(message.params).length) body.append(...textBox("Arguments", argumentsText(message.params)));
+    body.append(...(result ? textBox("Result", outputOf(result.result), result.isError ? "bad" : "") : [element("p", { className: "none", textContent: "The attempt ended before the result." })]));
+  } else if (entry.kind === "other" || entry.kind === "damaged") {
+    body.append(...textBox(entry.kind === "other" ? "A message of a kind that this page does not know" : "This line of messages.jsonl is no message", entry.kind === "other" ? asText(message) : message.content, "bad"));
+  } else {
+    const text = asText(message.content ?? message.instruction ?? message.summary);
+    body.append(...(text ? textBox(BODIES[entry.kind], text, entry.kind === "error" ? "bad" : "") : [element("p", { className: "none", textContent: "No text." })]));
+  }
+  const facts = element("dl");
+  const url = result?.url ?? message.currentUrl;
+  fill(facts, [
+    ["Page", url ? webAddress(asText(url)) : null],
+    ["Time", entry.ms === null ? null : time(entry.ms)],
+    ["Tokens", tokens(message.usage)],
+    ["At", asText(message.timestamp).replace("T", " ").replace("Z", " UTC")],
+    ["Executor", asText(message.executorId)],
+    ["Most steps", asText(message.maxSteps)],
+    ["Steps used", asText(message.stepsUsed)],
+  ]);
+  body.append(facts);
+  return body;
+}
+
+const BODIES = /** @type {Record<string, string>} */ ({ user: "What the agent was told", assistant: "What the model said", error: "What broke", delegation: "Instruction", delegation_result: "Report" });
+
+/** Arguments a line each; JSON only where they are nested. @param {any} params */
+function argumentsText(params) {
+  if (params === null || typeof params !== "object" || Array.isArray(params)) return asText(params);
+  return Object.entries(params).map(([name, value]) => `${name}: ${asText(value)}`).join("\n");
+}
+
+/** Whether the page before a step is shown instead of the one after it. */
+let showsBefore = false;
+
+/** @param {Row} row @param {Entry} entry @param {Details} details */
+function pictureParts(row, entry, details) {
+  const after = entry.picture === null ? undefined : details.pictures.get(entry.picture);
+  const before = entry.before === null ? undefined : details.pictures.get(entry.before);
+  if (entry.picture !== null && !after) return [element("p", { className: "none", textContent: `Picture ${entry.picture} was taken and is gone.` })];
+  if (!after && !before) return [];
+  const isBefore = Boolean(before && (showsBefore || !after));
+  const points = pointsOf(entry.message.params);
+  const parts = [pictureOf(row, String(isBefore ? before : after), `The page ${isBefore ? "before" : "after"} step ${entry.number}`, points)];
+  if (before && after) parts.unshift(beforeAfter(isBefore));
+  else if (before) parts.push(element("p", { className: "hint", textContent: "No picture of its own; this is the page before it." }));
+  return parts;
+}
+
+/** @param {boolean} isBefore */
+function beforeAfter(isBefore) {
+  const one = (/** @type {string} */ text, /** @type {boolean} */ own) =>
+    element("button", { type: "button", textContent: text, ariaPressed: String(own === isBefore), onclick: () => turnPicture(own) });
+  return element("div", { className: "turns", role: "group", ariaLabel: "Which picture" }, one("Before", true), one("After", false));
+}

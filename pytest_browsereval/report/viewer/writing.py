@@ -1,0 +1,136 @@
+"""Writes the viewer of a run: the page, and beside it scripts with the details of its attempts.
+
+A page that is a file cannot fetch, but it can load a script; the one with an attempt's details is loaded
+when somebody looks at the attempt. Message logs go into it as texts that the browser parses: to read 20,000
+of them here would take longer than all the rest.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_browsereval.capture.trajectory import write_whole
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.model.display import well_formed
+from pytest_browsereval.report.viewer.attempts import StoredAttempt, files_of, message_log, stored_attempts
+from pytest_browsereval.report.viewer.page import as_script, page
+from pytest_browsereval.report.viewer.rows import DAMAGED, Table, about_run
+from pytest_browsereval.run.store import RunStore
+
+FILE = "index.html"
+"""The page in a run's folder."""
+
+CHUNK = 400_000
+"""Characters after which a script with details is full; a browser loads it in a moment."""
+
+_NAME = re.compile(r"\d{4,}\.js")
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written."""
+
+    file: Path
+    attempts: int
+    damaged: int
+    """Attempts that cannot be read; the page says why."""
+
+
+class _Details:
+    """Writes details into numbered scripts, each when it is full."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._parts: list[str] = []
+        self._size = 0
+        self.count = 0
+
+    @property
+    def next(self) -> int:
+        """The number of the script that the next details go to."""
+        return self.count + 1
+
+    def add(self, attempt: StoredAttempt) -> int:
+        """Write down an attempt's details, and return the number of the script that they are in."""
+        log, left_out = message_log(attempt.folder)
+        files, pictures = files_of(attempt.folder)
+        value = [files, pictures, left_out, attempt.problem]
+        part = f"{as_script(attempt.key)}:[{as_script(attempt.text)},{as_script(log)},{as_script(value)[1:]}"
+        if self._parts and self._size + len(part) > CHUNK:
+            self.flush()
+        self._parts.append(part)
+        self._size += len(part)
+        return self.next
+
+    def flush(self) -> None:
+        """Write what is gathered."""
+        if not self._parts:
+            return
+        self._folder.mkdir(exist_ok=True)
+        name = f"{self.next:04d}.js"
+        script = well_formed(f"browsereval({{{','.join(self._parts)}}});\n")  # names of files may be anything
+        write_whole(self._folder / name, script)
+        self.count += 1
+        self._parts, self._size = [], 0
+
+    def remove_older(self) -> None:
+        """Remove scripts that an earlier page of more attempts has left."""
+        for file in self._folder.glob("*.js"):
+            if _NAME.fullmatch(file.name) and int(file.stem) > self.count:
+                file.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self._folder.rmdir()  # if nothing is in it
+
+
+def write_viewer(run: Path, file: Path | None = None) -> Written:
+    """Write the viewer of a run.
+
+    Args:
+        run: the run folder.
+        file: where the page goes; ``index.html`` in the run folder by default. Details are written into a
+            folder beside it that has its name: ``index.files``.
+
+    Raises:
+        UsageError: there is no run, or the page cannot be there.
+        OSError: it cannot be written.
+    """
+    if not (run / "tasks").is_dir():
+        raise UsageError(f"{run} is no run folder: it has no folder 'tasks'.")
+    target = run / FILE if file is None else file
+    _check(target)
+    store, table, details = RunStore(run), Table(), _Details(target.with_suffix(".files"))
+    for attempt in stored_attempts(run / "tasks"):
+        table.add(attempt, details.add(attempt))
+    details.flush()
+    about = about_run(store.manifest(), run.resolve().name, store.selected())
+    places = {"home": _way(target, run), "details": target.with_suffix(".files").name}
+    data = table.as_json({**about, **places})
+    write_whole(target, page(data, about["facts"].get("Eval", about["facts"]["Run"])))
+    details.remove_older()
+    return Written(target, table.attempts, table.count(DAMAGED))
+
+
+def _check(target: Path) -> None:
+    if target.suffix.lower() not in (".html", ".htm"):
+        raise UsageError(f"{target} is to be the page: name a file that ends in .html.")
+    if target.is_dir():
+        raise UsageError(f"{target} is a folder: name a file in it.")
+    if not target.parent.is_dir():
+        raise UsageError(f"{target}: the folder {target.parent} does not exist. Make it first.")
+
+
+def _way(target: Path, run: Path) -> str:
+    """Return the path from the page to the run, with slashes; empty if it lies in it.
+
+    Raises:
+        UsageError: there is none.
+    """
+    try:
+        way = os.path.relpath(run.resolve(), target.parent.resolve())
+    except ValueError:  # another drive of Windows
+        raise UsageError(f"{target} is on another drive than the run: pictures could not be shown.") from None
+    return "" if way == os.curdir else Path(way).as_posix()

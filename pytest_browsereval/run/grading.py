@@ -1,0 +1,60 @@
+"""The grades of a recorded attempt: while its run is on, and again whenever somebody asks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pytest_browsereval.graders.asked import StandIn, asked
+from pytest_browsereval.graders.base import GraderConfig, Recorded
+from pytest_browsereval.model.grades import GraderResult, cost_of
+from pytest_browsereval.model.usage import Usage
+
+
+@dataclass
+class Grading:
+    """What the graders of an attempt have come to."""
+
+    grades: dict[str, GraderResult] = field(default_factory=dict)
+    """By the grader's name."""
+    duration_ms: float = 0.0
+
+    @property
+    def stops_run(self) -> bool:
+        """Whether a grader has met what every further attempt would meet: its judge's key is refused."""
+        return any(grade.stops_run for grade in self.grades.values())
+
+
+async def grade_all(
+    graders: Sequence[GraderConfig],
+    recorded: Recorded,
+    *,
+    unobserved: Mapping[str, str],
+    stand_in: StandIn | None = None,
+) -> Grading:
+    """Ask each grader in turn; one that cannot judge errs and never scores 0.
+
+    Args:
+        graders: with their placeholders filled in.
+        recorded: the attempt.
+        unobserved: graders that could not observe the page, and why.
+        stand_in: asked before each grader.
+    """
+    grading, started = Grading(), time.perf_counter()
+    for grader in graders:
+        why = unobserved.get(grader.label, "")
+        grading.grades[grader.label] = await asked(grader, recorded, unobserved=why, stand_in=stand_in)
+    grading.duration_ms = (time.perf_counter() - started) * 1000
+    return grading
+
+
+def total_cost(usage: Usage, grades: Iterable[GraderResult]) -> float | None:
+    """Return what agent and graders cost together; None if a part of it is unknown.
+
+    Args:
+        usage: of the agent.
+        grades: of the graders.
+    """
+    of_agent, of_grades = usage.cost_usd if usage.requests else 0.0, cost_of(grades)
+    return None if of_agent is None or of_grades is None else of_agent + of_grades

@@ -1,0 +1,312 @@
+"""An earlier run being graded again: no browser, no agent, no site, and no grade lost on the way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from pytest_browsereval.capture.trajectory import TrajectorySaver
+from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.errors import ErrorSource, Fault, RunStopped
+from pytest_browsereval.graders.base import GraderConfig, Recorded
+from pytest_browsereval.graders.verdicts import combine
+from pytest_browsereval.model.digest import AttemptDigest
+from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.model.messages import now
+from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.registry import Registry
+from pytest_browsereval.run.attempt import Services
+from pytest_browsereval.run.evaluation import Evaluation
+from pytest_browsereval.run.grading import Grading, grade_all, total_cost
+from pytest_browsereval.run.plan import Entry
+from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey, read_metadata
+from pytest_browsereval.run.stored import StoredEntry, StoredPlan, StoredTask, read_evidence, read_stored
+
+TOLD = 5
+"""Ids that a note lists."""
+
+NOT_OBSERVED = "the run did not observe it for this grader. Run the task again"
+
+
+class Regrading(Evaluation):
+    """A run whose stored attempts are graded again by a config.
+
+    Args:
+        config: its graders, judge and rules; its agent, browser and sites are not used.
+        registry: where graders are looked up.
+        run: the run's folder.
+        worker: names this process.
+
+    Raises:
+        ConfigError: a tool switch names no tool, or a toolkit cannot be used.
+    """
+
+    def __init__(self, config: EvalConfig, registry: Registry, run: Path, *, worker: str = "main") -> None:
+        super().__init__(config, registry, run_id=run.name, worker=worker)
+        self.store = RunStore(run, worker=worker)
+        self.stored = StoredPlan(config, registry, self.store)
+        self.stored.modify = lambda task: modify(task) if (modify := self.behaviour.modify_task) else task
+        self.plan = self.stored
+        self._before = self.store.selected()
+        self._skipped_before = self.store.skipped()
+
+    # -- before anything is spent
+
+    def preflight(self) -> None:
+        """Check the config's graders, and tell which rows were edited since the run.
+
+        Raises:
+            ConfigError: a grader lacks something.
+            UsageError: a file of the run is damaged.
+        """
+        for number, grader in enumerate(self.config.graders):
+            self._preflight(grader, "graders", number)
+        if edited := self.stored.edited():
+            more = f" and {len(edited) - TOLD} more" if len(edited) > TOLD else ""
+            self.notes.append(
+                f"{len(edited)} of the rows were edited since the run ({', '.join(edited[:TOLD])}{more}): "
+                "their attempts are judged by the tasks as they were then, which the run has stored."
+            )
+        if lacking := self.lacking(len(self.stored.stored)):
+            self.notes.append(lacking)
+        if self.stored.rows_problem:
+            self.notes.append(f"the tasks are those that the run has stored: {self.stored.rows_problem}")
+        elif gone := self.stored.gone():
+            self.notes.append(
+                f"the config's datasets have no row for {gone} of the run's trials: these are judged by the "
+                "tasks that the run has stored."
+            )
+
+    def check_rows(self, entries: Iterable[Entry]) -> None:
+        """Read and check what is stored of every trial that can be graded again.
+
+        Raises:
+            DatasetError: something stored is damaged, or a grader cannot judge it.
+            ConfigError: a grader's program is missing.
+        """
+        super().check_rows(e for e in entries if isinstance(e, StoredEntry) and e.why_not is None)
+
+    def selected(self, count: int) -> int | None:
+        """Return how many trials the run was to have, whichever of them are graded again."""
+        return None if self._before is None else max(count, self._before)
+
+    def left_behind(self, entry: Entry) -> None:
+        """Return nothing: each trial has a result, which is to be graded again."""
+        del entry
+
+    def skipped(self, count: int) -> int:
+        """Return how many trials the run had skipped; one that is skipped now keeps its result."""
+        del count
+        return self._skipped_before
+
+    def lacking(self, count: int) -> str:
+        """Return what the run lacks: one that was ended early says nothing of what it did not come to."""
+        if self._before is None:
+            return (
+                "the run was ended before its summary.json was written: how many trials it lacks is unknown"
+            )
+        lacking = self._before - self._skipped_before - count
+        return f"{lacking} of the run's {self._before} trials have no result" if lacking > 0 else ""
+
+    def cost_before(self, node_id: str) -> float:
+        """Return what a trial had cost before it was graded again, as far as that is known.
+
+        Args:
+            node_id: of its item.
+        """
+        return self.stored.find(node_id.partition("::")[2]).metadata.cost_usd or 0.0
+
+    def changes(self, trials: Iterable[AttemptDigest]) -> list[tuple[str, Verdict, Verdict]]:
+        """Return the trials that were graded again: name, verdict before, verdict now.
+
+        Args:
+            trials: as the run folder has them now.
+        """
+        before = {entry.key: entry for entry in self.stored.stored}
+        found = []
+        for data in trials:
+            entry = before.get(TrialKey(data.query_id, data.variant, data.trial))
+            if entry is not None and data.regraded_at != entry.metadata.regraded_at:
+                found.append((entry.name, entry.metadata.verdict, data.verdict))
+        return found
+
+    # -- on the loop
+
+    async def start(self) -> None:
+        """There is nothing to start: no browser, no site."""
+        self.has_started = True
+
+    async def services(self) -> Services:
+        """Refuse: no attempt is made.
+
+        Raises:
+            RunStopped: always.
+        """
+        raise RunStopped("--eval-regrade grades stored attempts again and makes none. Run without it.")
+
+    async def trial(self, entry: Entry, node_id: str) -> tuple[TaskMetadata, AttemptFolder]:
+        """Grade a stored trial again.
+
+        Raises:
+            RunStopped: an earlier trial has shown that no judge can be asked.
+            UsageError: a file of the attempt was damaged meanwhile.
+            OSError: the attempt's folder cannot be written.
+        """
+        assert isinstance(entry, StoredEntry)  # noqa: S101 of our own plan
+        if self.stopped is not None:
+            raise RunStopped(self.stopped)
+        attempt = self.store.reopen(entry.folder, entry.metadata.attempt, node_id)
+        try:
+            metadata = await self._again(entry)
+        finally:
+            attempt.finished()
+        self.stored.forget(entry)
+        if metadata.stops_run:
+            self.stopped = metadata.reason
+        return metadata, attempt
+
+    def record_fault(self, entry: Entry, node_id: str, fault: Fault) -> tuple[TaskMetadata, AttemptFolder]:
+        """Record that a trial could not be graded again; the grades that it had are in its history.
+
+        Raises:
+            OSError: the attempt's folder cannot be written.
+        """
+        assert isinstance(entry, StoredEntry)  # noqa: S101 of our own plan
+        attempt = self.store.reopen(entry.folder, entry.metadata.attempt, node_id)
+        attempt.finished()
+        if entry.why_not is not None:
+            return _kept(read_metadata(entry.folder), entry.why_not), attempt
+        labels = [grader.label for grader in self.stored.ready(entry).graders]
+        errored = {
+            label: GraderResult(grader=label, verdict=Verdict.ERRORED, reasoning=str(fault))
+            for label in labels
+        }
+        return self._save(entry.folder, Grading(errored)), attempt
+
+    async def _again(self, entry: StoredEntry) -> TaskMetadata:
+        old = await asyncio.to_thread(read_metadata, entry.folder)
+        if entry.why_not is not None:
+            return _kept(old, entry.why_not)
+        ready = self.stored.ready(entry)
+        self.hide(ready.graders)
+        stored, evidence = await asyncio.to_thread(
+            lambda: (read_stored(entry.folder), read_evidence(entry.folder))
+        )
+        recorded = Recorded(
+            task=ready.task,
+            final_answer=old.final_answer,
+            termination_reason=old.termination_reason,
+            final_url=old.final_url,
+            folder=entry.folder,
+            evidence=evidence,
+            site_urls=stored.site_urls,
+            base_dir=self.config.base_dir,
+            judge=self.config.judge,
+            started_at=old.started_at,
+            agent_duration_ms=old.agent_duration_ms,
+            usage=old.usage,
+            redact=self.redact,
+        )
+        unobserved = {
+            grader.label: why
+            for grader in ready.graders
+            if (why := _unobserved(grader, ready.task, stored, evidence))
+        }
+        grading = await grade_all(
+            ready.graders, recorded, unobserved=unobserved, stand_in=self.behaviour.grade
+        )
+        if grading.stops_run:  # a refused key has judged nothing: what there was stays
+            why = next(grade.reasoning for grade in grading.grades.values() if grade.stops_run)
+            old = await asyncio.to_thread(self._paid, entry.folder, grading)
+            return _kept(old, self.redact(why)).model_copy(update={"stops_run": True})
+        return await asyncio.to_thread(self._save, entry.folder, grading)
+
+    # -- the record
+
+    def _save(self, folder: Path, grading: Grading) -> TaskMetadata:
+        """Keep the old grades, then write the new ones, the metadata last: none is lost if this is ended.
+
+        The old ones are read now: a worker that has died, or an earlier try, may have replaced those that
+        were there when this process first looked.
+        """
+        old, saver = read_metadata(folder), TrajectorySaver(folder, redact=self.redact)
+        saver.keep_grades(history_record(old))
+        saver.save_grades(grading.grades)
+        verdict, source, reason = combine(grading.grades, self.config.pass_when)
+        update = {
+            "grader_results": grading.grades,
+            "verdict": verdict,
+            "error_source": source,
+            "reason": self.redact(reason),
+            "stops_run": False,
+            "grading_duration_ms": round(grading.duration_ms, 3),
+            "cost_usd": _with(old.cost_usd, grading),
+            "regraded_at": now(),
+        }
+        return saver.save_metadata(old.model_copy(update=update))
+
+    def _paid(self, folder: Path, grading: Grading) -> TaskMetadata:
+        """Write what was paid before a judge's key was refused, and nothing else; return the attempt."""
+        old = read_metadata(folder)
+        cost = _with(old.cost_usd, grading)
+        if cost == old.cost_usd:
+            return old
+        saver = TrajectorySaver(folder, redact=self.redact)
+        return saver.save_metadata(old.model_copy(update={"cost_usd": cost}))
+
+
+def _with(cost_usd: float | None, grading: Grading) -> float | None:
+    """Return a cost with that of grades; None if either is not known."""
+    paid = total_cost(Usage(), grading.grades.values())
+    return None if cost_usd is None or paid is None else cost_usd + paid
+
+
+def history_record(old: TaskMetadata) -> dict[str, JsonValue]:
+    """Return what is kept of grades that are replaced.
+
+    Args:
+        old: the attempt before.
+    """
+    names = {"verdict", "error_source", "reason", "cost_usd", "grading_duration_ms", "grader_results"}
+    return {
+        "graded_at": old.regraded_at or old.completed_at,
+        **old.model_dump(mode="json", include=names),
+    }
+
+
+def _kept(old: TaskMetadata, why: str) -> TaskMetadata:
+    """Return an attempt as its item shows it: errored, since it was not graded again; its files stay."""
+    return old.model_copy(
+        update={
+            "verdict": Verdict.ERRORED,
+            "error_source": old.error_source or ErrorSource.GRADER,
+            "reason": f"not graded again, {old.verdict} as it was: {why}"
+            + (f" ({old.reason})" if old.reason else ""),
+            "stops_run": False,
+        }
+    )
+
+
+def _unobserved(
+    grader: GraderConfig, task: Task, stored: StoredTask, evidence: Mapping[str, JsonValue]
+) -> str | None:
+    """Return why a grader lacks what it would have read from the live page; None if it lacks nothing."""
+    if grader.label in stored.unobserved:
+        return stored.unobserved[grader.label]
+    asked = {str(block.get("name") or block.get("type")) for block in stored.graders}
+    is_known = grader.label in evidence or grader.label in asked
+    return NOT_OBSERVED if not is_known and _needs_window(grader, task) else None
+
+
+def _needs_window(grader: GraderConfig, task: Task) -> bool:
+    """Whether a grader cannot do without having observed; one that does not say so but observes counts."""
+    if grader.parts:
+        return any(_needs_window(part, task) for part in grader.parts)
+    kind = type(grader)
+    says_nothing = kind.needs_page is GraderConfig.needs_page and kind.observe is not GraderConfig.observe
+    return grader.needs_page(task) or says_nothing

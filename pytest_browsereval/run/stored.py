@@ -1,0 +1,350 @@
+"""What an earlier run has stored of its trials: enough to grade each of them again."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from pytest_browsereval.capture.trajectory import EVIDENCE_FILE, TASK_FILE
+from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.datasets.base import DatasetConfig, RowRef
+from pytest_browsereval.datasets.ids import safe_id
+from pytest_browsereval.datasets.rows import refuse
+from pytest_browsereval.errors import ConfigError, DatasetError, ErrorSource, UsageError
+from pytest_browsereval.graders.base import GraderConfig
+from pytest_browsereval.graders.protection import unquoted
+from pytest_browsereval.graders.verdicts import check_pass_when
+from pytest_browsereval.model.digest import AttemptDigest
+from pytest_browsereval.model.messages import message_adapter
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.registry import Registry
+from pytest_browsereval.run.plan import Entry, Plan, ReadyTask, check_judges, mark_names
+from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.sites import fill
+
+REDACTED = "[redacted]"
+
+LATEST = "latest"
+"""Stands for the newest run of a config."""
+
+
+class StoredTask(BaseModel):
+    """``task.json`` of an attempt."""
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+    task: Task
+    graders: tuple[dict[str, JsonValue], ...] = ()
+    site_urls: dict[str, str] = Field(default_factory=dict)
+    unobserved: dict[str, str] = Field(default_factory=dict)
+    """Graders that could not observe the page, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEntry(Entry):
+    """A trial of an earlier run, by its last attempt."""
+
+    folder: Path
+    metadata: AttemptDigest
+    """As it was when this process first looked."""
+
+    @property
+    def why_not(self) -> str | None:
+        """Why it cannot be graded again; None if it can."""
+        source = self.metadata.error_source
+        is_ruled = source is ErrorSource.HARNESS and self.metadata.grader_results  # by a rule about grades
+        if source not in (None, ErrorSource.GRADER) and not is_ruled:
+            return "the attempt errored before it could be graded"
+        if not (self.folder / TASK_FILE).is_file():
+            return f"its folder has no {TASK_FILE}"
+        return None
+
+
+def read_stored(folder: Path) -> StoredTask:
+    """Return what an attempt was about.
+
+    Raises:
+        DatasetError: the file is damaged.
+    """
+    file = folder / TASK_FILE
+    try:
+        return StoredTask.model_validate_json(file.read_bytes())
+    except (OSError, ValidationError) as error:
+        first = str(error).partition("\n")[0]
+        told = f"{file} is damaged: {first}. Restore it, or remove the attempt's folder."
+        raise DatasetError(told) from None
+
+
+def check_log(folder: Path) -> None:
+    """Check that the messages of an attempt can be read: graders would judge what is left of them.
+
+    A last line that was cut by a kill is no damage.
+
+    Raises:
+        DatasetError: the file is missing or damaged.
+    """
+    file = folder / "messages.jsonl"
+    try:
+        lines = file.read_bytes().split(b"\n")[:-1]
+    except OSError as error:
+        raise DatasetError(f"{file} cannot be read: {error.strerror}. Restore it.") from None
+    for number, line in enumerate(lines, 1):
+        try:
+            message_adapter.validate_json(line)
+        except ValidationError:
+            raise DatasetError(f"{file}:{number} is damaged: it is no message. Restore it.") from None
+
+
+def read_evidence(folder: Path) -> dict[str, JsonValue]:
+    """Return what graders observed; empty if none did.
+
+    Raises:
+        DatasetError: the file is damaged.
+    """
+    file = folder / EVIDENCE_FILE
+    if not file.exists():
+        return {}
+    try:
+        evidence = json.loads(file.read_bytes())
+    except (OSError, ValueError) as error:
+        raise DatasetError(f"{file} is damaged: {error}. Restore it.") from None
+    if not isinstance(evidence, dict):
+        raise DatasetError(f"{file} is damaged: it holds no block of graders. Restore it.")
+    return evidence
+
+
+class StoredPlan(Plan):
+    """The trials that a run folder holds, each with the graders that are asked again.
+
+    Args:
+        config: whose graders are asked; without any, each attempt's own ones.
+        registry: where stored graders are looked up.
+        store: the run.
+    """
+
+    def __init__(self, config: EvalConfig, registry: Registry, store: RunStore) -> None:
+        super().__init__(config, registry, None)
+        self._store = store
+        self._stored: tuple[StoredEntry, ...] | None = None
+        self._by_name: dict[str, StoredEntry] | None = None
+        self._tasks: dict[TrialKey, ReadyTask] = {}
+        self.modify: Callable[[Task], Task] = lambda task: task
+        """What plug-ins make of a row before it is run."""
+        self.rows_problem: str | None = None
+        """Why the config's datasets cannot be read; then no stored task is compared with its row."""
+
+    # -- collection
+
+    def may_relate(self, count: int) -> bool:
+        """Attempts that are made already wait for no other."""
+        del count
+        return False
+
+    @property
+    def stored(self) -> tuple[StoredEntry, ...]:
+        """All trials as they were when this process first looked, in the order in which they were run.
+
+        Raises:
+            UsageError: a file of the run is damaged.
+        """
+        if self._stored is None:
+            self._stored = tuple(self._read_all())
+        return self._stored
+
+    def _read_all(self) -> Iterator[StoredEntry]:
+        last = self._store.last_digests()
+        names, rows = _names(metadata for _, metadata in last), self._rows()
+        for folder, metadata in last:
+            key = TrialKey(metadata.query_id, metadata.variant, metadata.trial)
+            dataset, ref = rows.get(key.query_id, (self.config.dataset[0], None))
+            place = ref or RowRef(key.query_id, folder / "metadata.json", 0, 0)
+            yield StoredEntry(names[key], place, dataset, key.variant, key.trial, folder, metadata)
+
+    def _rows(self) -> dict[str, tuple[DatasetConfig, RowRef | None]]:
+        try:
+            return {
+                ref.query_id: (dataset, ref)
+                for dataset in self.config.dataset
+                for ref in dataset.index(self.config.base_dir)
+            }
+        except UsageError as error:
+            self.rows_problem = str(error)
+            return {}
+
+    def entries(self, only: Collection[str] | None = None) -> Iterator[Entry]:
+        """Yield the stored trials.
+
+        Args:
+            only: safe ids of rows; the others are left out.
+
+        Raises:
+            UsageError: a file of the run is damaged.
+        """
+        places: dict[str, int] = {}
+        for entry in self.stored:
+            name = entry.name.partition("[")[0]
+            if self.limit is not None and places.setdefault(name, len(places)) >= self.limit:
+                continue
+            if only is None or name in only:
+                yield entry
+
+    def find(self, name: str) -> StoredEntry:
+        """Return the trial of an item's name, which may end in xdist's ``@group``.
+
+        Raises:
+            KeyError: there is none.
+            UsageError: a file of the run is damaged.
+        """
+        if self._by_name is None:
+            self._by_name = {entry.name: entry for entry in self.stored}
+        return self._by_name[name.partition("@")[0]]
+
+    def marks(self, entry: Entry) -> tuple[str, ...]:
+        """Return the names of the markers of a stored trial."""
+        assert isinstance(entry, StoredEntry)  # noqa: S101 made by this plan
+        return mark_names(entry.metadata.dataset, entry.metadata.tags)
+
+    # -- before anything is spent
+
+    def check(self, entries: Iterable[Entry]) -> None:
+        """Read what is stored of all given trials, and check that their graders can judge it.
+
+        Raises:
+            DatasetError: some cannot be graded; the first five are told, the rest counted.
+        """
+        problems: list[str] = []
+        for entry in entries:
+            try:
+                self.ready(entry)
+            except DatasetError as error:
+                problems += [line for line in str(error).splitlines() if line not in problems]
+        if problems:
+            refuse(problems)
+
+    def ready(self, entry: Entry) -> ReadyTask:
+        """Return the task of a stored trial with the graders that judge it, placeholders filled in.
+
+        Raises:
+            DatasetError: the file is damaged, or a grader cannot judge the task.
+        """
+        assert isinstance(entry, StoredEntry)  # noqa: S101 made by this plan
+        if entry.key not in self._tasks:
+            self._tasks[entry.key] = self._read_stored(entry)
+        return self._tasks[entry.key]
+
+    def forget(self, entry: Entry) -> None:
+        """Let a trial go that is over."""
+        self._tasks.pop(entry.key, None)
+
+    def _read_stored(self, entry: StoredEntry) -> ReadyTask:
+        stored, where = read_stored(entry.folder), f"{entry.folder / TASK_FILE}: {entry.name}"
+        read_evidence(entry.folder)
+        check_log(entry.folder)
+        task = self._protected(entry, where, stored) if stored.task.protected else stored.task
+        graders = self._of_config(stored.site_urls) or self._of_attempt(stored, where)
+        if not graders:
+            raise DatasetError(
+                f"{where} has no grader, and neither has the config. Name one there (graders: [answer])."
+            )
+        try:
+            check_pass_when(self.config.pass_when, [g.label for g in graders if not g.advisory])
+            for grader in graders:
+                grader.check(task)
+                grader.check_files(task, self.config.base_dir)
+                check_judges(grader, task, self.config)
+        except ValueError as error:
+            raise DatasetError(f"{where}: {unquoted(str(error), task)}") from None
+        return ReadyTask(task, graders)
+
+    def _of_config(self, site_urls: Mapping[str, str]) -> tuple[GraderConfig, ...]:
+        return tuple(grader.filled(site_urls) for grader in self.config.graders)
+
+    def _of_attempt(self, stored: StoredTask, where: str) -> tuple[GraderConfig, ...]:
+        if REDACTED in json.dumps(stored.graders):
+            raise DatasetError(
+                f"{where}: its graders hold a secret, which is not stored. Write the graders into the config."
+            )
+        if not stored.graders:  # an imported attempt: its row's own ones have not been asked yet
+            return tuple(self._graders(stored.task, where))
+        return tuple(self._graders(stored.task.model_copy(update={"graders": stored.graders}), where))
+
+    def _protected(self, entry: StoredEntry, where: str, stored: StoredTask) -> Task:
+        """Return the row itself: what is stored of it has no answers."""
+        row = self.row_of(entry)
+        if row is None or row.content_hash() != entry.metadata.row_hash:
+            why = "has been edited since" if row is not None else "cannot be read"
+            more = f": {self.rows_problem}" if self.rows_problem else ""
+            raise DatasetError(
+                f"{where}: its answers are protected and stand in the dataset only, where the row {why}{more}"
+                ". Name the dataset of the run in the config, unchanged, or leave the row out."
+            )
+        return Task.model_validate(fill(row.model_dump(), stored.site_urls))
+
+    def row_of(self, entry: StoredEntry) -> Task | None:
+        """Return the row of a trial as the dataset has it now; None if it is gone or cannot be read."""
+        if entry.ref.path == entry.folder / "metadata.json":
+            return None
+        try:
+            return self.modify(entry.dataset.read(entry.ref))
+        except DatasetError:
+            return None
+
+    def gone(self) -> int:
+        """Return how many trials are of rows that the config's datasets do not have, or no more."""
+        return sum(entry.ref.path == entry.folder / "metadata.json" for entry in self.stored)
+
+    def edited(self) -> list[str]:
+        """Return the ids of rows that are not what they were in the run."""
+        rows = [(entry, self.row_of(entry)) for entry in self.stored if entry.why_not is None]
+        found = [e for e, row in rows if row is not None and row.content_hash() != e.metadata.row_hash]
+        return list(dict.fromkeys(entry.ref.query_id for entry in found))
+
+
+def _names(trials: Iterable[AttemptDigest]) -> dict[TrialKey, str]:
+    """Return what each trial's item is called: as in the run where that is known, and never two alike."""
+    names: dict[TrialKey, str] = {}
+    taken: set[str] = set()
+    for data in trials:
+        own, plain = data.node_id.partition("::")[2].partition("@")[0], safe_id(data.query_id)
+        name = own if re.fullmatch(re.escape(plain) + r"(\[[\w.-]+\])?", own, re.ASCII) else plain
+        if name in taken:
+            name = f"{plain}[{data.variant}-{data.trial}]"
+        names[TrialKey(data.query_id, data.variant, data.trial)] = name
+        taken.add(name)
+    return names
+
+
+def run_folder(config: EvalConfig, given: str, base: Path) -> Path:
+    """Return the folder of a run.
+
+    Args:
+        config: whose runs are looked through.
+        given: a folder, the id of a run of this config, or ``latest``.
+        base: the folder that a path is relative to.
+
+    Raises:
+        ConfigError: there is none; the message has the runs that there are.
+    """
+    home = RunStore.locate(config.output_dir, config.name, "x").root.parent
+    known = home.iterdir() if home.is_dir() else ()
+    runs = sorted((path.name for path in known if (path / "tasks").is_dir()), reverse=True)
+    if given == LATEST and runs:
+        return home / runs[0]
+    candidates = [] if given in ("", LATEST) else [base / given, home / given]
+    for folder in candidates:
+        if (folder / "tasks").is_dir():
+            return folder.resolve()
+    raise ConfigError(_no_run(given, home, runs))
+
+
+def _no_run(given: str, home: Path, runs: list[str]) -> str:
+    if not runs:
+        where = f"{home} has no run"
+    else:
+        where = f"Runs in {home}, the newest first: {', '.join(runs[:5])}{' ...' if len(runs) > 5 else ''}"
+    return f"there is no run {given!r}: a run folder has a folder 'tasks'. {where}. Give a run folder."

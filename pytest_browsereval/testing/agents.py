@@ -1,0 +1,230 @@
+"""The conformance suite for agents: what every attempt relies on, whatever the agent answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval.agents.base import AgentConfig, AgentContext
+from pytest_browsereval.browsers.manager import WindowManager
+from pytest_browsereval.browsers.playwright import PlaywrightBrowserConfig
+from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig
+from pytest_browsereval.errors import Fault, LimitReached
+from pytest_browsereval.llm.client import close_clients
+from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResultMessage, message_adapter
+from pytest_browsereval.model.results import AgentResult
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.testing.browsers import run
+from pytest_browsereval.testing.site import ConformanceSite
+from pytest_browsereval.tools.base import Toolbox
+from pytest_browsereval.tools.runner import WindowToolRunner
+from pytest_browsereval.tools.toolkits import CATALOG, resolve_tools
+
+EXECUTE_S = 60.0
+"""How long one attempt may take; the task is small."""
+STOP_S = 10.0
+"""How long an agent may take to end once it is cancelled."""
+
+
+@dataclass(frozen=True)
+class Attempted:
+    """What an attempt left behind."""
+
+    result: AgentResult | None
+    ending: Exception | None
+    """The fault or limit that ended it."""
+    messages: tuple[Message, ...]
+    steps: int
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where one agent is tried: its row, a fresh folder, and a real browser for each attempt."""
+
+    config: AgentConfig
+    task: Task
+    folder: Path
+    base_dir: Path
+
+    @asynccontextmanager
+    async def context(self, max_steps: int = 30) -> AsyncIterator[AgentContext]:
+        """Open a window at the start page and yield all that an agent is built with."""
+        config, task = self.config, self.task
+        browser = PlaywrightBrowserConfig().build()
+        await browser.start()
+        try:
+            manager = WindowManager(browser)
+            window = await manager.create_window("row", task.start_url, wants_cdp=config.wants_cdp)
+            attempt = self.folder / "attempt"
+            attempt.mkdir()
+            capture = CaptureContext(CaptureContextConfig(attempt, redact=_redacting(config)), window)
+            tools = resolve_tools({})
+            config.check(task, {tool.name: tool for tool in tools})
+            try:
+                yield AgentContext(
+                    config=config,
+                    task=task,
+                    window=window,
+                    tools=Toolbox(tools, WindowToolRunner(window), capture, max_steps=max_steps),
+                    capture=capture,
+                    output_dir=self.folder,
+                    task_output_dir=attempt,
+                    base_dir=self.base_dir,
+                    kits=tuple(CATALOG.values()),
+                )
+            finally:
+                capture.close()
+                await manager.close_all()
+        finally:
+            await close_clients()
+            await browser.close()
+
+    def attempt(self, max_steps: int = 30) -> Attempted:
+        """Make one attempt."""
+
+        async def work() -> Attempted:
+            async with self.context(max_steps) as context:
+                result, ending = await _executed(context)
+                return Attempted(result, ending, context.capture.messages.messages, context.capture.steps)
+
+        return run(work())
+
+
+class AgentConformance:
+    """Derive a test class from it, give it a ``config``, and pytest runs the tests.
+
+    Each test makes one attempt in a real browser, at a page with a button and a link; the agent has to
+    end within 60 s. Override ``task`` if it needs more than an instruction and a start page::
+
+        class TestAcmeAgent(AgentConformance):
+            @pytest.fixture
+            def config(self, model):  # a ScriptedModel of yours, for example
+                return AcmeAgentConfig(model="scripted", base_url=model.base_url)
+    """
+
+    @pytest.fixture
+    def config(self) -> AgentConfig:
+        """Return the block to try: yours."""
+        raise NotImplementedError(f"give {type(self).__name__} a fixture  config  that returns the block")
+
+    @pytest.fixture
+    def site(self) -> Iterator[ConformanceSite]:
+        """Return the site that the task is about."""
+        with ConformanceSite() as site:
+            yield site
+
+    @pytest.fixture
+    def task(self, site: ConformanceSite) -> Task:
+        """Return the row."""
+        return Task(query_id="conformance", query="Click the button.", start_url=f"{site.url}/")
+
+    @pytest.fixture
+    def base_dir(self, tmp_path: Path) -> Path:
+        """Return the folder that paths in the block are relative to."""
+        return tmp_path
+
+    @pytest.fixture
+    def bench(self, config: AgentConfig, task: Task, tmp_path: Path, base_dir: Path) -> Bench:
+        """Return where the agent is tried."""
+        return Bench(config, task, tmp_path, base_dir)
+
+    def test_its_config_is_a_member(self, config: AgentConfig, base_dir: Path) -> None:
+        """The class names its type, has a label, and shows no secret in either its JSON or its label."""
+        assert config.family == "agent"
+        assert config.type == type(config).type_name()
+        assert config.label().strip()
+        config.preflight(base_dir)
+        for secret in config.secrets():
+            assert secret not in config.model_dump_json(), "a secret is in the block's JSON: use SecretStr"
+            assert secret not in config.label()
+
+    def test_it_ends_with_a_result(self, bench: Bench) -> None:
+        """An attempt ends by itself with an answer or None, or by a limit; never by another exception."""
+        attempted = bench.attempt()
+        assert attempted.ending is None or isinstance(attempted.ending, LimitReached)
+        if attempted.result is not None:
+            assert isinstance(attempted.result, AgentResult)
+            assert attempted.result.final_answer is None or isinstance(attempted.result.final_answer, str)
+
+    def test_its_log_can_be_read(self, bench: Bench) -> None:
+        """Each line is a message, each result belongs to a call, and what nests lies in a span."""
+        bench.attempt()
+        lines = (bench.folder / "attempt" / "messages.jsonl").read_text(encoding="utf-8").splitlines()
+        messages = [message_adapter.validate_json(line) for line in lines]
+        calls = [m.tool_call_id for m in messages if isinstance(m, ToolCallMessage)]
+        results = [m.tool_call_id for m in messages if isinstance(m, ToolResultMessage)]
+        assert len(calls) == len(set(calls)), "two calls share an id"
+        assert sorted(results) == sorted(calls), "a call has no result, or a result no call"
+        spans = {m.span_id for m in messages}
+        assert all(m.parent_id in spans for m in messages if m.parent_id is not None)
+
+    def test_it_lets_a_limit_through(self, bench: Bench) -> None:
+        """With one step allowed, no second one is made, and the limit is not swallowed in a loop."""
+        attempted = bench.attempt(max_steps=1)
+        assert attempted.steps <= 1
+        assert not isinstance(attempted.ending, Fault)
+
+    def test_it_can_be_cancelled(self, bench: Bench) -> None:
+        """Cancelled while it works, it ends soon and leaves no task of its own running."""
+
+        async def work() -> None:
+            async with bench.context() as context:
+                before = asyncio.all_tasks()
+                execution = asyncio.ensure_future(bench.config.build(context).execute())
+                await asyncio.sleep(0.05)
+                execution.cancel()
+                await asyncio.wait({execution}, timeout=STOP_S)
+                assert execution.done(), f"still running {STOP_S:g} s after it was cancelled"
+                if not execution.cancelled():
+                    execution.exception()
+                await asyncio.sleep(0.1)
+                left = [each for each in asyncio.all_tasks() - before if _is_of(each, type(bench.config))]
+                assert not left, f"left running: {left}"
+
+        run(work())
+
+    def test_it_notices_that_the_browser_died(self, bench: Bench) -> None:
+        """In a window whose browser has gone, the attempt ends; it does not work on for ever."""
+
+        async def work() -> None:
+            async with bench.context() as context:
+                assert isinstance(context.window, PlaywrightWindow)
+                await context.window.context.close()  # past the window, as a browser that dies does
+                await _executed(context)
+
+        run(work())
+
+
+async def _executed(context: AgentContext) -> tuple[AgentResult | None, Exception | None]:
+    """Return the result, or the fault or limit that ended the attempt.
+
+    Raises:
+        TimeoutError: it did not end in time.
+    """
+    try:
+        async with asyncio.timeout(EXECUTE_S):
+            return await context.config.build(context).execute(), None
+    except (Fault, LimitReached) as ending:
+        return None, ending
+
+
+def _redacting(config: AgentConfig) -> Callable[[str], str]:
+    def redact(text: str) -> str:
+        for secret in config.secrets():
+            text = text.replace(secret, "[redacted]")
+        return text
+
+    return redact
+
+
+def _is_of(task: asyncio.Task[object], member: type[AgentConfig]) -> bool:
+    """Whether a task runs code of the member's own module."""
+    code = getattr(task.get_coro(), "cr_code", None)
+    module = member.__module__.replace(".", "/") + ".py"
+    return code is not None and code.co_filename.replace("\\", "/").endswith(module)

@@ -1,0 +1,206 @@
+"""The conformance suite for browsers: what every attempt relies on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from pytest_browsereval.browsers.base import Browser, BrowserConfig, PictureFormat, WindowRequest
+from pytest_browsereval.browsers.manager import WindowManager
+from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.testing.site import ConformanceSite
+
+T = TypeVar("T")
+
+LIMIT_S = 120.0
+"""How long a test may take; the parts have limits of their own, which are shorter."""
+
+_BEGINNINGS: dict[PictureFormat, tuple[bytes, int]] = {
+    "jpeg": (b"\xff\xd8\xff", 0),
+    "png": (b"\x89PNG\r\n", 0),
+    "webp": (b"WEBP", 8),
+}
+"""The bytes that tell a picture's format, and where they are."""
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine on a loop of its own, with a limit."""
+
+    async def limited() -> T:
+        async with asyncio.timeout(LIMIT_S):
+            return await work
+
+    return asyncio.run(limited())
+
+
+class BrowserConformance:
+    """Derive a test class from it, give it a ``config``, and pytest runs the tests.
+
+    The browser has to reach a site on this machine's loopback interface::
+
+        class TestAcmeBrowser(BrowserConformance):
+            @pytest.fixture
+            def config(self):
+                return AcmeBrowserConfig(endpoint="...")
+    """
+
+    @pytest.fixture
+    def config(self) -> BrowserConfig:
+        """Return the block to try: yours."""
+        raise NotImplementedError(f"give {type(self).__name__} a fixture  config  that returns the block")
+
+    @pytest.fixture
+    def site(self) -> Iterator[ConformanceSite]:
+        """Return the site that windows open."""
+        with ConformanceSite() as site:
+            yield site
+
+    @asynccontextmanager
+    async def _started(self, config: BrowserConfig) -> AsyncIterator[Browser]:
+        browser = config.prepared(Path.cwd()).build()
+        await browser.start()
+        try:
+            yield browser
+        finally:
+            await browser.close()
+
+    def test_its_config_is_a_member(self, config: BrowserConfig) -> None:
+        """The class names its type, and its JSON reads back as the same block, without secrets."""
+        assert config.family == "browser"
+        assert config.type == type(config).type_name()
+        text = config.model_dump_json()
+        for secret in config.secrets():
+            assert secret not in text, "a secret is in the block's JSON: use SecretStr"
+        if not config.secrets():
+            assert type(config).model_validate_json(text) == config
+
+    def test_it_starts_and_ends(self, config: BrowserConfig) -> None:
+        """It lives between ``start`` and ``close``, says what it is, and closing twice is harmless."""
+
+        async def work() -> None:
+            browser = config.prepared(Path.cwd()).build()
+            await browser.start()
+            lives = [browser.is_alive]
+            assert browser.description.strip(), "the header and the manifest need a description"
+            await browser.close()
+            lives.append(browser.is_alive)
+            await browser.close()
+            assert lives == [True, False]
+
+        run(work())
+
+    def test_what_it_says_beforehand_is_true(self, config: BrowserConfig) -> None:
+        """Asked before a run and asked once started, it says the same, and its tools can be offered."""
+
+        async def work() -> None:
+            before = await config.prepared(Path.cwd()).surveyed()
+            async with self._started(config) as browser:
+                assert browser.survey.max_windows == before.max_windows
+                assert browser.survey.tools == before.tools
+            assert (before.tools is not None) == config.brings_tools
+            names = [tool.name for tool in before.tools or ()]
+            assert len(names) == len(set(names)), f"tools share a name: {names}"
+
+        run(work())
+
+    def test_a_window_opens_at_its_start_page(self, config: BrowserConfig, site: ConformanceSite) -> None:
+        """The page was fetched, the address and the current tab are known, and closing twice is harmless."""
+
+        async def work() -> None:
+            async with self._started(config) as browser:
+                window = await browser.open_window(WindowRequest("row", f"{site.url}/"))
+                assert site.cookies("/") == [""]
+                assert window.url == f"{site.url}/"
+                assert [tab.url for tab in await window.tabs() if tab.is_current] == [f"{site.url}/"]
+                assert window.dead is None
+                await window.close()
+                await window.close()
+
+        run(work())
+
+    @pytest.mark.parametrize("picture", _BEGINNINGS)
+    def test_pictures_are_of_the_format_asked_for(
+        self, config: BrowserConfig, site: ConformanceSite, picture: PictureFormat
+    ) -> None:
+        """A file's suffix and its content agree."""
+
+        async def work() -> bytes:
+            async with self._started(config) as browser:
+                window = await browser.open_window(WindowRequest("row", f"{site.url}/"))
+                try:
+                    return await window.screenshot(picture, 80)
+                finally:
+                    await window.close()
+
+        data = run(work())
+        mark, place = _BEGINNINGS[picture]
+        assert data[place : place + len(mark)] == mark, f"the picture is no {picture}: {data[:16]!r}"
+
+    def test_attempts_share_nothing(self, config: BrowserConfig, site: ConformanceSite) -> None:
+        """What one window was given is not known to the next one, nor to one beside it."""
+
+        async def work() -> None:
+            async with self._started(config) as browser:
+                manager = WindowManager(browser)
+                await manager.create_window("first", f"{site.url}/mark")
+                if browser.survey.max_windows == 1:
+                    await manager.close_window("first")
+                await manager.create_window("second", f"{site.url}/second")
+                await manager.close_all()
+                assert manager.opened == manager.closed == 2
+
+        run(work())
+        assert site.cookies("/mark") == [""]
+        assert site.cookies("/second") == [""], "a cookie of one attempt reached another one"
+
+    def test_a_start_page_that_is_not_there_is_a_fault(self, config: BrowserConfig) -> None:
+        """Nothing listens there: the attempt is errored, not failed, and the next window opens."""
+        with ConformanceSite() as gone:
+            pass
+
+        async def work() -> None:
+            async with self._started(config) as browser:
+                with pytest.raises(Fault) as caught:
+                    await browser.open_window(WindowRequest("row", f"{gone.url}/"))
+                assert caught.value.source in (ErrorSource.NAVIGATION, ErrorSource.WINDOW_CREATION)
+                with ConformanceSite() as site:
+                    window = await browser.open_window(WindowRequest("row", f"{site.url}/"))
+                    await window.close()
+
+        run(work())
+
+    def test_opening_can_be_cancelled(self, config: BrowserConfig, site: ConformanceSite) -> None:
+        """A window that hangs at its start page is given up at once, and leaves nothing in the way."""
+
+        async def work() -> None:
+            async with self._started(config) as browser:
+                opening = asyncio.ensure_future(browser.open_window(WindowRequest("row", f"{site.url}/slow")))
+                await asyncio.to_thread(site.asked_for, "/slow")
+                opening.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await opening
+                window = await browser.open_window(WindowRequest("row", f"{site.url}/"))
+                await window.close()
+
+        run(work())
+
+    def test_an_unknown_tool_is_refused(self, config: BrowserConfig, site: ConformanceSite) -> None:
+        """For a browser that brings tools: an unknown one is a refusal, and the window lives on."""
+        if not config.brings_tools:
+            return
+
+        async def work() -> None:
+            async with self._started(config) as browser:
+                window = await browser.open_window(WindowRequest("row", f"{site.url}/"))
+                result = await window.call_tool("no_such_tool_at_all", {})
+                assert not result.ok
+                assert result.output
+                assert window.dead is None
+                await window.close()
+
+        run(work())

@@ -1,0 +1,123 @@
+"""Conformance of toolkits: what a run and a model can be given without surprises."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import get_args
+
+from pytest_browsereval.testing.tools import tool_problems
+from pytest_browsereval.tools.base import ENDINGS
+from pytest_browsereval.tools.kit import Directive, Policy, ToolChoice, Toolkit, Turn
+from pytest_browsereval.tools.toolkits import CATALOG, check_names
+
+LONGEST_LINE = 300
+"""Characters of one line of policy."""
+LONGEST_POLICY = 1_500
+"""Characters of all lines together: they are sent with every request."""
+TURNS = 3
+"""How many turns a directive is tried with, each after calls of each of the toolkit's tools."""
+
+_QUOTED = re.compile(r"`([^`]*)`")
+_SNAKE = re.compile(r"\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b")
+
+
+def toolkit_problems(kit: Toolkit) -> list[str]:
+    """Return what a toolkit breaks of its contract; nothing if it keeps it.
+
+    The contract: tools that keep theirs; names that no built-in tool or toolkit has; a policy of short
+    lines of plain text, each of which names no tool but those that it ``needs``; a directive that names
+    tools of its own only, and gives the same for the same facts.
+
+    Args:
+        kit: what ``ToolkitConfig.build()`` has returned.
+    """
+    problems = [] if kit.label.strip() else ["the label is empty"]
+    if not kit.tools:
+        problems.append("it has no tools")
+    for tool in kit.tools:
+        problems += [f"tool {tool.name!r}: {problem}" for problem in tool_problems(tool)]
+    if CATALOG.get(kit.key) is not kit:
+        problems += _clashes(kit)
+    return [*problems, *_policy_problems(kit), *_directive_problems(kit)]
+
+
+def check_toolkit(kit: Toolkit) -> None:
+    """Assert that a toolkit keeps its contract; see :func:`toolkit_problems`.
+
+    Raises:
+        AssertionError: it does not; all problems are named.
+    """
+    problems = toolkit_problems(kit)
+    if problems:
+        raise AssertionError(f"toolkit {kit.key!r}: " + "; ".join(problems))
+
+
+def _clashes(kit: Toolkit) -> list[str]:
+    try:
+        check_names((*CATALOG.values(), kit))
+    except ValueError as error:
+        return [str(error)]
+    return []
+
+
+def _policy_problems(kit: Toolkit) -> Iterator[str]:
+    for line in kit.policy:
+        yield from _line_problems(kit, line)
+    for text in (kit.label, kit.absent):
+        yield from _text_problems(text)
+    for name in _mentioned(kit.absent):
+        yield f"the text for when its tools are off names {name!r}; a model that has not got it looks in vain"
+    if (length := sum(len(line.text) for line in kit.policy)) > LONGEST_POLICY:
+        yield f"the policy has {length} characters; {LONGEST_POLICY} are the most"
+
+
+def _line_problems(kit: Toolkit, line: Policy) -> Iterator[str]:
+    yield from _text_problems(line.text)
+    if not line.text.strip():
+        yield "a line of the policy is empty"
+    for name in _mentioned(line.text):
+        if name not in kit.names:
+            yield f"the policy names {name!r}, which is no tool of the toolkit: {line.text!r}"
+        elif name not in line.needs:
+            yield f"a line of the policy names {name!r} and does not need it; write  needs=({name!r},)"
+
+
+def _mentioned(text: str) -> list[str]:
+    """Return the names of tools in a text: what is in back-quotes, and every snake_case word."""
+    return list(dict.fromkeys([*_QUOTED.findall(text), *_SNAKE.findall(text)]))
+
+
+def _text_problems(text: str) -> Iterator[str]:
+    if not text.isprintable():
+        yield f"the text has line breaks or control characters: {text!r}"
+    if len(text) > LONGEST_LINE:
+        yield f"the text has {len(text)} characters; {LONGEST_LINE} are the most: {text[:60]!r}"
+
+
+def _directive_problems(kit: Toolkit) -> Iterator[str]:
+    facts = [Turn(1), *(Turn(number, (name,)) for number in range(2, TURNS + 1) for name in kit.names)]
+    for turn in facts:
+        try:
+            first, second = kit.directive(turn), kit.directive(turn)
+        except Exception as error:  # noqa: BLE001 it is told, whatever it is
+            yield f"directive({turn}) raises {type(error).__name__}: {error}"
+            return
+        if first != second:
+            yield f"directive({turn}) is not the same twice: {first}, then {second}"
+            return
+        if problem := _wrong_with(first, kit):
+            yield f"directive({turn}) {problem}"
+            return
+
+
+def _wrong_with(directive: object, kit: Toolkit) -> str:
+    if directive is None:
+        return ""
+    if not isinstance(directive, Directive):
+        return f"returns {directive!r}, which is neither a Directive nor None"
+    if foreign := [name for name in directive.active_tools if name not in (*kit.names, *ENDINGS)]:
+        return f"names {', '.join(foreign)}, which are no tools of the toolkit"
+    if directive.tool_choice not in (None, *get_args(ToolChoice)):
+        return f"wants the tool_choice {directive.tool_choice!r}; auto and required are allowed"
+    return ""

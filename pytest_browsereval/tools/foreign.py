@@ -1,0 +1,94 @@
+"""Tools that the browser brings itself, offered to agents as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from pytest_browsereval.browsers.base import ForeignTool, Window
+from pytest_browsereval.tools.base import Tool, ToolError
+
+PROBLEMS_TOLD = 5
+PROBLEM_LENGTH = 200
+
+
+class AnyArguments(BaseModel):
+    """Stands where our own tools have a model of their arguments."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+
+@dataclass(frozen=True)
+class OutsideTool(Tool):
+    """A tool whose schema comes from the browser's server, and whose body is a call of it."""
+
+    given: dict[str, Any] = field(default_factory=dict)
+    """The schema as the server tells it."""
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The schema as the server tells it."""
+        return {"type": "object", "properties": {}, **self.given}
+
+    def checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments as they are, once they are what the schema says.
+
+        Raises:
+            ValueError: they are not; the message tells each problem.
+        """
+        if problems := list(_problems(self.schema, dict(arguments))):
+            raise ValueError("; ".join(problems))
+        return dict(arguments)
+
+
+def _problems(schema: dict[str, Any], arguments: dict[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with arguments; nothing where a schema cannot be judged: its server will."""
+    try:
+        from jsonschema import SchemaError
+        from jsonschema.validators import Draft202012Validator, validator_for
+        from referencing import Registry
+        from referencing.exceptions import Unresolvable
+    except ImportError:  # the SDK of servers brings them along, and a plug-in's browser may do without
+        return
+    kind = validator_for(schema, default=Draft202012Validator)
+    try:
+        kind.check_schema(schema)
+        # A registry of its own: a reference to somewhere else is not followed.
+        errors = list(islice(kind(schema, registry=Registry()).iter_errors(arguments), PROBLEMS_TOLD))
+    except (SchemaError, Unresolvable):
+        return
+    for error in errors:
+        place = ".".join(map(str, error.absolute_path))
+        yield f"{place}: {_short(error.message)}" if place else _short(error.message)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= PROBLEM_LENGTH else f"{text[:PROBLEM_LENGTH]}…"
+
+
+def foreign_tools(told: Iterable[ForeignTool]) -> tuple[Tool, ...]:
+    """Return the tools that a browser's survey told of."""
+    return tuple(
+        OutsideTool(
+            name=each.name,
+            description=each.description,
+            arguments=AnyArguments,
+            body=_calling(each.name),
+            given=each.schema,
+        )
+        for each in told
+    )
+
+
+def _calling(name: str) -> Callable[..., Awaitable[str]]:
+    async def body(window: Window, **arguments: Any) -> str:
+        result = await window.call_tool(name, arguments)
+        if not result.ok:
+            raise ToolError(result.output)
+        return result.output
+
+    return body

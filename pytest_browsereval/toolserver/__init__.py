@@ -1,0 +1,1 @@
+"""Serves the tools of a running attempt over MCP, to programs of other processes."""

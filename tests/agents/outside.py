@@ -1,0 +1,219 @@
+"""Programs of others, as far as an attempt meets them: ``outside.py FORM ARGUMENT...``.
+
+``claude``, ``codex`` and ``gemini`` stand in for the command lines of these names: they read the form of
+config that each of them reads, from where it reads it, and print what it prints. ``cdp`` drives the browser
+by the DevTools protocol; ``clicks`` clicks twice by MCP. Over HTTP the protocol is spoken by hand, as a
+client of its own would; over stdio by the client of the SDK.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import re
+import sys
+import tomllib
+import urllib.request
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+Call = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
+"""Calls a tool; gives the result as the protocol writes it."""
+
+
+def say(**line: Any) -> None:
+    sys.stdout.write(json.dumps(line) + "\n")
+    sys.stdout.flush()
+
+
+def read_config(path: str) -> dict[str, Any]:
+    """Return the server's block, with variables filled in, as Claude Code and Gemini CLI do."""
+    text = re.sub(r"\$\{(\w+)\}", lambda match: os.environ[match[1]], Path(path).read_text())
+    block: dict[str, Any] = json.loads(text)["mcpServers"]["browser"]
+    return block
+
+
+class Spoken:
+    """A session over HTTP."""
+
+    def __init__(self, url: str, headers: dict[str, str]) -> None:
+        self.url = url
+        self.headers = {**headers, "Accept": "application/json, text/event-stream"}
+        self.number = 0
+        client = {"name": "outside", "version": "1"}
+        told = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
+        self.headers["MCP-Protocol-Version"] = self.ask("initialize", told)["protocolVersion"]
+        self.post({"method": "notifications/initialized"})
+
+    def post(self, message: dict[str, Any]) -> str:
+        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        headers = {**self.headers, "Content-Type": "application/json"}
+        request = urllib.request.Request(self.url, body, headers)  # noqa: S310 loopback
+        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310 the same
+            if session := answer.headers.get("Mcp-Session-Id"):
+                self.headers["Mcp-Session-Id"] = session
+            text: str = answer.read().decode()
+            return text
+
+    def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        self.number += 1
+        text = self.post({"id": self.number, "method": method, "params": params})
+        found = [line.removeprefix("data:") for line in text.splitlines() if line.startswith(("data:", "{"))]
+        (answer,) = (message for message in map(json.loads, filter(str.strip, found)) if "id" in message)
+        assert answer["id"] == self.number
+        result: dict[str, Any] = answer["result"]
+        return result
+
+    async def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        return self.ask("tools/call", {"name": tool, "arguments": arguments})
+
+
+@asynccontextmanager
+async def connected(url: str | None, headers: dict[str, str], block: dict[str, Any]) -> AsyncIterator[Call]:
+    if url is not None:
+        yield Spoken(url, headers).call
+        return
+    from mcp import Client, StdioServerParameters
+
+    # As clients do, it hands on few of its own variables.
+    bridge = StdioServerParameters(command=block["command"], args=block["args"], env=block.get("env"))
+    async with Client(bridge) as client:
+
+        async def call(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+            return (await client.call_tool(tool, arguments)).model_dump(mode="json", by_alias=True)
+
+        yield call
+
+
+async def order(call_tool: Call, prompt: str) -> str:
+    """Order what the task says, by what the tools show of the page."""
+    name = re.findall(r"Order a mug for (\w+)\.", prompt)[-1]
+
+    async def call(tool: str, **arguments: Any) -> str:
+        result = await call_tool(tool, arguments)
+        text: str = result["content"][0]["text"]
+        assert not result["isError"], text
+        return text
+
+    page = await call("snapshot")
+    field = re.findall(r'textbox "Name".*\[ref=(\w+)\]', page)[0]
+    await call("fill", target=field, text=name)
+    await call("click", target=re.findall(r'button "Order".*\[ref=(\w+)\]', page)[0])
+    shown = await call_tool("screenshot", {})
+    assert [block["type"] for block in shown["content"]] == ["text", "image"]
+    return str(re.findall(r"Order (\S+) for", await call("read_text", target="#told"))[0])
+
+
+async def claude(words: list[str]) -> None:
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser.add_argument("--print", action="store_true", required=True)
+    parser.add_argument("--output-format", choices=["stream-json"])
+    for flag in ("--verbose", "--strict-mcp-config"):
+        parser.add_argument(flag, action="store_true", required=True)
+    for option in ("--mcp-config", "--allowedTools", "--tools", "--model"):
+        parser.add_argument(option, required=True)
+    given = parser.parse_args(words)
+    block = read_config(given.mcp_config)
+    say(type="system", subtype="init", model=given.model, tools=["mcp__browser__click"])
+    async with connected(block.get("url"), block.get("headers", {}), block) as call:
+        answer = await order(call, sys.stdin.read())
+        await call("done", {"answer": answer})
+    content = [{"type": "text", "text": "I ordered it."}, {"type": "tool_use", "name": "mcp__browser__done"}]
+    say(type="assistant", message={"role": "assistant", "content": content, "usage": {"input_tokens": 7}})
+    usage = {"input_tokens": 100, "cache_read_input_tokens": 50, "output_tokens": 20}
+    say(
+        type="result",
+        subtype="success",
+        is_error=False,
+        result="Ordered.",
+        num_turns=6,
+        total_cost_usd=0.0123,
+        usage=usage,
+    )
+
+
+async def leak(call_tool: Call) -> None:
+    """Show its token wherever it can, and tell the test which one it was."""
+    token = os.environ["BROWSEREVAL_MCP_TOKEN"]
+    await call_tool(token, {"token": token})
+    say(type="item.completed", item={"type": "agent_message", "text": token})
+    sys.stderr.write(f"{token}\n")
+    os.write(os.open(os.environ["TOKEN_FILE"], os.O_CREAT | os.O_APPEND | os.O_WRONLY), f"{token}\n".encode())
+
+
+async def codex(words: list[str]) -> None:
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser.add_argument("command", choices=["exec"])
+    for flag in ("--json", "--skip-git-repo-check"):
+        parser.add_argument(flag, action="store_true", required=True)
+    for option in ("--sandbox", "--cd"):
+        parser.add_argument(option, required=True)
+    parser.add_argument("prompt", choices=["-"])
+    parser.parse_args(words)
+    config = tomllib.loads((Path(os.environ["CODEX_HOME"]) / "config.toml").read_text())
+    block = config["mcp_servers"]["browser"]
+    assert os.environ["CODEX_API_KEY"]
+    headers = {}
+    if "url" in block:
+        headers["Authorization"] = f"Bearer {os.environ[block['bearer_token_env_var']]}"
+    else:
+        block["env"] = {name: os.environ[name] for name in block["env_vars"]}
+    say(type="thread.started", thread_id="t-1")
+    say(type="turn.started")
+    async with connected(block.get("url"), headers, block) as call:
+        answer = await order(call, sys.stdin.read())
+        await leak(call)
+    say(type="item.completed", item={"id": "item_0", "type": "reasoning", "text": "Hm."})
+    say(type="item.completed", item={"id": "item_1", "type": "agent_message", "text": answer})
+    say(type="turn.completed", usage={"input_tokens": 90, "cached_input_tokens": 60, "output_tokens": 9})
+
+
+async def gemini(words: list[str]) -> None:
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser.add_argument("--prompt", required=True)
+    parser.add_argument("--output-format", choices=["json"], required=True)
+    given = parser.parse_args(words)
+    block = read_config(".gemini/settings.json")
+    assert block["trust"] is True
+    async with connected(block.get("httpUrl"), block.get("headers", {}), block) as call:
+        answer = await order(call, given.prompt)
+    tokens = {"prompt": 70, "candidates": 5, "thoughts": 3, "cached": 10, "total": 78}
+    models = {"gemini-a": {"api": {"totalRequests": 2}, "tokens": tokens}}
+    models["gemini-b"] = {"api": {"totalRequests": 1}, "tokens": {**tokens, "prompt": 30}}
+    sys.stdout.write("Loaded cached credentials.\n")
+    sys.stdout.write(json.dumps({"response": answer, "stats": {"models": models}}, indent=2) + "\n")
+
+
+async def cdp(words: list[str]) -> None:
+    from playwright.async_api import async_playwright
+
+    (url,) = words
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.connect_over_cdp(url)
+        page = browser.contexts[0].pages[0]
+        say(type="assistant", content=f"I see {await page.title()}.")
+        await page.get_by_label("Name").fill("Ada")
+        say(type="step", tool="fill", params={"label": "Name"}, result="filled")
+        await page.get_by_role("button", name="Order").click()
+        say(type="step", tool="click", params={"button": "Order"}, result="clicked")
+        told = await page.locator("#told").inner_text()
+    say(type="usage", input_tokens=10, output_tokens=1, cost_usd=0.5)
+    say(type="answer", content=told.split()[1])
+
+
+async def clicks(words: list[str]) -> None:
+    url, token = os.environ["BROWSEREVAL_MCP_URL"], os.environ["BROWSEREVAL_MCP_TOKEN"]
+    async with connected(url, {"Authorization": f"Bearer {token}"}, {}) as call:
+        for _ in range(2):
+            await call("click", {"target": "role=button"})
+        await call("done", {"answer": "clicked"})
+
+
+if __name__ == "__main__":
+    forms = {"claude": claude, "codex": codex, "gemini": gemini, "cdp": cdp, "clicks": clicks}
+    form = forms[sys.argv[1]]
+    asyncio.run(form(sys.argv[2:]))

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from pytest_browsereval.agents.programs import rules
+from pytest_browsereval.agents.programs.presets import preset, presets
+from pytest_browsereval.agents.programs.rules import AnswerEvent, EventRules, OutputReader, UsageRule
+
+DOCUMENT = {"response": "42", "stats": {"models": {}}}
+
+
+def read(reader: OutputReader, text: str) -> list[dict[str, Any]]:
+    """Read an output to its end; return its objects."""
+    found = [record for line in text.split("\n") for record in reader.records(line)]
+    return [*found, *reader.rest()]
+
+
+@pytest.mark.parametrize("before", ["", "Loaded credentials.\n\n"], ids=["alone", "after-noise"])
+@pytest.mark.parametrize("after", ["", "\nBye.\n"], ids=["", "before-noise"])
+def test_one_object_over_several_lines_is_read(before: str, after: str) -> None:
+    """What lies around it does not matter."""
+    reader = OutputReader(AnswerEvent(expression="response"))
+    assert read(reader, before + json.dumps(DOCUMENT, indent=2) + after) == [DOCUMENT]
+    assert reader.final() == "42"
+
+
+def test_text_is_no_object() -> None:
+    """Numbers, lists, broken and bottomless JSON are passed over."""
+    lines = ["7", "[1]", "{broken", '{"a":' * 100_000, '{"a": 1', "null", '"text"']
+    assert read(OutputReader("event"), "\n".join(lines)) == []
+
+
+def test_the_last_fitting_line_has_the_answer() -> None:
+    """Later lines that give no text do not take it away."""
+    reader = OutputReader("event")
+    lines = [{"type": "answer", "content": text} for text in ("one", "two", " ", 3)]
+    read(reader, "\n".join(map(json.dumps, lines)))
+    assert reader.final() == "two"
+
+
+def test_a_long_output_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the answer, standard output is kept up to a length; its last line is always known."""
+    monkeypatch.setattr(rules, "MAX_DOCUMENT", 10)
+    whole, last = OutputReader("stdout"), OutputReader("last_line")
+    for reader in (whole, last):
+        read(reader, "12345\n67890\nabcde\n")
+    assert (whole.final(), whole.is_cut, last.final()) == ("12345\n67890", True, "abcde")
+
+
+def test_wrong_numbers_count_nothing() -> None:
+    """Negative, endless, true and textual numbers are none; a cost that is none is unknown."""
+    odd: list[Any] = [-5, float("inf"), float("nan"), True, "12", None, [1]]
+    for value in odd:
+        told = UsageRule().usage({"type": "usage", "input_tokens": value, "cost_usd": value})
+        assert told is not None
+        assert (told.input_tokens, told.cost_usd, told.requests) == (0, None, 1)
+    assert UsageRule().usage({"type": "other", "input_tokens": 1}) is None
+
+
+def test_rules_pass_over_lines_that_they_do_not_fit() -> None:
+    """An expression that fails on a line says nothing of it."""
+    usage = preset("gemini").usage
+    assert usage.usage({"stats": {"models": "none"}, "response": "x"}) is not None
+    assert usage.usage({"response": "x"}) is None
+    assert EventRules().texts({"type": "assistant", "content": ["a", 1, "", "b"]}) == ["a", "b"]
+    assert EventRules().steps({"type": "step"}) == []
+    assert EventRules(step=None).steps({"type": "step", "tool": "x"}) == []
+
+
+def test_an_expression_is_checked_when_it_is_read() -> None:
+    """A slip is told with the expression."""
+    with pytest.raises(ValidationError, match=r"'a\[' is no JMESPath expression"):
+        UsageRule(when="a[")
+
+
+def test_presets_name_programs_that_are_told_how_to_install() -> None:
+    """Each says what to type, which variables it passes on, and which of them it cannot do without."""
+    assert set(presets()) == {"claude-code", "codex", "gemini"}
+    for each in presets().values():
+        assert each.install.startswith("npm install -g ")
+        assert each.passes
+        assert set(each.needs_one_of) <= set(each.passes)

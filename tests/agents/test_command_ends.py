@@ -1,0 +1,156 @@
+"""How programs of the command agent end, and that nothing of them is left."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval.agents.programs import process
+from pytest_browsereval.errors import ErrorSource, Fault
+from tests.agents.desk import Desk
+from tests.agents.outsiders import agent, assert_gone, log, play, run, script
+from tests.support import until
+
+# -- how programs end
+
+
+def test_a_failing_program_is_a_fault(desk: Desk) -> None:
+    """The exit code and its last words are told; an answer that it printed does not count."""
+    code = """
+        import sys
+        print('{"type": "answer", "content": "half"}')
+        print("Traceback ...", file=sys.stderr)
+        print("ValueError: no price", file=sys.stderr)
+        sys.exit(3)
+        """
+    said = r"Traceback \.\.\. \| ValueError: no price"
+    told = rf"^the program ended with code 3: {said} \(its output is in agent/\*\.log\)$"
+    with pytest.raises(Fault, match=told) as caught:
+        run(desk, code)
+    assert caught.value.source is ErrorSource.AGENT
+
+
+STUBBORN = """
+    import os, signal, sys, time
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    pids = [os.getpid()]
+    for leaves in (False, True):
+        pid = os.fork()
+        if not pid:
+            if leaves:
+                os.setsid()
+            time.sleep(300)
+        pids.append(pid)
+    print(*pids, flush=True)
+    {then}
+    """
+"""Ignores SIGTERM, as do its two children, one of which is in a session of its own."""
+
+
+def test_a_cancelled_attempt_leaves_nothing_running(desk: Desk) -> None:
+    """A program that ignores SIGTERM is killed after the grace, with all that it forked."""
+    config = agent(command=script(desk, STUBBORN.format(then="time.sleep(300)")), mcp="off", grace_s=0.2)
+
+    async def course() -> None:
+        task = asyncio.ensure_future(config.build(desk.context(config)).execute())
+        await until(lambda: (desk.folder / "agent/stdout.log").exists() and log(desk).endswith("\n"))
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(course())
+    pids = log(desk).split()
+    assert len(pids) == 3
+    for pid in pids:
+        assert_gone(int(pid))
+
+
+def test_what_a_program_leaves_behind_ends_with_it(desk: Desk) -> None:
+    """Its answer counts, and the processes that it left hold up nothing."""
+    then = 'print(\'{"type": "answer", "content": "left"}\')'
+    assert run(desk, STUBBORN.format(then=then), grace_s=0.1).final_answer == "left"
+    for pid in log(desk).split()[:3]:
+        assert_gone(int(pid))
+
+
+def test_a_flood_is_stopped(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that prints without end is a fault; the beginning and the end of its output are kept."""
+    monkeypatch.setattr(process, "OUTPUT_LIMIT_BYTES", 6_000_000)
+    code = """
+        import sys
+        number = 0
+        while True:
+            number += 1
+            print(number, "x" * 1000)
+        """
+    with pytest.raises(Fault, match="the program printed more than 6000000 bytes and was stopped"):
+        run(desk, code)
+    text = log(desk)
+    assert text.startswith("1 xxx")
+    assert "bytes left out]\n" in text
+    assert len(text) < 4_400_000
+
+
+def test_a_program_may_close_its_output(desk: Desk) -> None:
+    """It has ended when its process has."""
+    code = """
+        import os, time
+        os.close(1)
+        os.close(2)
+        time.sleep(0.3)
+        open("answer.txt", "w").write("late")
+        """
+    assert run(desk, code, answer={"file": "answer.txt"}).final_answer == "late"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what a process was given is shown on Linux")
+@pytest.mark.parametrize("number", ["SIGKILL", "SIGSTOP"])
+def test_a_program_that_ends_or_stops_its_leash_is_ended(
+    desk: Desk, number: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a child in a session of its own, which nothing but its variables tells of."""
+    monkeypatch.setattr(process, "_DRAIN_S", 0.2)
+    code = f"""
+        import os, signal, time
+        if not (child := os.fork()):
+            os.setsid()
+            time.sleep(300)
+        print(os.getpid(), child, flush=True)
+        os.kill(os.getppid(), signal.{number})
+        time.sleep(300)
+        """
+    config = agent(command=script(desk, code), mcp="off", grace_s=0)
+
+    async def course() -> None:
+        task = asyncio.ensure_future(config.build(desk.context(config)).execute())
+        await until(lambda: (desk.folder / "agent/stdout.log").exists() and log(desk).endswith("\n"))
+        if number == "SIGSTOP":
+            task.cancel()
+        with pytest.raises(asyncio.CancelledError if number == "SIGSTOP" else Fault):
+            await task
+
+    asyncio.run(course())
+    pids = log(desk).split()
+    assert len(pids) == 2
+    for pid in pids:
+        assert_gone(int(pid))
+
+
+def test_a_program_that_cannot_be_started_is_a_fault(desk: Desk) -> None:
+    """A file that is executable and no program is told by its exit code and reason."""
+    path = desk.base_dir / "no_program"
+    path.write_bytes(b"\x00\x01")
+    path.chmod(0o755)
+    with pytest.raises(Fault, match=r"code 127: cannot run .*no_program"):
+        play(desk, agent(command=["./no_program"], mcp="off"))
+
+
+def test_each_part_of_an_attempt_has_a_folder(desk: Desk) -> None:
+    """A program that is started again for the same attempt finds its own folder."""
+    config = agent(command=script(desk, "import os; print(os.getcwd())"), mcp="off", answer="last_line")
+    for name in ("agent", "agent-2"):
+        (desk.folder / "messages.jsonl").unlink(missing_ok=True)
+        assert Path(play(desk, config).final_answer or "").name == name

@@ -1,0 +1,199 @@
+"""Programs of others in whole evals: real Chromium, real processes, graded by what the page has become."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.model.messages import ToolResultMessage, message_adapter
+from pytest_browsereval.model.results import TaskMetadata
+from tests.hooks.launched import Launched, files_with, wait_for
+from tests.hooks.small_evals import Evals, row
+
+OUTSIDE = Path(__file__).with_name("outside.py")
+
+PAGE = """<!doctype html><title>Shop</title>
+<label>Name <input id="name"></label>
+<button onclick="order()">Order</button>
+<p id="told" role="status"></p>
+<script>
+  function order() {
+    const name = document.getElementById("name").value;
+    document.getElementById("told").textContent = "Order A-" + name.length + " for " + name;
+  }
+</script>"""
+
+ORDERED = {"js": "document.querySelector('#told').textContent", "equals": "Order A-3 for Ada"}
+
+
+@pytest.fixture
+def evals(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Evals:
+    """An eval of a shop, and programs on the path that stand in for those of others."""
+    evals = Evals(pytester)
+    (evals.path / "site").mkdir()
+    (evals.path / "site/index.html").write_text(PAGE)
+    (evals.path / "bin").mkdir()
+    for name in ("claude", "codex", "gemini"):
+        program = evals.path / "bin" / name
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} {OUTSIDE} {name} "$@"\n')
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{evals.path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("CODEX_API_KEY", "sk-0123456789abcdef")
+    return evals
+
+
+def shop(evals: Evals, variants: dict[str, Any], **keys: Any) -> None:
+    order = row("mug", says=None, start_url="{shop}/", query="Order a mug for Ada.", answer="A-3")
+    evals.rows({**order, "graders": ["page_state", "answer"], "checks": [ORDERED]})
+    blocks = {name: {"type": "command", **block} for name, block in variants.items()}
+    evals.config(variants=blocks, sites={"shop": {"static": "site"}}, **keys)
+
+
+def attempts(evals: Evals) -> dict[str, TaskMetadata]:
+    """Return the attempts of a run by variant."""
+    found = evals.run_folder().glob("tasks/*/*/*/*/metadata.json")
+    all_of_them = [TaskMetadata.model_validate_json(path.read_bytes()) for path in found]
+    return {each.variant: each for each in all_of_them}
+
+
+def test_programs_of_others_play_whole_attempts(evals: Evals) -> None:
+    """By HTTP, by stdio and by CDP, each in its own form of config; the page they leave is what counts."""
+    leaks = {"env": {"TOKEN_FILE": str(evals.path / "tokens.txt")}}
+    cdp_words = ["{python}", str(OUTSIDE), "cdp", "{cdp_url}"]
+    variants = {
+        "claude": {"preset": "claude-code", "model": "opus"},
+        "claude-stdio": {"preset": "claude-code", "model": "opus", "mcp": "stdio"},
+        "codex": {"preset": "codex", **leaks},
+        "codex-stdio": {"preset": "codex", "mcp": "stdio", **leaks},
+        "gemini": {"preset": "gemini"},
+        "cdp": {"command": cdp_words, "cdp": True, "mcp": "off"},
+    }
+    shop(evals, variants, lanes=3)
+    evals.run("shop.eval.yaml").assert_outcomes(passed=len(variants))
+    made = attempts(evals)
+    assert {name: (each.final_answer, each.total_steps) for name, each in made.items()} == {
+        **dict.fromkeys(variants, ("A-3", 5)),
+        **dict.fromkeys(("codex", "codex-stdio"), ("A-3", 6)),
+        "cdp": ("A-3", 2),
+    }
+    used = {
+        name: (u.input_tokens, u.output_tokens, u.cache_read_tokens, u.requests, u.cost_usd)
+        for name, u in ((name, each.usage) for name, each in made.items())
+    }
+    assert used["claude"] == used["claude-stdio"] == (150, 20, 50, 6, 0.0123)
+    assert used["codex"] == (90, 9, 60, 1, None)
+    assert used["gemini"] == (100, 16, 20, 3, None)
+    assert used["cdp"] == (10, 1, 0, 1, 0.5)
+    assert [warning.message for each in made.values() for warning in each.warnings] == []
+    assert_recorded(evals.run_folder(), made)
+    shown = (evals.path / "tokens.txt").read_text().split()
+    assert len(set(shown)) == 2  # each attempt has one of its own, and none of them is written anywhere
+    assert files_with(evals.run_folder(), *shown) == []
+
+
+def assert_recorded(folder: Path, made: dict[str, TaskMetadata]) -> None:
+    """Every step has its picture, texts are there, and no secret is in any file."""
+    for name, said in (
+        ("claude", "I ordered it."),
+        ("codex", "A-3"),
+        ("gemini", "A-3"),
+        ("cdp", "I see Shop."),
+    ):
+        (path,) = folder.glob(f"tasks/mug/{name}/*/*/messages.jsonl")
+        messages = [message_adapter.validate_json(line) for line in path.read_bytes().splitlines()]
+        assert said in [m.content for m in messages if m.type == "assistant"]
+        pictures = [m.screenshot for m in messages if isinstance(m, ToolResultMessage) and m.screenshot]
+        assert len(pictures) == made[name].screenshot_count > 1
+        assert (path.parent / "agent/stdout.log").stat().st_size
+    assert files_with(folder, "sk-0123456789abcdef") == []
+    configs = [path for path in folder.rglob("agent/mcp.json") if "stdio" not in str(path)]
+    assert "${BROWSEREVAL_MCP_TOKEN}" in configs[0].read_text()
+
+
+WILD = """
+import os, shutil, signal, sys, time
+if "stubborn" in sys.argv:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    for leaves in (False, True):
+        if not os.fork():
+            if leaves:
+                os.setsid()
+            break
+    open(f"{os.getpid()}.begun", "w").close()
+    time.sleep(300)
+if "fails" in sys.argv:
+    print("no network", file=sys.stderr)
+    sys.exit(3)
+if "binary" in sys.argv:
+    os.write(1, bytes(range(256)) * 100)
+if "halves" in sys.argv:
+    print('{"type": "assistant", "content": "\\\\ud800"}')
+    print('{"type": "answer", "content": "A-\\\\ud800"}')
+if "wrecks" in sys.argv:
+    shutil.rmtree(os.path.dirname(os.getcwd()))
+"""
+
+
+def wild(evals: Evals, *names: str, **keys: Any) -> None:
+    (evals.path / "wild.py").write_text(WILD)
+    command = ["{python}", str(evals.path / "wild.py")]
+    shop(evals, {name: {"command": [*command, name], "mcp": "off", "grace_s": 0.5} for name in names}, **keys)
+
+
+def test_programs_that_misbehave_end_in_the_right_verdict(evals: Evals) -> None:
+    """Inside the limit, with a true source, and with nothing of them left."""
+    wild(
+        evals,
+        "stubborn",
+        "fails",
+        "binary",
+        "halves",
+        "wrecks",
+        "silent",
+        lanes=4,
+        limits={"timeout_ms": 2000},
+    )
+    run = Launched(evals, "shop.eval.yaml")
+    assert run.wait() == 1
+    run.assert_nothing_left()
+    made = attempts(evals)
+    told = {
+        name: (str(each.verdict), each.error_source, str(each.termination_reason))
+        for name, each in made.items()
+    }
+    assert told == {
+        "stubborn": ("failed", None, "timeout"),
+        "fails": ("errored", "agent", "error"),
+        "binary": ("failed", None, "completed"),
+        "halves": ("failed", None, "completed"),
+        "wrecks": ("errored", "agent", "error"),
+        "silent": ("failed", None, "completed"),
+    }
+    assert made["halves"].final_answer == "A-\ufffd"
+    assert "the attempt's folder was removed while it ran" in made["wrecks"].reason
+    assert "the program ended with code 3: no network" in made["fails"].reason
+    idle = "the program ended without an answer. It has called no tool and told no step."
+    assert [warning.message for warning in made["silent"].warnings] == [idle]
+    assert [warning.message for warning in made["stubborn"].warnings] == [
+        "stopped: limits.timeout_ms is 2000"
+    ]
+
+
+def test_nothing_is_left_of_a_program_when_pytest_is_killed(evals: Evals) -> None:
+    """Not even of one that ignores SIGTERM and has left its process group."""
+    wild(evals, "stubborn")
+    run = Launched(evals, "shop.eval.yaml")
+    try:
+        begun = "the program and its children are there"
+        wait_for(lambda: len(list(evals.path.rglob("*.begun"))) == 3 or run.process.poll() is not None, begun)
+        assert run.process.poll() is None, run.output
+        run.send(signal.SIGKILL)
+    finally:
+        run.kill()
+        run.wait()
+    run.assert_nothing_left()

@@ -1,0 +1,454 @@
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from pytest_browsereval.agents.base import AgentConfig
+from pytest_browsereval.agents.computer_use import MAX_CALLS, ComputerUseAgent, ComputerUseConfig
+from pytest_browsereval.agents.orchestrator_executor import OrchestratorExecutorConfig
+from pytest_browsereval.agents.pointing.pictures import shrunk
+from pytest_browsereval.browsers.picture_size import size_of
+from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, LimitReached, TerminationReason
+from pytest_browsereval.llm.client import ChatClient, close_clients
+from pytest_browsereval.llm.retries import RetryPolicy
+from pytest_browsereval.members import builtin_registry
+from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage
+from pytest_browsereval.model.results import AgentResult
+from pytest_browsereval.providers import PROVIDERS
+from pytest_browsereval.testing import (
+    Call,
+    ModelRequest,
+    Reply,
+    ScriptedModel,
+    call,
+    calls,
+    refuses,
+    says,
+)
+from pytest_browsereval.tools.base import Tool
+from pytest_browsereval.tools.finish import give_up
+from pytest_browsereval.tools.toolkits import resolve_tools
+from tests.agents.desk import Desk, MakeDesk, PaperWindow
+from tests.agents.seeing import paper_tools, picture_of
+
+Log = list[tuple[str, dict[str, Any]]]
+
+
+def act(action: str, **fields: Any) -> Call:
+    return call("computer", action=action, **fields)
+
+
+CLICK = act("click", x=500, y=500)
+DONE = calls(act("done", text="bought"))
+CLICKED = ("click_at", {"x": 320, "y": 240, "button": "left", "click_count": 1})
+
+
+class PaperDesk:
+    """A desk with all tools, on paper, and the log of what they did."""
+
+    def __init__(self, make_desk: MakeDesk, **settings: Any) -> None:
+        self.log: Log = []
+        self.desk: Desk = make_desk(**{"tools": paper_tools(self.log), "screenshots": "after", **settings})
+
+    def solve(self, model: ScriptedModel, **fields: Any) -> AgentResult:
+        """Run an attempt, retries without waiting."""
+        config = ComputerUseConfig.model_validate({"model": "scripted", "base_url": model.base_url, **fields})
+
+        async def no_wait(seconds: float) -> None:
+            del seconds
+
+        async def course() -> AgentResult:
+            client = ChatClient(config, RetryPolicy(max_tries=config.max_tries, sleep=no_wait))
+            try:
+                return await ComputerUseAgent(self.desk.context(config), config, client).execute()
+            finally:
+                await client.close()
+
+        result = asyncio.run(course())
+        assert model.problems == []
+        return result
+
+    def play(self, config: AgentConfig) -> AgentResult:
+        """Run an attempt of any agent."""
+
+        async def course() -> AgentResult:
+            try:
+                return await config.build(self.desk.context(config)).execute()
+            finally:
+                await close_clients()
+
+        return asyncio.run(course())
+
+
+@pytest.fixture
+def paper(make_desk: MakeDesk) -> PaperDesk:
+    return PaperDesk(make_desk)
+
+
+# -- the course of an attempt
+
+
+def test_actions_are_performed_until_done(paper: PaperDesk) -> None:
+    """Each is a recorded call of a tool, with a picture; the answer is that of ``done``."""
+    with ScriptedModel([calls(CLICK), calls(act("type", text="Ada", enter=True)), DONE]) as model:
+        result = paper.solve(model)
+        model.assert_finished()
+    assert result == AgentResult("bought")
+    assert paper.log == [
+        CLICKED,
+        ("type_keys", {"text": "Ada", "clear": False}),
+        ("press_key", {"key": "Enter", "target": None}),
+    ]
+    assert paper.desk.called == ["click_at", "type_keys", "press_key", "done"]
+    assert paper.desk.capture.steps == 3
+    results = [m for m in paper.desk.capture.messages.messages if isinstance(m, ToolResultMessage)]
+    assert [m.screenshot for m in results] == [1, 2, 3, None]
+
+
+def test_the_model_is_told_what_it_needs(paper: PaperDesk) -> None:
+    """The rules of its points, the task, the address as page text, a picture, and one flat function."""
+    with ScriptedModel([DONE]) as model:
+        paper.solve(model, instructions="Answer in German.")
+    system, task, shown = model.requests[0].messages
+    assert [m["role"] for m in (system, task, shown)] == ["system", "user", "user"]
+    nonce = system["content"].partition("[page ")[2].partition("]")[0]
+    assert len(nonce) == 16
+    for told in ("from 0 at the left edge to 999", "action done", "never tells you", "Answer in German."):
+        assert told in system["content"]
+    assert "Buy it." in task["content"]
+    text, picture = shown["content"]
+    assert f"[page {nonce}]\nURL: http://shop.test/\n[end of page {nonce}]" in text["text"]
+    assert picture["image_url"]["url"].startswith("data:image/jpeg;base64,/9j/")
+    (tool,) = model.requests[0].body["tools"]
+    schema = tool["function"]["parameters"]
+    assert tool["function"]["name"] == "computer"
+    assert schema["required"] == ["action"]
+    assert {"type", "description"} == set(schema["properties"]["x"])
+    assert all(
+        field["type"] in ("string", "number", "boolean", "integer") for field in schema["properties"].values()
+    )
+
+
+def test_pixels_are_told_with_the_size_of_the_picture(make_desk: MakeDesk) -> None:
+    """Which is the one that the model sees: 8 by 8 here, and the viewport has 640 by 480."""
+    paper = PaperDesk(make_desk)
+    with ScriptedModel([calls(act("click", x=4, y=4)), calls(act("click", x=8, y=4)), DONE]) as model:
+        paper.solve(model, coordinates="pixels")
+    assert "which is 8 wide and 8 high" in model.requests[0].messages[0]["content"]
+    assert paper.log == [CLICKED]
+    assert "x goes from 0 to 7" in model.requests[2].text
+
+
+def test_only_what_is_switched_on_is_offered(make_desk: MakeDesk) -> None:
+    """An executor's way to give up too; what is not offered is refused with what is."""
+    log: Log = []
+    tools = [tool for tool in paper_tools(log) if tool.name not in ("navigate", "select_tab", "close_tab")]
+    paper = PaperDesk(make_desk, tools=[*tools, give_up])
+    script = [calls(act("navigate", url="http://a.test")), calls(act("give_up", text="no way"))]
+    with ScriptedModel(script) as model:
+        assert paper.solve(model) == AgentResult(None)
+    offered = model.requests[0].body["tools"][0]["function"]["parameters"]
+    assert "give_up" in offered["properties"]["action"]["enum"]
+    assert "navigate" not in offered["properties"]["action"]["enum"]
+    assert not {"url", "tab"} & set(offered["properties"])
+    assert "'navigate' cannot be done here. Actions: click," in model.requests[1].text
+    assert log == []
+
+
+def test_calls_of_one_reply_have_one_picture(paper: PaperDesk) -> None:
+    """They run in order, each with a result, and the picture after the last one is shown."""
+    with ScriptedModel([calls(CLICK, act("press", key="Tab"), act("wait", seconds=0)), DONE]) as model:
+        paper.solve(model)
+    assert [name for name, _ in paper.log] == ["click_at", "press_key", "wait"]
+    tail = model.requests[1].messages[-4:]
+    assert [m["role"] for m in tail] == ["tool", "tool", "tool", "user"]
+    assert all(m["content"].startswith("ok\n[page ") for m in tail[:3])
+    assert picture_of(model.requests[1]).getpixel((4, 4)) != picture_of(model.requests[0]).getpixel((4, 4))
+
+
+def test_old_pictures_are_left_out(paper: PaperDesk) -> None:
+    """As many stay as the config says."""
+    with ScriptedModel([calls(CLICK)] * 4 + [DONE]) as model:
+        paper.solve(model, max_pictures=2)
+    content = [m["content"] for m in model.requests[-1].messages]
+    assert sum(isinstance(each, list) for each in content) == 2
+    assert sum("older picture was left out" in each for each in content if isinstance(each, str)) == 3
+
+
+def test_a_fresh_picture_is_taken_where_none_is_recorded(make_desk: MakeDesk) -> None:
+    """A run without pictures still shows them to the model."""
+    paper = PaperDesk(make_desk, screenshots="off")
+    with ScriptedModel([calls(CLICK), DONE]) as model:
+        paper.solve(model)
+    assert picture_of(model.requests[1]).size == (8, 8)
+    assert paper.desk.capture.screenshot.count == 0
+
+
+def test_a_page_that_cannot_be_drawn_is_told(make_desk: MakeDesk) -> None:
+    """The model can still act without a picture: answer the dialog that is in the way, for example."""
+
+    class Blind(PaperWindow):
+        async def screenshot(self, picture: Any = "jpeg", quality: int = 80) -> bytes:
+            del picture, quality
+            raise Fault(ErrorSource.SCREENSHOT, "a dialog is open")
+
+    paper = PaperDesk(make_desk, window=Blind())
+    with ScriptedModel([calls(act("handle_dialog", accept=True)), calls(CLICK), DONE]) as model:
+        assert paper.solve(model).final_answer == "bought"
+    assert "No picture of the page can be taken" in model.requests[0].last_text
+    assert paper.log == [("handle_dialog", {"accept": True, "text": None}), CLICKED]
+
+
+def test_text_with_json_is_an_action_too(paper: PaperDesk) -> None:
+    """A model that writes its call down instead of making it is understood."""
+    wrote = says('I click.\n```json\n{"action": "left_click", "coordinate": [500, 500]}\n```')
+    with ScriptedModel(
+        [wrote, says('{"name": "computer", "arguments": {"action": "end", "text": "8"}}')]
+    ) as model:
+        assert paper.solve(model).final_answer == "8"
+    assert paper.log == [CLICKED]
+    assert "Your action: ok" in model.requests[1].text
+
+
+def test_a_model_without_tool_calls_works_by_json(paper: PaperDesk) -> None:
+    """The client tells it the function as text; a bare action is as good as a whole call."""
+    script = [
+        says(json.dumps({"tool": "computer", "arguments": {"action": "click", "x": 500, "y": 500}})),
+        says('{"action": "click", "x": 500, "y": 500}'),
+        says(json.dumps({"tool": "computer", "arguments": {"action": "done", "text": "bought"}})),
+    ]
+    with ScriptedModel(script) as model:
+        assert paper.solve(model, tool_calling="json_schema").final_answer == "bought"
+    assert "tools" not in model.requests[0].body
+    assert paper.log == [CLICKED, CLICKED]
+
+
+# -- what models do wrong
+
+
+WRONG = [
+    calls(act("click", x=1000, y=5)),
+    calls(Call("computer", '{"action": "click", "x": NaN, "y": 5}')),
+    calls(act("click", x="left", y="top")),
+    calls(act("fly")),
+    calls(call("computer")),
+    calls(Call("computer", '{"action": "cli')),
+    calls(Call("computer", "[1]")),
+    calls(call("make_coffee", x=1)),
+    says("I am not sure what to do."),
+    says('{"action": null}'),
+    says(""),
+    says("{" * 200_000),
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_reply_without_a_valid_action_is_told(paper: PaperDesk, wrong: Reply) -> None:
+    """Nothing is done, the model reads what was wrong, and a later action starts the count again."""
+    with ScriptedModel([wrong, wrong, calls(CLICK), wrong, wrong, DONE]) as model:
+        assert paper.solve(model).final_answer == "bought"
+        model.assert_finished()
+    assert paper.log == [CLICKED]
+    told = model.requests[1].text
+    assert "failed\n" in told or "Your reply holds no action" in told
+    assert len(told) < 40_000
+
+
+@pytest.mark.parametrize("wrong", WRONG[:1] + WRONG[-4:])
+def test_three_in_a_row_end_the_attempt(paper: PaperDesk, wrong: Reply) -> None:
+    """There is no answer then, and the warning says why."""
+    with ScriptedModel(lambda _: wrong) as model:
+        assert paper.solve(model) == AgentResult(None)
+    assert len(model.requests) == 3
+    assert "3 replies in a row without a valid action" in paper.desk.warned
+
+
+def test_what_was_wrong_is_recorded(paper: PaperDesk) -> None:
+    """As a step, with what the model wrote, cut where it is long."""
+    with ScriptedModel([calls(act("click", x=-5, y=5, why="x" * 5000)), DONE]) as model:
+        paper.solve(model)
+    asked = next(m for m in paper.desk.capture.messages.messages if isinstance(m, ToolCallMessage))
+    assert asked.tool == "computer"
+    assert len(asked.params["malformed"]) == 1000
+    assert '"x": -5' in asked.params["malformed"]
+    assert paper.desk.capture.steps == 1
+
+
+def test_a_function_named_like_an_action_is_that_action(paper: PaperDesk) -> None:
+    """Models make up functions."""
+    with ScriptedModel([calls(call("left_click", coordinate=[500, 500])), DONE]) as model:
+        paper.solve(model)
+    assert paper.log == [CLICKED]
+
+
+def test_forty_calls_at_once_are_not_all_performed(paper: PaperDesk) -> None:
+    """Their points are on a picture that grows old; each one still gets its answer."""
+    wanted = [act("click", x=500, y=500) for _ in range(40)]
+    with ScriptedModel([calls(*wanted), DONE]) as model:
+        paper.solve(model)
+    assert len(paper.log) == MAX_CALLS
+    answers = [m["content"] for m in model.requests[1].messages if m["role"] == "tool"]
+    assert len(answers) == 40
+    assert answers[-1] == f"Not performed: only {MAX_CALLS} actions of a reply are."
+
+
+def test_after_a_failure_the_rest_of_a_reply_is_left(paper: PaperDesk) -> None:
+    """What follows was planned for another page."""
+    behind = act("press", key="Tab")
+    with ScriptedModel([calls(CLICK, act("click", x=5, y=-5), behind), DONE]) as model:
+        paper.solve(model)
+    assert paper.log == [CLICKED]
+    answers = {m["tool_call_id"]: m["content"] for m in model.requests[1].messages if m["role"] == "tool"}
+    assert answers[behind.id] == "Not performed: the action before it failed."
+
+
+def test_a_reply_that_was_cut_off_is_told_so(paper: PaperDesk) -> None:
+    """The model is asked to be brief."""
+    with ScriptedModel([says("Let me think about").because("length"), DONE]) as model:
+        paper.solve(model)
+    assert "It was cut off: use fewer words." in model.requests[1].last_text
+
+
+# -- limits and faults
+
+
+def test_turns_run_out(paper: PaperDesk) -> None:
+    """The attempt ends as one that used its steps, with a warning."""
+    with ScriptedModel(lambda _: calls(act("click", x=500, y=500))) as model:
+        assert paper.solve(model, max_turns=4) == AgentResult(None, TerminationReason.MAX_STEPS)
+    assert len(model.requests) == 4
+    assert "max_turns is 4" in paper.desk.warned
+
+
+def test_done_in_the_last_turn_is_in_time(paper: PaperDesk) -> None:
+    """Exactly as many turns as there are."""
+    with ScriptedModel([calls(CLICK), DONE]) as model:
+        assert paper.solve(model, max_turns=2) == AgentResult("bought")
+    assert paper.desk.warned == ""
+
+
+def test_limits_of_the_attempt_pass_through(make_desk: MakeDesk) -> None:
+    """Steps that run out end the agent wherever it is."""
+    paper = PaperDesk(make_desk, max_steps=2)
+    with ScriptedModel(lambda _: calls(act("click", x=1, y=1))) as model, pytest.raises(LimitReached):
+        paper.solve(model)
+    assert len(paper.log) == 2
+
+
+def test_usage_is_counted_and_retries_are_told(paper: PaperDesk) -> None:
+    """As for every model."""
+    replies = iter([refuses(500), calls(CLICK).costing(1000, 10), DONE.costing(2000, 20)])
+
+    def flaky(request: ModelRequest) -> Reply:
+        del request
+        return next(replies)
+
+    with ScriptedModel(flaky) as model:
+        paper.solve(model)
+    assert paper.desk.capture.usage.input_tokens == 3000
+    assert "answered only at try 2" in paper.desk.warned
+
+
+def test_a_provider_that_breaks_is_a_fault(paper: PaperDesk) -> None:
+    """The attempt is errored, never failed."""
+    with ScriptedModel(lambda _: refuses(500)) as model, pytest.raises(Fault) as caught:
+        paper.solve(model, max_tries=2)
+    assert caught.value.source == "provider"
+
+
+# -- the config
+
+
+def test_the_member_is_registered() -> None:
+    """By its name, with the fields of a model."""
+    member = builtin_registry().get("agent", "computer-use")
+    assert member is ComputerUseConfig
+    config = ComputerUseConfig.model_validate({"provider": "openai", "apiKey": "OPENAI_API_KEY"})
+    assert config.label() == "computer-use openai/gpt-4o"
+    assert (config.coordinates, config.max_turns) == ("normalized", 100)
+
+
+def test_a_provider_without_pictures_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Before anything is spent, with what works."""
+    blind = PROVIDERS["openai-compatible"].__class__("blind", "http://127.0.0.1:1/v1", has_images=False)
+    monkeypatch.setitem(PROVIDERS, "blind", blind)
+    with pytest.raises(ConfigError, match="take none"):
+        ComputerUseConfig(provider="blind", model="m").preflight(tmp_path)
+
+
+def test_switched_off_tools_are_refused() -> None:
+    """Before a window is opened, once for all rows."""
+    config = ComputerUseConfig(base_url="http://127.0.0.1:1/v1", model="m")
+    tools: dict[str, Tool] = {tool.name: tool for tool in resolve_tools({"pointer": False})}
+    with pytest.raises(ValueError, match="click_at"):
+        config.check_tools(tools, ())
+
+
+# -- sizes of pictures
+
+
+@pytest.mark.parametrize("kind", ["png", "jpeg", "progressive", "webp", "lossless", "alpha"])
+@pytest.mark.parametrize("size", [(1, 1), (1280, 720), (301, 4001)])
+def test_sizes_are_read_from_the_first_bytes(kind: str, size: tuple[int, int]) -> None:
+    """Of every form that a browser draws, as Pillow reads them."""
+    target = io.BytesIO()
+    forms: dict[str, dict[str, Any]] = {
+        "progressive": {"format": "jpeg", "progressive": True},
+        "lossless": {"format": "webp", "lossless": True},
+        "alpha": {"format": "webp"},
+    }
+    options = forms.get(kind, {"format": kind})
+    mode = "RGBA" if kind == "alpha" else "RGB"
+    Image.new(mode, size, (1, 2, 3, 100)[: len(mode)]).save(target, **options)
+    data = target.getvalue()
+    assert size_of(data) == size
+    smaller = shrunk(data, (7, 5))
+    assert size_of(smaller) == (7, 5)
+    assert smaller[:4] == data[:4] or kind in ("webp", "lossless", "alpha")
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"GIF89a", b"\xff\xd8", b"\xff\xd8\xff\xe0\x00\x00", b"\x89PNG", b"RIFF1234WEBPVP8 "]
+)
+def test_what_is_no_picture_has_no_size(data: bytes) -> None:
+    """Cut and foreign files end the search."""
+    assert size_of(data) is None
+
+
+# -- as an executor
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_it_works_for_an_orchestrator(make_desk: MakeDesk, ends: bool) -> None:  # noqa: FBT001
+    """Its answer is the report; out of turns, the orchestrator is told that."""
+
+    def plays(request: ModelRequest) -> Reply:
+        if request.body["model"] == "hand":
+            turns = sum(message["role"] == "assistant" for message in request.messages)
+            return (
+                calls(act("done", text="I clicked it."))
+                if ends and turns
+                else calls(act("click", x=500, y=500))
+            )
+        is_told = request.messages[-1]["role"] == "tool"
+        return (
+            calls(call("done", answer="bought")) if is_told else calls(call("delegate", instruction="Click."))
+        )
+
+    paper = PaperDesk(make_desk)
+    with ScriptedModel(plays) as model:
+        executor = {"type": "computer-use", "model": "hand", "base_url": model.base_url, "max_turns": 2}
+        block = {"orchestrator": {"model": "lead", "base_url": model.base_url}, "executor": executor}
+        config = OrchestratorExecutorConfig.model_validate(block, context={"registry": builtin_registry()})
+        result = paper.play(config)
+        model.assert_finished()
+    assert result.final_answer == "bought"
+    assert "Click." in model.requests[1].text
+    assert "give_up" in model.requests[1].body["tools"][0]["function"]["description"]
+    assert ("I clicked it." if ends else "max_steps") in model.requests[-1].last_text

@@ -1,0 +1,393 @@
+"""How a delegation ends: four statuses, each true, and what is kept of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import threading
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import psutil
+import pytest
+
+from pytest_browsereval.agents import delegation
+from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage
+from pytest_browsereval.testing import Call, Reply, call, calls, done, says
+from tests.agents.desk import Desk, MakeDesk
+from tests.agents.pair import Pair, delegates, pair_config
+
+CLICK = calls(call("click", target="button Buy"))
+LEAD = [delegates("Do it."), done("x")]
+
+
+@pytest.fixture
+def pair(desk: Desk) -> Pair:
+    return Pair(desk)
+
+
+def worker(desk: Desk, name: str, code: str) -> dict[str, Any]:
+    """Return the block of a function agent with this code."""
+    (desk.base_dir / f"{name}.py").write_text(dedent(code), encoding="utf-8")
+    return {"type": "function", "function": f"{name}:work"}
+
+
+# -- statuses
+
+
+@pytest.mark.parametrize(
+    ("hand", "status", "steps", "summary"),
+    [
+        ([CLICK, done("It is bought.")], "done", 1, "It is bought."),
+        ([CLICK, says("It is bought.")], "done", 1, "It is bought."),
+        ([CLICK, calls(call("give_up", reason="There is a login."))], "blocked", 1, "There is a login."),
+        ([says(""), says("")], "blocked", 0, "It ended without a report."),
+        ([done("  ")], "blocked", 0, "It ended without a report."),
+        ([calls(call("give_up"))] * 3, "blocked", 0, "It ended without a report."),
+        ([CLICK] * 4, "max_steps", 3, "Stopped: 3 steps were allowed; all were used."),
+        ([calls(Call("click", "{oops"))] * 4, "max_steps", 3, "Stopped: 3 steps were allowed"),
+        ([calls(call("fly"))] * 4, "max_steps", 3, "Stopped: 3 steps were allowed"),
+        ([calls(*(call("snapshot") for _ in range(40)))], "max_steps", 3, "Stopped: 3 steps were allowed"),
+        (
+            [calls(call("click", target="nothing"), text="I look."), *[CLICK] * 3],
+            "max_steps",
+            3,
+            "Stopped: 3 steps were allowed; all were used. The last that it said: I look.",
+        ),
+    ],
+    ids=[
+        "done",
+        "words",
+        "gives up",
+        "twice empty",
+        "an empty report",
+        "gives up wrongly",
+        "one tool for ever",
+        "broken arguments",
+        "unknown tools",
+        "forty calls",
+        "its last words",
+    ],
+)
+def test_a_models_ending_is_told_as_it_was(
+    pair: Pair, hand: list[Reply], status: str, steps: int, summary: str
+) -> None:
+    """Reached, given up, or out of steps: the orchestrator reads which, and goes on."""
+    result = pair.solve(LEAD, hand, max_steps_per_delegation=3)
+    assert result.final_answer == "x"
+    assert pair.statuses == [(status, steps)]
+    assert pair.results[0].summary.startswith(summary)
+    assert pair.told(1).startswith("ok" if status == "done" else "failed")
+    assert f"status: {status}" in pair.told(1)
+    assert (pair.record().status, pair.record().summary) == (status, pair.results[0].summary)
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "summary"),
+    [
+        ("async def work(context): return 'found ' + context.task.query", "done", "found Do it."),
+        ("def work(context): return 'found ' + context.task.query", "done", "found Do it."),
+        ("def work(context): pass", "blocked", "It ended without a report."),
+        (
+            "def work(context): context.tools.call('give_up', {'reason': 'no way'}); return 'text'",
+            "blocked",
+            "no way",
+        ),
+        (
+            "def work(context):\n    while True: context.tools.call('snapshot')",
+            "max_steps",
+            "Stopped: 2 steps were allowed",
+        ),
+    ],
+)
+def test_a_functions_ending_is_told_as_it_was(pair: Pair, code: str, status: str, summary: str) -> None:
+    """Any agent serves as executor."""
+    block = worker(pair.desk, f"hand_{zlib.crc32(code.encode())}", code)
+    assert pair.solve(LEAD, executor=block, max_steps_per_delegation=2).final_answer == "x"
+    assert pair.results[0].status == status
+    assert pair.record().summary == pair.results[0].summary
+    assert re.match(summary, pair.results[0].summary)
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("async def work(context): raise KeyError('price')", "KeyError: 'price'"),
+        ("def work(context): raise SystemExit(3)", "SystemExit: 3"),
+        ("def work(context): return 12", "returned 12"),
+    ],
+)
+def test_an_executor_whose_code_breaks_is_a_fault(pair: Pair, code: str, told: str) -> None:
+    """The attempt is errored, as with that agent alone: it is not for the orchestrator to cope with."""
+    block = worker(pair.desk, f"hand_{zlib.crc32(code.encode())}", code)
+    with pytest.raises(Fault, match=told) as caught:
+        pair.solve(LEAD, executor=block)
+    assert caught.value.source is ErrorSource.AGENT
+    assert (pair.results, pair.record().status) == ([], None)
+
+
+@pytest.mark.parametrize(
+    ("reason", "status", "summary"),
+    [
+        ("COMPLETED", "done", "half"),
+        ("MAX_STEPS", "max_steps", "half"),
+        ("TIMEOUT", "timeout", "half"),
+        ("BUDGET", "blocked", "half"),
+        ("ERROR", "blocked", "half"),
+    ],
+)
+def test_an_executors_own_account_of_its_end_counts(
+    pair: Pair, reason: str, status: str, summary: str
+) -> None:
+    """One that stops itself by a limit of its own is not called done."""
+    code = f"""
+        from pytest_browsereval import AgentResult, TerminationReason
+        from pytest_browsereval.model.messages import AssistantMessage
+        async def work(context):
+            said = AssistantMessage(content="late")
+            return AgentResult("half", TerminationReason.{reason}, (said,))
+        """
+    pair.solve(LEAD, executor=worker(pair.desk, f"hand_{reason.lower()}", code))
+    assert [(m.status, m.summary) for m in pair.results] == [(status, summary)]
+    assert pair.record().termination_reason == reason.lower()
+    assert [m.parent_id for m in pair.messages if getattr(m, "content", "") == "late"] == ["executor-1"]
+
+
+def test_noop_and_scripted_are_executors_too(pair: Pair, make_desk: MakeDesk) -> None:
+    """One does nothing, and so reports nothing; the other plays the row's solution."""
+    pair.solve(LEAD, executor="noop")
+    assert pair.statuses == [("blocked", 0)]
+    desk = make_desk()
+    solution = [{"tool": "click", "target": "button Buy"}, {"tool": "done", "answer": "played"}]
+    config = pair_config(executor="scripted")
+    context = desk.context(config, solution=solution)
+    report = asyncio.run(
+        delegation.Delegation(context, config.executor, "executor-1", max_steps=None, timeout_s=60).run("go")
+    )
+    assert (report.status, report.summary, report.steps_used) == ("done", "played", 1)
+
+
+def test_a_program_is_an_executor(pair: Pair) -> None:
+    """Its output is the report, its files lie in the executor's folder, its failure is a fault."""
+    code = "import sys; print('it costs 8'); sys.exit('Fly' in sys.argv[1])"
+    block = {"type": "command", "command": ["{python}", "-c", code, "{task}"], "answer": "last_line"}
+    lead = [delegates("Read."), delegates("Fly."), done("x")]
+    with pytest.raises(Fault, match="ended with code 1"):
+        pair.solve(lead, executor={**block, "mcp": "off", "prompt": "{task}"})
+    assert [(m.status, m.summary) for m in pair.results] == [("done", "it costs 8")]
+    logs = sorted(pair.desk.folder.glob("executors/*/agent/stdout.log"))
+    assert [path.read_text() for path in logs] == ["it costs 8\n"] * 2
+
+
+# -- time
+
+
+def test_an_executors_time_is_over(pair: Pair) -> None:
+    """It is cancelled in the middle of a call, which is recorded; the orchestrator goes on."""
+    hand = [calls(call("wait", seconds=60), text="I wait.")]
+    assert pair.solve(LEAD, hand, delegation_timeout_s=0.3).final_answer == "x"
+    assert pair.statuses == [("timeout", 1)]
+    assert pair.results[0].summary == "Stopped: it was given 0.3 s. The last that it said: I wait."
+    cut = next(m for m in pair.messages if isinstance(m, ToolResultMessage))
+    assert (cut.is_error, cut.parent_id) == (True, "executor-1")
+    assert "cut off" in str(cut.result)
+
+
+def test_an_executor_that_will_not_end_loses_its_tools(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code that swallows the cancellation is left behind, and can touch the page no more."""
+    monkeypatch.setattr(delegation, "GRACE_S", 0.05)
+    block = worker(
+        pair.desk,
+        "hand_stubborn",
+        """
+        import asyncio
+        late = []
+        async def work(context):
+            end = asyncio.get_running_loop().time() + 0.6
+            while asyncio.get_running_loop().time() < end:
+                try:
+                    await asyncio.sleep(0.05)
+                except asyncio.CancelledError:
+                    pass
+            try:
+                await context.tools.call("click", {"target": "button Buy"})
+            except Exception as error:
+                late.append(type(error).__name__)
+            return "clicked"
+        """,
+    )
+    pair.solve(LEAD, executor=block, delegation_timeout_s=0.1)
+    assert pair.statuses == [("timeout", 0)]
+    assert "left behind without its tools" in pair.desk.warned
+    assert pair.desk.called == ["done"]
+    assert pair.desk.window.text == "button Buy"
+
+
+def test_a_program_whose_time_is_over_is_ended(pair: Pair) -> None:
+    """One that ignores to be asked is killed in time for the next goal."""
+    code = "import os, signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
+    code += "print(os.getpid(), flush=True); time.sleep(60)"
+    block = {"type": "command", "command": ["{python}", "-c", code], "grace_s": 0.2, "mcp": "off"}
+    pair.solve(LEAD, executor=block, delegation_timeout_s=2)
+    assert pair.statuses == [("timeout", 0)]
+    assert "left behind" not in pair.desk.warned
+    pid = int(pair.desk.folder.joinpath("executors/executor-1/agent/stdout.log").read_text())
+    assert not psutil.pid_exists(pid)
+
+
+def test_a_thread_whose_time_is_over_ends(pair: Pair) -> None:
+    """A synchronous executor is ended by its next use of the context."""
+    block = worker(
+        pair.desk,
+        "hand_thread",
+        "def work(context):\n    while True: context.tools.call('wait', {'seconds': 1})",
+    )
+    before = threading.active_count()
+    pair.solve(LEAD, executor=block, delegation_timeout_s=0.2)
+    assert pair.statuses == [("timeout", 1)]
+    for thread in threading.enumerate():
+        if thread.name.startswith("browsereval-agent"):
+            thread.join(5)
+    assert threading.active_count() <= before
+
+
+def test_an_attempt_that_is_cancelled_keeps_what_was_done(desk: Desk) -> None:
+    """The executor ends with it, without a status of its own."""
+    block = worker(desk, "hand_sleeper", "import asyncio\nasync def work(context): await asyncio.sleep(60)")
+    config = pair_config(executor=block)
+    context = desk.context(config)
+
+    async def course() -> None:
+        one = delegation.Delegation(context, config.executor, "executor-1", max_steps=5, timeout_s=60)
+        task = asyncio.ensure_future(one.run("Sleep."))
+        await asyncio.sleep(0.1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    asyncio.run(course())
+    record = json.loads((desk.folder / "executors" / "executor-1.json").read_text())
+    assert (record["status"], record["summary"]) == (None, "the attempt ended first")
+
+
+# -- the record
+
+
+def test_what_an_executor_saw_is_kept(make_desk: MakeDesk) -> None:
+    """Its file names goal, ending, addresses, pictures and usage; empty folders do not stay."""
+    desk = make_desk(screenshots="after")
+    pair = Pair(desk)
+    lead = [delegates("First."), delegates("Second."), done("x")]
+    hand = [CLICK, CLICK, done("1"), CLICK, calls(call("give_up", reason="no"))]
+    pair.solve(lead, hand)
+    first, second = pair.record(1), pair.record(2)
+    assert (first.pictures, second.pictures) == ((1, 2), (3,))
+    assert (first.instruction, first.status, first.steps_used) == ("First.", "done", 2)
+    assert (second.instruction, second.status, second.summary) == ("Second.", "blocked", "no")
+    assert (first.span_id, first.agent) == ("executor-1", "single openai-compatible/hand")
+    assert first.start_url == first.current_url == "http://shop.test/"
+    assert (first.usage.requests, second.usage.requests) == (3, 2)
+    assert first.duration_ms > 0
+    assert first.started_at <= second.started_at
+    assert sorted(path.name for path in (desk.folder / "executors").iterdir()) == [
+        "executor-1.json",
+        "executor-2.json",
+    ]
+    shown = {m.screenshot for m in pair.messages if isinstance(m, ToolResultMessage) and m.screenshot}
+    assert shown == {1, 2, 3}
+
+
+def test_files_of_executors_lie_apart(pair: Pair) -> None:
+    """What an executor writes into its folder does not meet what the next one writes."""
+    block = worker(
+        pair.desk,
+        "hand_writer",
+        """
+        def work(context):
+            (context.task_output_dir / "log.txt").write_text(context.task.query)
+            return context.task.start_url
+        """,
+    )
+    pair.solve([delegates("one"), delegates("two"), done("x")], executor=block)
+    texts = [path.read_text() for path in sorted((pair.desk.folder / "executors").glob("*/log.txt"))]
+    assert texts == ["one", "two"]
+    assert {m.summary for m in pair.results} == {"http://shop.test/"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({}, "100 300.0"),
+        ({"max_steps_per_delegation": 7, "delegation_timeout_s": 5}, "7 5.0"),
+        ({"max_actions": 9}, "9 300.0"),
+    ],
+)
+def test_an_executor_is_told_its_limits(pair: Pair, fields: dict[str, Any], told: str) -> None:
+    """One that is a program holds to them itself; those of the attempt are told where they are nearer."""
+    code = "async def work(context): return f'{context.max_steps} {context.timeout_s}'"
+    pair.solve(LEAD, executor=worker(pair.desk, f"hand_limits_{told[0]}", code), **fields)
+    assert [m.summary for m in pair.results] == [told]
+
+
+def test_secrets_stand_in_no_record(make_desk: MakeDesk) -> None:
+    """Neither in the log nor in the store, whoever says them."""
+    redact: Callable[[str], str] = lambda text: text.replace("sk-secret-1", "[redacted]")  # noqa: E731
+    desk = make_desk(limits={"redact": redact})
+    block = worker(desk, "hand_teller", "def work(context): raise RuntimeError('key sk-secret-1 refused')")
+    with pytest.raises(Fault, match="refused"):
+        Pair(desk).solve([delegates("Log in by sk-secret-1."), done("sk-secret-1")], executor=block)
+    files = [path for path in desk.folder.rglob("*") if path.is_file()]
+    assert {path.name for path in files} == {"messages.jsonl", "executor-1.json"}
+    for path in files:
+        text = path.read_text(encoding="utf-8")
+        assert "sk-secret-1" not in text
+        assert "[redacted]" in text
+    assert "sk-secret-1" not in desk.warned
+
+
+def test_a_full_disk_is_a_warning(pair: Pair) -> None:
+    """An executor's file that cannot be written ends nothing."""
+    pair.desk.folder.joinpath("executors").mkdir()
+    pair.desk.folder.joinpath("executors", "executor-1.json").mkdir()
+    assert pair.solve(LEAD, [done("y")]).final_answer == "x"
+    warnings = [w for w in pair.desk.capture.warnings if w.source is ErrorSource.MESSAGE_LOGGING]
+    assert len(warnings) == 1
+    assert "its record was not written" in warnings[0].message
+    assert not list(Path(pair.desk.folder, "executors").glob(".*"))
+
+
+def test_an_executor_that_cannot_be_used_is_a_fault(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key that has gone since the start is not the executor's doing."""
+    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
+    block = {"model": "m", "base_url": "http://h.test/v1", "api_key": "NO_SUCH_KEY"}
+    with pytest.raises(Fault, match=r"cannot be used: .*NO_SUCH_KEY") as caught:
+        pair.solve(LEAD, executor=block)
+    assert caught.value.source is ErrorSource.HARNESS
+
+
+def test_an_executor_without_a_folder_is_a_fault(pair: Pair) -> None:
+    """The harness broke, and not the executor."""
+    pair.desk.folder.joinpath("executors").write_text("no folder")
+    with pytest.raises(Fault, match="has no folder") as caught:
+        pair.solve(LEAD, [done("y")])
+    assert caught.value.source is ErrorSource.HARNESS
+
+
+def test_errors_of_an_executor_name_it(make_desk: MakeDesk) -> None:
+    """A solution that fails is told with its executor, and its error lies in the span."""
+    desk = make_desk()
+    config = pair_config(executor="scripted")
+    context = desk.context(config, solution=[{"tool": "click", "target": "nothing"}])
+    asyncio.run(
+        delegation.Delegation(context, config.executor, "executor-7", max_steps=None, timeout_s=60).run("go")
+    )
+    assert [e.message.partition(":")[0] for e in desk.capture.errors] == ["executor-7"]
+    nested = [m for m in desk.capture.messages.messages if m.parent_id == "executor-7"]
+    assert [m.type for m in nested] == ["tool_call", "tool_result", "error"]
+    assert isinstance(nested[0], ToolCallMessage)

@@ -1,0 +1,335 @@
+"""An orchestrator that sees no page, the turns that it has, and what becomes the answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from pytest_browsereval.errors import (
+    ConfigError,
+    ErrorSource,
+    Fault,
+    LimitReached,
+    StopRun,
+    TerminationReason,
+)
+from pytest_browsereval.model.messages import AssistantMessage, ToolCallMessage, ToolResultMessage
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.testing import Call, Reply, call, calls, done, refuses, says
+from tests.agents.desk import TOOLS_BY_NAME, Desk, MakeDesk
+from tests.agents.pair import HAND, LEAD, Pair, delegates, pair_config
+
+CLICK = call("click", target="button Buy")
+TWICE = calls(CLICK, call("click", target="button Buy"))
+KEY = "sk-lead-0123456789"
+
+
+@pytest.fixture
+def pair(desk: Desk) -> Pair:
+    return Pair(desk)
+
+
+# -- the course of an attempt
+
+
+def test_goals_are_delegated_to_fresh_executors(pair: Pair) -> None:
+    """Each executor knows its instruction and sees the page; the orchestrator knows reports only."""
+    lead = [delegates("Click Buy."), delegates("Read the page."), done("bought")]
+    hand = [calls(CLICK), done("I clicked."), calls(call("snapshot")), says("It says clicked.")]
+    result = pair.solve(lead, hand)
+    assert (result.final_answer, result.termination_reason) == ("bought", TerminationReason.COMPLETED)
+    assert [(m.executor_id, m.instruction, m.span_id) for m in pair.delegations] == [
+        ("executor-1", "Click Buy.", "executor-1"),
+        ("executor-2", "Read the page.", "executor-2"),
+    ]
+    assert pair.statuses == [("done", 1), ("done", 1)]
+    assert [m.summary for m in pair.results] == ["I clicked.", "It says clicked."]
+    assert {m.current_url for m in pair.results} == {"http://shop.test/"}
+    first, last = pair.requests[LEAD][0], pair.requests[LEAD][-1]
+    assert first.tool_names == ["delegate", "done"]
+    assert "Buy it." in first.text
+    assert "The browser is at http://shop.test/." in first.text
+    assert "button Buy" not in last.text
+    assert pair.told(1).startswith("ok\n[page ")
+    for line in ("status: done", "steps: 1", "url: http://shop.test/", "report: I clicked."):
+        assert line in pair.told(1).splitlines()
+    second = pair.requests[HAND][2]
+    assert "Read the page." in second.text
+    assert "Click Buy." not in second.text
+    assert second.tool_names == [*TOOLS_BY_NAME, "give_up"]
+
+
+def test_steps_are_those_of_executors(pair: Pair) -> None:
+    """A delegation is none, and neither is a call of the orchestrator's that is refused."""
+    pair.solve([calls(call("click")), delegates("a"), done("x")], [TWICE, done("y")])
+    assert pair.desk.capture.steps == 2
+
+
+def test_a_model_that_repeats_itself_delegates_one_goal_a_turn(pair: Pair) -> None:
+    """Of forty calls in one reply the first is made; the others are refused, and all are recorded."""
+    result = pair.solve([delegates(*(f"goal {n}" for n in range(40))), done("x")], [done("y")])
+    assert result.final_answer == "x"
+    assert len(pair.delegations) == 1
+    refused = [m for m in pair.messages if isinstance(m, ToolResultMessage) and m.is_error]
+    assert len(refused) == 39
+    assert "One goal at a time" in pair.told(1)
+    assert pair.desk.capture.steps == 0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (call("click", target="button Buy"), "unknown tool 'click'"),
+        (call("delgate", instruction="a"), "Did you mean 'delegate'?"),
+        (call("delegate"), "instruction: Field required"),
+        (call("delegate", instruction="  "), "at least 1 character"),
+        (call("delegate", instruction=["a"]), "valid string"),
+        (Call("delegate", '{"instruction": "go'), "not a JSON object"),
+    ],
+)
+def test_a_wrong_call_of_the_orchestrator_is_told_and_recorded(pair: Pair, wrong: Call, told: str) -> None:
+    """It reads what was wrong, and may go on."""
+    assert pair.solve([calls(wrong), delegates("a"), done("x")], [done("y")]).final_answer == "x"
+    assert told in pair.told(1)
+    asked = [m.tool for m in pair.messages if isinstance(m, ToolCallMessage) and m.parent_id is None]
+    assert asked == [wrong.name, "done"]
+
+
+def test_instructions_are_added(pair: Pair) -> None:
+    """The block's own text stands in the system prompt, with the turns that there are."""
+    pair.solve([done("x")], orchestrator={"instructions": "Answer in German.", "maxTurns": 3})
+    system = pair.requests[LEAD][0].messages[0]["content"]
+    assert system.endswith("Answer in German.")
+    assert "You have 3 turns" in system
+
+
+# -- the final answer
+
+
+@pytest.mark.parametrize(
+    ("lead", "hand", "answer", "reason"),
+    [
+        ([delegates("a"), done("mine")], [done("its")], "mine", "completed"),
+        ([delegates("a"), says(" in words ")], [done("its")], "in words", "completed"),
+        ([done("at once")], [], "at once", "completed"),
+        ([delegates("a"), delegates("b"), done("in time")], [done("1"), done("2")], "in time", "completed"),
+        ([delegates("a")] * 3, [done("1"), done("2"), done("3")], "3", "max_steps"),
+        ([delegates("a"), *[calls(call("nothing"))] * 2], [done("1")], "1", "max_steps"),
+        ([calls(call("nothing"))] * 3, [], None, "max_steps"),
+        ([delegates("a"), delegates("b"), says("")], [done("1"), done("2")], "2", "max_steps"),
+        ([delegates("a"), says(""), says("")], [done("1")], None, "completed"),
+        ([calls(call("done"))] * 3, [], None, "completed"),
+    ],
+    ids=[
+        "done",
+        "words",
+        "without executors",
+        "in the last turn",
+        "out of turns",
+        "the last report",
+        "nothing to report",
+        "empty in the last turn",
+        "twice empty",
+        "wrong endings",
+    ],
+)
+def test_the_final_answer_rule(
+    pair: Pair, lead: list[Reply], hand: list[Reply], answer: str | None, reason: str
+) -> None:
+    """``done``, else words without a call; out of turns the last executor's report."""
+    result = pair.solve(lead, hand, orchestrator={"max_turns": 3})
+    assert (result.final_answer, result.termination_reason) == (answer, reason)
+    assert len(pair.requests[LEAD]) == len(lead)
+    assert ("max_turns is 3" in pair.desk.warned) == (reason == "max_steps")
+
+
+def test_the_last_turn_is_announced(pair: Pair) -> None:
+    """A model that counts badly is told when it has to answer."""
+    pair.solve([delegates("a"), done("x")], [done("y")], orchestrator={"max_turns": 2})
+    assert "turns left: 1; finish with done(answer)" in pair.told(1)
+
+
+# -- limits and faults of the attempt
+
+
+def test_all_actions_together_have_a_limit(pair: Pair) -> None:
+    """The executor that meets it is stopped; after that nothing can be delegated, but be answered."""
+    lead = [delegates("a"), delegates("b"), delegates("c"), done("x")]
+    hand = [TWICE, done("2"), TWICE]
+    assert pair.solve(lead, hand, max_actions=3).final_answer == "x"
+    assert pair.statuses == [("done", 2), ("max_steps", 1)]
+    assert [m.max_steps for m in pair.delegations] == [3, 1]
+    assert "status: max_steps\nmax_actions is 3" in pair.told(3)
+    assert pair.told(3).startswith("failed")
+    assert pair.desk.capture.steps == 3
+
+
+def test_the_attempts_own_steps_count_too(make_desk: MakeDesk) -> None:
+    """They end the whole attempt, whatever a delegation might still do."""
+    pair = Pair(make_desk(max_steps=2))
+    with pytest.raises(LimitReached, match=r"limits\.max_steps is 2") as caught:
+        pair.solve([delegates("a")], [calls(CLICK)] * 3)
+    assert caught.value.reason is TerminationReason.MAX_STEPS
+    record = pair.record()
+    assert (record.status, record.steps_used, record.termination_reason) == (None, 2, "max_steps")
+    assert pair.results == []
+
+
+@pytest.mark.parametrize("role", [LEAD, HAND])
+def test_the_attempts_tokens_and_money_hold_for_both_roles(make_desk: MakeDesk, role: str) -> None:
+    """Whoever passes the limit ends the attempt."""
+    cheap, dear = (0, 10), (1_000, 10)
+    lead = [delegates("a").costing(*(dear if role == LEAD else cheap))]
+    hand = [done("y").costing(*dear)]
+    for limits in ({"max_tokens": 1_000}, {"max_cost_usd": 0.01}):
+        pair = Pair(make_desk(limits=limits))
+        with pytest.raises(LimitReached) as caught:
+            pair.solve(lead, hand)
+        assert caught.value.reason is TerminationReason.BUDGET
+        assert len(pair.delegations) == (role == HAND)
+
+
+def test_a_provider_that_refuses_the_key_stops_the_run(pair: Pair) -> None:
+    """An executor's provider is no doing of the executor's."""
+    with pytest.raises(StopRun) as caught:
+        pair.solve([delegates("a"), done("x")], [refuses(401, "no such key")])
+    assert caught.value.source is ErrorSource.PROVIDER
+    assert pair.record().status is None
+
+
+def test_a_browser_that_dies_is_a_fault(pair: Pair) -> None:
+    """It is not called blocked."""
+    pair.desk.window.dies_at = "button Buy"
+    with pytest.raises(Fault) as caught:
+        pair.solve([delegates("a"), done("x")], [calls(CLICK), done("y")])
+    assert caught.value.source is ErrorSource.BROWSER
+    assert "died" in pair.record().summary
+
+
+# -- tokens
+
+
+def test_tokens_are_counted_by_role(pair: Pair) -> None:
+    """Their sum is the attempt's, and each executor has its own."""
+    lead = [delegates("a").costing(100, 1), delegates("b").costing(200, 2), done("x").costing(300, 3)]
+    hand = [done("1").costing(1_000, 10), calls(CLICK).costing(2_000, 20), done("2").costing(3_000, 30)]
+    pair.solve(lead, hand)
+    roles = pair.desk.capture.usage_by_role
+    assert {role: (u.input_tokens, u.output_tokens, u.requests) for role, u in roles.items()} == {
+        "orchestrator": (600, 6, 3),
+        "executor": (6_000, 60, 3),
+    }
+    assert roles["orchestrator"] + roles["executor"] == pair.desk.capture.usage
+    assert [pair.record(n).usage.input_tokens for n in (1, 2)] == [1_000, 5_000]
+
+
+def test_messages_nest_by_span(pair: Pair) -> None:
+    """What an executor says and calls lies in its delegation; what the orchestrator says lies at the top."""
+    hand = [calls(CLICK, text="I click."), done("1"), says("2")]
+    pair.solve([delegates("a"), delegates("b"), done("x")], hand)
+    nested: dict[str | None, list[str]] = {}
+    for message in pair.messages:
+        nested.setdefault(message.parent_id, []).append(message.type)
+    turn = ["assistant", "tool_call", "tool_result"]
+    assert nested["executor-1"] == ["user", *turn, *turn]
+    assert nested["executor-2"] == ["user", "assistant"]
+    assert nested[None].count("delegation") == nested[None].count("delegation_result") == 2
+    assert nested[None].count("assistant") == 3
+    said = [m for m in pair.messages if isinstance(m, AssistantMessage) and m.parent_id == "executor-1"]
+    assert said[0].content == "I click."
+    ids = [m.tool_call_id for m in pair.messages if isinstance(m, ToolCallMessage)]
+    assert len(ids) == len(set(ids)) == 3
+
+
+# -- the block
+
+
+def test_a_block_as_browseros_writes_it() -> None:
+    """Bare model blocks in camelCase are an orchestrator and a single executor; its steps move up."""
+    config = pair_config(
+        orchestrator={"provider": "openai", "model": "gpt-x", "apiKey": "LEAD_KEY", "maxTurns": 4},
+        executor={"provider": "openai", "model": "gpt-y", "apiKey": "HAND_KEY", "maxStepsPerDelegation": 9},
+        maxActions=20,
+    )
+    assert (config.orchestrator.max_turns, config.max_steps_per_delegation, config.max_actions) == (4, 9, 20)
+    assert config.executor.type == "single"
+    assert config.label() == "orchestrator-executor openai/gpt-x with single openai/gpt-y"
+    dump = config.model_dump(mode="json")
+    assert (dump["orchestrator"]["api_key"], dump["executor"]["api_key"]) == ("LEAD_KEY", "HAND_KEY")
+    assert pair_config(executor="noop").delegation_timeout_s == 300
+    assert not pair_config(executor="noop").wants_cdp
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"executor": pair_config(executor="noop")}, "cannot delegate in its turn"),
+        ({"executor": {"type": "orchestrated", "executor": "noop"}}, "orchestrator"),
+        ({"executor": {"type": "singel"}}, "Did you mean 'single'?"),
+        ({"executor": {"model": "m", "maxSteps": 3}}, "Extra inputs"),
+        (
+            {"executor": {"type": "noop", "maxStepsPerDelegation": 0}},
+            "executor.maxStepsPerDelegation must be",
+        ),
+        ({"executor": {"type": "noop", "max_steps_per_delegation": True}}, "must be a whole number"),
+        (
+            {"executor": {"type": "noop", "maxStepsPerDelegation": 3}, "max_steps_per_delegation": 4},
+            "executor.maxStepsPerDelegation and max_steps_per_delegation say the same",
+        ),
+        ({"executor": "noop", "max_actions": 0}, "greater than or equal to 1"),
+        ({"executor": "noop", "delegation_timeout_s": 0}, "greater than 0"),
+        ({}, "executor"),
+    ],
+)
+def test_a_wrong_block_is_refused(fields: dict[str, Any], told: str) -> None:
+    """Before anything is spent, with what to write."""
+    with pytest.raises(ValidationError) as caught:
+        pair_config(**fields)
+    assert told in str(caught.value)
+
+
+def test_keys_of_both_parts_are_checked_and_kept_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is not set is named before the start; one that is stands in no message."""
+    config = pair_config(
+        orchestrator={"model": "m", "base_url": "https://h.test/v1", "api_key": "LEAD_KEY"},
+        executor={"model": "m", "base_url": "https://h.test/v1", "api_key": "HAND_KEY"},
+    )
+    with pytest.raises(ConfigError, match=r"^orchestrator: .*LEAD_KEY"):
+        config.preflight(Path())
+    monkeypatch.setenv("LEAD_KEY", KEY)
+    with pytest.raises(ConfigError, match=r"^executor: .*HAND_KEY"):
+        config.preflight(Path())
+    monkeypatch.setenv("HAND_KEY", "sk-hand-0123456789")
+    config.preflight(Path())
+    assert config.secrets() == (KEY, "sk-hand-0123456789")
+
+
+def test_rows_are_checked_for_the_executor() -> None:
+    """A solution has to be there for one that plays it, and end with a report."""
+    row = {"query_id": "a", "query": "b"}
+    scripted = pair_config(executor="scripted")
+    click = {"tool": "click", "target": "x"}
+    for solution, told in (
+        ([], "there is none"),
+        ([click], "without a report"),
+        ([{"tool": "clack"}], "no tool that is switched on"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            scripted.check(Task.model_validate({**row, "solution": solution}), TOOLS_BY_NAME)
+    for last in ({"tool": "done", "answer": "x"}, {"tool": "give_up", "reason": "x"}):
+        scripted.check(Task.model_validate({**row, "solution": [click, last]}), TOOLS_BY_NAME)
+    pair_config(executor="noop").check(Task.model_validate(row), TOOLS_BY_NAME)
+    with pytest.raises(ValueError, match="of their own"):
+        pair_config(executor="noop").check(
+            Task.model_validate(row), {**TOOLS_BY_NAME, "give_up": TOOLS_BY_NAME["done"]}
+        )
+
+
+def test_calls_that_cannot_touch_the_page_take_no_picture_of_it(make_desk: MakeDesk) -> None:
+    """Also where each call is drawn before and after: the orchestrator's change nothing."""
+    pair = Pair(make_desk(screenshots="both"))
+    assert pair.solve([calls(call("delegate"), call("click")), done("x")]).final_answer == "x"
+    assert pair.desk.capture.screenshot.count == 0

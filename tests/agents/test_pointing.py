@@ -1,0 +1,369 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.agents.pointing.actions import (
+    ALWAYS,
+    KINDS,
+    BadAction,
+    Coordinates,
+    Geometry,
+    check_tools,
+    offered,
+    tool_calls,
+)
+from pytest_browsereval.agents.pointing.spellings import actions_in, key_name, read_action
+from pytest_browsereval.browsers.base import ForeignTool
+from pytest_browsereval.tools.foreign import foreign_tools
+from pytest_browsereval.tools.toolkits import CATALOG, resolve_tools
+
+VIEW = (1280, 720)
+GRID = Geometry(VIEW, VIEW)
+TOOLS = {tool.name: tool for kit in CATALOG.values() for tool in kit.tools}
+
+
+def performs(given: dict[str, Any], geometry: Geometry = GRID, **options: Any) -> list[tuple[str, Any]]:
+    """Return the tool calls of what a model wrote; each is one that the tool takes."""
+    made = tool_calls(read_action(given, **options), geometry)
+    for name, arguments in made:
+        if name in TOOLS:
+            TOOLS[name].checked(arguments)
+    return made
+
+
+# -- geometry
+
+
+@pytest.mark.parametrize(
+    ("coordinates", "picture", "given", "point"),
+    [
+        ("normalized", VIEW, (0, 0), (0, 0)),
+        ("normalized", VIEW, (500, 500), (640, 360)),
+        ("normalized", VIEW, (999, 999), (1279, 719)),
+        ("normalized", VIEW, (999.9, 999.9), (1279, 719)),
+        ("normalized", (320, 180), (500, 500), (640, 360)),
+        ("normalized", VIEW, (429, 542), (549, 390)),  # 549.12, 390.24
+        ("normalized", VIEW, (430, 541), (550, 390)),  # 550.4, 389.52
+        ("pixels", VIEW, (550, 390), (550, 390)),
+        ("pixels", VIEW, (549.5, 389.4), (550, 389)),
+        ("pixels", (640, 360), (275, 195), (550, 390)),
+        ("pixels", (2560, 1440), (1101, 781), (551, 391)),  # 550.5 and 390.5: half up
+        ("pixels", (512, 288), (220, 156), (550, 390)),
+        ("pixels", (640, 360), (639.9, 359.9), (1279, 719)),
+    ],
+)
+def test_points_become_css_pixels(
+    coordinates: Coordinates, picture: tuple[int, int], given: tuple[float, float], point: tuple[int, int]
+) -> None:
+    """Scaled by picture and viewport, rounded to the nearest whole pixel, and never out of the viewport."""
+    assert Geometry(VIEW, picture, coordinates).point(*given) == point
+
+
+@pytest.mark.parametrize("size", [1, 320, 399, 400, 412, 1280, 1281, 3840])
+def test_every_point_of_the_grid_is_in_the_viewport(size: int) -> None:
+    """Whatever the size, and within one pixel of where it points."""
+    geometry = Geometry((size, size), (size, size))
+    for n in range(1000):
+        x, y = geometry.point(n, n)
+        assert x == y
+        assert 0 <= x < size
+        assert abs(x - n * size / 1000) <= 1
+
+
+@pytest.mark.parametrize(
+    ("coordinates", "x", "y"),
+    [
+        ("normalized", 1000, 5),
+        ("normalized", 5, -1),
+        ("normalized", -0.01, 5),
+        ("pixels", 640, 5),
+        ("pixels", 5, 360),
+        ("pixels", 1e300, 5),
+    ],
+)
+def test_a_point_outside_is_refused(coordinates: Coordinates, x: float, y: float) -> None:
+    """The sentence has the point and the range that there is; nothing is clamped."""
+    geometry = Geometry(VIEW, (640, 360), coordinates)
+    with pytest.raises(BadAction, match="outside the picture") as caught:
+        performs({"action": "click", "x": x, "y": y}, geometry)
+    assert f"({x:g}, {y:g})" in str(caught.value)
+    most = "999" if coordinates == "normalized" else "639"
+    assert f"x goes from 0 to {most}," in str(caught.value)
+
+
+def test_both_ends_of_a_drag_are_checked() -> None:
+    """As every other point."""
+    with pytest.raises(BadAction, match=r"\(5, 1000\) is outside"):
+        performs({"action": "drag", "x": 5, "y": 5, "end_x": 5, "end_y": 1000})
+
+
+# -- the vocabulary
+
+
+def test_every_action_has_its_tool() -> None:
+    """Each action becomes a call that its tool takes."""
+    points = {"x": 500, "y": 500}
+    fields: dict[str, dict[str, Any]] = {
+        "click": points,
+        "double_click": points,
+        "triple_click": points,
+        "right_click": points,
+        "hover": points,
+        "type": {"text": "Ada"},
+        "press": {"key": "Enter"},
+        "scroll": {"direction": "down"},
+        "drag": {**points, "end_x": 0, "end_y": 999},
+        "wait": {},
+        "done": {"text": ""},
+        "give_up": {"text": "no"},
+        "navigate": {"url": "https://a.test"},
+        "go_back": {},
+        "go_forward": {},
+        "reload": {},
+        "select_tab": {"tab": 2},
+        "close_tab": {"tab": 2},
+        "handle_dialog": {"accept": False},
+    }
+    written = {name: performs({"action": name, **given}) for name, given in fields.items()}
+    assert set(written) == set(KINDS)
+    at = {"x": 640, "y": 360}
+    assert written["click"] == [("click_at", at)]
+    assert written["double_click"] == [("click_at", {**at, "click_count": 2})]
+    assert written["right_click"] == [("click_at", {**at, "button": "right"})]
+    assert written["type"] == [("type_keys", {"text": "Ada", "clear": False})]
+    assert written["scroll"] == [("scroll_at", {**at, "direction": "down", "amount": 3})]
+    assert written["drag"] == [("drag_at", {"start_x": 640, "start_y": 360, "end_x": 0, "end_y": 719})]
+    assert written["wait"] == [("wait", {"seconds": 1.0})]
+    assert written["done"] == [("done", {"answer": ""})]
+    assert written["select_tab"] == [("select_tab", {"tab_id": 2})]
+
+
+def test_typing_can_click_clear_and_press_enter() -> None:
+    """At a point it is one tool; Enter is a call of its own."""
+    asked = {"action": "type_text_at", "x": 0, "y": 0, "text": "Ada"}
+    made = performs({**asked, "clear_before_typing": True, "press_enter": True})
+    assert made == [
+        ("type_at", {"x": 0, "y": 0, "text": "Ada", "clear": True}),
+        ("press_key", {"key": "Enter"}),
+    ]
+    assert performs({"action": "type", "text": "", "clear": True})[0][1] == {"text": "", "clear": True}
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "expected"),
+    [
+        ({"amount": 5}, {}, ("down", 5)),
+        ({"amount": 0.2}, {}, ("down", 1)),
+        ({"amount": 100_000}, {}, ("down", 100)),
+        ({"amount": 1000}, {"unit": "grid"}, ("down", 6)),  # 720 pixels
+        ({"amount": 100}, {"unit": "grid"}, ("down", 1)),
+        ({"magnitude": 500}, {}, ("down", 3)),
+        ({"direction": None, "pixels": -240}, {}, ("down", 2)),
+        ({"direction": None, "pixels": 240}, {}, ("up", 2)),
+        ({"direction": None, "scroll_x": 0, "scroll_y": 360}, {}, ("down", 3)),
+        ({"direction": None, "scroll_x": -120, "scroll_y": 0}, {}, ("left", 1)),
+        ({"direction": "UP "}, {}, ("up", 3)),
+    ],
+)
+def test_scrolling_is_counted_in_notches(
+    given: dict[str, Any], options: dict[str, Any], expected: tuple[str, int]
+) -> None:
+    """Whatever the model counts in: notches, pixels of either sign, thousandths of the page's height."""
+    ((_, arguments),) = performs({"action": "scroll", "direction": "down", **given}, **options)
+    assert (arguments["direction"], arguments["amount"]) == expected
+
+
+# -- spellings
+
+
+CLICK = [("click_at", {"x": 640, "y": 360})]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"action": "left_click", "coordinate": [500, 500]},
+        {"action": "Left-Click", "coordinates": "(500, 500)"},
+        {"action": "leftClick", "x": "500", "y": 500.0},
+        {"action": "click_at", "position": {"x": 500, "y": 500}},
+        {"action": "click", "x": [500, 500]},
+        {"action": "click", "start_box": "<point>500 500</point>"},
+        {"action_type": "click", "point": [500, 500]},
+        {"type": "click", "x": 500, "y": 500, "button": "left"},
+        {"name": "computer_use", "arguments": {"action": "left_click", "coordinate": [500, 500]}},
+        {"type": "function", "function": {"name": "x", "arguments": '{"action": "tap", "x": 500, "y": 500}'}},
+        {"action": {"type": "click", "x": 500, "y": 500}},
+        {"action": {"click": {"x": 500, "y": 500}}},
+        {"click": {"x": 500, "y": 500}},
+        {"action": "click", "args": {"x": 500, "y": 500}},
+        {"thought": "I click.", "name": "click", "parameters": {"x": 500, "y": 500}},
+    ],
+)
+def test_a_click_is_a_click_however_it_is_spelled(given: dict[str, Any]) -> None:
+    """Names, pairs, numbers in text, wrappers: what real models write."""
+    assert performs(given) == CLICK
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"action": "drag", "startX": 100, "startY": 200, "endX": 300, "endY": 400},
+        {"action": "left_click_drag", "start_coordinate": [100, 200], "coordinate": [300, 400]},
+        {"action": "drag_and_drop", "x": 100, "y": 200, "destination_x": 300, "destination_y": 400},
+        {"action": "drag", "start": {"x": 100, "y": 200}, "end": [300, 400]},
+        {"action": "drag", "path": [{"x": 100, "y": 200}, {"x": 9, "y": 9}, {"x": 300, "y": 400}]},
+    ],
+)
+def test_a_drag_is_a_drag_however_it_is_spelled(given: dict[str, Any]) -> None:
+    """Start and end as numbers, pairs or a path."""
+    assert performs(given) == [("drag_at", {"start_x": 128, "start_y": 144, "end_x": 384, "end_y": 288})]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"action": "key", "text": "ctrl+a"}, ("press_key", {"key": "Control+a"})),
+        ({"action": "hotkey", "keys": ["CTRL", "shift", "T"]}, ("press_key", {"key": "Control+Shift+T"})),
+        ({"action": "press_enter"}, ("press_key", {"key": "Enter"})),
+        ({"action": "wait_5_seconds"}, ("wait", {"seconds": 5.0})),
+        ({"action": "wait", "time": 3}, ("wait", {"seconds": 3.0})),
+        ({"action": "terminate", "status": "success"}, ("done", {"answer": "success"})),
+        ({"action": "answer", "answer": 12.5}, ("done", {"answer": "12.5"})),
+        ({"action": "finish", "message": "8"}, ("done", {"answer": "8"})),
+        ({"action": "goto_url", "url": "https://a.test"}, ("navigate", {"url": "https://a.test"})),
+        ({"action": "dismiss_dialog"}, ("handle_dialog", {"accept": False})),
+    ],
+)
+def test_other_names_are_known(given: dict[str, Any], expected: tuple[str, Any]) -> None:
+    """Words of other vocabularies."""
+    assert performs(given) == [expected]
+
+
+def test_an_ending_without_words_can_be_given_some() -> None:
+    """For services whose vocabulary has no answer; words of its own count first."""
+    assert performs({"action": "end"}, ending="It ended.") == [("done", {"answer": "It ended."})]
+    assert performs({"action": "end", "text": "8"}, ending="It ended.") == [("done", {"answer": "8"})]
+    with pytest.raises(BadAction, match="done needs text"):
+        performs({"action": "end"})
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("Return", "Enter"),
+        ("esc", "Escape"),
+        ("Page_Down", "PageDown"),
+        ("arrowleft", "ArrowLeft"),
+        ("f5", "F5"),
+        (" ", "Space"),
+        ("+", "+"),
+        ("a", "a"),
+        ("A", "A"),
+        ("C-a", "Control+a"),
+        ("C-S-tab", "Control+Shift+Tab"),
+        ("M-f4", "Alt+F4"),
+        ("C--", "Control+-"),
+        ("ctrl++", "Control++"),
+        ("cmd + a", "Meta+a"),
+        ("Control+A", "Control+A"),
+    ],
+)
+def test_keys_have_one_name(given: str, name: str) -> None:
+    """Names of X, Emacs and others become those that the tools take."""
+    assert key_name(given) == name
+
+
+# -- what is no action
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({}, "it names no action"),
+        ({"action": None}, "the action is null"),
+        ({"action": ["click"]}, 'the action is ["click"]'),
+        ({"action": "", "x": 1}, 'the action is ""'),
+        ({"action": "clik", "x": 1, "y": 1}, "'clik' is no action. Did you mean 'click'?"),
+        ({"action": "x" * 9999}, "is no action"),
+        ({"action": "click"}, "click needs x and y"),
+        ({"action": "click", "x": 1}, "click needs y"),
+        ({"action": "click", "x": float("nan"), "y": 1}, "x: Input should be a finite number"),
+        ({"action": "click", "x": 1, "y": float("inf")}, "y: Input should be a finite number"),
+        ({"action": "click", "x": "NaN", "y": 1}, "x: Input should be a finite number"),
+        ({"action": "click", "x": 10**400, "y": 1}, "x: Input should be"),
+        ({"action": "click", "x": "left", "y": 1}, "x: Input should be a valid number"),
+        ({"action": "click", "x": True, "y": 1}, "x: a truth value is no number"),
+        ({"action": "click", "coordinate": [1, 2, 3, 4]}, "[1, 2, 3, 4] is no point"),
+        ({"action": "click", "coordinate": "upper left"}, '"upper left" is no point'),
+        ({"action": "click", "coordinate": {"x": 1}}, "is no point"),
+        ({"action": "drag", "x": 1, "y": 1}, "drag needs end_x and end_y"),
+        ({"action": "type", "text": ""}, "type needs text"),
+        ({"action": "type", "x": 1, "text": "a"}, "type has only one of x and y"),
+        ({"action": "type", "text": "x" * 200_000}, "text: String should have at most"),
+        ({"action": "press", "key": "x" * 100}, "key: String should have at most 60"),
+        ({"action": "scroll"}, "scroll needs direction"),
+        ({"action": "scroll", "direction": "north"}, "direction: Input should be 'up', 'down'"),
+        ({"action": "scroll", "direction": "up", "amount": -1}, "amount: Input should be greater than 0"),
+        ({"action": "select_tab", "tab": "last"}, "tab: Input should be a valid integer"),
+    ],
+)
+def test_what_is_no_action_is_told(given: dict[str, Any], why: str) -> None:
+    """In a sentence that the model can act on, and a short one."""
+    with pytest.raises(BadAction) as caught:
+        performs(given)
+    assert why in str(caught.value)
+    assert len(str(caught.value)) < 200
+
+
+# -- actions in text
+
+
+def test_actions_are_found_in_text() -> None:
+    """Among words, fences and tags, in order; what is not meant as an action is passed over."""
+    text = """I see {x}. {"x": 1} <tool_call>{"name": "computer", "arguments": {"action": "wait"}}</tool_call>
+    ```json
+    [{"action": "click", "x": 1, "y": 2}, {"action": null}]
+    ``` {"name": "nobody"} {"action": "done", "text": "{"}"""
+    names = [each.get("action", each.get("name")) for each in actions_in(text)]
+    assert names == ["computer", "click", None, "done"]
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a":' * 300_000, "{" * 1_000_000, '{"a": "' + "x" * 5_000_000, "[" * 10**6]
+)
+def test_hostile_text_holds_none(text: str) -> None:
+    """Giant and nested texts are searched within bounds."""
+    assert actions_in(text) == []
+
+
+# -- tools
+
+
+def test_actions_need_their_tools() -> None:
+    """The refusal has the missing tools and what to write."""
+    check_tools("computer-use", {tool.name: tool for tool in resolve_tools({})})
+    without = {tool.name: tool for tool in resolve_tools({"pointer": False, "press_key": False})}
+    with pytest.raises(ValueError, match="needs the tools") as caught:
+        check_tools("computer-use", without)
+    for told in ("'computer-use'", "type_keys, press_key", "`pointer: false`", "`press_key: false`"):
+        assert told in str(caught.value)
+
+
+def test_a_browser_with_tools_of_its_own_is_told_as_the_reason() -> None:
+    """Not the switches, which have nothing to do with it, even if its tools have names of ours."""
+    names = ("look", *(tool.name for tool in resolve_tools({})))
+    tools = {tool.name: tool for tool in foreign_tools([ForeignTool(name, "", {}) for name in names])}
+    with pytest.raises(ValueError, match=r"the browser brings tools of its own\. Write  browser: playwright"):
+        check_tools("computer-use", tools)
+
+
+def test_actions_are_offered_by_the_tools_that_are_on() -> None:
+    """Those of pages and tabs only where their tools are."""
+    narrow = {tool.name: tool for tool in resolve_tools({"navigation": False, "wait": False, "tabs": False})}
+    assert "navigate" not in offered(narrow)
+    assert "wait" not in offered(narrow)
+    everything = offered({tool.name: tool for tool in resolve_tools({})})
+    assert set(ALWAYS) <= set(everything)
+    assert set(KINDS) - set(everything) == {"give_up"}

@@ -1,0 +1,72 @@
+"""Points of pictures land where they point, in a real page that knows the truth in pixels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.agents.computer_use import ComputerUseConfig
+from pytest_browsereval.browsers.playwright import PlaywrightBrowser
+from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls
+from tests.agents.seeing import BLUE, GREEN, VIOLET, picture_of, play, pointed, range_of, zoom
+from tests.support import PageServer, Run
+
+SHOTS: list[tuple[str, tuple[int, int, int]]] = [
+    ("right_click", GREEN),
+    ("double_click", BLUE),
+    ("left_click", VIOLET),
+]
+CASES = [
+    (1, "normalized", None, ""),
+    (2, "normalized", None, ""),
+    (1, "pixels", None, ""),
+    (2, "pixels", None, ""),
+    (1, "pixels", 640, ""),
+    (2, "pixels", 900, ""),
+    (1, "normalized", 512, ""),
+    (1, "normalized", None, "css 0.75"),
+    (2, "pixels", 900, "css 1.25"),
+    (1, "pixels", None, "pinch 1.5"),
+    (2, "normalized", 800, "pinch 1.5"),
+]
+
+
+@pytest.mark.parametrize(("scale", "coordinates", "width", "zoomed"), CASES)
+def test_a_model_hits_what_it_sees(  # noqa: PLR0917
+    run: Run,
+    browser: PlaywrightBrowser,
+    pages: PageServer,
+    tmp_path: Path,
+    scale: float,
+    coordinates: Any,
+    width: int | None,
+    zoomed: str,
+) -> None:
+    """It knows nothing but the picture that it was sent, and hits targets of 32, 24 and 16 pixels."""
+    sizes = []
+
+    def shoots(request: ModelRequest) -> Reply:
+        turn = sum(message["role"] == "assistant" for message in request.messages)
+        picture = picture_of(request)
+        sizes.append(picture.size)
+        if turn == len(SHOTS):
+            return calls(call("computer", action="done", text="All hit."))
+        action, colour = SHOTS[turn]
+        return calls(call("computer", action=action, **pointed(picture, colour, coordinates)))
+
+    with ScriptedModel(shoots) as model, range_of(run, browser, pages, tmp_path, scale) as opened:
+        zoom(opened, zoomed)
+        config = ComputerUseConfig(
+            model="scripted", base_url=model.base_url, coordinates=coordinates, picture_width=width
+        )
+        result = play(opened, config, tmp_path)
+        shots = opened.js("truth.shots")
+        model.assert_finished()
+    assert result.final_answer == "All hit."
+    hits = [(shot["target"], shot["button"], shot["click_count"]) for shot in shots]
+    expected = [("green", "right", 1), ("blue", "left", 1), ("blue", "left", 2), ("violet", "left", 1)]
+    assert hits == expected
+    assert set(sizes) == {(width or 1280, round(720 * (width or 1280) / 1280))}
+    assert opened.capture.screenshot.count == len(SHOTS)

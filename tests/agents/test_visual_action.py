@@ -1,0 +1,411 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.agents.pointing.service import LONGEST_BODY, as_text
+from pytest_browsereval.agents.visual_action import VisualActionAgent, VisualActionConfig
+from pytest_browsereval.browsers.playwright import PlaywrightBrowser
+from pytest_browsereval.errors import (
+    ConfigError,
+    ErrorSource,
+    Fault,
+    LimitReached,
+    StopRun,
+    TerminationReason,
+)
+from pytest_browsereval.llm.retries import RetryPolicy
+from pytest_browsereval.members import builtin_registry
+from pytest_browsereval.model.messages import ToolCallMessage
+from pytest_browsereval.model.results import AgentResult
+from pytest_browsereval.tools.base import Tool
+from pytest_browsereval.tools.toolkits import resolve_tools
+from tests.agents.desk import Desk, MakeDesk, PaperWindow
+from tests.agents.seeing import BLUE, GREEN, VIOLET, decoded, paper_tools, play, pointed, range_of, zoom
+from tests.agents.service import Json, Said, Script, Service, says
+from tests.support import PageServer, Run, until
+
+Serve = Callable[[Script], Service]
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Return a starter of services."""
+    running: list[Service] = []
+
+    def start(script: Script) -> Service:
+        running.append(Service(script))
+        return running[-1]
+
+    yield start
+    for each in running:
+        each.close()
+
+
+class PaperDesk:
+    """A desk with all tools, on paper, and the log of what they did."""
+
+    def __init__(self, make_desk: MakeDesk, **settings: Any) -> None:
+        self.log: list[tuple[str, Json]] = []
+        self.desk: Desk = make_desk(**{"tools": paper_tools(self.log), "screenshots": "after", **settings})
+
+    def solve(self, url: str, **fields: Any) -> AgentResult:
+        """Run an attempt, retries without waiting."""
+        config = VisualActionConfig.model_validate({"url": url, **fields})
+
+        async def no_wait(seconds: float) -> None:
+            del seconds
+
+        policy = RetryPolicy(max_tries=config.max_tries, deadline_s=config.retry_deadline_s, sleep=no_wait)
+        return asyncio.run(VisualActionAgent(self.desk.context(config), config, policy).execute())
+
+
+@pytest.fixture
+def paper(make_desk: MakeDesk) -> PaperDesk:
+    return PaperDesk(make_desk)
+
+
+CLICK = {"action": "click", "x": 500, "y": 500}
+END = {"action": "end"}
+
+
+# -- the course of an attempt
+
+
+def test_the_service_is_posted_what_it_needs(paper: PaperDesk, serve: Serve) -> None:
+    """The task, a new picture each time, and what was done before, as it was given."""
+    service = serve(
+        [CLICK, {"action": {"action": "type", "text": "Ada"}}, {"action": "press_key", "key": "C-a"}, END]
+    )
+    result = paper.solve(service.url)
+    assert result == AgentResult("The task was ended after: click, type, press.")
+    assert [name for name, _ in paper.log] == ["click_at", "type_keys", "press_key"]
+    assert paper.desk.called == ["click_at", "type_keys", "press_key", "done"]
+    first, *_, last = service.requests
+    assert set(first) == {"instruction", "image_base64", "history"}
+    assert (first["instruction"], first["history"]) == ("Buy it.", [])
+    assert last["history"] == [
+        CLICK,
+        {"action": "type", "text": "Ada"},
+        {"action": "press", "key": "Control+a"},
+    ]
+    reds = [decoded(request["image_base64"]).getpixel((4, 4)) for request in service.requests]
+    assert len(set(reds)) == 4
+    assert service.keys == [None] * 4
+
+
+def test_the_service_may_answer_in_words(
+    paper: PaperDesk, serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The text of its ending is the answer; a key in its address is in no log."""
+    caplog.set_level(logging.INFO)
+    service = serve([{"action": "done", "text": "12.50"}])
+    assert paper.solve(f"{service.url}?key=sesame-opens").final_answer == "12.50"
+    assert f"POST {service.url} " in caplog.text
+    assert "sesame" not in caplog.text
+
+
+def test_history_can_be_a_line(paper: PaperDesk, serve: Serve) -> None:
+    """In BrowserOS's form, with the words of its vocabulary; what failed is not in it."""
+    service = serve([CLICK, {"action": "type", "text": "it's"}, {"action": "wait", "time": 0}, END])
+    paper.solve(service.url, history="text")
+    assert service.requests[0]["history"] == "None"
+    assert service.requests[3]["history"] == "click(500, 500) -> type('it\\'s') -> wait(1s)"
+    drag = {"action": "drag", "x": 1.4, "y": 2, "end_x": 3, "end_y": 4}
+    more: list[Json] = [
+        drag,
+        {"action": "scroll", "direction": "down"},
+        {"action": "press", "key": "Enter"},
+        {"action": "go_back"},
+    ]
+    assert as_text(more) == "drag(1,2 -> 3,4) -> scroll(down) -> press_key('Enter') -> go_back()"
+
+
+def test_scrolling_counts_in_thousandths_of_the_page(paper: PaperDesk, serve: Serve) -> None:
+    """As BrowserOS's service does: 1000 is all that is visible, 480 pixels here."""
+    paper.solve(serve([{"action": "scroll", "direction": "down", "amount": 1000}, END]).url)
+    assert paper.log == [("scroll_at", {"x": 320, "y": 240, "direction": "down", "amount": 4})]
+
+
+def test_an_action_that_fails_is_in_the_history(make_desk: MakeDesk, serve: Serve) -> None:
+    """With its error, and the attempt goes on."""
+    paper = PaperDesk(make_desk, tools=())
+    service = serve([{"action": "wait", "seconds": 99}, END])
+    paper.desk.tools = paper_tools(paper.log)
+    paper.solve(service.url)
+    (failed,) = service.requests[1]["history"]
+    assert failed["action"] == "wait"
+    assert "less than or equal to 30" in failed["error"]
+
+
+def test_ending_with_the_last_prediction_is_in_time(paper: PaperDesk, serve: Serve) -> None:
+    """Exactly as many as there are: done, not blocked."""
+    result = paper.solve(serve([CLICK] * 14 + [END]).url)
+    assert result.termination_reason is TerminationReason.COMPLETED
+    assert result.final_answer is not None
+    assert result.final_answer.startswith("The task was ended after: click, click")
+    assert paper.desk.warned == ""
+
+
+def test_predictions_run_out(paper: PaperDesk, serve: Serve) -> None:
+    """One too few ends the attempt as one that used its steps."""
+    service = serve(lambda _: CLICK)
+    assert paper.solve(service.url) == AgentResult(None, TerminationReason.MAX_STEPS)
+    assert len(service.requests) == len(paper.log) == 15
+    assert "max_predictions is 15" in paper.desk.warned
+
+
+def test_limits_of_the_attempt_pass_through(make_desk: MakeDesk, serve: Serve) -> None:
+    """Steps that run out end the agent wherever it is."""
+    paper = PaperDesk(make_desk, max_steps=2)
+    with pytest.raises(LimitReached):
+        paper.solve(serve(lambda _: CLICK).url)
+
+
+# -- what is no action
+
+
+INVALID = [
+    {"action": None},
+    {},
+    {"action": "fly", "x": 1, "y": 1},
+    {"action": "click", "x": 1000, "y": 1},
+    {"action": "click", "x": "NaN", "y": 1},
+    {"action": ["click"]},
+    {"detail": "no action found"},
+]
+
+
+@pytest.mark.parametrize("wrong", INVALID)
+def test_three_invalid_replies_in_a_row_end_it(paper: PaperDesk, serve: Serve, wrong: Json) -> None:
+    """Two do not; nothing is done, and each is a recorded step with what was wrong."""
+    service = serve([wrong, wrong, CLICK, wrong, wrong, wrong])
+    assert paper.solve(service.url) == AgentResult(None)
+    assert len(service.requests) == 6
+    assert [name for name, _ in paper.log] == ["click_at"]
+    assert "3 replies in a row without a valid action" in paper.desk.warned
+    asked = next(m for m in paper.desk.capture.messages.messages if isinstance(m, ToolCallMessage))
+    assert asked.tool == "prediction"
+    assert json.loads(asked.params["malformed"]) == wrong
+
+
+# -- what breaks
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_busy_service_is_asked_again(paper: PaperDesk, serve: Serve, status: int) -> None:
+    """Up to ``max_tries``; the report tells that it happened."""
+    busy = says({"error": "try later"}, status)
+    service = serve([busy, busy, END])
+    assert paper.solve(service.url).termination_reason is TerminationReason.COMPLETED
+    assert "answered only at try 3" in paper.desk.warned
+    with pytest.raises(Fault, match=rf"/act answered {status} after 2 tries: try later") as caught:
+        paper.solve(serve(lambda _: busy).url, max_tries=2)
+    assert caught.value.source is ErrorSource.PROVIDER
+    assert not isinstance(caught.value, StopRun)
+
+
+@pytest.mark.parametrize(
+    ("said", "tries", "told"),
+    [
+        (says({"detail": "bad picture"}, 422), 1, "answered 422"),
+        (says(b"<html><body>Not found</body></html>", 404), 1, "answered 404: <html>"),
+        (says(b"<html>Welcome</html>"), 2, "the reply is no JSON object: '<html>"),
+        (says(b"[1]"), 2, "no JSON object"),
+        (says(b"\xff\xfe\x00"), 2, "no JSON object"),
+        (says(b"[" * 100_000), 2, "no JSON object"),
+        (says(b"", 302, Location="http://evil.test/"), 1, "redirects to 'http://evil.test/'"),
+        (Said(b"{", headers={"Content-Length": "99"}), 2, "the connection failed"),
+    ],
+)
+def test_a_useless_reply_is_a_fault(
+    paper: PaperDesk, serve: Serve, said: Said, tries: int, told: str
+) -> None:
+    """Errored, never failed; what may pass is tried again, the rest is not."""
+    service = serve(lambda _: said)
+    with pytest.raises(Fault) as caught:
+        paper.solve(service.url, max_tries=2)
+    assert told in str(caught.value)
+    assert len(str(caught.value)) < 500
+    assert len(service.requests) == tries
+
+
+def test_a_giant_reply_is_not_read_to_its_end(paper: PaperDesk, serve: Serve) -> None:
+    """50 MB are cut off long before."""
+    service = serve(lambda _: says(b"x" * 50_000_000))
+    with pytest.raises(Fault, match=f"more than {LONGEST_BODY} bytes"):
+        paper.solve(service.url)
+    assert len(service.requests) == 1
+
+
+def test_a_service_that_hangs_is_given_up(paper: PaperDesk, serve: Serve) -> None:
+    """After ``request_timeout_s``, as often as there are tries."""
+    service = serve(lambda _: Said(b"{}", delay_s=30))
+    with pytest.raises(Fault, match=r"after 2 tries: no reply within 0\.1 s"):
+        paper.solve(service.url, request_timeout_s=0.1, max_tries=2)
+
+
+def test_a_service_that_is_not_there_is_named(paper: PaperDesk) -> None:
+    """With its address, without what may be secret in it."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/act"
+    with pytest.raises(
+        Fault, match=f"{url} gave no usable reply after 3 tries: the connection failed"
+    ) as caught:
+        paper.solve(f"{url}?token=abcdefgh")
+    assert "abcdefgh" not in str(caught.value)
+
+
+def test_a_cancelled_attempt_hangs_up(paper: PaperDesk, serve: Serve) -> None:
+    """The time limit of the attempt ends a request that is under way."""
+    service = serve(lambda _: Said(b"{}", delay_s=30))
+    config = VisualActionConfig(url=service.url)
+
+    async def course() -> None:
+        agent = VisualActionAgent(paper.desk.context(config), config, RetryPolicy())
+        work = asyncio.create_task(agent.execute())
+        await until(lambda: service.requests)
+        work.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+
+    asyncio.run(course())
+
+
+def test_a_first_picture_is_needed(make_desk: MakeDesk, serve: Serve) -> None:
+    """Without one there is nothing to ask; later the last one does."""
+
+    class Blind(PaperWindow):
+        sees = 0
+
+        async def screenshot(self, picture: Any = "jpeg", quality: int = 80) -> bytes:
+            self.sees -= 1
+            if self.sees < 0:
+                raise Fault(ErrorSource.SCREENSHOT, "the page has crashed")
+            return await super().screenshot(picture, quality)
+
+    service = serve([CLICK, END])
+    with pytest.raises(Fault, match="no picture of the page") as caught:
+        PaperDesk(make_desk, window=Blind()).solve(service.url)
+    assert caught.value.source is ErrorSource.SCREENSHOT
+    window = Blind()
+    window.sees = 1
+    PaperDesk(make_desk, window=window).solve(service.url)
+    assert service.requests[0]["image_base64"] == service.requests[1]["image_base64"]
+
+
+# -- keys
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refused_key_stops_the_run(
+    paper: PaperDesk, serve: Serve, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    """No further attempt can succeed; the key is in no message, even if the service repeats it."""
+    monkeypatch.setenv("ACTION_KEY", "s3cret-value")
+    service = serve(lambda _: says({"error": "bad key s3cret-value"}, status))
+    with pytest.raises(StopRun) as caught:
+        paper.solve(service.url, api_key="ACTION_KEY")
+    assert service.keys == ["Bearer s3cret-value"]
+    assert "s3cret-value" not in str(caught.value)
+    assert "bad key [redacted]" in str(caught.value)
+
+
+def test_keys_are_named_and_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A variable that is not set is refused before anything is spent; values are secrets."""
+    config = VisualActionConfig.model_validate(
+        {"url": "http://h.test/a?key=12345678", "apiKey": "ACTION_KEY"}
+    )
+    with pytest.raises(ConfigError, match="export ACTION_KEY"):
+        config.preflight(tmp_path)
+    assert config.secrets() == ("key=12345678",)
+    monkeypatch.setenv("ACTION_KEY", "s3cret-value")
+    config.preflight(tmp_path)
+    assert config.secrets() == ("s3cret-value", "key=12345678")
+    assert "s3cret" not in config.model_dump_json()
+    assert config.label() == "visual-action http://h.test/a"
+    for keyless in ("", "none"):
+        assert VisualActionConfig.model_validate({"url": "http://h.test", "api_key": keyless}).key() is None
+
+
+@pytest.mark.parametrize("url", ["ftp://h.test", "h.test/act", "http://me:pw@h.test/act", "http://"])
+def test_an_address_that_cannot_be_posted_to_is_refused(url: str) -> None:
+    """With what to write; the password is not repeated."""
+    with pytest.raises(ValueError, match="Write ") as caught:
+        VisualActionConfig(url=url)
+    assert "pw" not in str(caught.value)
+
+
+def test_the_member_is_registered() -> None:
+    """By its name and BrowserOS's."""
+    registry = builtin_registry()
+    assert registry.get("agent", "visual-action") is VisualActionConfig
+    assert registry.get("agent", "clado-action") is VisualActionConfig
+
+
+def test_switched_off_tools_are_refused() -> None:
+    """Before a window is opened, once for all rows."""
+    tools: dict[str, Tool] = {tool.name: tool for tool in resolve_tools({"drag_at": False})}
+    with pytest.raises(ValueError, match=r"needs the tools drag_at, .*`drag_at: false`"):
+        VisualActionConfig(url="http://h.test").check_tools(tools, ())
+
+
+# -- in a real page
+
+
+SHOTS = [("right_click", GREEN), ("double_click", BLUE), ("click", VIOLET)]
+
+
+@pytest.mark.parametrize(
+    ("scale", "coordinates", "zoomed"),
+    [(1, "normalized", ""), (2, "pixels", ""), (2, "normalized", "pinch 1.5")],
+)
+def test_a_service_hits_what_it_sees(  # noqa: PLR0917
+    run: Run,
+    browser: PlaywrightBrowser,
+    pages: PageServer,
+    tmp_path: Path,
+    serve: Serve,
+    scale: float,
+    coordinates: Any,
+    zoomed: str,
+) -> None:
+    """It knows nothing but the picture that it was posted, and hits targets of 32, 24 and 16 pixels."""
+
+    def shoots(request: Json) -> Json:
+        turn = len(request["history"])
+        if turn == len(SHOTS):
+            return END
+        action, colour = SHOTS[turn]
+        return {"action": action, **pointed(decoded(request["image_base64"]), colour, coordinates)}
+
+    service = serve(shoots)
+    with range_of(run, browser, pages, tmp_path, scale) as opened:
+        zoom(opened, zoomed)
+        play(opened, VisualActionConfig(url=service.url, coordinates=coordinates), tmp_path)
+        shots = opened.js("truth.shots")
+    hits = [(shot["target"], shot["button"], shot["click_count"]) for shot in shots]
+    assert hits == [("green", "right", 1), ("blue", "left", 1), ("blue", "left", 2), ("violet", "left", 1)]
+
+
+def test_a_dialog_does_not_end_it(
+    run: Run, browser: PlaywrightBrowser, pages: PageServer, tmp_path: Path, serve: Serve
+) -> None:
+    """The service cannot be shown one, so it is dismissed, recorded and told of."""
+    service = serve([{"action": "click", "x": 102, "y": 278}, END])
+    with range_of(run, browser, pages, tmp_path, 1) as opened:
+        opened.js("void (onmousedown = () => { answer = confirm('Sure?') })")
+        play(opened, VisualActionConfig(url=service.url), tmp_path)
+        assert opened.js("answer") is False
+        told = [warning.message for warning in opened.capture.warnings]
+        called = [m.tool for m in opened.logged(ToolCallMessage)]
+    assert called == ["click_at", "handle_dialog", "done"]
+    assert any("a dialog was dismissed" in each for each in told)

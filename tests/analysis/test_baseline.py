@@ -1,0 +1,141 @@
+"""Baselines: folders and committed files, and the rules that rest on them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.analysis.baseline import against_baseline, read_run, write_baseline
+from pytest_browsereval.analysis.compare import as_json, compare
+from pytest_browsereval.analysis.gate import RuleResult, decide
+from pytest_browsereval.analysis.summary import summary_of
+from pytest_browsereval.config import GateConfig
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.run.store import RunStore
+from tests.analysis.test_compare import run
+from tests.recorded import ERRORED, FAILED, PASSED, attempt
+
+
+def rules(base: Path, attempts: list[TaskMetadata], **gate: Any) -> dict[str, RuleResult]:
+    """Return what the rules say of a run; its baseline is the run ``a`` beside it."""
+    found = run(base / "b", *attempts)
+    config = GateConfig.model_validate({"baseline": "a", "max_error_rate": 1, **gate})
+    compared = against_baseline(config, base, found)
+    return {r.name: r for r in decide(summary_of(RunStore(base / "b")), config, compared)}
+
+
+def test_a_file_says_what_its_folder_says(tmp_path: Path) -> None:
+    """A comparison with a baseline's file is the one with its run, but for the place; lines are sorted."""
+    a = [
+        attempt(f"t{n}", FAILED if n % 3 else PASSED, tags=("x",), website="w", cost_usd=None)
+        for n in range(9)
+    ]
+    one, other = run(tmp_path / "a", *a, attempt("e", ERRORED)), run(tmp_path / "b", *a, attempt("e"))
+    write_baseline(one, tmp_path / "base.json")
+    read = read_run(tmp_path / "base.json")
+    assert set(read.trials) == set(one.trials)
+    by_folder, by_file = as_json(compare(one, other)), as_json(compare(read, other))
+    assert by_file.pop("a") == {**by_folder.pop("a"), "folder": str(tmp_path / "base.json")}
+    assert by_file == by_folder
+    lines = (tmp_path / "base.json").read_text().splitlines()
+    named = [json.loads(line.strip().rstrip(","))["query_id"] for line in lines if '"query_id"' in line]
+    assert named == sorted(named)
+
+
+def test_regressions(tmp_path: Path) -> None:
+    """Tasks that pass less often, or passed and are gone; errored and edited ones are told beside."""
+    run(
+        tmp_path / "a",
+        *(attempt(name) for name in "abcdef"),
+        attempt("g", FAILED),
+        attempt("h", row_hash="1"),
+    )
+    now = [
+        *(attempt(name, FAILED) for name in "ab"),
+        *(attempt("c", ERRORED), attempt("e"), attempt("f"), attempt("h", FAILED, row_hash="2")),
+    ]
+    (found,) = [r for r in rules(tmp_path, now, max_regressions=2).values() if r.name == "max_regressions"]
+    assert (found.is_met, found.message) == (
+        False,
+        (
+            "3 regressed against a (a, b, d), 1 of them without a result; at most 2. "
+            "Not counted: 1 newly errored, 1 row edited"
+        ),
+    )
+
+
+def test_so_many_regressions_are_allowed(tmp_path: Path) -> None:
+    """As many as the rule says."""
+    run(tmp_path / "a", attempt("a"), attempt("b"))
+    found = rules(tmp_path, [attempt("a", FAILED), attempt("b")], max_regressions=1)["max_regressions"]
+    assert (found.is_met, found.message) == (True, "1 regressed against a (a); at most 1")
+
+
+@pytest.mark.parametrize(
+    ("lost", "of", "confidence", "word"),
+    [
+        (3, 40, None, "not met"),
+        (2, 40, None, "met"),
+        (2, 40, 0.95, "undecided"),
+        (0, 300, 0.95, "met"),
+        (30, 60, 0.95, "not met"),
+    ],
+)
+def test_drops(tmp_path: Path, lost: int, of: int, confidence: float | None, word: str) -> None:
+    """The rate over the tasks of both may be so much lower; with a confidence, surely so."""
+    run(tmp_path / "a", *(attempt(str(n)) for n in range(of)))
+    now = [attempt(str(n), FAILED if n < lost else PASSED) for n in range(of)]
+    found = rules(tmp_path, now, max_drop=0.05, confidence=confidence)["max_drop"]
+    assert (found.word, found.is_met) == (word, word == "met")
+    assert f"({of} tasks in both, 0 gained, {lost} lost)" in found.message
+
+
+def test_a_drop_that_is_just_allowed(tmp_path: Path) -> None:
+    """Three of 20 tasks that lose two of three trials are 10 points, whatever thirds are rounded to."""
+    run(tmp_path / "a", *(attempt(str(n), trial=t) for n in range(20) for t in (1, 2, 3)))
+    now = [
+        attempt(str(n), FAILED if n < 3 and t < 3 else PASSED, trial=t) for n in range(20) for t in (1, 2, 3)
+    ]
+    assert rules(tmp_path, now, max_drop=0.1)["max_drop"].is_met
+    assert not rules(tmp_path, now, max_drop=0.0999)["max_drop"].is_met
+
+
+def test_without_a_common_task(tmp_path: Path) -> None:
+    """A baseline of another dataset is refused; one that has judged nothing of it meets no rule."""
+    run(tmp_path / "a", attempt("x"))
+    with pytest.raises(UsageError, match="have no task in common"):
+        rules(tmp_path, [attempt("y")], max_regressions=0)
+    run(tmp_path / "c", attempt("y", ERRORED))
+    compared = compare(read_run(tmp_path / "c"), read_run(tmp_path / "b"))
+    gate = GateConfig(baseline=Path("c"), max_drop=0.05, max_regressions=0)
+    for found in decide(summary_of(RunStore(tmp_path / "b")), gate, compared)[-2:]:
+        assert (found.is_met, found.message) == (False, "no task was judged both here and in c")
+    for why in ("it is gone", None):
+        found = decide(summary_of(RunStore(tmp_path / "b")), gate, why)[-1]
+        assert (found.name, found.is_met) == ("max_drop", False)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("{", "is no baseline, or is damaged: Expecting property name"),
+        ("[]", "is no baseline, or is damaged: list indices"),
+        ('{"trials": []}', "is no baseline, or is damaged: 'baseline_version'"),
+        ('{"baseline_version": 2}', "is of form 2, and this version reads form 1"),
+        ('{"baseline_version": 1, "selected": 1, "manifest": {}, "trials": []}', "has no trial"),
+        ('{"baseline_version": 1, "selected": 1, "manifest": {}, "trials": [{"query_id": 1}]}', "is damaged"),
+        ('{"baseline_version": 1, "selected": "x", "manifest": {}, "trials": []}', "is damaged"),
+        ('{"baseline_version": 1, "selected": 1, "manifest": 3, "trials": []}', "is damaged"),
+    ],
+)
+def test_damaged_files(tmp_path: Path, content: str, told: str) -> None:
+    """A file that was cut, edited or written by a newer version is told with what to type."""
+    file = tmp_path / "base.json"
+    file.write_text(content)
+    with pytest.raises(UsageError, match=told) as caught:
+        read_run(file)
+    assert "Write it by  browsereval baseline RUN FILE" in str(caught.value)

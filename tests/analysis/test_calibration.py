@@ -1,0 +1,227 @@
+"""Graders against people, from run folders and labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.analysis.agreement import Confusion
+from pytest_browsereval.analysis.calibration import Bar, Calibration, calibrate, hold
+from pytest_browsereval.analysis.labels import own_labels, read_labels
+from pytest_browsereval.analysis.statistics import Share
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.model.results import TaskMetadata
+from tests.labelled import grade, graded, says, write_labels, write_run
+from tests.recorded import ERRORED, FAILED, PASSED
+
+PRINT = "j/1/model/0123"
+
+
+def calibrated(
+    folder: Path, attempts: list[TaskMetadata], labels: list[dict[str, Any]], graders: tuple[str, ...] = ()
+) -> Calibration:
+    """Return what labels say of attempts."""
+    run = write_run(folder / "run", *attempts)
+    return calibrate([run], read_labels(write_labels(folder / "labels.jsonl", *labels)), graders)
+
+
+def of_counts(folder: Path, tp: int, fp: int, tn: int, fn: int, **more: Any) -> Calibration:
+    """Return a calibration of one judge with these counts."""
+    counts = ((PASSED, "pass", tp), (PASSED, "fail", fp), (FAILED, "fail", tn), (FAILED, "pass", fn))
+    attempts, labels = [], []
+    for verdict, label, count in counts:
+        for number in range(count):
+            name = f"{verdict}-{label}-{number}"
+            attempts.append(graded(name, grade("j", verdict, fingerprint=PRINT, **more)))
+            labels.append(says(name, label))
+    return calibrated(folder, attempts, labels)
+
+
+def test_what_is_compared_and_what_is_left_out(tmp_path: Path) -> None:
+    """Each attempt is in one cell, or is counted among what was left out, with the reason."""
+    attempts = [
+        graded("tp", grade("j", fingerprint=PRINT)),
+        graded("fp", grade("j", fingerprint=PRINT, reasoning="\n it looks done \n more")),
+        graded("tn", grade("j", FAILED, fingerprint=PRINT)),
+        graded("fn", grade("j", FAILED, fingerprint=PRINT)),
+        graded("errored", grade("j", ERRORED)),
+        graded("other", grade("k")),
+        graded("unclear", grade("j", fingerprint=PRINT)),
+        graded("tied", grade("j", fingerprint=PRINT)),
+        graded("unlabelled", grade("j", fingerprint=PRINT)),
+        graded("broken"),
+    ]
+    labels = [
+        *(says(name, "pass") for name in ("tp", "fn", "errored", "other")),
+        *(says(name, "fail") for name in ("fp", "tn")),
+        says("unclear", "unclear"),
+        says("tied", "pass", "anna", saw_grades=True),
+        says("tied", "fail", "ben"),
+        says("nobody", "pass"),
+    ]
+    found = calibrated(tmp_path, attempts, labels)
+    counts = (found.attempts, found.labelled, found.unclear, found.tied, found.unlabelled, found.ungraded)
+    assert counts == (10, 6, 1, 1, 1, 1)
+    assert (found.labels, found.peeked) == (9, 1)
+    assert [line.label.query_id for line in found.homeless] == ["nobody"]
+    judge, other = sorted(found.graders, key=lambda one: one.grader)
+    assert (judge.grader, judge.fingerprint, judge.n, judge.missing) == ("j", PRINT, 4, 1)
+    assert judge.confusion == Confusion(1, 1, 1, 1)
+    told = [(one.attempt, one.label, str(one.verdict), one.reason) for one in judge.disagreements]
+    assert told == [("fp", "fail", "passed", "it looks done"), ("fn", "pass", "failed", "j says failed")]
+    assert [one.attempt for one in judge.errored] == ["errored"]
+    assert judge.disagreements[0].folder == tmp_path / "run/tasks/fp/default/1/attempt-1"
+    assert (other.n, other.confusion.true_positive) == (1, 1)
+
+
+def test_figures(tmp_path: Path) -> None:
+    """Every figure has its own denominator, and none is made of nothing."""
+    confusion = Confusion(18, 3, 12, 2)
+    assert dict(confusion.shares) == {
+        "accuracy": Share(30, 35),
+        "precision": Share(18, 21),
+        "recall": Share(18, 20),
+        "false_positive_rate": Share(3, 15),
+        "false_negative_rate": Share(2, 20),
+    }
+    assert confusion.kappa
+    chance = (21 * 20 + 14 * 15) / 35**2
+    assert confusion.kappa.value == pytest.approx((30 / 35 - chance) / (1 - chance))
+    (judge,) = of_counts(tmp_path, tp=2, fp=0, tn=0, fn=0).graders
+    told = judge.as_json()
+    assert (told["n"], told["kappa"], told["false_positive_rate"]["value"]) == (2, None, None)
+    assert told["accuracy"]["interval"] == pytest.approx([0.3424, 1.0], abs=1e-4)
+
+
+def test_errored_grades_are_no_fails(tmp_path: Path) -> None:
+    """A judge that broke on what people fail is not right about it."""
+    attempts = [
+        graded("a", grade("j", fingerprint=PRINT)),
+        graded("b", grade("j", ERRORED, fingerprint=PRINT)),
+    ]
+    (judge,) = calibrated(tmp_path, attempts, [says("a", "pass"), says("b", "fail")]).graders
+    assert (judge.n, judge.confusion.accuracy, len(judge.errored)) == (1, Share(1, 1), 1)
+
+
+def test_fingerprints_are_never_put_together(tmp_path: Path) -> None:
+    """One grader by two judges is two; a breakdown without a fingerprint is then of neither."""
+    attempts = [
+        graded("a", grade("j", fingerprint="j/1/old")),
+        graded("b", grade("j", FAILED, fingerprint="j/1/new")),
+        graded("c", grade("j", ERRORED)),
+    ]
+    found = calibrated(tmp_path, attempts, [says(name, "pass") for name in "abc"])
+    told = {one.fingerprint: (one.n, len(one.errored), one.missing) for one in found.graders}
+    assert told == {"j/1/old": (1, 0, 0), "j/1/new": (1, 0, 0), "": (0, 1, 0)}
+    results = hold(found, Bar(min_kappa=0.1))
+    assert [rule.is_met for rule in results] == [False, False, False]
+    assert "j (j/1/old): kappa is not defined" in results[0].message
+    assert "j (j/1/new): kappa 0.00 is under 0.1" in results[1].message
+    assert "nothing to compare" in results[2].message
+
+
+def test_several_runs(tmp_path: Path) -> None:
+    """A label has to name its run where several would fit; one in a run's own folder need not."""
+    first = write_run(tmp_path / "one", graded("a", grade("j")))
+    second = write_run(tmp_path / "two", graded("a", grade("j", FAILED)))
+    plain = read_labels(write_labels(tmp_path / "plain.jsonl", says("a", "pass")))
+    with pytest.raises(UsageError, match="fits 2 attempts"):
+        calibrate([first, second], plain)
+    named = [says("a", "pass", run="one"), says("a", "pass", run="two")]
+    found = calibrate([first, second], read_labels(write_labels(tmp_path / "named.jsonl", *named)))
+    assert found.runs == ("one", "two")
+    assert found.graders[0].confusion == Confusion(true_positive=1, false_negative=1)
+    for run in (first, second):
+        write_labels(run.root / "labels.jsonl", says("a", "fail"))
+    found = calibrate([first, second], [*own_labels(first), *own_labels(second)])
+    assert found.graders[0].confusion == Confusion(false_positive=1, true_negative=1)
+
+
+def test_people_are_compared_with_each_other(tmp_path: Path) -> None:
+    """Each two labellers have their agreement, over what both call pass or fail; one alone has none."""
+    attempts = [graded(name, grade("j")) for name in "abcd"]
+    anna = [
+        says(name, word, "anna")
+        for name, word in zip("abcd", ("pass", "fail", "pass", "unclear"), strict=True)
+    ]
+    ben = [
+        says(name, word, "ben") for name, word in zip("abcd", ("pass", "fail", "fail", "pass"), strict=True)
+    ]
+    found = calibrated(tmp_path, attempts, anna + ben)
+    (pair,) = found.people
+    assert (pair.first, pair.second, pair.agreement) == ("anna", "ben", Share(2, 3))
+    assert pair.kappa
+    assert pair.kappa.value == pytest.approx(0.4)
+    assert (found.labelled, found.tied) == (3, 1)
+    assert calibrated(tmp_path / "alone", attempts, anna).people == ()
+
+
+def test_an_unknown_grader_is_refused(tmp_path: Path) -> None:
+    """The nearest name and all names are told."""
+    with pytest.raises(
+        UsageError, match=r"by 'webvoyger'\. Did you mean 'webvoyager'\? Their graders: webvoyager\."
+    ):
+        calibrated(tmp_path, [graded("a", grade("webvoyager"))], [says("a", "pass")], ("webvoyger",))
+
+
+@pytest.mark.parametrize(
+    ("bar", "told"),
+    [
+        (Bar(min_kappa=0.7), {"min_kappa[j]": (True, "kappa 0.71 reaches 0.7")}),
+        (Bar(min_kappa=0.72), {"min_kappa[j]": (False, "kappa 0.71 is under 0.72")}),
+        (
+            Bar(min_kappa=0.7, is_strict=True),
+            {"min_kappa[j]": (False, "kappa 0.71, whose 95 % interval begins at 0.47, is under 0.7")},
+        ),
+        (Bar(min_kappa=0.4, is_strict=True), {"min_kappa[j]": (True, "begins at 0.47, reaches 0.4")}),
+        (Bar(max_fpr=0.2), {"max_fpr[j]": (True, "false-positive rate 20.0% (3/15) is within 20.0%")}),
+        (Bar(max_fpr=0.1), {"max_fpr[j]": (False, "false-positive rate 20.0% (3/15) is over 10.0%")}),
+        (
+            Bar(max_fpr=0.4, is_strict=True),
+            {"max_fpr[j]": (False, "(3/15), whose 95 % interval ends at 45.2%, is over 40.0%")},
+        ),
+        (Bar(0.5, 0.5), {"min_kappa[j]": (True, "reaches 0.5"), "max_fpr[j]": (True, "is within 50.0%")}),
+        (Bar(), {}),
+    ],
+)
+def test_the_bar(tmp_path: Path, bar: Bar, told: dict[str, tuple[bool, str]]) -> None:
+    """The estimate has to reach the bar; a strict one asks it of the unfavourable end of the interval."""
+    results = {rule.name: rule for rule in hold(of_counts(tmp_path, 18, 3, 12, 2), bar)}
+    assert results.keys() == told.keys()
+    for name, (is_met, message) in told.items():
+        assert results[name].is_met is is_met
+        assert results[name].message.endswith(message)
+        assert results[name].message.startswith(f"j ({PRINT}): ")
+
+
+def test_nothing_to_compare_is_never_green(tmp_path: Path) -> None:
+    """No label, no grade, no fail among the labels: each misses the bar, with its reason."""
+    graded_only = calibrated(tmp_path / "a", [graded("a", grade("j"))], [says("a", "unclear")])
+    (rule,) = hold(graded_only, Bar())
+    assert (rule.is_met, rule.message) == (
+        False,
+        "no attempt is labelled pass or fail, so there is nothing to compare",
+    )
+    errors = calibrated(tmp_path / "b", [graded("a", grade("j", ERRORED))], [says("a", "pass")])
+    (rule,) = hold(errors, Bar(min_kappa=0))
+    assert (rule.is_met, rule.message.partition(",")[0]) == (
+        False,
+        "no labelled attempt has a grade that passed or failed",
+    )
+    (rule,) = hold(calibrated(tmp_path / "c", [graded("a")], [says("a", "pass")]), Bar())
+    assert (rule.is_met, rule.message) == (False, "no attempt of these runs has a grade")
+    (rule,) = hold(of_counts(tmp_path / "d", 5, 0, 0, 1), Bar(max_fpr=1.0))
+    assert not rule.is_met
+    assert "no compared attempt is labelled fail" in rule.message
+
+
+def test_advisory_graders_are_held_to_the_bar_if_named(tmp_path: Path) -> None:
+    """One that decides nothing may be bad; but where all are advisory and none is named, nothing was held."""
+    found = of_counts(tmp_path, tp=1, fp=3, tn=1, fn=2, advisory=True)
+    (rule,) = hold(found, Bar(min_kappa=0.5))
+    assert (rule.name, rule.is_met) == ("labels", False)
+    assert "all graders are advisory" in rule.message
+    (rule,) = hold(found, Bar(min_kappa=0.5), ["j"])
+    assert (rule.name, rule.is_met) == ("min_kappa[j]", False)

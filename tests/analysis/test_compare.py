@@ -1,0 +1,224 @@
+"""Two runs, task by task."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.analysis.compare import Change, RunComparison, as_json, compare
+from pytest_browsereval.analysis.outcomes import RunOutcomes, read_outcomes
+from pytest_browsereval.analysis.paired import Judgement
+from pytest_browsereval.analysis.statistics import Share
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.model.results import TaskMetadata
+from tests.labelled import write_run
+from tests.recorded import ERRORED, FAILED, PASSED, attempt
+
+
+def run(root: Path, *attempts: TaskMetadata, manifest: dict[str, Any] | None = None) -> RunOutcomes:
+    """Return a run of these attempts, as its folder tells it."""
+    store = write_run(root, *attempts)
+    store.write_manifest(manifest or {"browser": "one"})
+    store.write_summary({"selected": len(attempts)})
+    return read_outcomes(root)
+
+
+def two(tmp_path: Path, a: list[TaskMetadata], b: list[TaskMetadata], **more: Any) -> RunComparison:
+    """Return the comparison of two runs."""
+    return compare(run(tmp_path / "a", *a), run(tmp_path / "b", *b), **more)
+
+
+def test_every_task_comes_to_something(tmp_path: Path) -> None:
+    """Each kind of change is told, and the difference rests on those that are judged in both."""
+    a = [
+        *(attempt(name, PASSED) for name in ("alike", "lost", "broke", "only-a")),
+        *(attempt(name, FAILED) for name in ("gained", "alike-too")),
+        *(attempt(name, ERRORED) for name in ("mended", "broken")),
+        attempt("edited", PASSED, row_hash="1"),
+    ]
+    b = [
+        *(attempt(name, PASSED) for name in ("alike", "gained", "mended", "only-b")),
+        *(attempt(name, FAILED) for name in ("lost", "alike-too")),
+        *(attempt(name, ERRORED) for name in ("broke", "broken")),
+        attempt("edited", FAILED, row_hash="2"),
+    ]
+    found = two(tmp_path, a, b)
+    assert {pair.query_id: pair.change for pair in found.whole.pairs} == {
+        "alike": Change.UNCHANGED,
+        "alike-too": Change.UNCHANGED,
+        "lost": Change.LOST,
+        "broke": Change.NEWLY_ERRORED,
+        "only-a": Change.ONLY_A,
+        "gained": Change.GAINED,
+        "mended": Change.NO_LONGER_ERRORED,
+        "broken": Change.STILL_ERRORED,
+        "edited": Change.EDITED,
+        "only-b": Change.ONLY_B,
+    }
+    one = found.whole.paired
+    assert (one.tasks, one.gained, one.lost, one.value) == (4, 1, 1, 0.0)
+    assert (found.whole.rate_a.passed, found.whole.rate_a.judged) == (5, 7)
+    assert found.whole.judgement is Judgement.CANNOT_TELL
+    again = compare(found.a, found.b, with_edited=True)
+    assert again.whole.counts[Change.LOST] == 2
+
+
+def test_trials_of_a_task_stay_together(tmp_path: Path) -> None:
+    """A task counts by its share of judged trials; the difference is the mean over tasks."""
+    verdicts_a = {"x": [PASSED, FAILED, FAILED], "y": [PASSED, PASSED, ERRORED], "z": [FAILED] * 3}
+    verdicts_b = {
+        "x": [PASSED, PASSED, FAILED],
+        "y": [PASSED, FAILED, FAILED],
+        "z": [ERRORED, FAILED, FAILED],
+    }
+    a, b = (
+        [attempt(name, v, trial=n) for name, found in run.items() for n, v in enumerate(found, 1)]
+        for run in (verdicts_a, verdicts_b)
+    )
+    found = two(tmp_path, a, b)
+    assert {
+        pair.query_id: (pair.a and pair.a.told, pair.b and pair.b.told) for pair in found.whole.pairs
+    } == {
+        "x": ("1/3 passed", "2/3 passed"),
+        "y": ("2/2 passed, 1 errored", "1/3 passed"),
+        "z": ("0/3 passed", "0/2 passed, 1 errored"),
+    }
+    one = found.whole.paired
+    assert (one.tasks, one.gained, one.lost) == (3, 1, 1)
+    assert one.value == pytest.approx((1 / 3 - 2 / 3) / 3)
+
+
+def test_variants_of_a_task_are_one_task(tmp_path: Path) -> None:
+    """Each variant has figures of its own; in the whole a task counts once, whatever its variants."""
+    a = [attempt(name, FAILED, variant=v) for name in "tu" for v in ("kimi", "gpt", "old")]
+    b = [attempt(name, PASSED if v == "gpt" else FAILED, variant=v) for name in "tu" for v in ("kimi", "gpt")]
+    found = two(tmp_path, a, b)
+    assert {name: part.paired.value for name, part in found.variants.items()} == {
+        "gpt": 1.0,
+        "kimi": 0.0,
+        "old": None,
+    }
+    assert (found.whole.paired.tasks, found.whole.paired.value) == (2, 0.5)
+    assert found.whole.counts[Change.ONLY_A] == 2
+
+
+def test_variants_of_two_names(tmp_path: Path) -> None:
+    """Two single variants are compared whatever their names; of several, two are named."""
+    found = two(tmp_path, [attempt("t", FAILED, variant="old")], [attempt("t", PASSED, variant="new")])
+    assert found.whole.counts == {Change.GAINED: 1}
+    assert found.notes == ("variant old of A is compared with variant new of B",)
+    one = run(tmp_path / "c", attempt("t", PASSED, variant="x"), attempt("t", FAILED, variant="y"))
+    within = compare(one, one, variants=("x", "y"))
+    assert [(pair.change, pair.variant) for pair in within.whole.pairs] == [(Change.LOST, "x")]
+    # B has an x of its own, whose trials are none of y's
+    assert (within.whole.rate_a.share, within.whole.rate_b.share) == (Share(1, 1), Share(0, 1))
+    with pytest.raises(UsageError, match=r"has no variant 'xx'\. Did you mean 'x'\? It has: x, y\."):
+        compare(one, one, variants=("xx", "y"))
+    with pytest.raises(UsageError, match=r"old in A, x, y in B\. Name two by --variants A=B\."):
+        compare(found.a, one)
+
+
+def test_steps_time_and_money(tmp_path: Path) -> None:
+    """Of the tasks that were judged in both; the interval of the change is by Student's t over tasks."""
+    a = [attempt(n, total_steps=s, total_duration_ms=1000.0 * s, cost_usd=c) for n, s, c in
+         (("t", 4, 0.1), ("u", 6, 0.3), ("v", 5, None))]  # fmt: skip
+    b = [attempt(n, total_steps=s, total_duration_ms=1000.0 * s, cost_usd=0.1) for n, s in
+         (("t", 6), ("u", 9), ("v", 6), ("w", 99))]  # fmt: skip
+    found = two(tmp_path, a, b)
+    steps, time, cost = found.whole.measures
+    assert (steps.a, steps.b, steps.change, steps.tasks) == (5, 7, 2, 3)
+    assert steps.interval
+    assert (steps.interval.low, steps.interval.high) == pytest.approx((2 - 2.4841, 2 + 2.4841), abs=1e-4)
+    assert (time.a, time.change) == (5, 2)
+    assert cost.tasks == 2
+    assert cost.change == pytest.approx(-0.1)
+    assert found.a.cost_usd is None
+    assert found.b.cost_usd == pytest.approx(0.4)
+
+
+def test_what_else_differs(tmp_path: Path) -> None:
+    """What the runs were made of, key by key, judges too; time, place, speed and gate are no difference."""
+    config = {"limits": {"max_steps": 10}, "lanes": 1, "gate": {}, "output_dir": "x"}
+    first = {
+        "started_at": "1",
+        "config": config,
+        "packages": {"playwright": "1"},
+        "datasets": [{"sha256": "a"}],
+    }
+    second = {
+        "started_at": "2",
+        "config": {**config, "limits": {"max_steps": 20}, "lanes": 8, "gate": {"min_pass_rate": 1}},
+        "packages": {"playwright": "2"},
+        "datasets": [{"sha256": "b"}],
+    }
+    grade = attempt().grader_results["answer"]
+    new = grade.model_copy(update={"fingerprint": "gpt-5 v2"})
+    found = compare(
+        run(tmp_path / "a", attempt(), manifest=first),
+        run(tmp_path / "b", attempt(grader_results={"answer": new}), manifest=second),
+    )
+    assert found.differences == (
+        "config.limits.max_steps: 10 -> 20",
+        "datasets.0.sha256: a -> b",
+        "packages.playwright: 1 -> 2",
+        "grader answer: without a fingerprint -> gpt-5 v2",
+    )
+
+
+def test_runs_that_cannot_be_compared(tmp_path: Path) -> None:
+    """A run of other rows, an empty folder and a damaged file are told with what to do."""
+    one, other = run(tmp_path / "a", attempt("t")), run(tmp_path / "b", attempt("u"))
+    with pytest.raises(UsageError, match=r"no task in common: one has 't', the other 'u'"):
+        compare(one, other)
+    with pytest.raises(UsageError, match=r"nowhere is no folder: give a run folder"):
+        read_outcomes(tmp_path / "nowhere")
+    (tmp_path / "empty/tasks").mkdir(parents=True)
+    with pytest.raises(UsageError, match=r"has no finished attempt"):
+        read_outcomes(tmp_path / "empty")
+    (tmp_path / "b/tasks/u/default/1/attempt-1/metadata.json").write_text("{")
+    with pytest.raises(UsageError, match=r"metadata\.json is damaged"):
+        read_outcomes(tmp_path / "b")
+
+
+def test_runs_that_are_not_whole_are_told(tmp_path: Path) -> None:
+    """What a run lacks is no reason to refuse it, and is told; a missing manifest and summary too."""
+    run(tmp_path / "a", attempt("t"), attempt("u"))
+    (tmp_path / "a/manifest.json").unlink()
+    (tmp_path / "a/summary.json").write_text('{"selected": 5}')
+    run(tmp_path / "b", attempt("t"))
+    (tmp_path / "b/summary.json").unlink()
+    found = compare(read_outcomes(tmp_path / "a"), read_outcomes(tmp_path / "b"))
+    assert found.notes == (
+        "A lacks 3 of its 5 trials",
+        "B was ended before its summary was written: how many trials it lacks is unknown",
+    )
+    assert found.whole.rate_a.excluded == {"not run": 3}
+    assert found.differences == ("the manifest of A is missing or damaged, so what else differs is unknown",)
+
+
+def test_json_is_complete(tmp_path: Path) -> None:
+    """All tasks with both sides, all counts, both rates with what is left out, the test and its interval."""
+    a = [attempt(str(n), PASSED if n % 3 else FAILED) for n in range(30)]
+    b = [attempt(str(n), PASSED if n % 4 else FAILED, total_steps=4) for n in range(30)]
+    content = json.loads(json.dumps(as_json(two(tmp_path, a, b))))
+    assert len(content["tasks"]) == 30
+    assert content["tasks"][0]["b"] == {
+        "passed": 0,
+        "failed": 1,
+        "errored": 0,
+        "reason": "0 failed",
+        "row_hash": "",
+        "steps": 4.0,
+        "time": 2.0,
+        "cost": 0.0,
+    }
+    assert set(content["counts"]) == {str(change) for change in Change}
+    assert (content["counts"]["gained"], content["counts"]["lost"]) == (7, 5)
+    assert content["difference"] == pytest.approx(2 / 30)
+    assert content["pass_rate"]["a"]["judged"] == 30
+    assert content["verdict"] == "cannot tell"
+    assert content["more_tasks_needed"] > 0
+    assert content["interval"][0] < content["difference"] < content["interval"][1]

@@ -1,0 +1,117 @@
+"""What people say: read from files, matched to attempts, counted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.analysis.labels import Label, as_line, attempts_of, match, read_labels, settled
+from pytest_browsereval.errors import UsageError
+from tests.labelled import folder_of, grade, graded, says, write_labels, write_run
+from tests.recorded import ERRORED, FAILED
+
+
+def test_a_label_is_written_and_read(tmp_path: Path) -> None:
+    """A line holds what was given and nothing else, and is read as it was written, whatever the note."""
+    label = Label(query_id="a", label="pass", labeller="anna", note='line\nbreak "ß" \u2028', saw_grades=True)
+    file = tmp_path / "labels.jsonl"
+    file.write_text(as_line(label) + "\n" + as_line(Label(query_id="b", label=None)), encoding="utf-8")
+    assert [line.label for line in read_labels(file)] == [label, Label(query_id="b", label=None)]
+    assert [line.place.rpartition(":")[2] for line in read_labels(file)] == ["1", "3"]
+    assert as_line(Label(query_id="b", label=None)) == '{"query_id": "b", "label": null}\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"query_id": "a"}', ":2: label: "),
+        ('{"query_id": "a", "label": "passed"}', "'passed'"),
+        ('{"query_id": "a", "label": "pass", "labeler": "x"}', "labeller"),
+        ('{"label": "pass"}', "names no attempt"),
+        ('{"query_id": "a", "label": "pa', ":2: not JSON"),
+        ("[]", ":2: "),
+    ],
+)
+def test_a_line_that_is_no_label_is_refused(tmp_path: Path, text: str, told: str) -> None:
+    """File, line and what is wrong are told."""
+    file = tmp_path / "labels.jsonl"
+    file.write_text(f'{{"query_id": "a", "label": "pass"}}\n{text}\n')
+    with pytest.raises(UsageError) as refused:
+        read_labels(file)
+    assert "labels.jsonl:2" in str(refused.value)
+    assert told in str(refused.value)
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    """The nearest name is told."""
+    write_labels(tmp_path / "labels.jsonl")
+    with pytest.raises(UsageError, match=r"labels\.json: no such file\. Did you mean 'labels\.jsonl'"):
+        read_labels(tmp_path / "labels.json")
+
+
+def test_labels_find_their_attempts(tmp_path: Path) -> None:
+    """By id the last attempt of the trial is meant; variant, trial, attempt, run and folder say it closer."""
+    run = write_run(
+        tmp_path / "first",
+        graded("a", grade("j", ERRORED)),
+        graded("a", grade("j"), attempt=2),
+        graded("b", grade("j"), variant="x"),
+        graded("b", grade("j", FAILED), variant="y"),
+        graded("b", grade("j", FAILED), variant="y", trial=2),
+    )
+    attempts = attempts_of([run])
+
+    def found(**label: Any) -> list[str]:
+        file = write_labels(tmp_path / "labels.jsonl", {"label": "pass", **label})
+        matched = match(read_labels(file), attempts)
+        assert len(matched.homeless) + len(matched.by_attempt) == 1
+        return [path.relative_to(run.root / "tasks").as_posix() for path in matched.by_attempt]
+
+    assert found(query_id="a") == ["a/default/1/attempt-2"]
+    assert found(query_id="a", attempt=1) == ["a/default/1/attempt-1"]
+    assert found(query_id="a", run="first") == ["a/default/1/attempt-2"]
+    assert found(query_id="a", run="second") == []
+    assert found(query_id="b", variant="x") == ["b/x/1/attempt-1"]
+    assert found(folder="tasks/b/y/2/attempt-1") == ["b/y/2/attempt-1"]
+    assert found(folder="../first/tasks/b/y/2/attempt-1") == []
+    assert found(query_id="b", variant="y", trial=3) == []
+    with pytest.raises(
+        UsageError, match=r"labels.jsonl:1: the label .* fits 3 attempts. Write run or variant or trial"
+    ):
+        found(query_id="b")
+
+
+def test_a_labeller_has_one_word(tmp_path: Path) -> None:
+    """The last label of a person counts, and one that is taken back does not."""
+    run = write_run(tmp_path / "run", graded("a", grade("j")))
+    file = write_labels(
+        tmp_path / "labels.jsonl",
+        says("a", "pass", "anna"),
+        says("a", "fail", "ben"),
+        says("a", "fail", "anna"),
+        says("a", None, "ben"),
+    )
+    matched = match(read_labels(file), attempts_of([run]))
+    (labels,) = matched.by_attempt.values()
+    assert list(matched.by_attempt) == [folder_of(run, "a")]
+    assert {name: label.label for name, label in labels.items()} == {"anna": "fail", "ben": None}
+    assert settled(labels) == "fail"
+
+
+@pytest.mark.parametrize(
+    ("words", "together"),
+    [
+        (["pass"], "pass"),
+        (["pass", "fail"], "tie"),
+        (["pass", "fail", "fail"], "fail"),
+        (["pass", "unclear", "unclear"], "pass"),
+        (["unclear", None], "unclear"),
+        ([None], None),
+    ],
+)
+def test_the_majority_counts(words: list[Any], together: str | None) -> None:
+    """Of those who say pass or fail the majority counts; without one it is a tie, or unclear."""
+    labels = {str(n): Label(query_id="a", label=word) for n, word in enumerate(words)}
+    assert settled(labels) == together

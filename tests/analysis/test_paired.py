@@ -1,0 +1,125 @@
+"""Differences of pass rates: exact tests, bootstraps and words, against scipy and statsmodels."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import numpy as np
+import pytest
+from scipy import stats
+from statsmodels.stats import contingency_tables
+
+from pytest_browsereval.analysis.paired import Judgement, binomial, bootstrap, mcnemar, paired
+
+
+@pytest.mark.parametrize(
+    ("gained", "lost"), [(0, 0), (1, 0), (3, 3), (0, 6), (12, 4), (86, 150), (2342, 1893), (10_000, 9_999)]
+)
+def test_mcnemars_test_is_exact(gained: int, lost: int) -> None:
+    """The p-value is statsmodels', for few and for many tasks, whichever way they changed."""
+    table = [[50, gained], [lost, 7]]
+    expected = contingency_tables.mcnemar(table, exact=True).pvalue
+    assert mcnemar(gained, lost) == pytest.approx(expected, rel=1e-9)
+    assert mcnemar(lost, gained) == mcnemar(gained, lost)
+
+
+def test_a_hopeless_split_has_no_chance() -> None:
+    """What is less likely than the smallest number is 0, not an error."""
+    assert mcnemar(0, 20_000) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("tosses", "chance"), [(5, 0.3), (40, 0.9), (100, 0.1), (1_000, 0.4), (20_000, 0.03), (20_000, 0.97)]
+)
+def test_draws_are_binomial(tosses: int, chance: float) -> None:
+    """How often each number of heads comes is what scipy says, by a chi-square test over its deciles."""
+    numbers = random.Random(7)  # noqa: S311 repeatable, no secret
+    draws = [binomial(numbers, tosses, chance) for _ in range(20_000)]
+    law = stats.binom(tosses, chance)
+    edges = sorted({int(law.ppf(share)) for share in np.linspace(0.1, 0.9, 9)})
+    seen = np.histogram(draws, [-1, *(edge + 0.5 for edge in edges), tosses + 1])[0]
+    expected = np.diff([0, *law.cdf(edges), 1]) * len(draws)
+    assert stats.chisquare(seen, expected).pvalue > 1e-4
+    assert {binomial(numbers, 9, 0.0), binomial(numbers, 9, 1.0)} == {0, 9}
+    assert binomial(numbers, 0, 0.5) == 0
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1.0] * 9 + [-1.0] * 4 + [0.0] * 60,
+        [round(random.Random(n).uniform(-1, 1) * 3) / 3 for n in range(150)],  # noqa: S311
+    ],
+    ids=["one trial", "three trials"],
+)
+def test_the_bootstrap_is_that_of_scipy(values: list[float]) -> None:
+    """The percentile interval of the mean, but for the noise of the draws; the same for the same seed."""
+    found = bootstrap(Counter(values))
+    theirs = stats.bootstrap(
+        (np.array(values),), np.mean, method="percentile", n_resamples=20_000, rng=np.random.default_rng(1)
+    ).confidence_interval
+    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=0.014)
+    assert bootstrap(Counter(values)) == found
+    few = [bootstrap(Counter(values), resamples=50, seed=seed) for seed in range(5)]
+    assert len(set(few)) > 1
+
+
+@pytest.mark.parametrize(("gained", "lost", "alike"), [(9, 4, 60), (40, 5, 300), (0, 0, 200), (30, 30, 0)])
+def test_intervals_are_those_of_bonett_and_price(gained: int, lost: int, alike: int) -> None:
+    """With one trial each the interval is theirs, which is by a normal law: here within a point of it."""
+    found = paired([1.0] * gained + [-1.0] * lost + [0.0] * alike).interval
+    n = gained + lost + alike + 2
+    up, down = (gained + 1) / n, (lost + 1) / n
+    reach = 1.96 * ((up + down - (up - down) ** 2) / n) ** 0.5
+    assert found
+    assert (found.low, found.high) == pytest.approx((up - down - reach, up - down + reach), abs=0.012)
+
+
+@pytest.mark.parametrize(
+    ("gained", "lost", "alike", "judgement"),
+    [
+        (20, 4, 76, Judgement.BETTER),
+        (4, 20, 76, Judgement.WORSE),
+        (2, 2, 296, Judgement.NOT_WORSE),
+        (4, 9, 60, Judgement.CANNOT_TELL),
+        (5, 0, 0, Judgement.NOT_WORSE),
+        (6, 0, 0, Judgement.BETTER),
+        (0, 0, 3, Judgement.CANNOT_TELL),
+    ],
+)
+def test_words(gained: int, lost: int, alike: int, judgement: Judgement) -> None:
+    """Better and worse need the interval and the exact test; few tasks that agree prove nothing."""
+    found = paired([1.0] * gained + [-1.0] * lost + [0.0] * alike)
+    assert found.judge(0.05) is judgement
+
+
+def test_margins_decide_what_is_not_worse() -> None:
+    """The same figures are enough for a wide margin and not for a narrow one."""
+    found = paired([1.0] * 6 + [-1.0] * 6 + [0.0] * 188)
+    assert found.judge(0.05) is Judgement.NOT_WORSE
+    assert found.judge(0.02) is Judgement.CANNOT_TELL
+    narrow, wide = found.more_tasks(0.02), found.more_tasks(0.04)
+    assert narrow
+    assert wide
+    assert narrow > wide
+
+
+def test_so_many_more_tasks_would_tell() -> None:
+    """With the tasks that are asked for, and the same shares, there is a verdict."""
+    found = paired([1.0] * 4 + [-1.0] * 9 + [0.0] * 60)
+    assert found.judge(0.05) is Judgement.CANNOT_TELL
+    more = found.more_tasks(0.05)
+    assert more
+    times = (found.tasks + more) / found.tasks
+    larger = paired([1.0] * round(4 * times) + [-1.0] * round(9 * times) + [0.0] * round(60 * times))
+    assert larger.judge(0.05) is Judgement.WORSE
+    assert paired([-1.0] * 3).more_tasks() == 3  # fewer than six changes are never beyond chance
+    assert paired([0.0] * 20).more_tasks(0.0) is None
+
+
+def test_without_a_task_nobody_can_tell() -> None:
+    """Of nothing there is no difference, no interval and no number of tasks."""
+    found = paired([])
+    assert (found.value, found.interval, found.p_value) == (None, None, 1.0)
+    assert (found.judge(), found.more_tasks()) == (Judgement.CANNOT_TELL, None)

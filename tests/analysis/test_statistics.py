@@ -1,0 +1,146 @@
+"""Figures with their intervals, against published ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+from statsmodels.regression.linear_model import OLS
+from statsmodels.stats.proportion import proportion_confint
+
+from pytest_browsereval.analysis.statistics import Share, clustered, cohens_kappa, students_t, wilson
+
+
+@pytest.mark.parametrize(
+    ("hits", "of", "low", "high"),
+    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
+)
+def test_shares_have_wilsons_interval(hits: int, of: int, low: float, high: float) -> None:
+    """The four cases of Newcombe, Statistics in Medicine 17 (1998), table I, method 3."""
+    found = wilson(hits, of)
+    assert [found.low, found.high] == pytest.approx([low, high], abs=5e-5)
+
+
+def test_intervals_of_shares_end_at_nothing_and_all() -> None:
+    """At 0 and at 1 the interval ends there, and is the mirror of the other; of nothing there is none."""
+    none, every = wilson(0, 7), wilson(7, 7)
+    assert none.low == 0.0
+    assert every.high == 1.0
+    assert every.low == pytest.approx(1 - none.high)
+    assert (Share(0, 0).value, Share(0, 0).interval) == (None, None)
+    assert (Share(3, 4).value, Share(3, 4).interval) == (0.75, wilson(3, 4))
+    for hits, of in ((0, 0), (3, 2), (-1, 2)):
+        with pytest.raises(ValueError, match=f"{hits} of {of} is no share"):
+            wilson(hits, of)
+
+
+@pytest.mark.parametrize(
+    ("table", "value", "error", "low", "high"),
+    [
+        pytest.param(
+            [[10, 4, 1, 0], [5, 10, 12, 2], [2, 4, 12, 5], [0, 2, 6, 13]],
+            *(0.3449, 0.0724, 0.2030, 0.4868),
+            id="skin condition by two dermatologists: manual of SAS, PROC FREQ, agreement study",
+        ),
+        pytest.param(
+            [[31, 12], [4, 58]],
+            *(0.6757, 0.0734, 0.5317, 0.8196),
+            id="two dichotomous ratings: example of ci.kappa in R's statpsych",
+        ),
+    ],
+)
+def test_kappa(table: list[list[int]], value: float, error: float, low: float, high: float) -> None:
+    """Kappa, its asymptotic standard error and its interval are those that others publish."""
+    found = cohens_kappa(table)
+    assert found
+    given = (found.value, found.standard_error, found.interval.low, found.interval.high)
+    assert given == pytest.approx((value, error, low, high), abs=5e-5)
+    turned = cohens_kappa([list(column) for column in zip(*table, strict=True)])
+    assert turned
+    assert (turned.value, turned.standard_error) == pytest.approx((found.value, found.standard_error))
+
+
+def test_kappa_without_an_error_is_not_certain() -> None:
+    """Where all agree, or one judge says the same of all, few cases still make a wide interval."""
+    few, many = cohens_kappa([[3, 0], [0, 3]]), cohens_kappa([[300, 0], [0, 300]])
+    assert few
+    assert many
+    assert few.value == many.value == few.interval.high == 1.0
+    assert few.standard_error == 0.0
+    assert few.interval.low < 0.3
+    assert 0.97 < many.interval.low < 1.0
+    one_sided = cohens_kappa([[0, 0], [3, 7]])
+    assert one_sided
+    assert one_sided.value == pytest.approx(0)
+    assert one_sided.interval.low == -1.0
+    assert one_sided.interval.high > 0.5
+
+
+@pytest.mark.parametrize("table", [[[0, 0], [0, 0]], [[5, 0], [0, 0]], [[0, 0], [0, 5]]])
+def test_kappa_is_not_always_defined(table: list[list[int]]) -> None:
+    """Without a case, or where everything is the same, there is no agreement beyond chance to speak of."""
+    assert cohens_kappa(table) is None
+
+
+def test_kappa_stays_in_its_range() -> None:
+    """Two who always say the opposite are at -1, and no interval leaves -1 to 1."""
+    worst = cohens_kappa([[0, 5], [5, 0]])
+    assert worst
+    assert (worst.value, worst.interval.low) == (-1.0, -1.0)
+    near = cohens_kappa([[4, 0], [1, 4]])
+    assert near
+    assert near.interval.high == 1.0
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 4, 7, 30, 99, 100, 5_000])
+@pytest.mark.parametrize("confidence", [0.8, 0.95, 0.99])
+def test_students_t(freedom: int, confidence: float) -> None:
+    """Quantiles of Student's t are scipy's."""
+    expected = stats.t.ppf(0.5 + confidence / 2, freedom)
+    assert students_t(freedom, confidence) == pytest.approx(expected, rel=1e-7)
+
+
+def test_wilsons_interval_is_that_of_statsmodels() -> None:
+    """Also at other confidences, and for large numbers."""
+    for hits, of, confidence in ((3, 7, 0.9), (0, 12, 0.99), (13_168, 19_395, 0.95)):
+        expected = proportion_confint(hits, of, alpha=1 - confidence, method="wilson")
+        found = wilson(hits, of, confidence)
+        assert (found.low, found.high) == pytest.approx(expected, abs=1e-9)
+
+
+SITES = [Share(9, 10), Share(2, 10), Share(7, 8), Share(0, 5), Share(6, 6), Share(12, 20)]
+
+
+def test_the_error_of_groups_is_that_of_statsmodels() -> None:
+    """The standard error is the cluster-robust one of a mean, with its usual correction."""
+    passed = [value for site in SITES for value in [1] * site.hits + [0] * (site.of - site.hits)]
+    names = [name for name, site in enumerate(SITES) for _ in range(site.of)]
+    fitted = OLS(passed, np.ones(len(passed))).fit(cov_type="cluster", cov_kwds={"groups": np.array(names)})
+    found = clustered(SITES)
+    assert found
+    assert found.value == pytest.approx(36 / 59)
+    assert found.groups == 6
+    assert found.standard_error == pytest.approx(fitted.bse[0], rel=1e-9)
+
+
+def test_intervals_of_groups() -> None:
+    """Wilson's of as many independent trials as have that error, by Student's t: wider, and in 0 to 1."""
+    found, alone = clustered(SITES), wilson(36, 59)
+    assert found
+    cases = found.value * (1 - found.value) / found.standard_error**2
+    alpha = 2 * stats.norm.sf(stats.t.ppf(0.975, 5))
+    expected = proportion_confint(found.value * cases, cases, alpha=alpha, method="wilson")
+    assert (found.interval.low, found.interval.high) == pytest.approx(expected, abs=1e-7)
+    assert found.interval.low < alone.low < alone.high < found.interval.high
+
+
+def test_groups_that_say_nothing_of_their_likeness() -> None:
+    """All the same counts as many cases as groups; alike groups are never surer than independent trials."""
+    assert clustered([Share(3, 4)]) is clustered([Share(3, 4), Share(0, 0)]) is clustered([]) is None
+    same, alike = clustered([Share(50, 50)] * 3), clustered([Share(5, 10)] * 30)
+    assert same
+    assert alike
+    assert (same.standard_error, same.interval.high) == (0.0, 1.0)
+    assert same.interval.low < 0.3
+    assert alike.standard_error == 0.0
+    assert alike.interval.low <= wilson(150, 300).low

@@ -1,0 +1,249 @@
+"""Browsers that run already and listen for the DevTools protocol, and a relay in front of one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import socketserver
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from pytest_browsereval.browsers.binary import candidates
+
+PATIENCE_S = 30.0
+
+
+PROGRAM = """
+import asyncio, sys
+from playwright.async_api import async_playwright
+
+async def main():
+    async with async_playwright() as driver:
+        browser = await driver.chromium.connect_over_cdp(sys.argv[1])
+        context = browser.contexts[0]
+        page = next(page for page in context.pages if not page.url.endswith("/second"))
+        {work}
+
+asyncio.run(main())
+"""
+
+
+async def outside(url: str | None, *work: str) -> None:
+    """Run a program of its own that attaches to a browser and works there."""
+    assert url is not None
+    program = PROGRAM.replace("{work}", "\n        ".join(work))
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", program, url, stderr=asyncio.subprocess.PIPE
+    )
+    _, said = await asyncio.wait_for(process.communicate(), 60)
+    assert process.returncode == 0, said.decode()
+
+
+class Listening:
+    """A Chromium that nobody under test has started."""
+
+    def __init__(self, folder: Path, program: Path, *flags: str) -> None:
+        self._log = (folder / "browser.log").open("wb")
+        self._process = subprocess.Popen(
+            [
+                program,
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--remote-debugging-port=0",
+                f"--user-data-dir={folder / 'profile'}",
+                *flags,
+                "about:blank",
+            ],
+            stdout=self._log,
+            stderr=self._log,
+            start_new_session=True,
+        )
+        port, path = self._told(folder / "profile" / "DevToolsActivePort")
+        self.port = int(port)
+        self.url = f"http://127.0.0.1:{port}"
+        self.socket_url = f"ws://127.0.0.1:{port}{path}"
+
+    def _told(self, file: Path) -> list[str]:
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            words = file.read_text().split() if file.exists() else []
+            if len(words) == 2:
+                return words
+            assert time.monotonic() < deadline, "the browser does not say where it listens"
+            time.sleep(0.02)
+
+    @property
+    def group(self) -> int:
+        """The id of its process group."""
+        return self._process.pid
+
+    @property
+    def runs(self) -> bool:
+        return self._process.poll() is None
+
+    def pages(self) -> list[str]:
+        """Return the addresses of its tabs."""
+        answer = httpx.get(f"{self.url}/json/list", trust_env=False)
+        return [page["url"] for page in answer.json() if page["type"] == "page"]
+
+    def end(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait(PATIENCE_S)
+        self._log.close()
+
+
+@contextmanager
+def listening(*flags: str) -> Iterator[Listening]:
+    """Run a browser with a profile of its own."""
+    program = next(found.path for found in candidates() if found.path is not None)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        browser = Listening(Path(folder), program, *flags)
+        try:
+            yield browser
+        finally:
+            browser.end()
+
+
+class Relay:
+    """Stands before a browser. It can have it refuse contexts, go silent, and go away.
+
+    A command's name is written over by one that no browser knows, so that the refusal is the browser's.
+
+    Args:
+        port: where the browser listens.
+        refuses: the command that no client gets through.
+    """
+
+    def __init__(self, port: int, refuses: str = "") -> None:
+        self._port = port
+        self._refuses = refuses.encode()
+        self._sockets: list[socket.socket] = []
+        self._is_open = threading.Event()
+        self._is_open.set()
+        relay = self
+
+        class Handler(socketserver.BaseRequestHandler):
+            def handle(self) -> None:
+                relay._serve(self.request)
+
+        class Server(socketserver.ThreadingTCPServer):
+            daemon_threads = True
+
+            def handle_error(self, request: Any, client_address: Any) -> None:
+                """A connection that breaks is what tests do to it."""
+
+        self._server = Server(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+        self._thread.start()
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def hang(self) -> None:
+        """Let nothing through any more, in either direction."""
+        self._is_open.clear()
+
+    def drop(self) -> None:
+        """Break every connection; new ones can be made."""
+        sockets, self._sockets = self._sockets, []
+        for one in sockets:
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Break every connection and listen no more."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._is_open.set()
+        self.drop()
+        self._thread.join(5)
+
+    def _serve(self, client: socket.socket) -> None:
+        browser = socket.create_connection(("127.0.0.1", self._port))
+        self._sockets += [client, browser]
+        answers = threading.Thread(target=self._pump, args=(browser, client), daemon=True)
+        answers.start()
+        head = _head(client)
+        browser.sendall(head)
+        if b"upgrade: websocket" in head.lower():
+            with contextlib.suppress(OSError):
+                while frame := _frame(client):
+                    self._is_open.wait()
+                    browser.sendall(self._refused(*frame))
+        else:
+            self._pump(client, browser)
+        with contextlib.suppress(OSError):
+            browser.shutdown(socket.SHUT_RDWR)
+        answers.join()
+        browser.close()
+
+    def _pump(self, source: socket.socket, target: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                self._is_open.wait()
+                target.sendall(data)
+        with contextlib.suppress(OSError):
+            target.shutdown(socket.SHUT_RDWR)
+
+    def _refused(self, head: bytes, mask: bytes, payload: bytes) -> bytes:
+        text = _masked(payload, mask)
+        if self._refuses and self._refuses in text:
+            payload = _masked(text.replace(self._refuses, b"x" * len(self._refuses)), mask)
+        return head + mask + payload
+
+
+def _head(client: socket.socket) -> bytes:
+    data = b""
+    while not data.endswith(b"\r\n\r\n"):
+        piece = client.recv(1)
+        if not piece:
+            break
+        data += piece
+    return data
+
+
+def _exactly(client: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        piece = client.recv(size - len(data))
+        if not piece:
+            raise ConnectionError
+        data += piece
+    return data
+
+
+def _frame(client: socket.socket) -> tuple[bytes, bytes, bytes]:
+    """Return head, mask and payload of the next frame of a websocket's client."""
+    head = _exactly(client, 2)
+    size = head[1] & 127
+    if size > 125:
+        more = _exactly(client, 2 if size == 126 else 8)
+        head, size = head + more, int.from_bytes(more)
+    return head, _exactly(client, 4), _exactly(client, size)
+
+
+def _masked(data: bytes, mask: bytes) -> bytes:
+    repeated = (mask * (len(data) // 4 + 1))[: len(data)]
+    return (int.from_bytes(data) ^ int.from_bytes(repeated)).to_bytes(len(data))
+
+
+@contextmanager
+def relayed(port: int, *, refuses: str = "") -> Iterator[Relay]:
+    """Run a relay before a browser."""
+    relay = Relay(port, refuses)
+    try:
+        yield relay
+    finally:
+        relay.close()

@@ -1,0 +1,61 @@
+"""The odd MCP server as tests use it: how it is started, what its tools are for, who is left of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from pytest_browsereval.browsers.mcp.config import McpBrowserConfig
+from tests.browsers.mcp import odd_server
+
+PROGRAM = [sys.executable, odd_server.__file__]
+USES: dict[str, Any] = {
+    "navigate": "go",
+    "snapshot": {"tool": "look", "pattern": r"^At (?P<url>\S+)"},
+    "screenshot": "draw",
+    "close": "leave",
+}
+PATIENCE_S = 30.0
+
+
+def over_stdio(**more: Any) -> McpBrowserConfig:
+    """Return the block of a browser with a server for each attempt."""
+    block = {"command": [*PROGRAM, "stdio"], "tools": USES, "connect_timeout_s": 30, **more}
+    return McpBrowserConfig.model_validate(block).prepared(Path.cwd())
+
+
+@contextmanager
+def served(folder: Path, **env: str) -> Iterator[str]:
+    """Run the server over HTTP; gives its address, with no path."""
+    port_file = folder / "port"
+    process = subprocess.Popen([*PROGRAM, "http", str(port_file)], env={**os.environ, **env})
+    try:
+        deadline = time.monotonic() + PATIENCE_S
+        while not port_file.exists():
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        yield f"http://127.0.0.1:{port_file.read_text()}"
+    finally:
+        port_file.unlink(missing_ok=True)
+        process.kill()
+        process.wait()
+
+
+def over_http(url: str, **more: Any) -> McpBrowserConfig:
+    """Return the block of the browser of a server that runs."""
+    return McpBrowserConfig.model_validate({"url": url, "tools": USES, **more}).prepared(Path.cwd())
+
+
+def servers_of(process: psutil.Process) -> list[psutil.Process]:
+    """Return the servers over standard input that a process has started, by way of their leashes."""
+    found = process.children(recursive=True)
+    return [child for child in found if {odd_server.__file__, "stdio"} <= set(child.cmdline()[:3])]

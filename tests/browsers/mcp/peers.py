@@ -1,0 +1,115 @@
+"""MCP servers of others, from npm, pointed at the Chromium of this machine."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from pytest_browsereval.browsers.binary import candidates
+
+PINNED = {"@playwright/mcp": "0.0.83", "chrome-devtools-mcp": "1.11.0"}
+INSTALL_S = 240
+PATIENCE_S = 60.0
+OLDEST_NODE = {20: 19, 22: 12}
+"""What chrome-devtools-mcp runs on, by major version; newer ones do."""
+
+
+def installed(cache: Path) -> Path:
+    """Return the folder of the programs, installed once."""
+    modules = cache / "node_modules"
+    if any(_version(modules / name) != version for name, version in PINNED.items()):
+        wanted = [f"{name}@{version}" for name, version in PINNED.items()]
+        options = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
+        done = subprocess.run(
+            ["npm", "install", "--prefix", str(cache), *options, *wanted],
+            capture_output=True,
+            text=True,
+            timeout=INSTALL_S,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+    return modules / ".bin"
+
+
+def _version(package: Path) -> str | None:
+    file = package / "package.json"
+    return str(json.loads(file.read_text())["version"]) if file.is_file() else None
+
+
+def chromium() -> str:
+    """Return a full Chromium, which both servers know how to start."""
+    found = [each for each in candidates() if not each.is_headless_shell]
+    path = next((each.path for each in found if each.path), None)
+    if path is None:
+        from playwright.sync_api import sync_playwright
+
+        with sync_playwright() as playwright:
+            path = Path(playwright.chromium.executable_path)
+    return str(path)
+
+
+def playwright_mcp(programs: Path, *more: str) -> list[str]:
+    """Return the command of Playwright's server."""
+    options = ["--headless", "--isolated", "--no-sandbox", "--executable-path", chromium()]
+    return [str(programs / "playwright-mcp"), *options, *more]
+
+
+def devtools_mcp(programs: Path) -> list[str]:
+    """Return the command of Chrome's server, its statistics off; skips where Node is too old for it."""
+    told = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout
+    major, minor = map(int, told.strip().lstrip("v").split(".")[:2])
+    if minor < OLDEST_NODE.get(major, 0 if major > max(OLDEST_NODE) else 10**6):
+        pytest.skip(f"chrome-devtools-mcp needs Node 20.19, 22.12 or newer; here is {told.strip()}")
+    options = ["--headless", "--isolated", "--no-usage-statistics", "--no-performance-crux"]
+    options += ["--executablePath", chromium(), "--chromeArg=--no-sandbox"]
+    return [str(programs / "chrome-devtools-mcp"), *options]
+
+
+@contextmanager
+def served(command: list[str], folder: Path) -> Iterator[str]:
+    """Run Playwright's server over HTTP; gives its address. It answers to the name localhost only."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+    process = subprocess.Popen([*command, "--port", str(port)], cwd=folder)
+    try:
+        _wait_for(process, port)
+        yield f"http://localhost:{port}"
+    finally:
+        for child in psutil.Process(process.pid).children(recursive=True):
+            child.kill()
+        process.kill()
+        process.wait()
+
+
+def _wait_for(process: subprocess.Popen[bytes], port: int) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        try:
+            socket.create_connection(("localhost", port), 1).close()
+        except OSError:
+            time.sleep(0.05)
+        else:
+            return
+
+
+def browser_block(command: list[str], **more: Any) -> dict[str, Any]:
+    """Return the block of a browser with a server for each attempt."""
+    return {"type": "mcp", "command": command, **more}
+
+
+def has_npm() -> bool:
+    """Return whether programs can be installed."""
+    return shutil.which("npm") is not None and shutil.which("node") is not None

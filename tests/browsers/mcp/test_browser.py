@@ -1,0 +1,433 @@
+"""The browser behind an MCP server, against a real server in another process."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from PIL import Image
+from pydantic import ValidationError
+
+from pytest_browsereval.browsers.base import PictureFormat, WindowRequest
+from pytest_browsereval.browsers.manager import WindowManager
+from pytest_browsereval.browsers.mcp.browser import McpBrowser
+from pytest_browsereval.browsers.mcp.config import McpBrowserConfig
+from pytest_browsereval.browsers.mcp.window import OUTPUT_LENGTH, McpWindow
+from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, StopRun
+from pytest_browsereval.testing.browsers import BrowserConformance
+from tests.browsers.mcp import odd
+from tests.browsers.mcp.odd_server import MORE_TOOLS
+from tests.support import PageServer, Run, until
+
+
+@contextmanager
+def opened(run: Run, config: McpBrowserConfig, url: str | None = None) -> Iterator[McpWindow]:
+    browser = config.build()
+    run(browser.start())
+    try:
+        window = run(browser.open_window(WindowRequest("row", url)))
+        try:
+            yield window
+        finally:
+            run(window.close())
+    finally:
+        run(browser.close())
+
+
+@pytest.fixture(scope="module")
+def odd_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with odd.served(tmp_path_factory.mktemp("odd")) as url:
+        yield url
+
+
+@pytest.fixture
+def page(pages: PageServer) -> str:
+    return pages.page("/", "<title>Shop</title><p>Three mugs left.")
+
+
+def misbehave(run: Run, window: McpWindow, how: str) -> tuple[bool, str]:
+    result = run(window.call_tool("misbehave", {"how": how}))
+    return result.ok, result.output
+
+
+def gone(pid: int) -> bool:
+    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+# -- a window
+
+
+def test_tools_and_pictures_come_from_the_server(run: Run, page: str, tmp_path: Path) -> None:
+    """Survey, address, text, pictures in any format, long and failing answers, and the end of a process."""
+    config = odd.over_stdio(command=[*odd.PROGRAM, "stdio", "sdk"])
+    survey = run(config.surveyed())
+    assert survey.max_windows is None
+    assert [tool.name for tool in survey.tools or ()] == ["go", "look", "draw", "leave", "send", "misbehave"]
+    with opened(run, config, page) as window:
+        assert window.url == page
+        assert [(tab.url, tab.is_current) for tab in run(window.tabs())] == [(page, True)]
+        assert window.snapshot_call == ("look", {})
+        assert "Three mugs left." in run(window.call_tool("look", {})).output
+        formats: tuple[PictureFormat, ...] = ("jpeg", "png", "webp")
+        for picture in formats:
+            data = run(window.screenshot(picture, 60))
+            with Image.open(io.BytesIO(data)) as image:
+                assert (image.format, image.size) == (picture.upper(), (120, 80))
+        assert run(window.call_tool("draw", {"kind": "png"})).output == "drawn\n(1 picture left out)"
+        assert misbehave(run, window, "fail") == (False, "x")
+        assert misbehave(run, window, "refuse") == (False, "misbehave failed: no more pages today")
+        assert not run(window.call_tool("no_such_tool", {})).ok
+        is_ok, text = misbehave(run, window, "long")
+        assert is_ok
+        assert text == "x" * OUTPUT_LENGTH + "\n(cut: the text has 100000 characters)"
+        told = json.loads(misbehave(run, window, "fork")[1])
+        server = odd.servers_of(psutil.Process())
+        assert server
+        assert window.dead is None
+    assert not odd.servers_of(psutil.Process())
+    assert gone(told["child"]), "a process that the server had started in a session of its own"
+
+
+def test_each_attempt_has_a_process_and_a_folder_of_its_own(run: Run, page: str, tmp_path: Path) -> None:
+    """``{folder}`` is another one for each process, and goes with it."""
+    config = odd.over_stdio(command=[*odd.PROGRAM, "stdio", "{folder}"])
+
+    async def work() -> list[Path]:
+        browser = config.build()
+        await browser.start()
+        windows = await asyncio.gather(
+            *(browser.open_window(WindowRequest(name, page)) for name in ("one", "two"))
+        )
+        folders = {Path(server.cmdline()[-1]) for server in odd.servers_of(psutil.Process())}
+        assert len([folder for folder in folders if folder.is_dir()]) == 2
+        for window in windows:
+            await window.close()
+            await window.close()
+        await browser.close()
+        return list(folders)
+
+    assert not [folder for folder in run(work()) if folder.exists()]
+
+
+def test_a_server_that_dies_is_a_fault_with_its_last_words(run: Run, page: str) -> None:
+    """The window is dead: the call, a picture and further calls are faults, and closing is harmless."""
+    with opened(run, odd.over_stdio(), page) as window:
+        with pytest.raises(Fault, match=r"exit code 3.*the browser exploded") as caught:
+            misbehave(run, window, "die")
+        assert caught.value.source == ErrorSource.BROWSER
+        assert "\x1b" not in str(caught.value)
+        assert window.dead == str(caught.value)
+        with pytest.raises(Fault) as caught:
+            run(window.screenshot())
+        assert caught.value.source == ErrorSource.SCREENSHOT
+        with pytest.raises(Fault):
+            run(window.call_tool("look", {}))
+
+
+def test_a_call_that_hangs_ends_by_its_limit(run: Run, page: str) -> None:
+    """The model is told, and the next call works."""
+    with opened(run, odd.over_stdio(call_timeout_s=0.5), page) as window:
+        assert misbehave(run, window, "hang") == (False, "misbehave took longer than 0.5 s.")
+        assert run(window.call_tool("look", {})).ok
+        assert window.dead is None
+
+
+def test_a_server_that_hangs_is_a_fault(run: Run, page: str) -> None:
+    """It is the browser that broke, not the agent that was wrong; its process ends nevertheless."""
+    with opened(run, odd.over_stdio(call_timeout_s=0.5), page) as window:
+        with pytest.raises(Fault, match=r"took longer than 0.5 s\. Then the MCP server .*hangs") as caught:
+            misbehave(run, window, "freeze")
+        assert caught.value.source == ErrorSource.BROWSER
+        assert "hangs" in (window.dead or "")
+        with pytest.raises(Fault):
+            run(window.call_tool("look", {}))
+    assert not odd.servers_of(psutil.Process())
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+def test_an_answer_of_50_mb_is_left_out(run: Run, page: str, odd_url: str, transport: str) -> None:
+    """It is refused while it comes, in little memory, and the window lives on."""
+    config = odd.over_stdio() if transport == "stdio" else odd.over_http(odd_url)
+    with opened(run, config, page) as window:
+        assert misbehave(run, window, "huge") == (
+            False,
+            "misbehave failed: the answer was larger than 16 MB and was left out",
+        )
+        assert "Three mugs" in run(window.call_tool("look", {})).output
+        assert window.dead is None
+
+
+def test_over_http_one_attempt_at_a_time(run: Run, page: str, pages: PageServer, odd_url: str) -> None:
+    """The browser is shared, and what one attempt could not close is told with the next one."""
+    config = odd.over_http(odd_url)
+    assert config.url == f"{odd_url}/mcp"
+    survey = run(config.surveyed())
+    assert survey.max_windows == 1
+    assert "one attempt at a time" in survey.notes[0]
+    sticky = pages.page("/sticky", "<p>Stay!")
+
+    async def work() -> list[tuple[str, tuple[str, ...]]]:
+        browser = config.build()
+        await browser.start()
+        assert browser.survey == survey
+        assert browser.description == f"odd 1.2 (MCP: {odd_url}/mcp)"
+        manager = WindowManager(browser)
+        seen = []
+        for url in (sticky, page, page):
+            window = await manager.create_window("row", url)
+            seen.append((window.url, window.warnings))
+            await manager.close_window("row")
+        await browser.close()
+        return seen
+
+    told = "The attempt before was not closed by leave: the page asks whether it may be left"
+    assert run(work()) == [(sticky, ()), (page, (told,)), (page, ())]
+    assert run(odd.over_http(odd_url, sessions="isolated").surveyed()).max_windows is None
+
+
+def test_a_server_over_http_that_dies_is_a_fault(run: Run, page: str, tmp_path: Path) -> None:
+    """Within an attempt the browser has gone, at the next one no window opens."""
+    with odd.served(tmp_path) as url:
+        config = odd.over_http(url)
+
+        async def work() -> None:
+            browser = config.build()
+            await browser.start()
+            window = await browser.open_window(WindowRequest("row", page))
+            with pytest.raises(Fault, match="MCP server") as caught:
+                await window.call_tool("misbehave", {"how": "die"})
+            assert caught.value.source == ErrorSource.BROWSER
+            assert window.dead
+            await window.close()
+            with pytest.raises(Fault, match="cannot be reached") as caught:
+                await browser.open_window(WindowRequest("row", page))
+            assert caught.value.source == ErrorSource.WINDOW_CREATION
+            await browser.close()
+
+        run(work())
+
+
+def test_the_start_page_has_to_open(run: Run, pages: PageServer) -> None:
+    """An error that the navigation tool answers with is never ignored, and nothing is left open."""
+    pages.page("/late", "late", delay_s=1.5)
+    browser = odd.over_stdio(call_timeout_s=1).build()
+    run(browser.start())
+    for path, told in (("/nowhere", "404"), ("/late", "not opened within 1 s")):
+        with pytest.raises(Fault, match=told) as caught:
+            run(browser.open_window(WindowRequest("row", pages.url + path)))
+        assert caught.value.source == ErrorSource.NAVIGATION
+    run(browser.close())
+    assert not odd.servers_of(psutil.Process())
+
+
+def test_what_cannot_be_done_is_a_fault(run: Run) -> None:
+    """A setup script has no page to run in, and no program can attach."""
+    browser = McpBrowser(odd.over_stdio()._server())
+    with pytest.raises(Fault, match="setup_script"):
+        run(browser.open_window(WindowRequest("row", setup_script="1")))
+    with pytest.raises(StopRun, match="DevTools protocol"):
+        run(browser.open_window(WindowRequest("row", wants_cdp=True)))
+
+
+def test_tools_that_change_stop_the_run(run: Run, tmp_path: Path, page: str) -> None:
+    """A server that lists other tools in the middle of a run is named with the difference."""
+    config = odd.over_stdio(env={MORE_TOOLS: str(tmp_path / "more")})
+
+    async def work() -> str:
+        browser = config.build()
+        await browser.start()
+        window = await browser.open_window(WindowRequest("one", page))
+        await window.call_tool("misbehave", {"how": "change"})
+        await window.close()
+        with pytest.raises(StopRun) as caught:
+            await browser.open_window(WindowRequest("two", page))
+        await browser.close()
+        return str(caught.value)
+
+    assert "has changed its tools since the run began: new: leap." in run(work())
+    assert not odd.servers_of(psutil.Process())
+
+
+HOLDER = """
+import asyncio, sys
+from pytest_browsereval.browsers.base import WindowRequest
+from tests.browsers.mcp import odd
+
+async def main():
+    browser = odd.over_stdio(command=[*odd.PROGRAM, "stdio", "{folder}"]).build()
+    await browser.start()
+    await browser.open_window(WindowRequest("row", None))
+    print("open", flush=True)
+    await asyncio.sleep(3600)
+
+asyncio.run(main())
+"""
+
+
+def test_nothing_is_left_when_pytest_is_killed(run: Run) -> None:
+    """The server's process ends with the one that has started it, whatever ends that."""
+    root = Path(__file__).parents[3]
+    with subprocess.Popen([sys.executable, "-c", HOLDER], cwd=root, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout
+        assert holder.stdout.readline() == b"open\n"
+        servers = odd.servers_of(psutil.Process(holder.pid))
+        folders = [Path(server.cmdline()[-1]) for server in servers]
+        assert folders
+        assert all(folder.is_dir() for folder in folders)
+        holder.send_signal(signal.SIGKILL)
+    run(until(lambda: all(gone(server.pid) for server in servers)))
+    run(until(lambda: not any(folder.exists() for folder in folders)))
+
+
+# -- before the run
+
+
+REFUSALS = {
+    "403": (
+        403,
+        "Access is only allowed at localhost",
+        r"HTTP status 403 Forbidden: Access is.*try",
+    ),
+    "401": (401, "who are you?", r"HTTP status 401 Unauthorized: who are you\?.*Bearer"),
+    "html": (
+        200,
+        "<h1>A web site</h1>",
+        r"HTTP status 200 OK: <h1>A web site</h1>.*path of its MCP endpoint",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_a_refusal_is_told_with_status_and_body(run: Run, pages: PageServer, case: str) -> None:
+    """The SDK hides both; the message has them, and what to try."""
+    status, body, told = REFUSALS[case]
+    pages.page("/refusing/mcp", body, status=status)
+    config = odd.over_http(f"{pages.url}/refusing/mcp")
+    with pytest.raises(ConfigError, match=told):
+        run(config.surveyed())
+    with pytest.raises(Fault, match=told.partition(".*")[0]) as caught:
+        run(config.build().start())
+    assert caught.value.source == ErrorSource.BROWSER
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("import sys; sys.exit('no such browser')", "exit code 1. Its last words: no such browser"),
+        ("print('Welcome!'); import sys; sys.stdin.read()", "did not answer within 1 s"),
+        ("print('Welcome!'); print('{}'); import os; os.close(1)", "closed its output"),
+    ],
+)
+def test_a_program_that_is_no_server_is_told(run: Run, code: str, told: str) -> None:
+    """One that ends, one that is silent, one that closes its output: refused before anything is spent."""
+    config = odd.over_stdio(command=[sys.executable, "-c", code], connect_timeout_s=1)
+    with pytest.raises(ConfigError) as caught:
+        run(config.surveyed())
+    assert told in str(caught.value)
+    assert not [child for child in psutil.Process().children(recursive=True) if code in child.cmdline()]
+
+
+GARBAGE = """
+import json, sys
+
+RESULTS = {
+    "initialize": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+                   "serverInfo": {"name": "g", "version": "1"}},
+    "tools/list": {"tools": 5},
+}
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" in asked:
+        answer = {"jsonrpc": "2.0", "id": asked["id"]}
+        result = RESULTS.get(asked["method"])
+        answer |= {"result": result} if result else {"error": {"code": -32601, "message": "what?"}}
+        print("hello", json.dumps(answer), json.dumps(answer), sep="\\n", flush=True)
+"""
+
+
+def test_answers_that_are_none_are_told(run: Run) -> None:
+    """A server that speaks the protocol and answers with nonsense, twice, between stray prints."""
+    config = odd.over_stdio(command=[sys.executable, "-c", GARBAGE], connect_timeout_s=20)
+    with pytest.raises(ConfigError, match=r"answered with what is no result: .*tools"):
+        run(config.surveyed())
+
+
+def test_nobody_listens(run: Run) -> None:
+    """An address where no server is."""
+    with pytest.raises(ConfigError, match=r"http://127\.0\.0\.1:9/mcp cannot be reached"):
+        run(odd.over_http("http://127.0.0.1:9").surveyed())
+
+
+@pytest.mark.parametrize(
+    ("block", "told"),
+    [
+        ({}, "exactly one of  url"),
+        ({"url": "http://a/mcp", "command": ["b"]}, "exactly one of  url"),
+        ({"url": "ftp://a"}, "no URL of a server"),
+        ({"url": "http://me:word@a/"}, "user name or password"),
+        ({"url": "http://a", "env": {"A": "b"}}, "env goes with a command"),
+        ({"command": ["b"], "sessions": "isolated"}, "sessions goes with a url"),
+        ({"url": "http://a", "tools": {"pages": {"tool": "a", "pattern": "("}}}, "no regular expression"),
+        ({"url": "http://a", "tools": {"pages": {"tool": "a", "pattern": "(?P<site>a)"}}}, "a group 'site'"),
+    ],
+)
+def test_a_wrong_block_is_refused(block: dict[str, Any], told: str) -> None:
+    """Each with what is allowed."""
+    with pytest.raises(ValidationError) as caught:
+        McpBrowserConfig.model_validate(block)
+    assert told in str(caught.value)
+
+
+def test_a_missing_program_or_folder_is_refused(tmp_path: Path) -> None:
+    """Before it would be started."""
+    with pytest.raises(ConfigError, match="'no-such-program', which is no program"):
+        McpBrowserConfig(command=("no-such-program",)).prepared(tmp_path)
+    with pytest.raises(ConfigError, match="there is no folder"):
+        McpBrowserConfig(command=(sys.executable,), cwd=Path("nowhere")).prepared(tmp_path)
+
+
+def test_missing_packages_are_named_with_what_to_type(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The SDK comes with an extra; an old SDK speaks another language."""
+    (tmp_path / "mcp-1.9.0.dist-info").mkdir()
+    (tmp_path / "mcp-1.9.0.dist-info" / "METADATA").write_text("Name: mcp\nVersion: 1.9.0\n")
+    config = McpBrowserConfig(url="http://localhost:1")
+    with monkeypatch.context() as patch:
+        patch.syspath_prepend(tmp_path)
+        with pytest.raises(ConfigError, match=r"needs the package mcp 2 or newer \(here is 1\.9\.0\)"):
+            config.prepared(tmp_path)
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    with pytest.raises(ConfigError, match=r"needs the package mcp\. Type .*\[mcp\]"):
+        config.prepared(tmp_path)
+
+
+def test_secrets_are_not_told(run: Run, pages: PageServer) -> None:
+    """Not in the block's JSON, not by a server that repeats them, not in the command of a message."""
+    pages.page("/echo/mcp", "bad token sesame-opens", status=403)
+    config = odd.over_http(f"{pages.url}/echo/mcp?key=abc", headers={"Authorization": "Bearer sesame-opens"})
+    assert {"Bearer sesame-opens", "sesame-opens", "key=abc"} == set(config.secrets())
+    assert "sesame" not in config.model_dump_json()
+    with pytest.raises(ConfigError, match=r"403 Forbidden: bad token \*\*\*") as caught:
+        run(config.surveyed())
+    assert "abc" not in str(caught.value)
+    told = McpBrowserConfig(command=("run", "--api-key", "abc", "--token=def", "--port", "1")).label()
+    assert told == "run --api-key *** --token=*** --port 1"
+
+
+class TestOverHttp(BrowserConformance):
+    """The suite for every browser."""
+
+    @pytest.fixture
+    def config(self, odd_url: str) -> McpBrowserConfig:
+        return odd.over_http(odd_url, call_timeout_s=20)

@@ -1,0 +1,191 @@
+"""Which tools of a server are used for what, and what is said when they do not do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.browsers.base import ForeignTool
+from pytest_browsereval.browsers.mcp.mapping import (
+    Mapped,
+    MappingProblem,
+    ToolUse,
+    ToolUses,
+    Where,
+    map_tools,
+    read_where,
+)
+from pytest_browsereval.browsers.mcp.servers import KNOWN
+
+TEXT = {"type": "string"}
+NUMBER = {"type": "number"}
+
+
+def listed(name: str, *required: str, **arguments: Any) -> ForeignTool:
+    return ForeignTool(name, "", {"type": "object", "properties": arguments, "required": list(required)})
+
+
+OWN = (
+    listed("open", "to", to=TEXT),
+    listed("read"),
+    listed("draw", "kind", kind={"enum": ["jpeg", "png"]}, scale={"default": 1}),
+    listed("shut", "tab_id", tab_id=NUMBER),
+    listed("tabs"),
+)
+USES = {
+    "navigate": "open",
+    "snapshot": "read",
+    "screenshot": "draw",
+    "close": "shut",
+    "pages": {"tool": "tabs", "pattern": r"tab (?P<page>\d+)"},
+}
+
+
+def mapped(
+    uses: dict[str, Any], tools: tuple[ForeignTool, ...] = OWN, *, has_process: bool = False
+) -> Mapped:
+    return map_tools(ToolUses.model_validate(uses), tools, has_process=has_process)
+
+
+def arguments(found: Mapped, purpose: Any, **values: Any) -> dict[str, Any]:
+    use = found.get(purpose)
+    assert use
+    return found.arguments(use, {"page": "7", "url": "http://a/", "format": "webp", "quality": 80, **values})
+
+
+def test_arguments_are_found_in_the_schemas() -> None:
+    """The address, the page with its type, the format that can be had; optional ones stay away."""
+    found = mapped(USES)
+    assert arguments(found, "navigate") == {"to": "http://a/"}
+    assert arguments(found, "snapshot") == {}
+    assert arguments(found, "screenshot") == {"kind": "png"}
+    assert arguments(found, "screenshot", format="jpeg") == {"kind": "jpeg"}
+    assert arguments(found, "close") == {"tab_id": 7}
+
+
+def test_declared_arguments_are_filled_in() -> None:
+    """Placeholders stand in texts, lists and blocks."""
+    uses = {
+        **USES,
+        "navigate": {"tool": "open", "arguments": {"to": "view:{url}", "more": [{"id": "{page}"}]}},
+    }
+    tools = (listed("open", "to", to=TEXT, more={"type": "array"}), *OWN[1:])
+    assert arguments(mapped(uses, tools), "navigate") == {"to": "view:http://a/", "more": [{"id": "7"}]}
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"navigate": None}, "tools.navigate names no tool, and the server is none that is known"),
+        (
+            {"snapshot": "reed"},
+            "tools.snapshot is 'reed', which the server does not list. Did you mean 'read'?",
+        ),
+        ({"navigate": "read"}, "tools.navigate: read has no argument with '{url}'"),
+        (
+            {"navigate": {"tool": "open", "arguments": {"too": "{url}"}}},
+            "open takes no argument 'too'. Did you mean 'to'? It takes to; tools.navigate: open wants 'to'",
+        ),
+        ({"pages": None}, "tools.pages: no tool tells the page that other tools want"),
+        ({"close": None}, "tools.close names no tool"),
+    ],
+)
+def test_everything_that_is_missing_is_named(change: dict[str, Any], told: str) -> None:
+    """With the tools that there are, and what to write."""
+    with pytest.raises(MappingProblem) as caught:
+        mapped({**USES, **change})
+    text = str(caught.value)
+    assert told in text
+    assert "The server has the tools open, read, draw, shut, tabs." in text
+    assert "Write  tools: {navigate: NAME" in text
+
+
+def test_all_problems_are_told_at_once() -> None:
+    """An empty declaration for an unknown server lacks four things; a process needs no closing."""
+    with pytest.raises(MappingProblem) as caught:
+        mapped({})
+    assert str(caught.value).count("names no tool") == 4
+    with pytest.raises(MappingProblem) as caught:
+        mapped({}, has_process=True)
+    assert str(caught.value).count("names no tool") == 3
+
+
+PAGE = {"page": NUMBER}
+BROWSEROS_3 = (
+    listed("tabs", action=TEXT, url=TEXT, page=NUMBER),
+    listed("navigate", "page", **PAGE),
+    listed("snapshot", "page", **PAGE),
+    listed("screenshot", "page", **PAGE, format={"enum": ["jpeg", "png", "webp"]}, quality=NUMBER),
+    listed("act", "page", **PAGE),
+)
+BROWSEROS_1 = (
+    listed("get_active_page"),
+    listed("list_pages"),
+    listed("new_page", "url", url=TEXT),
+    listed("navigate_page", "page", **PAGE, url=TEXT),
+    listed("take_snapshot", "page", **PAGE),
+    listed("take_screenshot", "page", **PAGE, format={"enum": ["png", "jpeg"]}),
+    listed("close_page", "page", **PAGE),
+)
+OLD_DEVTOOLS = (
+    listed("list_pages"),
+    listed("navigate_page", "url", url=TEXT),
+    listed("take_snapshot"),
+    listed("take_screenshot", format={"enum": ["png", "jpeg"]}),
+)
+
+
+def test_known_servers_need_no_declaration() -> None:
+    """Each by the tools that it lists; arguments that an older version does not take are left out."""
+    new = mapped({}, BROWSEROS_3)
+    assert new.server == "BrowserOS (16 tools)"
+    assert arguments(new, "navigate") == {"action": "new", "url": "http://a/"}
+    assert arguments(new, "screenshot") == {"page": 7, "format": "webp", "quality": 80}
+    assert arguments(new, "close") == {"action": "close", "page": 7}
+    old = mapped({}, BROWSEROS_1)
+    assert old.server == "BrowserOS (60 tools)"
+    assert arguments(old, "screenshot") == {"page": 7, "format": "png"}
+    devtools = mapped({}, OLD_DEVTOOLS)
+    assert devtools.server == "Chrome DevTools MCP"
+    assert arguments(devtools, "navigate") == {"url": "http://a/"}
+    assert mapped({"snapshot": "act"}, BROWSEROS_3).uses["snapshot"].tool == "act"
+
+
+def pattern_of(server: str, purpose: str) -> ToolUse:
+    known = next(each for each in KNOWN if each.name.startswith(server))
+    return ToolUse.model_validate(known.uses[purpose])
+
+
+@pytest.mark.parametrize(
+    ("server", "purpose", "text", "where"),
+    [
+        (
+            "Playwright",
+            "snapshot",
+            "### Ran Playwright code\n### Page\n- Page URL: http://a/b\n- Page Title: A shop\n### Snapshot",
+            Where(None, "http://a/b", "A shop"),
+        ),
+        ("Playwright", "snapshot", "### Page\n- Page URL: about:blank", Where(None, "about:blank", None)),
+        ("Playwright", "snapshot", "a page that says - Page URL: http://evil/", Where()),
+        ("Chrome", "pages", "## Pages\n1: about:blank [selected]", Where("1", "about:blank", None)),
+        (
+            "Chrome",
+            "pages",
+            "## Pages\n1: A (http://a/)\n2: B (c) (http://b/) [selected]\n3: D (http://d/)",
+            Where("2", "http://b/", "B (c)"),
+        ),
+        ("BrowserOS (16", "navigate", "opened page 12", Where("12")),
+        ("BrowserOS (16", "pages", "[1] http://a/ (A)\n[7] http://b/ (B)", Where(None, "http://b/", "B")),
+        ("BrowserOS (60", "navigate", "Opened new page: http://b/\nPage ID: 12", Where("12")),
+        (
+            "BrowserOS (60",
+            "pages",
+            "1. A (tab 3)\n   http://a/\n\n7. B (tab 4)\n   http://b/",
+            Where(None, "http://b/", "B"),
+        ),
+    ],
+)
+def test_texts_of_known_servers_are_read(server: str, purpose: str, text: str, where: Where) -> None:
+    """As they were seen from the servers, or stand in their source."""
+    assert read_where(pattern_of(server, purpose), text, "7") == where

@@ -1,0 +1,83 @@
+"""Whole evals in a browser that runs already."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval.browsers.cdp import CdpBrowserConfig
+from pytest_browsereval.testing import BrowserConformance
+from tests.browsers.listening import Listening, listening, relayed
+from tests.browsers.test_cdp import NO_CONTEXTS
+from tests.hooks.small_evals import Evals, row
+
+
+@pytest.fixture
+def evals(pytester: pytest.Pytester) -> Evals:
+    """Return a folder to write evals into and to run them in."""
+    return Evals(pytester)
+
+
+class TestConformance(BrowserConformance):
+    """The suite that is shipped for others."""
+
+    @pytest.fixture
+    def config(self, chromium: Listening) -> CdpBrowserConfig:
+        return CdpBrowserConfig(url=chromium.url, navigation_timeout_ms=5_000)
+
+
+def test_rows_run_at_once_in_a_browser_that_stays(evals: Evals, chromium: Listening) -> None:
+    """The browser is told with version and address, never with what lets anybody in."""
+    evals.rows(*(row(f"r{number}") for number in range(3)))
+    evals.config(browser={"type": "cdp", "url": f"{chromium.url}/?token=Sesame-open-42"}, lanes=2)
+    result = evals.run("shop.eval.yaml")
+    result.assert_outcomes(passed=3)
+    manifest = (evals.run_folder() / "manifest.json").read_text()
+    assert f"(cdp: {chromium.url})" in manifest
+    assert "Sesame" not in manifest + result.stdout.str() + result.stderr.str()
+
+
+def test_without_contexts_rows_run_one_by_one(evals: Evals, chromium: Listening) -> None:
+    """The head of the run says so, and several processes are refused."""
+    evals.rows(row("r0"), row("r1"))
+    with relayed(chromium.port, refuses=NO_CONTEXTS) as relay:
+        evals.config(browser={"type": "cdp", "url": relay.url}, lanes=2)
+        result = evals.run("shop.eval.yaml")
+        result.assert_outcomes(passed=2)
+        result.stdout.fnmatch_lines(
+            [f"*note: the browser at {relay.url} gives attempts no context of their own*"]
+        )
+        refused = evals.run("shop.eval.yaml", "-n", "2")
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    assert "the browser takes 1 attempt at a time" in refused.stderr.str() + refused.stdout.str()
+
+
+AGENT = """
+import os, signal
+
+async def solve(context):
+    if context.task.query_id == "r0":
+        os.killpg({group}, signal.SIGKILL)
+        for _ in range(300):  # until a call tells that the browser has gone
+            await context.tools.call("wait", {{"seconds": 0.1}})
+    return "right"
+"""
+
+
+def test_a_browser_that_goes_ends_the_run(evals: Evals) -> None:
+    """The attempt is errored by the browser, the next one tries in vain to attach, and the run stops."""
+    evals.rows(*(row(f"r{number}") for number in range(3)))
+    with listening() as browser:
+        evals.config(
+            agent={"type": "function", "function": "my_agent:solve"},
+            browser={"type": "cdp", "url": browser.url},
+        )
+        Path(evals.path, "my_agent.py").write_text(AGENT.format(group=browser.group))
+        result = evals.run("shop.eval.yaml")
+    assert result.ret != pytest.ExitCode.OK
+    result.assert_outcomes(errors=2)
+    said = result.stdout.str()
+    assert f"The connection to the browser at {browser.url} was lost." in said
+    assert "nothing listens there" in said
+    assert "1 not run" in said

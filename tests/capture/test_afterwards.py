@@ -1,0 +1,288 @@
+"""Calls that return before their picture is drawn: the log and the files are as if they had waited."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import ExitStack, closing, nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.browsers.base import PictureFormat
+from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig
+from pytest_browsereval.deadline import GRACE_S, Overran, within
+from pytest_browsereval.errors import ErrorSource, Fault, LimitReached
+from pytest_browsereval.model.messages import Message, ToolResultMessage
+from pytest_browsereval.tools.base import Tool, Toolbox, ToolResult
+from tests.agents.desk import wait
+from tests.support import StillWindow
+
+
+class SlowWindow(StillWindow):
+    """Draws a picture when a test lets it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun = 0
+        self.may_draw = asyncio.Event()
+
+    async def screenshot(self, picture: PictureFormat = "jpeg", quality: int = 80) -> bytes:
+        self.begun += 1
+        await self.may_draw.wait()
+        return await super().screenshot(picture, quality)
+
+
+@pytest.fixture
+def window() -> SlowWindow:
+    return SlowWindow()
+
+
+Contexts = Callable[..., CaptureContext]
+
+
+@pytest.fixture
+def context(tmp_path: Path, window: SlowWindow) -> Iterator[Contexts]:
+    with ExitStack() as stack:
+
+        def make(**options: Any) -> CaptureContext:
+            return stack.enter_context(
+                closing(CaptureContext(CaptureContextConfig(tmp_path, **options), window))
+            )
+
+        yield make
+
+
+async def step(capture: CaptureContext, result: Any = "ok", *, picture: bool = True) -> int | None:
+    call = await capture.before_tool_call("click", {})
+    return await capture.after_tool_call(call, result, is_error=False, picture=picture)
+
+
+def play(course: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    async def whole() -> None:
+        async with asyncio.timeout(10):
+            await course()
+
+    asyncio.run(whole())
+
+
+def told(capture: CaptureContext) -> list[tuple[str, int | None]]:
+    return [(m.type, getattr(m, "screenshot", None)) for m in capture.messages.messages]
+
+
+def test_a_call_returns_first_and_later_lines_wait(context: Contexts, window: SlowWindow) -> None:
+    """The picture is begun at once; the log is written in the order of events when it is there."""
+    heard: list[Message] = []
+    capture = context(on_message=heard.append)
+
+    async def course() -> None:
+        async with capture.going_ahead():
+            assert await step(capture) is None
+            await asyncio.sleep(0)
+            assert (window.begun, capture.screenshot.count) == (1, 0)
+            capture.log_assistant("thinking")
+            assert told(capture) == [("tool_call", None)]
+            window.may_draw.set()
+            await capture.settled()
+            assert told(capture) == [("tool_call", None), ("tool_result", 1), ("assistant", None)]
+        assert tuple(heard) == capture.messages.messages
+
+    play(course)
+    times = [message.timestamp for message in capture.messages.messages]
+    assert times == sorted(times)
+
+
+def test_the_next_call_waits(context: Contexts, window: SlowWindow) -> None:
+    """No tool touches the page before its picture is drawn, whatever kind of tool it is."""
+    capture = context()
+
+    async def course() -> None:
+        async with capture.going_ahead():
+            await step(capture)
+            following = asyncio.ensure_future(step(capture, picture=False))
+            for _ in range(5):
+                await asyncio.sleep(0)
+            assert not following.done()
+            assert capture.findings.calls == 1
+            window.may_draw.set()
+            assert await following is None
+            await step(capture)
+
+    play(course)
+    names = ["tool_call", "tool_result"] * 3
+    assert told(capture) == list(zip(names, [None, 1, None, None, None, 2], strict=True))
+
+
+def test_at_the_end_of_the_block_all_is_recorded(context: Contexts, window: SlowWindow) -> None:
+    """Also if what ran in it was cancelled; afterwards calls wait again."""
+    capture = context()
+
+    async def thinks() -> None:
+        async with capture.going_ahead():
+            await step(capture)
+            await asyncio.sleep(60)
+
+    async def course() -> None:
+        thinking = asyncio.ensure_future(thinks())
+        await asyncio.sleep(0.01)
+        thinking.cancel()
+        asyncio.get_running_loop().call_later(0.01, window.may_draw.set)
+        await asyncio.wait([thinking])
+        assert thinking.cancelled()
+        assert told(capture)[-1] == ("tool_result", 1)
+        assert await step(capture) == 2
+        await capture.final_picture()
+
+    play(course)
+    assert capture.screenshot.count == 2
+
+
+def test_cancelled_work_ends_before_a_page_that_hangs(context: Contexts, window: SlowWindow) -> None:
+    """It is not said to have been left behind; the picture is waited for afterwards."""
+    capture = context()
+
+    async def thinks() -> None:
+        async with capture.going_ahead():
+            await step(capture)
+            await asyncio.sleep(60)
+
+    async def course() -> None:
+        with pytest.raises(Overran) as overran:
+            await within(0.01, thinks(), grace_s=GRACE_S)
+        assert not overran.value.is_left_behind
+        assert told(capture) == [("tool_call", None)]
+        window.may_draw.set()
+        await capture.final_picture()
+
+    play(course)
+    assert told(capture) == [("tool_call", None), ("tool_result", 1)]
+
+
+@pytest.mark.parametrize("is_ahead", [False, True], ids=["waiting", "ahead"])
+def test_what_was_done_is_told_if_its_picture_is_cut_off(
+    context: Contexts, window: SlowWindow, *, is_ahead: bool
+) -> None:
+    """A call that is cancelled while it waits for a picture has its result in the log."""
+    capture = context()
+
+    async def course() -> None:
+        async with capture.going_ahead() if is_ahead else nullcontext():
+            calls = [await capture.before_tool_call("click", {}) for _ in range(1 + is_ahead)]
+            ending = [asyncio.ensure_future(capture.after_tool_call(c, 1, is_error=False)) for c in calls]
+            await asyncio.sleep(0.01)
+            ending[-1].cancel()
+            await asyncio.wait(ending[-1:])
+            window.may_draw.set()
+
+    play(course)
+    assert [line for line, _ in told(capture)].count("tool_result") == 1 + is_ahead
+
+
+def test_a_failed_picture_is_a_warning_of_its_part(context: Contexts, window: SlowWindow) -> None:
+    """The line is written without a number, nested where the call was, and the next picture has it."""
+    capture = context()
+    part = capture.nested("part-1")
+    window.pictures = [Fault(ErrorSource.SCREENSHOT, "a dialog is open")]
+    window.may_draw.set()
+
+    async def course() -> None:
+        async with part.going_ahead():
+            await step(part)
+            part.log_assistant("last words")
+            assert part.last_words == "last words"
+            await step(part)
+
+    play(course)
+    assert told(capture) == [
+        ("tool_call", None),
+        ("tool_result", None),
+        ("assistant", None),
+        ("tool_call", None),
+        ("tool_result", 1),
+    ]
+    assert {message.parent_id for message in capture.messages.messages} == {"part-1"}
+    assert [warning.message for warning in capture.warnings] == ["part-1: no picture: a dialog is open"]
+
+
+def test_parallel_calls_take_turns(context: Contexts, window: SlowWindow) -> None:
+    """Each has a picture of its own, and lines are in the order in which the calls ended."""
+    capture = context()
+    parts = [capture.nested(f"part-{number}") for number in range(3)]
+    window.may_draw.set()
+
+    async def works(part: CaptureContext, number: int) -> None:
+        async with part.going_ahead():
+            await step(part, number)
+
+    async def course() -> None:
+        await asyncio.gather(*(works(part, number) for number, part in enumerate(parts)))
+
+    play(course)
+    results = [m for m in capture.messages.messages if isinstance(m, ToolResultMessage)]
+    assert [(m.result, m.screenshot) for m in results] == [(0, 1), (1, 2), (2, 3)]
+
+
+def test_closing_gives_up_the_picture_and_keeps_the_lines(context: Contexts, tmp_path: Path) -> None:
+    """An attempt that ends at once loses no message, and nothing is written later."""
+    capture = context()
+
+    async def course() -> None:
+        block = capture.going_ahead()
+        await block.__aenter__()
+        await step(capture)
+        capture.log_assistant("thinking")
+        capture.close()
+        await asyncio.sleep(0.01)
+        assert len(asyncio.all_tasks()) == 1
+
+    play(course)
+    assert told(capture) == [("tool_call", None), ("tool_result", None), ("assistant", None)]
+    assert not (tmp_path / "screenshots").exists()
+    assert capture.warnings == ()
+
+
+def test_what_a_listener_raises_reaches_the_next_call(context: Contexts, window: SlowWindow) -> None:
+    """A plug-in that breaks breaks the attempt, as it does without going ahead."""
+
+    def listen(message: Message) -> None:
+        if message.type == "tool_result":
+            raise RuntimeError("plug-in broke")
+
+    capture = context(on_message=listen)
+    window.may_draw.set()
+
+    async def course() -> None:
+        async with capture.going_ahead():
+            await step(capture)
+            capture.log_assistant("paid for")
+            with pytest.raises(RuntimeError, match="plug-in broke"):
+                await step(capture)
+            await capture.settled()
+
+    play(course)
+    assert told(capture)[-1] == ("assistant", None)
+
+
+async def nothing(tool: Tool, arguments: dict[str, Any]) -> ToolResult:
+    del tool, arguments
+    return ToolResult(ok=True, output="Waited.")
+
+
+def test_calls_that_wait_pass_no_limit(context: Contexts, window: SlowWindow) -> None:
+    """Two at once have one step left: one of them is refused, and not counted."""
+    capture = context()
+    tools = Toolbox((wait,), nothing, capture, max_steps=2)
+    arguments = {"seconds": 0}
+
+    async def course() -> None:
+        async with capture.going_ahead():
+            await tools.call("wait", arguments)
+            both = [asyncio.ensure_future(tools.call("wait", arguments)) for _ in range(2)]
+            await asyncio.sleep(0.01)
+            window.may_draw.set()
+            ended = await asyncio.gather(*both, return_exceptions=True)
+            assert [isinstance(one, LimitReached) for one in ended] == [False, True]
+
+    play(course)
+    assert (capture.steps, capture.screenshot.count) == (2, 2)

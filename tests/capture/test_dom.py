@@ -1,0 +1,136 @@
+"""Copies of a page's markup: whole, without secrets, and harmless."""
+
+from __future__ import annotations
+
+import asyncio
+from html import escape
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval.browsers.base import WindowRequest
+from pytest_browsereval.browsers.playwright import PlaywrightBrowser
+from pytest_browsereval.capture.dom import INERT, LONGEST, DomCapture
+from pytest_browsereval.capture.redaction import spellings
+from pytest_browsereval.model.messages import ToolResultMessage
+from tests.support import PageServer, Run, StillWindow, Visits
+
+SECRET = 'key"<1>&'
+
+
+def redact(text: str) -> str:
+    for spelling in spellings([SECRET]):
+        text = text.replace(spelling, "***")
+    return text
+
+
+def test_the_page_is_kept_after_each_action(visit: Visits, tmp_path: Path, pages: PageServer) -> None:
+    """With frames and shadow trees, closed ones too; numbered, named in the log, secrets taken out."""
+    frame = pages.page("/framed", "<p>In the frame")
+    body = (
+        f"<iframe src='{frame}'></iframe><div id=host></div><p title='{escape(SECRET)}'>{escape(SECRET)}</p>"
+        "<button onclick='document.title = 42'>go</button>"
+        "<script>host.attachShadow({mode: 'closed'}).innerHTML = '<b>In the shadow</b>'</script>"
+    )
+    opened = visit(body, dom=True, redact=redact)
+    opened.output("click", target="button")
+    opened.output("snapshot")
+    opened.output("navigate", url=frame)
+    assert [m.dom for m in opened.logged(ToolResultMessage)] == [1, None, 2]
+    first, second = ((tmp_path / "dom" / f"{number:03d}.html").read_text() for number in (1, 2))
+    assert first.startswith(INERT)
+    for there in (
+        "<title>42</title>",
+        "In the shadow",
+        'shadowrootmode="closed"',
+        "<!-- frame http",
+        '"***">***<',
+    ):
+        assert there in first
+    assert first.count("In the frame") == second.count("In the frame") == 1
+    opened.run(opened.capture.final_picture())
+    assert opened.capture.dom.count == 2
+
+
+def test_opening_a_copy_runs_nothing(
+    run: Run, browser: PlaywrightBrowser, visit: Visits, pages: PageServer, tmp_path: Path
+) -> None:
+    """No script, no picture, no frame of the page is loaded, whatever its doctype says."""
+    trap = "<script>fetch('/trapped')</script>"
+    body = f"<img src=/trapped onerror=\"fetch('/trapped')\"><iframe src=/trapped></iframe>{trap}<p>Hello"
+    opened = visit(body, dom=True)
+    opened.js(
+        "document.replaceChild(document.implementation.createDocumentType("
+        "'html', '\"><script>fetch(`/trapped`)</script>', ''), document.doctype)"
+    )
+    opened.run(opened.capture.final_picture())
+    (copy,) = (tmp_path / "dom").iterdir()
+    before = list(pages.requests)
+    served = pages.page("/copy", copy.read_bytes())
+
+    async def look() -> str:
+        context = await (await browser._living()).browser.new_context()
+        page = await context.new_page()
+        await page.goto(served, wait_until="load")
+        text = await page.inner_text("p")
+        await context.close()
+        return text
+
+    assert run(look()) == "Hello"
+    assert pages.requests == [*before, "/copy"]
+
+
+def test_a_page_that_does_not_answer_is_a_warning(visit: Visits, tmp_path: Path) -> None:
+    """A dialog holds it up: the call goes on, and the next copy has the number."""
+    opened = visit("<button onclick='alert(1)'>go</button>", dom=True)
+    opened.output("click", target="button")
+    opened.output("handle_dialog", accept=True)
+    assert [m.dom for m in opened.logged(ToolResultMessage)] == [None, 1]
+    (warning,) = opened.capture.warnings
+    assert warning.message.startswith("no markup: a dialog is open")
+    assert [file.name for file in (tmp_path / "dom").iterdir()] == ["001.html"]
+
+
+class TextWindow(StillWindow):
+    """A window whose markup a test writes down."""
+
+    text = ""
+
+    async def markup(self) -> str:
+        return self.text
+
+
+def test_a_page_without_end_is_cut(tmp_path: Path) -> None:
+    """It says how much is left out; what cannot be written takes no number."""
+    window = TextWindow()
+    dom = DomCapture(window, tmp_path, str)
+    window.text = "x" * (LONGEST + 7) + "\ud83d"
+    assert asyncio.run(dom.capture()) == 1
+    assert dom.path(1).read_text().endswith("xx\n<!-- 8 characters are left out -->\n")
+    dom.path(2).mkdir()
+    with pytest.raises(OSError, match=r"002\.html"):
+        asyncio.run(dom.capture())
+    assert dom.count == 1
+
+
+def test_a_copy_leads_nobody_on(
+    run: Run, browser: PlaywrightBrowser, pages: PageServer, tmp_path: Path
+) -> None:
+    """A page that sends its readers to another one by itself does so no more, however that is written."""
+    window = TextWindow()
+    window.text = (
+        "<meta http-equiv='refresh' content='0;url=/trapped'>"
+        "<META HTTP-EQUIV\n=refresh CONTENT='0;url=/trapped'><p>Hello"
+    )
+    dom = DomCapture(window, tmp_path, str)
+    run(dom.capture())
+    before = list(pages.requests)
+    served = pages.page("/copy", dom.path(1).read_bytes())
+
+    async def look() -> None:
+        opened = await browser.open_window(WindowRequest("row", served))
+        await opened.page.evaluate("new Promise(resolve => setTimeout(resolve, 200))")
+        await opened.close()
+
+    run(look())
+    assert pages.requests == [*before, "/copy"]

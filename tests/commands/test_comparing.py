@@ -1,0 +1,153 @@
+"""``compare``, ``gate`` and ``baseline`` as they are typed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval.__main__ import main
+from tests.analysis.test_compare import run
+from tests.recorded import FAILED, PASSED, attempt
+
+GATE = {"min_pass_rate": 0.5, "max_error_rate": 0.05, "must_pass": []}
+
+
+@pytest.fixture(autouse=True)
+def _runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make two runs: 6 of 10 passed and 8 of 10; the first one has a gate."""
+    monkeypatch.chdir(tmp_path)
+    for name, passed in (("a", 6), ("b", 8)):
+        home = Path("results/shop") / name
+        attempts = [attempt(str(n), PASSED if n < passed else FAILED, tags=("x",)) for n in range(10)]
+        run(home, *attempts, manifest={"config": {"gate": GATE}})
+
+
+A, B = "results/shop/a", "results/shop/b"
+
+
+def test_compare(capsys: pytest.CaptureFixture[str]) -> None:
+    """The report on the terminal, all figures and a comment as files; comparing is no gate."""
+    assert main(["compare", A, B, "--json", "all.json", "--markdown", "comment.md"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"A  {A}  (baseline)\nB  {B}\n")
+    assert "gained (2)" in out
+    content = json.loads(Path("all.json").read_text())
+    assert (content["counts"]["gained"], len(content["tasks"])) == (2, 10)
+    assert Path("comment.md").read_text().startswith("### Compared: ")
+
+
+def test_standard_output_takes_one_report(capsys: pytest.CaptureFixture[str]) -> None:
+    """``-`` gives a report the terminal's place; two reports in one place are refused."""
+    assert main(["compare", A, B, "--json", "-", "--margin", "0.2"]) == 0
+    assert json.loads(capsys.readouterr().out)["margin"] == 0.2
+    assert main(["gate", A, "--markdown", "-"]) == 0
+    assert capsys.readouterr().out.startswith("### gate met: 2 rules")
+    assert main(["compare", A, B, "--json", "x", "--markdown", "x"]) == 4
+    assert "are both to be written to x. Name two files." in capsys.readouterr().err
+
+
+def test_the_gate_of_the_run(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a config the rules are those that the run had, by its manifest."""
+    assert main(["gate", A, "--json", "gate.json"]) == 0
+    out = capsys.readouterr().out
+    assert "pass rate 60.0% (6 of 10 judged), 95 % interval 31.3 to 83.2%" in out
+    assert "met min_pass_rate: pass rate 60.0% (6/10) meets 50.0%" in out
+    assert out.endswith("gate met: 2 rules\n")
+    content = json.loads(Path("gate.json").read_text())
+    assert (content["met"], [rule["verdict"] for rule in content["rules"]]) == (True, ["met", "met"])
+
+
+def test_other_rules(capsys: pytest.CaptureFixture[str]) -> None:
+    """A config's gate and overrides decide again; the rest of the file needs no key, agent or dataset."""
+    Path("gate.yaml").write_text("agent: {api_key: '${NO_SUCH_KEY}'}\ngate: {minPassRate: 0.9}\n")
+    assert main(["gate", A, "--config", "gate.yaml"]) == 1
+    assert "NOT MET min_pass_rate: pass rate 60.0% (6/10) is under 90.0%" in capsys.readouterr().out
+    assert main(["gate", A, "--config", "gate.yaml", "--eval-set", "gate.min_pass_rate=0.6"]) == 0
+    assert main(["gate", A, "--eval-set", "gate.tags={x: 0.7}"]) == 1
+    assert "gate NOT MET: 1 of 3 rules" in capsys.readouterr().out
+    assert main(["gate", A, "--eval-set", "gate.confidence=0.95"]) == 1
+    assert "UNDECIDED min_pass_rate" in capsys.readouterr().out
+
+
+def test_baselines(capsys: pytest.CaptureFixture[str]) -> None:
+    """A run as a file: compared with, and the baseline of a gate, relative to the config or as typed."""
+    assert main(["baseline", B, "base.json"]) == 0
+    assert capsys.readouterr().out == "base.json: 10 trials, pass rate 80.0% of 10\n"
+    assert main(["compare", "base.json", A]) == 0
+    assert "lost (2)" in capsys.readouterr().out
+    rules = ["--eval-set", "gate.max_regressions=1"]
+    assert main(["gate", A, "--baseline", "base.json", *rules]) == 1
+    assert "2 regressed against b (6, 7); at most 1" in " ".join(capsys.readouterr().out.split())
+    assert main(["gate", A, "--baseline", B, "--eval-set", "gate.max_regressions=2"]) == 0
+    assert main(["gate", A, "--eval-set", "gate.baseline=base.json", *rules]) == 1
+    Path("gate.yaml").write_text("gate: {baseline: results/shop/b, max_regressions: 2}\n")
+    assert main(["gate", A, "--config", "gate.yaml"]) == 0
+
+
+def test_a_run_that_is_not_whole_meets_no_gate(capsys: pytest.CaptureFixture[str]) -> None:
+    """What has no result is told by a rule of its own, whatever the others say."""
+    Path(A, "summary.json").write_text('{"selected": 12}')
+    assert main(["gate", A]) == 1
+    out = capsys.readouterr().out
+    assert "Not in the rate: not run 2" in " ".join(out.split())
+    assert "NOT MET complete: 2 of the run's 12 trials have no result" in out
+
+
+def test_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    """What is wrong is told with what to type, exit code 4."""
+    run(Path("plain"), attempt("0"), manifest={"config": {"gate": {"rows": "xfail"}}})
+    run(Path("bare"), attempt("0"), manifest={"browser": "x"})
+    run(Path("else"), attempt("other"))
+    Path("gate.yaml").write_text("gate:\n  min_pass_rat: 0.9\n  tags: {x: 2}\n")
+    cases = {
+        f"compare {A} nowhere": "nowhere is no folder: give a run folder, results/NAME/TIME-LETTERS.",
+        f"compare {A} results": "has no folder 'tasks'",
+        f"compare {A} gate.yaml": "gate.yaml is no baseline, or is damaged",
+        f"compare {A} else": "have no task in common: one has '0', the other 'other'",
+        f"compare {A} {B} --variants x=default": "has no variant 'x'. It has: default.",
+        f"compare {A} {B} --json no/such.json": "no/such.json cannot be written",
+        "gate nowhere": "nowhere is no folder",
+        "gate plain": "plain has no gate of its own. Name rules by --config FILE or --eval-set",
+        "gate bare": "bare has no manifest that tells its gate. Name rules",
+        f"gate {A} --config no.yaml": "no.yaml",
+        f"gate {A} --config gate.yaml": "gate.yaml:2: gate.min_pass_rat: unknown key. Did you mean",
+        f"gate {A} --eval-set gate.min_pass_rate=90": "gate.min_pass_rate: must be at most 1",
+        f"gate {A} --eval-set limits.max_steps=3": "limits: only keys of the gate can be set here",
+        f"gate {A} --eval-set gate.max_drop=0": "max_drop needs a baseline",
+        f"gate {A} --baseline {B}": "baseline is for a rule. Write  max_regressions: 0",
+        f"gate {A} --baseline x --eval-set gate.max_drop=0": "x is no folder: give a run folder",
+        f"baseline {A} no/such.json": "no/such.json cannot be written",
+        "baseline nowhere x.json": "nowhere is no folder",
+    }
+    for typed, told in cases.items():
+        assert main(typed.split()) == 4, typed
+        assert told in capsys.readouterr().err, typed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["compare", A, B, "--margin", "5"], "5 is not between 0 and 1; 0.05 is 5 points"),
+        (["compare", A, B, "--variants", "x"], "'x' is not NAME=NAME: a variant of A and one of B"),
+    ],
+)
+def test_values_of_options(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A value that cannot be meant is refused with what can."""
+    with pytest.raises(SystemExit):
+        main(arguments)
+    assert told in capsys.readouterr().err
+
+
+def test_terminals_that_know_few_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that the terminal cannot show is no reason to break."""
+    import io
+    import sys
+
+    run(Path("c"), attempt("漢字"), attempt("0"))
+    run(Path("d"), attempt("漢字", FAILED), attempt("0"))
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii"))
+    assert main(["compare", "c", "d"]) == 0
+    assert b"- ??: passed -> failed" in raw.getvalue()

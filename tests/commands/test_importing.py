@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.__main__ import main
+from pytest_browsereval.datasets.jsonl import JsonLinesConfig
+from pytest_browsereval.datasets.webvoyager import WebVoyagerConfig
+
+ROWS = [
+    {"web_name": "Maps", "id": f"Maps--{n}", "ques": f"Find café {n}.", "web": "https://maps.example.org/"}
+    for n in range(3)
+]
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("voyage.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    answers = {"Maps": {"answers": [{"id": 1, "type": "possible", "ans": "Café Uno"}]}}
+    Path("answers.json").write_text(json.dumps(answers))
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["import", *arguments]) == 4
+    out, err = capsys.readouterr()
+    assert out == ""
+    return err
+
+
+def test_rows_are_written_as_they_are_read(capsys: pytest.CaptureFixture[str]) -> None:
+    """What is written is read as the very tasks of the benchmark; number, hash and notes are told."""
+    assert (
+        main(["import", "webvoyager", "voyage.jsonl", "-o", "rows.jsonl", "--set", "reference=answers.json"])
+        == 0
+    )
+    out = capsys.readouterr().out.splitlines()
+    digest = hashlib.sha256(Path("rows.jsonl").read_bytes()).hexdigest()
+    assert out[0] == f"3 rows, sha256 {digest}"
+    assert out[1] == "WebVoyager: 2 rows have no reference answer: Maps--0, Maps--2"
+    written = JsonLinesConfig(path=Path("rows.jsonl"))
+    published = WebVoyagerConfig(path=Path("voyage.jsonl"), reference=Path("answers.json"))
+    read: list[Any] = [[one.read(ref) for ref in one.index(Path())] for one in (written, published)]
+    assert read[0] == read[1]
+    assert "café" in Path("rows.jsonl").read_text()
+
+
+def test_rows_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    """With ``-`` rows are all of standard output; options of a block may be nested."""
+    chosen = ["--set", "select.ids=[Maps--1]", "--set", "graders=[answer]"]
+    assert main(["import", "webvoyager", "voyage.jsonl", "-o", "-", *chosen]) == 0
+    out, err = capsys.readouterr()
+    row = json.loads(out)
+    assert (row["query_id"], row["graders"], row["metadata"]["source"]) == ("Maps--1", ["answer"], ROWS[1])
+    assert err.startswith("1 rows, sha256 ")
+
+
+def test_a_file_is_never_replaced_unasked(capsys: pytest.CaptureFixture[str]) -> None:
+    """A file that is there stays, unless --force is given; the source always stays."""
+    Path("rows.jsonl").write_text("mine")
+    arguments = ("webvoyager", "voyage.jsonl", "-o", "rows.jsonl")
+    assert "add --force to replace it" in refused(capsys, *arguments)
+    assert Path("rows.jsonl").read_text() == "mine"
+    assert main(["import", *arguments, "--force"]) == 0
+    capsys.readouterr()
+    before = Path("voyage.jsonl").read_bytes()
+    assert "is the file that is read" in refused(
+        capsys, "webvoyager", "voyage.jsonl", "-o", "voyage.jsonl", "--force"
+    )
+    assert Path("voyage.jsonl").read_bytes() == before
+    assert "there is no folder none" in refused(capsys, *arguments[:-1], "none/rows.jsonl")
+
+
+def test_protected_rows_are_not_written(capsys: pytest.CaptureFixture[str]) -> None:
+    """Answers that must not stand in clear do not reach a file, nor standard output."""
+    row = {"query_id": "secret", "query": "q", "answer": "42", "protected": True}
+    Path("own.jsonl").write_text(json.dumps(row) + "\n")
+    for target in ("rows.jsonl", "-"):
+        told = refused(capsys, "jsonl", "own.jsonl", "-o", target)
+        assert "1 rows are protected (secret)" in told
+        assert "dataset: [{type: jsonl, path: own.jsonl}]" in told
+    assert not Path("rows.jsonl").exists()
+
+
+def test_rows_that_are_left_out_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each row that the benchmark itself calls infeasible is named with the reason."""
+    task = {"goal": "Buy it.", "website": {"id": "omnizon", "url": "https://omnizon.test"}}
+    checks = [{"type": "jmespath", "query": "a", "expected_value": 1}]
+    Path("tasks").mkdir()
+    for name, possible in (("omnizon-1", True), ("omnizon-2", False)):
+        text = json.dumps({**task, "id": name, "evals": checks, "possible": possible})
+        Path(f"tasks/{name}.json").write_text(text)
+    assert main(["import", "agisdk", "tasks", "-o", "rows.jsonl"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert told[0].startswith("1 rows, sha256 ")
+    assert told[-1] == "left out: omnizon-2: the benchmark says that they are infeasible"
+    assert "agisdk-omnizon-1" in Path("rows.jsonl").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["webvoyagr", "voyage.jsonl"], "Did you mean 'webvoyager'?"),
+        (["webvoyager", "none.jsonl"], "none.jsonl: no such file"),
+        (["webvoyager", "answers.json"], "answers.json:1: expected a list of rows."),
+        (
+            ["webvoyager", "voyage.jsonl", "--set", "referenc=x"],
+            "webvoyager: referenc: unknown key. Did you mean",
+        ),
+        (["webvoyager", "voyage.jsonl", "--set", "reference"], "write KEY=VALUE"),
+        (["webvoyager", "voyage.jsonl", "--set", "select=[", "--set", "x=1"], "--set select=[: the value is"),
+        (["webvoyager", "voyage.jsonl", "--set", "select=1", "--set", "select.limit=1"], "'select' holds no"),
+        (["csv", "voyage.jsonl"], "voyage.jsonl:1: "),
+        (["webvoyager"], "webvoyager: path: missing; it has to be given."),
+    ],
+)
+def test_wrong_usage(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is wrong is told before anything is written."""
+    assert told in refused(capsys, *arguments, "-o", "rows.jsonl")
+    assert not Path("rows.jsonl").exists()
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder"])
+def test_what_is_no_file_is_never_replaced(capsys: pytest.CaptureFixture[str], kind: str) -> None:
+    """A file that took the place of a device would break the machine."""
+    os.mkfifo("target") if kind == "pipe" else Path("target").mkdir()
+    told = refused(capsys, "webvoyager", "voyage.jsonl", "-o", "target", "--force")
+    assert "target is no file. Name one, or - to print." in told
+    assert not Path("target").is_file()

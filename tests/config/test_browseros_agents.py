@@ -1,0 +1,278 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from pytest_browsereval.agents.noop import NoopConfig
+from pytest_browsereval.config import EvalConfig, load_config
+from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.members import builtin_registry
+
+Load = Callable[..., EvalConfig]
+Refused = Callable[..., list[str]]
+
+MODEL = {"provider": "openrouter", "model": "moonshotai/kimi-k2", "apiKey": "OPENROUTER_API_KEY"}
+PAIR: dict[str, Any] = {
+    "type": "orchestrator-executor",
+    "orchestrator": {**MODEL, "maxTurns": 12},
+    "executor": {"provider": "openai", "model": "gpt-4o", "apiKey": "OPENAI_API_KEY", "supportsImages": True},
+}
+ACTIONS: dict[str, Any] = {
+    "provider": "clado-action",
+    "model": "action-1",
+    "apiKey": "CLADO_ACTION_API_KEY",
+    "baseUrl": "https://actions.example/predict",
+}
+CLAUDE = {
+    "type": "claude-code",
+    "model": "opus",
+    "claudePath": "/opt/claude",
+    "extraArgs": ["--permission-mode", "plan"],
+}
+ENDPOINT = {"baseUrl": "https://vision.example/v1", "model": "points-1"}
+GEMINI: dict[str, Any] = {
+    "type": "gemini-computer-use",
+    "apiKey": "GOOGLE_AI_API_KEY",
+    "screenSize": {"width": 1440, "height": 900},
+    "turnLimit": 25,
+}
+YUTORI: dict[str, Any] = {"type": "yutori-navigator", "apiKey": "YUTORI_API_KEY"}
+
+
+def run(agent: Any, **more: Any) -> str:
+    return json.dumps({"agent": agent, "dataset": "rows.jsonl", "num_workers": 2, **more}, indent=1)
+
+
+def block(config: EvalConfig, name: str = "default") -> dict[str, Any]:
+    dump: dict[str, Any] = config.public_dump()["variants"][name]
+    return dump
+
+
+def part(block: dict[str, Any], **wanted: Any) -> bool:
+    return wanted == {key: block.get(key) for key in wanted}
+
+
+# -- orchestrator-executor
+
+
+def test_a_pair_of_models_loads_unchanged(load: Load) -> None:
+    """The executor's model becomes the agent ``single``; both keys stay in their variables."""
+    found = block(load(run(PAIR)))
+    assert part(found["orchestrator"], model="moonshotai/kimi-k2", max_turns=12, api_key="OPENROUTER_API_KEY")
+    assert part(found["executor"], type="single", model="gpt-4o", supports_images=True)
+
+
+def test_an_executor_that_predicts_actions_is_asked_over_http(load: Load) -> None:
+    """The provider ``clado-action`` becomes the agent ``visual-action``; its model is noted as unused."""
+    config = load(run({**PAIR, "executor": {**ACTIONS, "maxStepsPerDelegation": 9}}))
+    found = block(config)
+    assert part(found["executor"], type="visual-action", url=ACTIONS["baseUrl"], api_key=ACTIONS["apiKey"])
+    assert found["executor"]["history"] == "text"
+    assert found["max_steps_per_delegation"] == 9
+    assert config.notes == ("agent.executor.model is not used: the address says which model answers.",)
+
+
+def test_any_block_of_browseros_can_be_an_executor(load: Load) -> None:
+    """Blocks are read alike wherever they stand: in a variant, as an executor."""
+    variants = {"a": {**PAIR, "executor": CLAUDE}, "b": CLAUDE, "c": "claude-code"}
+    config = load(json.dumps({"variants": variants, "dataset": "rows.jsonl"}))
+    assert part(block(config, "a")["executor"], type="command", preset="claude-code", program="/opt/claude")
+    assert part(block(config, "b"), type="command", preset="claude-code", program="/opt/claude")
+    assert part(block(config, "c"), type="command", preset="claude-code")
+
+
+@pytest.mark.parametrize(
+    ("executor", "told"),
+    [
+        ({"provider": "clado-action"}, ":8: agent.executor: baseUrl is missing. Write  baseUrl: http"),
+        ({**ACTIONS, "baseUrl": "nowhere"}, ":12: agent.executor.baseUrl: "),
+        ({**PAIR["executor"], "baseUrl": "ftp://x"}, ":13: agent.executor.baseUrl: 'ftp://x' is no URL"),
+        (
+            {**PAIR["executor"], "provider": "codex"},
+            ":9: agent.executor.provider: provider 'codex' is a prog",
+        ),
+        ({**CLAUDE, "claudPath": "x"}, ":16: agent.executor.claudPath: unknown key."),
+    ],
+)
+def test_what_is_wrong_in_an_executor_is_told_as_it_is_written(
+    refused: Refused, executor: dict[str, Any], told: str
+) -> None:
+    """The line and the words are the file's, not those of the block that was made of it."""
+    orchestrator = {"provider": "openrouter", "model": "m"}
+    lines = refused(run({**PAIR, "orchestrator": orchestrator, "executor": executor}), name="run.json")
+    assert len(lines) == 1, lines
+    assert lines[0].startswith("evals/run.json")
+    assert told in lines[0]
+
+
+# -- claude-code
+
+
+def test_claude_code_is_a_command(load: Load) -> None:
+    """Path, model and more arguments go to the preset; with none of them the preset's own are used."""
+    assert part(
+        block(load(run(CLAUDE))),
+        type="command",
+        preset="claude-code",
+        model="opus",
+        program="/opt/claude",
+        extra_args=["--permission-mode", "plan"],
+    )
+    assert part(block(load(run({"type": "claude-code"}))), type="command", preset="claude-code")
+
+
+@pytest.mark.parametrize(
+    "override", ["agent.claudePath=/new", "agent.claude_path=/new", "agent.program=/new"]
+)
+def test_a_converted_key_is_overridden_in_either_words(load: Load, override: str) -> None:
+    """The command line may use the file's words or ours."""
+    assert block(load(run(CLAUDE), override))["program"] == "/new"
+
+
+def test_the_command_line_can_name_an_agent_of_browseros(load: Load) -> None:
+    """An override is read as the file is."""
+    assert part(block(load(run("noop"), "agent=claude-code")), type="command", preset="claude-code")
+    found = block(load(run({**PAIR, "executor": ACTIONS}), "agent.executor.baseUrl=https://other.example/p"))
+    assert found["executor"]["url"] == "https://other.example/p"
+
+
+def test_wrong_values_of_converted_keys_are_told_by_the_file_s_words(refused: Refused) -> None:
+    """A list that is none, and a key that is not there."""
+    lines = refused(run({**CLAUDE, "extraArgs": 5, "nope": 1}), name="run.json")
+    assert [line.partition(": ")[0] for line in lines] == ["evals/run.json:6", "evals/run.json:7"]
+    assert "agent.extraArgs: expected a list, not 5." in lines[0]
+    assert "agent.nope: unknown key." in lines[1]
+
+
+def test_an_agent_of_a_plugin_keeps_its_name(tmp_path: Path) -> None:
+    """A project's own agent of the name comes first."""
+
+    class Own(NoopConfig):
+        type: Literal["claude-code"] = "claude-code"  # type: ignore[assignment]
+
+    registry = builtin_registry()
+    registry.register(Own, owner="conftest.py")
+    (tmp_path / "run.json").write_text(run("claude-code"))
+    config = load_config(tmp_path / "run.json", registry=registry)
+    assert isinstance(config.variants["default"], Own)
+
+
+# -- agents that answer with points
+
+
+@pytest.mark.parametrize(("agent", "turns"), [(GEMINI, 25), (YUTORI, 30)])
+def test_an_endpoint_makes_a_computer_use_agent(load: Load, agent: dict[str, Any], turns: int) -> None:
+    """With an OpenAI-compatible endpoint in the block, points are read as parts of a thousand."""
+    found = block(load(run({**agent, **ENDPOINT})))
+    assert part(found, type="computer-use", provider="openai-compatible", coordinates="normalized")
+    assert part(found, base_url=ENDPOINT["baseUrl"], api_key=agent["apiKey"], max_turns=turns)
+
+
+@pytest.mark.parametrize("agent", [GEMINI, {**YUTORI, "baseUrl": "https://x.example/v1"}])
+def test_without_an_endpoint_the_line_to_write_is_told(refused: Refused, agent: dict[str, Any]) -> None:
+    """The refusal holds a whole line, which loads as it stands."""
+    lines = refused(run(agent), name="run.json")
+    assert len(lines) == 1
+    assert lines[0].startswith(
+        f"evals/run.json:3: agent.type: the protocol of {agent['type']!r} is its vendor's"
+    )
+    assert "write  agent: {type: computer-use, provider: " in lines[0]
+
+
+def test_the_lines_of_the_refusals_load(load: Load, refused: Refused) -> None:
+    """What a message tells to write is right."""
+    for agent in (GEMINI, YUTORI):
+        line = refused(run(agent))[0].partition("write  ")[2]
+        assert load(f"{line}\ndataset: rows.jsonl\n").variants["default"].type == "computer-use"
+
+
+def viewport(config: EvalConfig) -> tuple[int, int]:
+    size = config.public_dump()["browser"]["viewport"]
+    return size["width"], size["height"]
+
+
+def test_the_screen_s_size_is_the_browser_s(load: Load) -> None:
+    """It is set unless the browser's block says one, and noted where it has no effect."""
+    agent = {**GEMINI, **ENDPOINT}
+    assert viewport(load(run(agent))) == (1440, 900)
+    own = load(run(agent, browser={"viewport": {"width": 1000, "height": 700}}))
+    assert viewport(own) == (1000, 700)
+    assert own.notes == ("agent.screenSize is not used: browser.viewport says it.",)
+    attached = load(run(agent, browseros={"server_url": "http://127.0.0.1:9110"}))
+    assert attached.notes[1] == "agent.screenSize is not used: the browser runs already."
+
+
+def test_two_sizes_in_one_run_are_refused(refused: Refused) -> None:
+    """A run has one size of page."""
+    variants = {
+        "g": {**GEMINI, **ENDPOINT},
+        "y": {**YUTORI, **ENDPOINT, "screenSize": {"width": 1280, "height": 800}},
+    }
+    lines = refused(json.dumps({"variants": variants, "dataset": "rows.jsonl"}), name="run.json")
+    assert lines == [
+        (
+            "evals/run.json:1: variants.y.screenSize: differs from variants.g.screenSize. "
+            "Write one  browser.viewport ."
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"screenSize": {"width": 0, "height": 9}}, "agent.screenSize.width: must be at least 1; it is 0."),
+        ({"screenSize": "big"}, "agent.screenSize: expected a block of keys, not 'big'."),
+        ({"turnLimit": 0}, "agent.turnLimit: must be at least 1; it is 0."),
+        ({"turnLimit": "many"}, "agent.turnLimit: expected a whole number, not 'many'."),
+    ],
+)
+def test_wrong_limits_are_told_by_the_file_s_words(
+    refused: Refused, change: dict[str, Any], told: str
+) -> None:
+    """Values that moved elsewhere are told where they stand."""
+    assert told in refused(run({**GEMINI, **ENDPOINT, **change}))[0]
+
+
+# -- whatever a file may hold
+
+
+JUNK: list[Any] = [None, 3, True, "x", [], [1], {}, {"type": []}, {"type": None, "executor": {"type": {}}}]
+PLACES = (
+    *("agent", "variants", "browser", "browseros", "id", "timeout_ms", "num_workers", "agent.type"),
+    *("agent.orchestrator", "agent.executor", "agent.executor.provider", "agent.executor.baseUrl"),
+    *("agent.claudePath", "agent.extraArgs", "agent.screenSize", "agent.turnLimit", "agent.model"),
+    *("agent.executorBackend", "browseros.server_url", "browseros.base_cdp_port", "browseros.headless"),
+)
+
+
+def told_for(load: Load, tree: Any, *overrides: str) -> list[str]:
+    """Return what loading a file tells; nothing if it loads."""
+    try:
+        load(json.dumps(tree), *overrides, name="run.json")
+    except ConfigError as error:
+        return str(error).splitlines()
+    return []
+
+
+@pytest.mark.parametrize("agent", [{**PAIR, "executor": ACTIONS}, {**GEMINI, **ENDPOINT}])
+@pytest.mark.parametrize("kind", [{}, {"id": "suite"}], ids=["run", "suite"])
+def test_nothing_in_a_file_breaks_the_conversion(
+    load: Load, agent: dict[str, Any], kind: dict[str, Any]
+) -> None:
+    """A wrong value at any place is refused in words, or has no effect; it is never an exception of ours."""
+    for place, junk in product(PLACES, JUNK):
+        tree = json.loads(run(agent, browseros={"server_url": "http://127.0.0.1:1"}, **kind))
+        override = f"{place}={json.dumps(junk)}"
+        lines = told_for(load, tree, override)
+        *parents, key = place.split(".")
+        block = tree
+        for parent in parents:
+            block = block.setdefault(parent, {})
+        block[key] = junk
+        for line in (*told_for(load, tree), *lines):
+            assert line.startswith(("evals/run.json", "--eval-set ", "environment variable ")), override

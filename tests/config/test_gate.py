@@ -1,0 +1,96 @@
+"""The gate of a config, and the gate alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval.config import GateConfig, gate_from, load_gate
+from pytest_browsereval.errors import ConfigError
+from tests.config.conftest import Load
+
+SMALL = "agent: noop\ndataset: rows.jsonl\ngraders: [answer]\n"
+
+ALL = """gate:
+  minPassRate: 0.9
+  tags: {smoke: 1, my tag: 0.5}
+  websites: {shop.example: 0.8}
+  variants: {kimi: 0.7}
+  mustPass: [login]
+  maxErrorRate: 0
+  maxCostUsd: 2.5
+  maxMeanSteps: 12
+  baseline: base.json
+  maxRegressions: 1
+  maxDrop: 0.02
+  confidence: 0.9
+  undecided: pass
+  rows: fail
+"""
+
+
+def test_all_keys_of_the_gate(load: Load, tmp_path: Path) -> None:
+    """A config's gate, in either spelling, is the one that is read from the file alone."""
+    gate = load(SMALL + ALL).gate
+    assert gate == GateConfig(
+        min_pass_rate=0.9,
+        tags={"smoke": 1, "my tag": 0.5},
+        websites={"shop.example": 0.8},
+        variants={"kimi": 0.7},
+        must_pass=("login",),
+        max_error_rate=0,
+        max_cost_usd=2.5,
+        max_mean_steps=12,
+        baseline=Path("base.json"),
+        max_regressions=1,
+        max_drop=0.02,
+        confidence=0.9,
+        undecided="pass",
+        rows="fail",
+    )
+    assert load_gate(tmp_path / "evals/shop.yaml") == gate
+    assert gate_from(gate.model_dump(mode="json"), name="manifest.json") == gate
+    assert gate_from(None, name="manifest.json") == GateConfig()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "gate: {max_drop: 0.1}\n",
+            "shop.yaml:4: gate: max_drop needs a baseline. Write  baseline: results/",
+        ),
+        ("gate: {baseline: x}\n", "gate: baseline is for a rule. Write  max_regressions: 0"),
+        ("gate: {max_cost_usd: .inf}\n", "gate.max_cost_usd: "),
+        ("gate: {max_mean_steps: .inf}\n", "gate.max_mean_steps: "),
+        ("gate: {confidence: 95}\n", "gate.confidence: must be less than 1"),
+        ("gate: {confidence: 0.5}\n", "gate.confidence: must be more than 0.5"),
+        ("gate: {tags: {smoke: 2}}\n", "gate.tags.smoke: must be at most 1"),
+        ("gate: {undecided: maybe}\n", "gate.undecided: 'maybe' is not allowed."),
+        ("gate: {max_cost: 2}\n", "gate.max_cost: unknown key. Did you mean 'max_cost_usd'?"),
+        (
+            "gate: {per_tag: {a: 1}}\n",
+            "gate.per_tag: not supported yet. What works today: gate.tags: {TAG: 0.9}",
+        ),
+    ],
+)
+def test_gates_that_are_refused(load: Load, tmp_path: Path, text: str, told: str) -> None:
+    """The whole config and the gate alone refuse the same, with file and line."""
+    with pytest.raises(ConfigError) as whole:
+        load(SMALL + text)
+    assert told in str(whole.value)
+    with pytest.raises(ConfigError) as alone:
+        load_gate(tmp_path / "evals/shop.yaml")
+    assert str(alone.value) == str(whole.value)
+
+
+def test_a_gate_alone_names_its_source(tmp_path: Path) -> None:
+    """Of a manifest its name is told; a variable that the gate itself names has to be set."""
+    with pytest.raises(ConfigError, match=r"^run/manifest\.json: gate\.newer: unknown key\."):
+        gate_from({"newer": 1}, name="run/manifest.json")
+    file = tmp_path / "gate.yaml"
+    file.write_text("gate: {baseline: '${HERE}/base.json', max_drop: 0}\nagent: {api_key: '${NOT_SET}'}\n")
+    assert load_gate(file, environ={"HERE": "x"}).baseline == Path("x/base.json")
+    with pytest.raises(ConfigError, match="the environment variable 'HERE' is not set"):
+        load_gate(file, environ={})

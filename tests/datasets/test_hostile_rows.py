@@ -1,0 +1,129 @@
+"""Rows of importers that nobody would write in good faith: told with their line, and nothing hangs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.datasets.base import DatasetConfig
+from pytest_browsereval.datasets.originals import address, host_of
+from pytest_browsereval.errors import DatasetError
+from pytest_browsereval.members import builtin_registry
+
+Import = Callable[..., DatasetConfig]
+
+GOLD = "Quetzaltenango"
+QUESTION = {"task_id": "g1", "Question": "Which town?", "Level": 1, "Final answer": GOLD}
+
+
+@pytest.fixture
+def imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Import:
+    """Writes a file and returns the dataset of a type that reads it."""
+    monkeypatch.chdir(tmp_path)
+
+    def make(kind: str, content: str, name: str, **options: Any) -> DatasetConfig:
+        Path(name).write_text(content)
+        member = builtin_registry().get("dataset", kind)
+        dataset = member.model_validate({"type": kind, "path": name, **options})
+        assert isinstance(dataset, DatasetConfig)
+        return dataset
+
+    return make
+
+
+def refusal(dataset: DatasetConfig) -> str:
+    with pytest.raises(DatasetError) as refused:
+        dataset.index(Path.cwd())
+    return str(refused.value)
+
+
+@pytest.mark.parametrize("url", ["http://[x", "//[", "http://[::1", "http://exa\u2100mple.org/"])
+def test_what_is_no_address_is_told_with_its_line(imported: Import, url: str) -> None:
+    table = f"ID,Starting URL,Category,Task\n1,{url},READ,Look.\n"
+
+    assert refusal(imported("webbench", table, "rows.csv")).startswith("rows.csv:2: ")
+    assert "is no address of a page" in refusal(imported("webbench", table, "rows.csv"))
+    assert host_of(url) == url
+
+
+def test_addresses_may_lack_their_scheme() -> None:
+    assert address("example.org/x") == "https://example.org/x"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {**QUESTION, "Final answer": [GOLD]},
+        {**QUESTION, "Final answer": {"town": GOLD}},
+        f"Final answer: {GOLD}",
+        [GOLD],
+    ],
+)
+def test_a_refused_row_of_a_protected_set_is_not_quoted(imported: Import, wrong: Any) -> None:
+    told = refusal(imported("gaia", json.dumps([wrong]), "rows.json"))
+
+    assert told.startswith("rows.json:1: ")
+    assert GOLD not in told
+
+
+def test_a_refused_row_of_an_open_set_is_quoted(imported: Import) -> None:
+    row = {"id": "a--1", "web_name": "a", "ques": ["Look."], "web": "http://x/"}
+
+    assert "ques: expected a text, not a list" in refusal(
+        imported("webvoyager", json.dumps([row]), "rows.json")
+    )
+
+
+def test_a_level_of_any_length_is_told(imported: Import) -> None:
+    told = refusal(imported("gaia", json.dumps([{**QUESTION, "Level": "9" * 5000}]), "rows.json"))
+
+    assert "Level: expected 1, 2 or 3" in told
+    assert len(told) < 300
+
+
+def test_numbers_are_answers_too(imported: Import) -> None:
+    dataset = imported("gaia", json.dumps([{**QUESTION, "Final answer": 17.5}]), "rows.json")
+
+    assert [dataset.read(ref).answer for ref in dataset.index(Path.cwd())] == ["17.5"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "row"), [("gaia", QUESTION), ("json", {"query_id": "g1", "query": "Look."})]
+)
+def test_the_same_id_twice_in_one_line_is_refused(imported: Import, kind: str, row: dict[str, Any]) -> None:
+    told = refusal(imported(kind, json.dumps([row, row]), "rows.json"))
+
+    assert "the id 'g1' is also in line 1" in told
+
+
+def test_columns_of_one_name_are_refused(imported: Import) -> None:
+    table = "ID,Starting URL,Category,Task,Task\n1,http://x/,READ,Look.,Leave.\n"
+
+    assert "rows.csv:1: two columns are named 'Task'" in refusal(imported("webbench", table, "rows.csv"))
+
+
+@pytest.mark.parametrize(
+    "task", ["a" + " " * 100_000 + "b", "Only use " + "a." * 60_000, "Only use a.b" * 20_000 + "\t" * 50_000]
+)
+def test_no_task_makes_the_closing_sentences_hard_to_find(imported: Import, task: str) -> None:
+    table = f'ID,Starting URL,Category,Task\n1,http://x/,READ,"{task[:120_000]}"\n'
+    dataset = imported("webbench", table, "rows.csv", strip_site_suffix=True)
+
+    assert [dataset.read(ref).query for ref in dataset.index(Path.cwd())] == [task[:120_000].strip()]
+
+
+@pytest.mark.parametrize("key", ["eval", "instantiation_dict", "x"])
+def test_rows_nested_without_end_are_told(imported: Import, key: str) -> None:
+    """Also where JSON can still be read and what looks into the row cannot follow."""
+    plain = {"task_id": 1, "intent": "Look.", "sites": [], "start_url": "http://x/"}
+    rules: Any = {"eval_types": ["string_match"], "reference_answers": {"exact_match": "a"}}
+    for depth in (450, 900, 980):
+        deep = "[" * depth + "]" * depth
+        given = {**plain, "eval": rules, key: {**rules, "note": "DEEP"}}
+        dataset = imported("webarena", json.dumps([given]).replace('"DEEP"', deep), "rows.json")
+        with pytest.raises(DatasetError, match=r"rows\.json.*: "):
+            [dataset.read(ref) for ref in dataset.index(Path.cwd())]

@@ -1,0 +1,301 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.datasets.base import DatasetConfig
+from pytest_browsereval.errors import DatasetError
+from pytest_browsereval.graders.base import GraderConfig
+from pytest_browsereval.members import builtin_registry
+from pytest_browsereval.model.tasks import Task
+
+Import = Callable[..., DatasetConfig]
+
+VOYAGE = {
+    "web_name": "Allrecipes",
+    "id": "Allrecipes--3",
+    "ques": "Find a lasagna for six people.",
+    "web": "https://www.allrecipes.com/",
+}
+ONLINE = {
+    "task_id": "b7258ee05d75e6c50673a59914db412e_110325",
+    "confirmed_task": "Find a kennel that takes dogs.",
+    "website": "https://www.example.org/kennels",
+    "reference_length": 7,
+    "level": "medium",
+}
+SAVED = {
+    "annotation_id": "7bda9645-0b5f-470a-8dd7-6af0bff4da68",
+    "website": "united",
+    "domain": "Travel",
+    "subdomain": "Airlines",
+    "confirmed_task": "Check the status of a flight.",
+    "action_reprs": ["[link]  Flight status -> CLICK"],
+    "actions": [{"action_uid": "u1", "raw_html": "<html>" * 99, "operation": {"op": "CLICK", "value": ""}}],
+}
+ITEMS = {"items": [{"criterion": "Finds a hotel", "description": "one with a pool", "max_points": 3}]}
+LONG = {
+    "task_id": "0a" * 20,
+    "confirmed_task": "Plan a week in Oslo.",
+    "website": "www.visitoslo.com",
+    "level": "hard",
+    "reference_length": 41,
+}
+
+
+@pytest.fixture
+def imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Import:
+    """Writes a file and returns the dataset of a type that reads it."""
+    monkeypatch.chdir(tmp_path)
+
+    def make(kind: str, content: Any, name: str = "rows.jsonl", **options: Any) -> DatasetConfig:
+        if isinstance(content, list) and name.endswith(".jsonl"):
+            content = "".join(json.dumps(row) + "\n" for row in content)
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(content if isinstance(content, str) else json.dumps(content))
+        member = builtin_registry().get("dataset", kind)
+        dataset = member.model_validate({"path": name, **options})
+        assert isinstance(dataset, DatasetConfig)
+        return dataset
+
+    return make
+
+
+def tasks(dataset: DatasetConfig) -> list[Task]:
+    return [dataset.read(ref) for ref in dataset.index(Path())]
+
+
+def problem(dataset: DatasetConfig) -> str:
+    with pytest.raises(DatasetError) as caught:
+        tasks(dataset)
+    return str(caught.value)
+
+
+def test_webvoyager_is_joined_with_its_reference_answers(imported: Import) -> None:
+    """Answers are found by site and number, with their type; rows without one are told."""
+    other = {**VOYAGE, "id": "Allrecipes--4"}
+    answers = [{"id": 3, "type": "golden", "ans": "World's Best Lasagna"}]
+    Path("data").mkdir()
+    Path("data/reference.json").write_text(json.dumps({"Allrecipes": {"notice": "", "answers": answers}}))
+    dataset = imported("webvoyager", [VOYAGE, other], name="data/rows.jsonl", reference="data/reference.json")
+    first, second = tasks(dataset)
+    assert (first.query_id, first.query, first.start_url) == (VOYAGE["id"], VOYAGE["ques"], VOYAGE["web"])
+    assert (first.answer, first.metadata.additional) == ("World's Best Lasagna", {"answer_type": "golden"})
+    assert (first.graders, first.tags, first.metadata.source) == (("webvoyager",), ("Allrecipes",), VOYAGE)
+    assert (first.metadata.website, first.metadata.category) == ("Allrecipes", "Allrecipes")
+    assert (second.answer, second.dataset) == (None, "webvoyager")
+    told = "WebVoyager: 1 rows have no reference answer: Allrecipes--4"
+    assert dataset.notes(Path()) == (told,)
+
+
+def test_webvoyager_needs_no_reference(imported: Import) -> None:
+    """Without a reference file rows have no answer; graders of the block take the place of the judge."""
+    (row,) = tasks(imported("webvoyager", [VOYAGE], graders=["answer"]))
+    assert (row.answer, row.graders) == (None, ("answer",))
+
+
+@pytest.mark.parametrize(
+    ("answers", "told"),
+    [
+        (
+            [{"id": 3, "type": "sure", "ans": "x"}],
+            "ref.json:4: Allrecipes: expected a text 'ans' and a 'type'",
+        ),
+        ([{"id": 3, "type": "golden", "ans": "x"}] * 2, "ref.json:4: Allrecipes: 2 answers have the id 3"),
+        ("none", "ref.json:2: Allrecipes: expected a block with the list 'answers'"),
+    ],
+)
+def test_wrong_reference_answers(imported: Import, answers: Any, told: str) -> None:
+    """A wrong entry of the reference file is told with its own file and line."""
+    dataset = imported("webvoyager", [VOYAGE], reference="ref.json")
+    Path("ref.json").write_text(json.dumps({"Allrecipes": {"answers": answers}}, indent=1))
+    assert problem(dataset).startswith(told)
+
+
+def test_online_mind2web_keeps_its_dates(imported: Import) -> None:
+    """The suffix of a replaced task stays in its id and is its revision; others have the option's."""
+    older = {**ONLINE, "task_id": "b7258ee05d75e6c50673a59914db412e", "level": "easy"}
+    dataset = imported("online-mind2web", [ONLINE, older], name="rows.json", revision="2025-03")
+    new, old = tasks(dataset)
+    assert (new.query_id, new.revision, new.level) == (ONLINE["task_id"], "2025-11-03", "medium")
+    assert (old.query_id, old.revision, old.tags) == (older["task_id"], "2025-03", ("easy",))
+    assert (new.metadata.website, new.metadata.category) == ("example.org", "medium")
+    assert new.metadata.additional == {"reference_length": 7}
+    assert (new.graders, new.start_url) == (("mind2web",), ONLINE["website"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "row", "told"),
+    [
+        ("webvoyager", {**VOYAGE, "web": "no page"}, "'no page' is no address of a page"),
+        ("webvoyager", {"id": "A--1"}, "there is no 'web_name'; the benchmark's rows have one. Keys: id."),
+        ("webvoyager", ["A--1"], "a row is a block of keys"),
+        ("online-mind2web", {**ONLINE, "task_id": "ab_139925"}, "ends in '_139925', which is no month"),
+        ("online-mind2web", {**ONLINE, "reference_length": "long"}, "reference_length: expected a whole"),
+        ("mind2web", {**SAVED, "actions": [1]}, "rows.jsonl: actions: expected a list of blocks."),
+        ("odysseys", LONG, "there is neither a 'precomputed_rubric' nor 'rubrics'."),
+        ("odysseys", {**LONG, "rubrics": {"R1": "all"}}, "the rubric's R1 is no block with a requirement"),
+        ("odysseys", {**LONG, "precomputed_rubric": {"items": [{}]}}, "item 1 has no criterion or no max"),
+        ("odysseys", {**LONG, "rubrics": "{"}, "the rubric is text, and "),
+        ("webtailbench", {"id": "h1", "ques": "q", "web": ""}, "row 'h1' has no start page"),
+        ("webbench", {"ID": 1, "Category": "READ"}, "there is no 'Starting URL'"),
+    ],
+)
+def test_a_row_of_another_shape_is_told_with_its_line(
+    imported: Import, kind: str, row: Any, told: str
+) -> None:
+    """What is wrong has file and line, whichever benchmark it is."""
+    content = "\n" + json.dumps(row) + "\n"
+    message = problem(imported(kind, content))
+    assert message.startswith("rows.jsonl:2: ")
+    assert told in message
+
+
+def test_mind2web_is_marked_as_not_live(imported: Import) -> None:
+    """A folder is read in the order of its files, without saved pages; start pages come by website."""
+    with_page = {**SAVED, "annotation_id": "second", "website": "ryanair", "domain": "ryanair.com"}
+    imported("mind2web", [with_page], name="data/b.json")
+    dataset = imported("mind2web", [SAVED], name="data/a.json")
+    dataset = dataset.model_copy(update={"path": Path("data")})
+    first, second = tasks(dataset)
+    assert (first.query_id, first.start_url) == (SAVED["annotation_id"], None)
+    assert (second.query_id, second.start_url) == ("second", "https://ryanair.com")
+    assert first.tags == ("not-live", "Travel", "Airlines")
+    assert first.metadata.additional["action_reprs"] == SAVED["action_reprs"]
+    assert "raw_html" not in first.model_dump_json()
+    assert "CLICK" in str(first.metadata.source)
+    assert "another benchmark" in dataset.notes(Path())[0]
+    named = dataset.model_copy(update={"start_urls": {"united": "united.com"}})
+    assert tasks(named)[0].start_url == "https://united.com"
+
+
+def test_an_empty_folder_is_refused(imported: Import) -> None:
+    """A folder without a JSON file holds no Mind2Web."""
+    Path("data").mkdir()
+    dataset = imported("mind2web", [SAVED]).model_copy(update={"path": Path("data")})
+    assert problem(dataset) == "data: the folder has no *.json files."
+
+
+def test_webtailbench_as_a_table(imported: Import) -> None:
+    """A TSV takes rubrics from their own file, and every task begins at the given page."""
+    Path("rubrics.json").write_text(json.dumps({"hotels_1": ITEMS}))
+    table = 'benchmark\tid\ttask_summary\nhotels\thotels_1\t"Find a hotel\tin Oslo."\n'
+    options = {"rubrics": "rubrics.json", "start_url": "bing.com", "split": "test_v2"}
+    (row,) = tasks(imported("webtailbench", table, name="rows.tsv", **options))
+    assert (row.query_id, row.query, row.rubric) == ("hotels_1", "Find a hotel\tin Oslo.", ITEMS)
+    assert (row.start_url, row.tags, row.revision) == ("https://bing.com", ("hotels",), "test_v2")
+    assert row.graders == ("rubric",)
+    lacking = imported("webtailbench", table, name="rows.tsv", start_url="bing.com")
+    assert "row 'hotels_1' has no rubric, and the file of rubrics is missing" in problem(lacking)
+
+
+def test_webtailbench_as_lines(imported: Import) -> None:
+    """A row may bring its rubric along, as a block or as JSON in a text; or a list of rubrics has it."""
+    row = {"id": "f1", "category": "flights", "ques": "Fly.", "web": "", "precomputed_rubric": ITEMS}
+    page = {"start_url": "https://bing.com/"}
+    texts = {**row, "id": "f2", "precomputed_rubric": json.dumps(ITEMS)}
+    apart = {**row, "id": "f3", "precomputed_rubric": None}
+    Path("r.json").write_text(json.dumps([{"id": "f3", "precomputed_rubric": ITEMS}]))
+    read = tasks(imported("webtailbench", [row, texts, apart], rubrics="r.json", **page))
+    assert [task.rubric for task in read] == [ITEMS] * 3
+    assert read[0].metadata.category == "flights"
+
+
+def test_odysseys_in_both_forms(imported: Import) -> None:
+    """Requirements of the source form become items of one point each."""
+    source = {"R1": {"requirement": "Names a museum.", "verification": "It is in Oslo."}}
+    first = {**LONG, "rubrics": source, "categories": ["travel", "planning"]}
+    second = {**LONG, "task_id": "0b" * 20, "precomputed_rubric": ITEMS}
+    own, published = tasks(imported("odysseys", [first, second], revision="2026-01"))
+    told = {"criterion": "R1", "description": "Names a museum.\nIt is in Oslo.", "max_points": 1}
+    assert own.rubric == {"items": [told]}
+    assert (own.tags, own.level, own.revision) == (("hard", "travel", "planning"), "hard", "2026-01")
+    assert own.metadata.category == "travel"
+    assert (published.rubric, published.start_url) == (ITEMS, "https://www.visitoslo.com")
+
+
+@pytest.mark.parametrize(
+    ("kind", "original", "options"),
+    [
+        ("webvoyager", VOYAGE, {}),
+        ("online-mind2web", ONLINE, {}),
+        ("mind2web", SAVED, {}),
+        ("webtailbench", {"id": "f1", "ques": "q", "precomputed_rubric": ITEMS}, {"start_url": "bing.com"}),
+        ("odysseys", {**LONG, "rubrics": {"R1": {"requirement": "Names a museum."}}}, {}),
+    ],
+)
+def test_graders_take_what_importers_make(
+    imported: Import, kind: str, original: dict[str, Any], options: dict[str, Any]
+) -> None:
+    """The graders that the benchmark's own rules ask for can judge its rows."""
+    registry = builtin_registry()
+    name = "rows.json" if kind == "mind2web" else "rows.jsonl"
+    (task,) = tasks(imported(kind, [original], name=name, **options))
+    (given,) = task.graders
+    block = {"type": given} if isinstance(given, str) else given
+    grader = registry.get("grader", str(block["type"])).model_validate(block, context={"registry": registry})
+    assert isinstance(grader, GraderConfig)
+    grader.check(task)
+
+
+def test_webbench(imported: Import) -> None:
+    """Quoted newlines stay; the sentence that binds a task to its site goes if that is asked for."""
+    text = (
+        "ID,Starting URL,Category,Task\n"
+        '7,https://www.acehardware.com,READ,"Find the news.\n\nOnly use http://acehardware.com to achieve '
+        "the task. Don't go to any other site.\"\n"
+        "8,https://acehardware.com,DELETE,Empty the cart.\n"
+    )
+    dataset = imported("webbench", text, name="rows.csv")
+    first, second = tasks(dataset)
+    assert (first.query_id, first.tags, first.metadata.website) == ("7", ("READ",), "acehardware.com")
+    assert first.query.endswith("any other site.")
+    assert (second.graders, dataset.index(Path())[1].line) == ((), 5)
+    assert dataset.notes(Path()) == ("WebBench: 1 of 2 rows change something on a real site.",)
+    short = dataset.model_copy(update={"strip_site_suffix": True})
+    assert [task.query for task in tasks(short)] == ["Find the news.", "Empty the cart."]
+
+
+def test_rows_can_be_selected_by_their_groups(imported: Import) -> None:
+    """Levels and categories are tags, ids stay those of the file, and the order too."""
+    rows = [{**ONLINE, "task_id": str(n), "level": level} for n, level in enumerate(["hard", "easy"] * 3)]
+    dataset = imported("online-mind2web", rows, select={"tags": ["hard"], "limit": 2})
+    assert [ref.query_id for ref in dataset.index(Path())] == ["0", "2"]
+
+
+def test_rows_of_browseros(imported: Import) -> None:
+    """BrowserOS's own rows load with all of their words; its answer stands where graders look."""
+    row = {
+        "query_id": "Wolfram Alpha--45",
+        "dataset": "webvoyager",
+        "query": "Compute the derivative.",
+        "graders": ["answer"],
+        "start_url": "https://www.wolframalpha.com/",
+        "setup_script": "1",
+        "metadata": {
+            "original_task_id": "45",
+            "website": "Wolfram Alpha",
+            "category": "maths",
+            "additional": {"ground_truth": "2x", "answer_type": "golden", "app_base_port": 8000},
+        },
+    }
+    given = {**row, "query_id": "b", "answer": "3x"}
+    first, second = tasks(imported("browseros", [row, given]))
+    assert (first.answer, second.answer) == ("2x", "3x")
+    assert first.metadata.model_dump(exclude={"source"}) == row["metadata"]
+
+
+OLD_GRADERS = (
+    "webvoyager_grader fara_alignment fara_rubric fara_multimodal fara_combined fara_grader mind2web_judge "
+    "mind2web_grader performance_grader agisdk_state_diff infinity_state"
+)
+
+
+@pytest.mark.parametrize("name", OLD_GRADERS.split())
+def test_graders_of_browseros_have_their_names(name: str) -> None:
+    """Each grader that rows of BrowserOS have ever named is one of ours, under that very name."""
+    assert issubclass(builtin_registry().get("grader", name), GraderConfig)

@@ -1,0 +1,110 @@
+"""Our runs in Online-Mind2Web's form, and foreign ones graded by ours."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.__main__ import main
+from pytest_browsereval.capture.message_log import MessageLogger
+from pytest_browsereval.errors import ErrorSource
+from pytest_browsereval.exchange.attempts import write_run
+from pytest_browsereval.exchange.readers import read_run
+from pytest_browsereval.graders.judging.pictures import pictures_of
+from pytest_browsereval.graders.judging.steps import messages_of, steps_of
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.messages import AssistantMessage, ToolCallMessage, ToolResultMessage
+from pytest_browsereval.run.store import RunStore, TrialKey
+from tests.exchange.foreign import picture, webvoyager_task
+from tests.recorded import attempt
+
+
+def finished(store: RunStore, query_id: str, verdict: Verdict = Verdict.PASSED, **more: Any) -> Path:
+    """Write an attempt with two steps, two pictures and an answer."""
+    key = TrialKey(query_id, more.get("variant", "default"), more.get("trial", 1))
+    folder = store.begin_attempt(key, "n")
+    log = MessageLogger(folder.path)
+    log.log(AssistantMessage(content="I look."))
+    for number, (tool, params) in enumerate((("click", {"target": "Buy"}), ("done", {"answer": "42"})), 1):
+        log.log(ToolCallMessage(tool=tool, tool_call_id=str(number), params=params))
+        result = {"ok": tool == "done", "output": "no"}
+        log.log(ToolResultMessage(tool_call_id=str(number), result=result, is_error=tool != "done"))
+    log.close()
+    (folder.path / "screenshots").mkdir()
+    for number in (1, 2):
+        (folder.path / "screenshots" / f"{number:03d}.jpeg").write_bytes(picture(number, "JPEG"))
+    metadata = attempt(query_id, verdict, attempt=folder.number, **more)
+    (folder.path / "metadata.json").write_text(metadata.model_dump_json())
+    folder.finished()
+    return folder.path
+
+
+def test_there_and_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is written is read again: id, task, answer, actions without the answer, thoughts, pictures."""
+    store = RunStore(tmp_path / "run")
+    ours = finished(store, "buy/mug")
+    finished(store, "broken", Verdict.ERRORED)
+    finished(store, "ungraded", Verdict.ERRORED, error_source=ErrorSource.GRADER)
+    assert main(["export", str(tmp_path / "run"), "--to=online-mind2web", "-o", str(tmp_path / "out")]) == 0
+    assert "left out: broken: errored (site)" in capsys.readouterr().out
+    (result,) = (tmp_path / "out").glob("buy*/result.json")
+    content = json.loads(result.read_text())
+    assert content["task_id"] == "buy/mug"
+    assert content["action_history"] == ['click(target="Buy") -> failed']
+    assert content["thoughts"] == ["I look."]
+    assert (
+        content["image_names"]
+        == ["0001.jpeg", "0002.jpeg"]
+        == sorted(path.name for path in (result.parent / "trajectory").iterdir())
+    )
+    back = write_run(
+        read_run("online-mind2web", tmp_path / "out"), tmp_path / "back", "online-mind2web", tmp_path / "out"
+    )
+    attempts = {data.query_id: (folder, data) for folder, data in back.attempts()}
+    assert set(attempts) == {"buy/mug", "ungraded"}
+    folder, data = attempts["buy/mug"]
+    assert (data.query, data.final_answer) == ("Do buy/mug.", "42")
+    assert [(s.thought, s.params["text"]) for s in steps_of(messages_of(folder))] == [
+        ("I look.", 'click(target="Buy") -> failed')
+    ]
+    assert [p.read_bytes() for p in pictures_of(folder)] == [p.read_bytes() for p in pictures_of(ours)]
+
+
+def test_agents_and_repetitions_are_kept_apart(tmp_path: Path) -> None:
+    """The form has one attempt for each task, so each agent's and each repetition's are a folder."""
+    store = RunStore(tmp_path / "run")
+    for variant, trial in (("a", 1), ("a", 2), ("b", 1)):
+        finished(store, "x", variant=variant, trial=trial)
+    assert main(["export", str(tmp_path / "run"), "--to=online-mind2web", "-o", str(tmp_path / "out")]) == 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a-1", "a-2", "b-1"]
+    assert main(["export", str(tmp_path), "--to=online-mind2web", "-o", str(tmp_path / "more")]) == 4
+
+
+def test_a_foreign_run_is_graded(tmp_path: Path) -> None:
+    """An imported run, with the rows that know its answers, is graded by a config of ours."""
+    webvoyager_task(tmp_path / "theirs")
+    webvoyager_task(tmp_path / "theirs", "Amazon--1", answer=None)
+    query = "Search a controller."
+    rows = [{"query_id": f"Amazon--{n}", "query": query, "answer": "A green one."} for n in (0, 1)]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    config = {"agent": "noop", "dataset": "rows.jsonl", "graders": ["answer"]}
+    (tmp_path / "grade.json").write_text(json.dumps(config))
+
+    def command(*line: str) -> subprocess.CompletedProcess[str]:
+        whole = [sys.executable, "-m", *line]
+        return subprocess.run(whole, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    done = command(
+        "pytest_browsereval", "import-run", "webvoyager", "theirs", "-o", "run", "--rows", "rows.jsonl"
+    )
+    assert "2 attempts in run: 0 passed, 0 failed, 2 errored" in done.stdout
+    graded = command("pytest_browsereval", "regrade", "run", "--config", "grade.json")
+    assert "1 errored -> failed, 1 errored -> passed" in graded.stdout, graded.stdout
+    assert "Amazon--1" in graded.stdout
+    assert graded.returncode == 1
+    assert json.loads((tmp_path / "run" / "summary.json").read_text())["passed"] == 1

@@ -1,0 +1,257 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.graders.base import Recorded
+from pytest_browsereval.graders.judging.judge import Judge
+from pytest_browsereval.graders.judging.votes import Opinion
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, refuses, says, sends
+from tests.graders.judging.asking import (
+    AskingGrader,
+    ask,
+    graded,
+    in_form,
+    judge_at,
+    nonce_of,
+    recorded_in,
+    text,
+    verdict,
+)
+
+# -- what is read
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "",
+        "yes",
+        "The verdict is success.",
+        '{"reasoning": "x", "verdict": "yes"}',
+        '{"reasoning": "x", "verdict": "yes", "points": 11}',
+        '{"reasoning": "x", "verdict": "yes", "points": "8/10"}',
+        '{"reasoning": "x", "verdict": "yes", "points": 8.5}',
+        '{"reasoning": "x", "verdict": "**yes**", "points": 8}',
+        '{"reasoning": "x", "verdict": "Yes", "points": 8}',
+        '{"reasoning": "x", "verdict": "not yes", "points": 8}',
+        '{"reasoning": "x", "verdict": "yes", "points": 8, "sure": true}',
+        '{"reasoning": "x", "verdict": "yes", "points": 8} {"reasoning": "y", "verdict": "no", "points": 0}',
+        'Status: yes {"reasoning": "x", "verdict": "yes", "points": 8}',
+        '[{"reasoning": "x", "verdict": "yes", "points": 8}]',
+        '{"reasoning": "x", "verdict": ["yes"], "points": 8}',
+        "null",
+        f'{{"{"k" * 9_000}": 1}}',
+    ],
+)
+def test_what_is_not_the_form_is_never_a_score(tmp_path: Path, reply: str) -> None:
+    """It is asked for once more, less strictly; then the grade is errored."""
+    result, requests = ask(tmp_path, reply or sends(body("")), reply or sends(body("")))
+    assert (result.verdict, result.score) == (Verdict.ERRORED, None)
+    assert "gave no verdict: two replies in no usable form" in result.reasoning
+    assert len(result.reasoning) < 300
+    assert [r.body["response_format"]["type"] for r in requests] == ["json_schema", "json_object"]
+    assert result.usage.requests == 2
+    assert not (tmp_path / "judge").exists()
+
+
+def body(content: str) -> str:
+    message = {"role": "assistant", "content": content}
+    return json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
+
+
+def test_a_second_reply_in_form_counts(tmp_path: Path) -> None:
+    """Both were paid for."""
+    result, _ = ask(tmp_path, says("yes").costing(10, 1), says(text(verdict("no", 3))).costing(10, 5))
+    assert (result.verdict, result.score, result.usage.output_tokens) == (Verdict.FAILED, 0.3, 6)
+
+
+def test_a_code_block_around_the_whole_reply_is_read(tmp_path: Path) -> None:
+    """Many models cannot leave it out; anything beside it is refused."""
+    block = f"```json\n{text(verdict('no', 0))}\n```"
+    result, _ = ask(tmp_path, block)
+    assert result.verdict is Verdict.FAILED
+    (tmp_path / "b").mkdir()
+    result, _ = ask(tmp_path / "b", f"Here: {block}", f"{block} Done.")
+    assert result.verdict is Verdict.ERRORED
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        (says(text(verdict())).because("length"), "the reply was cut off. Raise judge.max_output_tokens"),
+        (says("").because("content_filter"), "refused to judge"),
+        (
+            sends(
+                json.dumps(
+                    {
+                        "choices": [
+                            {
+                                "index": 0,
+                                "message": {"role": "assistant", "content": None, "refusal": "I can't."},
+                                "finish_reason": "stop",
+                            }
+                        ]
+                    }
+                )
+            ),
+            "refused to judge: I can't.",
+        ),
+        (refuses(400, "This model's maximum context length is 8192 tokens"), "more than the model can read"),
+        (refuses(400, "bad picture"), "answered 400: bad picture"),
+        (refuses(500, "down"), "answered 500: down"),
+    ],
+)
+def test_a_judge_that_cannot_judge_errs(tmp_path: Path, reply: Reply, told: str) -> None:
+    """Refused, cut off, too long, broken: each is told, and asked no second time."""
+    result, _ = ask(tmp_path, reply)
+    assert (result.verdict, result.score) == (Verdict.ERRORED, None)
+    assert told in result.reasoning
+    assert result.details["is_undecided"] is False
+
+
+def test_a_refused_key_stops_the_run(tmp_path: Path) -> None:
+    """Every further grade would meet it as well."""
+    with ScriptedModel([], api_key="right") as model:
+        grader = AskingGrader(judge=judge_at(model, api_key="wrong-key-1234"))
+        result = graded(grader, recorded_in(tmp_path))
+    assert (result.verdict, result.stops_run, result.cost_usd) == (Verdict.ERRORED, True, 0.0)
+    assert "answered 401" in result.reasoning
+
+
+@pytest.mark.parametrize("last", [refuses(402, "no money left"), says("").after(60)], ids=["empty", "late"])
+def test_what_was_paid_before_a_judge_broke_is_told(tmp_path: Path, last: Reply) -> None:
+    """An account that ran empty, a request that was under way at the end: no cost gets lost or made up."""
+    paid = says(text(verdict())).costing(1_000_000, 0)
+    prices = {"input_per_mtok": 2.0, "output_per_mtok": 8.0}
+    result, _ = ask(tmp_path, paid, last, votes=2, concurrency=1, prices=prices, timeout_s=1.5)
+    assert (result.verdict, result.details["calls"]) == (Verdict.ERRORED, 1)
+    is_late = not result.stops_run
+    assert result.usage.requests == (2 if is_late else 1)
+    assert result.cost_usd == (None if is_late else 2.0)
+
+
+def test_a_reply_that_cannot_be_recorded_is_an_errored_grade(tmp_path: Path) -> None:
+    """A full disk, say: what it cost is told all the same."""
+    (tmp_path / "judge").write_text("in the way")
+    result, _ = ask(tmp_path, says(text(verdict())).costing(5, 5))
+    assert (result.verdict, result.usage.input_tokens) == (Verdict.ERRORED, 5)
+    assert "gave no verdict: its reply cannot be recorded (File exists)" in result.reasoning
+
+
+def test_a_grader_that_breaks_tells_what_it_paid(tmp_path: Path) -> None:
+    """Its fault is told with its place, and is no score."""
+
+    class Breaking(AskingGrader):
+        async def opinion(self, recorded: Recorded, judge: Judge, prepared: Any) -> Opinion:
+            await super().opinion(recorded, judge, prepared)
+            raise KeyError("lost")
+
+    with ScriptedModel([says(text(verdict())).costing(5, 5)]) as model:
+        result = graded(Breaking(judge=judge_at(model)), recorded_in(tmp_path))
+    assert (result.verdict, result.score, result.usage.requests) == (Verdict.ERRORED, None, 1)
+    assert result.reasoning.startswith("KeyError: 'lost' (")
+    assert result.fingerprint
+
+
+# -- the forms
+
+
+def test_forms_that_a_server_does_not_know_are_stepped_over(tmp_path: Path) -> None:
+    """Schema, then JSON mode, then marks in the text; what was refused once is not asked for again."""
+
+    def reply(request: ModelRequest) -> Reply:
+        kind = request.body.get("response_format", {}).get("type")
+        if kind is not None:
+            return refuses(400, f"response_format of type {kind} is not supported")
+        return in_form(request, verdict())
+
+    with ScriptedModel(reply) as model:
+        result = graded(AskingGrader(judge=judge_at(model, votes=2, concurrency=1)), recorded_in(tmp_path))
+    assert result.verdict is Verdict.PASSED
+    kinds = [r.body.get("response_format", {}).get("type") for r in model.requests]
+    assert kinds == ["json_schema", "json_object", None, None]
+
+
+@pytest.mark.parametrize("output", ["json_schema", "json", "tagged"])
+def test_a_form_that_is_named_is_kept_to(tmp_path: Path, output: str) -> None:
+    """It is asked for twice, and a server that does not know it is told as such: no other stands in."""
+    result, requests = ask(tmp_path, "yes", "yes", output=output)
+    assert result.verdict is Verdict.ERRORED
+    assert len({r.body.get("response_format", {}).get("type") for r in requests}) == 1
+    result, _ = ask(tmp_path, refuses(400, "no such response_format"), output=output)
+    assert "answered 400: no such response_format" in result.reasoning
+
+
+@pytest.mark.parametrize(
+    ("written", "is_read"),
+    [
+        ("thinking <reply-{n}>{v}</reply-{n}>", True),
+        ("<reply-{n}>{v}</reply-{n}>\n", True),
+        ("<reply>{v}</reply>", False),
+        ("<reply-0123456789abcdef>{v}</reply-0123456789abcdef>", False),
+        ("<reply-{n}>{v}</reply-{n}> and more", False),
+        ("<reply-{n}>{v}</reply-{n}><reply-{n}>{v}</reply-{n}>", False),
+        ("<reply-{n}>{v}", False),
+        ("{v}", False),
+    ],
+)
+def test_marked_replies_are_read_strictly(tmp_path: Path, written: str, *, is_read: bool) -> None:
+    """One reply, at the end, between the marks of this very request."""
+
+    def reply(request: ModelRequest) -> Reply:
+        return says(written.replace("{n}", nonce_of(request)).replace("{v}", text(verdict())))
+
+    with ScriptedModel(reply) as model:
+        result = graded(AskingGrader(judge=judge_at(model, output="tagged")), recorded_in(tmp_path))
+    assert result.verdict is (Verdict.PASSED if is_read else Verdict.ERRORED)
+    assert len(model.requests) == (1 if is_read else 2)
+
+
+# -- votes
+
+
+@pytest.mark.parametrize(
+    ("words", "expected", "told"),
+    [
+        (("yes", "yes", "no"), Verdict.PASSED, "2 of 3 votes: because"),
+        (("no", "yes", "no"), Verdict.FAILED, "2 of 3 votes: because"),
+        (("yes", "unsure", "yes"), Verdict.PASSED, "2 of 3 votes"),
+        (("yes", "no"), Verdict.ERRORED, "undecided: of 2 votes 1 passed, 1 failed."),
+        (("yes", "no", "unsure"), Verdict.ERRORED, "undecided: of 3 votes 1 passed, 1 failed, 1 undecided."),
+        (("unsure",), Verdict.ERRORED, "undecided: of 1 votes 1 undecided."),
+        (("yes", "broken", "yes"), Verdict.PASSED, "2 of 3 votes"),
+        (("yes", "broken", "broken"), Verdict.ERRORED, "undecided: of 3 votes 1 passed, 2 errored."),
+        (("broken", "broken", "broken"), Verdict.ERRORED, "more than the model can read"),
+    ],
+)
+def test_more_than_half_of_the_votes_decide(
+    tmp_path: Path, words: tuple[str, ...], expected: Verdict, told: str
+) -> None:
+    """Without such a majority the grade is undecided, which is errored: a vote that failed is no vote."""
+    replies = [
+        refuses(400, "maximum context length") if word == "broken" else says(text(verdict(word, 10)))
+        for word in words
+    ]
+    result, _ = ask(tmp_path, *replies, votes=len(words))
+    assert result.verdict is expected
+    assert told in result.reasoning
+    if expected is Verdict.ERRORED:
+        assert result.details["is_undecided"] is told.startswith("undecided")
+        assert result.score is None
+    if len(words) > 1:
+        votes: Any = result.details["votes"]
+        assert sorted(vote["verdict"] for vote in votes) == sorted(
+            {"yes": "passed", "no": "failed", "unsure": "undecided", "broken": "errored"}[w] for w in words
+        )
+
+
+def test_the_score_of_votes_is_their_mean(tmp_path: Path) -> None:
+    """Those that could not decide have none."""
+    replies = [says(text(verdict("yes", points))) for points in (10, 5)]
+    result, _ = ask(tmp_path, *replies, says(text(verdict("unsure", 0))), votes=3)
+    assert result.score == 0.75

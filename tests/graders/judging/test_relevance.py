@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+
+from pytest_browsereval.graders.judging.relevance import (
+    Matched,
+    Use,
+    best,
+    best_by_criterion,
+    by_turns,
+    if_all_was_seen,
+)
+from pytest_browsereval.graders.judging.votes import Opinion
+
+
+@pytest.mark.parametrize(
+    ("ratings", "expected"),
+    [
+        ({1: 5, 2: 3, 3: 2, 4: 4}, [1, 2, 4]),
+        (dict.fromkeys(range(1, 31), 3), list(range(21, 31))),  # among equals the later ones
+        ({n: 5 if n <= 10 else 4 for n in range(1, 31)}, list(range(1, 11))),
+        (dict.fromkeys(range(1, 12), 1), [7, 8, 9, 10, 11]),  # none is kept: the five best of all
+        ({1: 5, 2: 5, **dict.fromkeys(range(3, 12), 2)}, [1, 2, 9, 10, 11]),  # two are kept
+        ({1: 2, 2: 1}, [1, 2]),
+    ],
+)
+def test_the_best_pictures(ratings: dict[int, int], expected: list[int]) -> None:
+    """From 3 on, ten at most; fewer than three are joined by the five best; in the order of their numbers."""
+    assert best(ratings, keep=3, most=10) == expected
+
+
+def test_the_best_pictures_of_each_criterion() -> None:
+    """Best first, no more than asked for, none below the limit; ids of no criterion are passed over."""
+    matches = [
+        Matched(picture=n, shows=".", criteria=tuple(Use(id=key, rating=rating) for key, rating in uses))
+        for n, uses in enumerate([[("C1", 3), ("C9", 5)], [("C1", 5)], [("C2", 2)], [("C1", 3)], []], start=1)
+    ]
+    assert best_by_criterion(matches, ["C1", "C2"], keep=3, most=2) == {"C1": [2, 4], "C2": []}
+
+
+def test_turns_share_a_limit() -> None:
+    """Each ranking gives its first before any gives its second; nothing is taken twice."""
+    assert by_turns([[9], [1, 2, 3], [], [1, 5]], 4) == [9, 1, 2, 5]
+    assert by_turns([], 4) == []
+
+
+def test_a_picture_that_nobody_rated_may_excuse() -> None:
+    """A failure decides nothing then; a pass stands."""
+    failed, passed = (Opinion.yes_or_no(value, "because", details={"a": 1}) for value in (False, True))
+    told = if_all_was_seen(failed, (3, 4))
+    assert (told.verdict, told.details) == ("undecided", {"a": 1})
+    assert told.reasoning == ("it would be a failure, but these pictures could not be rated: 3, 4. because")
+    assert if_all_was_seen(passed, (3,)) is passed
+    assert if_all_was_seen(failed, ()) is failed

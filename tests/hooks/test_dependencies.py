@@ -1,0 +1,255 @@
+"""Rows that depend on others, and rows that share the state of a site: with lanes and with workers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.hooks.launched import FUNCTION, write_agent
+from tests.hooks.small_evals import Evals, row
+
+AGENT = """
+import asyncio, os, pathlib
+
+async def solve(context):
+    name = context.task.query_id
+    log = pathlib.Path(context.base_dir) / "log.txt"
+    with log.open("a") as file:
+        file.write(f"+{name} {os.getpid()}\\n")
+    died = log.with_name("died")
+    if name.startswith("dies") and not died.exists():
+        died.touch()
+        os._exit(77)
+    await asyncio.sleep(0.5 if name.startswith("free") else 0.1)
+    with log.open("a") as file:
+        file.write(f"-{name} {os.getpid()}\\n")
+    return "wrong" if name.startswith("bad") else "right"
+"""
+
+OWN = {"type": "function", "function": "my_agent:solve"}
+
+
+@pytest.fixture
+def logged(evals: Evals) -> Evals:
+    """An eval whose agent logs when it begins and ends, and in which process."""
+    (evals.path / "my_agent.py").write_text(AGENT)
+    evals.config(agent=OWN, lanes=4)
+    return evals
+
+
+def events(evals: Evals) -> list[str]:
+    path = evals.path / "log.txt"
+    return [line.partition(" ")[0] for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def processes(evals: Evals, *names: str) -> set[str]:
+    """Return the processes that some rows were run in."""
+    lines = (line.split() for line in (evals.path / "log.txt").read_text().splitlines())
+    return {pid for event, pid in lines if event[1:] in names}
+
+
+def overlap(evals: Evals, *names: str) -> bool:
+    """Whether two of these rows ever ran at the same time."""
+    running, found = 0, False
+    for event in events(evals):
+        if event[1:] in names:
+            running += 1 if event[0] == "+" else -1
+            found |= running > 1
+    return found
+
+
+def reasons(evals: Evals) -> dict[str, tuple[str, str]]:
+    return {r["query_id"]: (r["verdict"], r["reason"]) for r in evals.summary()["results"]}
+
+
+def chain() -> list[dict[str, Any]]:
+    """Rows in the wrong order: c needs b, which needs a; others need nothing."""
+    return [
+        row("c", depends_on=["b"]),
+        row("free1"),
+        row("b", depends_on=["a"]),
+        row("free2"),
+        row("a"),
+        row("free3"),
+    ]
+
+
+def assert_in_turn(evals: Evals, *names: str) -> None:
+    found = [event for event in events(evals) if event[1:] in names]
+    assert found == [f"{sign}{name}" for name in names for sign in "+-"]
+
+
+def test_rows_come_after_those_that_they_need(logged: Evals) -> None:
+    """In lanes, beside rows that wait for nothing; also where the cache would turn the order round.
+
+    One that is selected without those that it needs runs, which is told before the first attempt.
+    """
+    logged.rows(*chain(), row("bad", depends_on=["a"]))
+    result = logged.run("shop.eval.yaml", "-v")
+    result.assert_outcomes(passed=6, failed=1)
+    shown = [line.partition("::")[2].partition(" ")[0] for line in result.outlines if line.endswith("%]")]
+    assert shown == ["a", "b", "c", "free1", "free2", "free3", "bad"]
+    assert_in_turn(logged, "a", "b", "c")
+    assert overlap(logged, "a", "free1", "free2", "free3")
+    (logged.path / "log.txt").unlink()
+    logged.run("shop.eval.yaml", "--ff").assert_outcomes(passed=6, failed=1)
+    assert_in_turn(logged, "a", "bad")
+    result = logged.run("shop.eval.yaml", "-k", "c or free1")
+    result.assert_outcomes(passed=2, deselected=5)
+    text = "eval shop: note: rows run without those that they need, which are not selected: c (needs b)"
+    assert text in result.outlines
+
+
+BANK_ROWS, POST_ROWS = ("bank0", "bank1", "both"), ("post0", "post1", "both")
+
+HEAD = """
+async def solve(context):
+    name = begins(context)
+    for _ in range(300 if name == "head" else 0):
+        if (pathlib.Path(str(context.base_dir)) / "second.begun").exists():
+            return "right"
+        await asyncio.sleep(0.1)
+    return "alone" if name == "head" else "right"
+"""
+
+
+def test_a_row_starts_as_soon_as_what_it_needs_has_passed(evals: Evals) -> None:
+    """It does not wait for the item that is up, which here ends only once it has begun."""
+    write_agent(evals, HEAD)
+    evals.config(agent=FUNCTION, lanes=2)
+    evals.rows(row("head"), row("first"), row("second", depends_on=["first"]))
+    assert evals.run("shop.eval.yaml").ret == 0
+    assert evals.summary()["passed"] == 3
+
+
+FREE = ("free1", "free2", "free3")
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",), ("-n2", "--dist", "loadgroup")], ids=" ".join)
+def test_what_belongs_together(logged: Evals, workers: tuple[str, ...]) -> None:
+    """Rows that need each other, or share a site that nobody runs for us: one process, one at a time.
+
+    Others go on beside them; what needs a bad row is errored with the reason, and nothing is spent on it.
+    """
+    logged.rows(
+        *chain(),
+        row("bad"),
+        row("second", depends_on=["bad"]),
+        row("third", depends_on=["second"]),
+        row("other", depends_on=["free1"]),
+        *(row(f"bank{n}", sites=["bank"]) for n in range(2)),
+        row("both", sites=["bank", "post"]),
+        *(row(f"post{n}", sites=["post"]) for n in range(2)),
+    )
+    logged.run("shop.eval.yaml", *workers).assert_outcomes(passed=12, failed=1, errors=2)
+    assert_in_turn(logged, "a", "b", "c")
+    assert_in_turn(logged, "free1", "other")
+    assert not overlap(logged, *BANK_ROWS)
+    assert not overlap(logged, *POST_ROWS)
+    assert overlap(logged, "a", "b", "c", "bank0", "bank1", "post0", "post1", *FREE)
+    for together in (("a", "b", "c"), ("free1", "other"), (*BANK_ROWS, *POST_ROWS)):
+        assert len(processes(logged, *together)) == 1
+    assert len(processes(logged, *(event[1:] for event in events(logged)))) == (2 if workers else 1)
+    assert len(events(logged)) == 2 * 13
+    told = reasons(logged)
+    assert told["second"] == ("errored", "it depends on 'bad', which failed: it was not run")
+    assert told["third"] == ("errored", "it depends on 'second', which errored: it was not run")
+    assert logged.summary()["errors_by_source"] == {"harness": 2}
+
+
+def test_variants_and_trials_are_courses_of_their_own(logged: Evals) -> None:
+    """Each depends on the same variant and trial of the other row."""
+    logged.config(variants={"x": OWN, "y": OWN}, trials=2, lanes=8)
+    logged.rows(row("b", depends_on=["a"]), row("a"))
+    result = logged.run("shop.eval.yaml", "-v")
+    result.assert_outcomes(passed=8)
+    names = [line.partition("::")[2].partition(" ")[0] for line in result.outlines if " PASSED" in line]
+    assert [name[1:] for name in names[::2]] == [name[1:] for name in names[1::2]]
+    assert {name[0] for name in names[::2]} == {"a"}
+
+
+def test_a_worker_that_dies_does_not_tear_rows_apart(logged: Evals) -> None:
+    """What has passed before counts, and the rest runs in order, in the process that takes over."""
+    logged.config(agent=OWN, lanes=4, retries=1)
+    logged.rows(
+        row("last", depends_on=["dies", "first"]),
+        row("dies", depends_on=["first"]),
+        row("first"),
+        row("free"),
+    )
+    logged.run("shop.eval.yaml", "-n2").assert_outcomes(passed=4)
+    found = [event for event in events(logged) if event[1:] != "free"]
+    assert found == ["+first", "-first", "+dies", "+dies", "-dies", "+last", "-last"]
+
+
+def test_what_cannot_be_kept_is_refused(logged: Evals) -> None:
+    """Rings, distributions that tear rows apart, sites of ours without ``reset``: nothing is run.
+
+    A distribution is fine where nothing is tied.
+    """
+    ring = [row("a", depends_on=["c"]), row("b", depends_on=["a"]), row("c", depends_on=["b"]), row("d")]
+    command = {"command": ["{python}", "-m", "http.server", "{port}"]}
+    cases: list[tuple[list[dict[str, Any]], dict[str, Any], tuple[str, ...], str]] = [
+        (ring, {}, (), "*rows wait for each other: *Drop one depends_on.*"),
+        (
+            chain(),
+            {},
+            ("-n1", "--dist", "worksteal"),
+            "*--dist worksteal would let several processes run them. Use --dist load *",
+        ),
+        (
+            [row("a", sites=["bank"], requires_reset=True)],
+            {"sites": {"bank": command}},
+            (),
+            "*row 'a': the row requires_reset, and the site 'bank' has no `reset`.*",
+        ),
+    ]
+    for rows, keys, options, told in cases:
+        logged.rows(*rows)
+        logged.config(agent=OWN, **keys)
+        result = logged.run("shop.eval.yaml", *options)
+        assert result.ret == 4
+        result.stderr.fnmatch_lines([told])
+        assert events(logged) == []
+    logged.config(agent=OWN)
+    logged.rows(row("a", sites=["bank"]), row("b"))
+    assert logged.run("shop.eval.yaml", "-n1", "--dist", "worksteal").ret == 0
+
+
+BANK = """
+import http.server, os, pathlib, sys
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200); self.end_headers()
+
+    def do_POST(self):
+        with pathlib.Path("resets.txt").open("a") as file:
+            file.write(self.path + " ")
+        self.do_GET()
+
+    def log_message(self, *args):
+        pass
+
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+def test_a_site_of_ours_is_reset_for_each_row_that_names_it(logged: Evals) -> None:
+    """Also where no address in the row mentions it; rows then need not wait for each other.
+
+    A site that others run cannot be reset, which is told.
+    """
+    (logged.path / "bank.py").write_text(BANK)
+    bank = {"command": ["{python}", "bank.py", "{port}"], "reset": "POST /reset"}
+    logged.rows(
+        *(row(f"free{n}", sites=["bank"], requires_reset=True) for n in range(3)),
+        row("elsewhere", sites=["post"], requires_reset=True),
+    )
+    logged.config(agent=OWN, lanes=3, sites={"bank": bank})
+    result = logged.run("shop.eval.yaml")
+    result.assert_outcomes(passed=4)
+    assert (logged.path / "resets.txt").read_text().split() == ["/reset"] * 3
+    assert overlap(logged, "free0", "free1", "free2")
+    result.stdout.fnmatch_lines(["*note: rows need these sites reset, *nobody resets them: post.*"])

@@ -1,0 +1,79 @@
+"""Evals whose rows are judged by rubrics and by votes of several verifiers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel
+from tests.graders.judging.asking import in_form
+from tests.graders.judging.bench import aligned, made, numbers_in, question_of, scores, sight
+from tests.hooks.launched import metadata, verdicts
+from tests.hooks.small_evals import Evals, row
+from tests.hooks.test_trouble import go
+
+MADE = made(40, 30, 20, 10)
+
+
+def judge(request: ModelRequest) -> Reply:
+    """Find fault with all that comes from the row ``bad``."""
+    good = "answer of bad" not in request.text
+    answers: dict[str, Any] = {
+        "alignment": aligned("PASS" if good else "FAIL"),
+        "make": MADE,
+        "score": scores(40, 30, 20, 10) if good else scores(40, 0, 0, 0),
+        "see": sight(satisfied=good),
+        "read": scores(40, 30, 20, 10),
+        "match": {
+            "pictures": [{"picture": n, "shows": "a page", "criteria": []} for n in numbers_in(request)]
+        },
+        "look": scores(40, 30, 20, 10, pictures=[]),
+        "outcome": {
+            "reasoning": "a captcha",
+            "obstacles": [
+                {
+                    "kind": "captcha",
+                    "what": "a captcha",
+                    "could_be_avoided": False,
+                    "pictures": numbers_in(request)[-1:],
+                    "actions": [],
+                }
+            ],
+            "is_accomplished": False,
+            "failed_only_by_obstacles": True,
+        },
+    }
+    return in_form(request, answers[question_of(request)])
+
+
+def test_real_attempts_by_rubric_and_by_vote(evals: Evals) -> None:
+    """BrowserOS's name of the vote; a blocked row is errored and tells what stood in the way."""
+    evals.rows(
+        row("good", graders=["fara_grader"]),
+        row("bad", graders=["fara"], says="answer of bad"),
+        row("blocked", graders=["rubric"]),
+    )
+    with ScriptedModel(judge) as server:
+        keys = {"model": "scripted", "base_url": server.base_url, "api_key": "none"}
+        evals.config(judge=keys, lanes=3)
+        code, output = go(evals, "-rA")
+        server.assert_finished()
+    assert code == 1, output
+    assert verdicts(evals.summary()) == {"good": "passed", "bad": "failed", "blocked": "errored (grader)"}
+    voted = metadata(evals.run_folder(), "bad").grader_results["fara_combined"]
+    assert voted.details["failed"] == ["alignment", "rubric", "multimodal"]
+    assert voted.usage.requests == 4
+    blocked = metadata(evals.run_folder(), "blocked").grader_results["rubric"]
+    blockers: Any = blocked.details["blockers"]
+    assert [blocker["kind"] for blocker in blockers] == ["captcha"]
+    assert "only because of what the agent could not avoid (captcha)" in output
+
+
+def test_a_malformed_rubric_is_told_with_its_line(evals: Evals) -> None:
+    """Before anything is spent."""
+    evals.rows(row("a", graders=["fara"], rubric={"items": [{"criterion": "Found", "max_points": 0}]}))
+    with ScriptedModel([]) as server:
+        evals.config(judge={"model": "scripted", "base_url": server.base_url, "api_key": "none"})
+        code, output = go(evals)
+    assert code == 4, output
+    assert "rows.jsonl:1: row 'a': the row's rubric has in its criterion 1 max_points: '0'." in output
+    assert server.requests == []

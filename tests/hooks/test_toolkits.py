@@ -1,0 +1,159 @@
+"""Toolkits of plug-ins in whole runs: what the model gets, what is recorded, what stops the run."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.testing import ScriptedModel, call, calls, done
+from tests.hooks.small_evals import Evals, row
+
+KIT = """
+from typing import Literal
+from pydantic import SecretStr
+from pytest_browsereval import Directive, Policy, Toolkit, ToolkitConfig, tool
+
+SECRETS = []
+
+@tool(takes_picture=False)
+async def look_up(window, word: str) -> str:
+    '''Look a word up.'''
+    return f"{word} means {window.url}, says {SECRETS[0]}"
+
+@tool(takes_picture=False)
+async def guess(window) -> str:
+    '''Guess.'''
+    return "maybe"
+
+class Words(ToolkitConfig):
+    type: Literal["words"] = "words"
+    key: SecretStr = SecretStr("")
+
+    def secrets(self):
+        return (self.key.get_secret_value(),)
+
+    def build(self):
+        SECRETS[:] = self.secrets()
+        return Toolkit(
+            key="words",
+            label="Words",
+            tools=(look_up, guess),
+            policy=(Policy("Look unknown words up.", ("look_up",)),),
+            directive=lambda turn: Directive(("look_up",), "required") if turn.number == 1 else None,
+            needs_page=False,
+            vetoes={"guess": "nobody may guess"},
+        )
+
+class Clashing(ToolkitConfig):
+    type: Literal["clashing"] = "clashing"
+    tool_name: str = "click"
+
+    def build(self):
+        import dataclasses
+        return Toolkit("clashing", "Clashing", (dataclasses.replace(guess, name=self.tool_name),))
+
+def pytest_browsereval_register(registry):
+    registry.register(Words)
+    registry.register(Clashing)
+"""
+SECRET = "tok-0123456789-words"
+
+
+@pytest.fixture
+def kits(evals: Evals) -> Evals:
+    """Evals with a conftest that brings toolkits, and one row."""
+    evals.pytester.makeconftest(KIT)
+    evals.rows(row("a", solution=[]))
+    return evals
+
+
+def agent(model: ScriptedModel, **fields: Any) -> dict[str, Any]:
+    return {"type": "single", "model": "scripted", "base_url": model.base_url, **fields}
+
+
+def test_a_model_works_with_a_plugged_toolkit(kits: Evals) -> None:
+    """It is told the policy and offered the tools; call, note, manifest and redaction are as for ours."""
+    with ScriptedModel([calls(call("look_up", word="mug")), done("right")]) as model:
+        kits.config(agent=agent(model), toolkits={"type": "words", "key": SECRET}, tools={"input": False})
+        result = kits.run("shop.eval.yaml")
+    result.assert_outcomes(passed=1)
+    first, second = model.requests
+    assert "Words:\n- Look unknown words up." in first.text
+    assert "- You cannot run JavaScript in the page." in first.text
+    assert "- You cannot act on elements by ref or selector." in first.text
+    assert (first.tool_names, first.body["tool_choice"]) == (["done", "look_up"], "required")
+    assert "tool_choice" not in second.body
+    assert {"navigate", "done", "look_up"} <= set(second.tool_names)
+    assert not {"guess", "click", "click_at", "screenshot"} & set(second.tool_names)
+    result.stdout.fnmatch_lines(
+        [
+            "eval shop: note: not offered: guess (nobody may guess)",
+            "eval shop: note: agent default: not offered: screenshot, pointer (the model is shown *)",
+        ]
+    )
+    folder = kits.run_folder()
+    manifest = json.loads((folder / "manifest.json").read_text())
+    owned = {kit["key"]: (kit["owner"], kit["tools"]) for kit in manifest["toolkits"]}
+    assert owned["words"] == ("conftest.py", ["look_up"])
+    assert owned["input"] == ("pytest-browsereval", [])
+    assert owned["finish"] == ("pytest-browsereval", ["done"])
+    (log,) = folder.glob("tasks/*/*/1/attempt-1/messages.jsonl")
+    assert "mug means about:blank, says [redacted]" in log.read_text()
+    assert not [path for path in folder.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]
+
+
+def directing(*names: str) -> dict[str, Any]:
+    rule = {"turns": "first", "active_tools": list(names)}
+    return {"type": "single", "model": "m", "base_url": "http://127.0.0.1:9/v1", "directives": [rule]}
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "a clash with a tool of ours": (
+        {"toolkits": "clashing", "tools": {"input": False}},
+        "*tools: Two tools or toolkits are named 'click': *'input' (*), *'clashing' (from conftest.py).*",
+    ),
+    "a clash of two of them": (
+        {"toolkits": ["words", {"type": "clashing", "tool_name": "look_up"}]},
+        "*named 'look_up': one of the toolkit 'words' (from conftest.py), one of 'clashing' (from conftest.*",
+    ),
+    "one that is there twice": (
+        {"toolkits": ["words", "words"]},
+        "*shop.eval.yaml:1: tools: The toolkit 'words' (from conftest.py) is there twice. Take one out*",
+    ),
+    "a switch of what there is not": (
+        {"tools": {"clik": False}},
+        "*shop.eval.yaml:5: tools.clik: unknown tool or toolkit 'clik'. Did you mean 'click'?*",
+    ),
+    "an unknown toolkit": (
+        {"toolkits": ["wrods"]},
+        "*toolkits.0*: unknown toolkit 'wrods'. Did you mean 'words'? Known: *words (from conftest.py)*",
+    ),
+    "a directive about what there is not": (
+        {"toolkits": ["words"], "agent": directing("lok_up")},
+        "*shop.eval.yaml:1: agent: directives: number 1 names 'lok_up', which is no tool *mean 'look_up'?*",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_does_not_fit_stops_the_run(kits: Evals, case: str) -> None:
+    """Exit code 4 before anything is spent; the message names both sides and what to write."""
+    keys, told = REFUSED[case]
+    kits.rows(row("a"))
+    kits.config(**keys)
+    result = kits.run("shop.eval.yaml")
+    assert result.ret == 4, result.stdout.str() + result.stderr.str()
+    result.stderr.fnmatch_lines([told])
+    assert not (kits.path / "results").exists()
+
+
+def test_a_run_may_switch_a_plugged_toolkit_off(kits: Evals) -> None:
+    """By its key in ``tools``: its tools are gone for every agent, and the row that calls one is refused."""
+    kits.rows(row("a", solution=[{"tool": "look_up", "word": "x"}, {"tool": "done", "answer": "right"}]))
+    kits.config(toolkits={"type": "words", "key": SECRET})
+    kits.run("shop.eval.yaml").assert_outcomes(passed=1)
+    result = kits.run("shop.eval.yaml", "--eval-set=tools.words=false")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*calls 'look_up', which is no tool that is switched on*"])

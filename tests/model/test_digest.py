@@ -1,0 +1,48 @@
+"""Digests: what is kept of an attempt says the same as its whole record."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.model.digest import AttemptDigest, GradeDigest, digest
+from pytest_browsereval.model.grades import GraderResult
+from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.model.usage import Usage
+from tests.recorded import ERRORED, FAILED, PASSED, attempt
+
+USAGE = Usage(input_tokens=5, output_tokens=6, cache_read_tokens=1, requests=2, cost_usd=0.5)
+GRADES = {
+    "answer": GraderResult(grader="answer", verdict=FAILED, score=0.25, reasoning="no", fingerprint="f-1"),
+    "judge": GraderResult(
+        grader="judge", verdict=ERRORED, reasoning="late", advisory=True, cost_usd=0.125, duration_ms=7.5
+    ),
+}
+ATTEMPTS: dict[str, TaskMetadata] = {
+    "plain": attempt(),
+    "without grades": attempt("b", ERRORED, grader_results={}, stops_run=True, total_duration_ms=None),
+    "with grades": attempt("c", FAILED, grader_results=GRADES, regraded_at="2025-01-02T00:00:00.000Z"),
+    "of a model": attempt("d", PASSED, usage=USAGE, cost_usd=None, agent_duration_ms=None),
+    "named": attempt(
+        "e", variant="x", trial=3, attempt=2, node_id="f::e", tags=("t", "ü"), website="shop", row_hash="0a"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ATTEMPTS)
+def test_a_digest_says_what_the_record_says(name: str) -> None:
+    """Every field has the value that the record has, and so has every field of each grade."""
+    metadata = ATTEMPTS[name]
+    kept = digest(metadata)
+    for field in fields(AttemptDigest):
+        if field.name != "grader_results":
+            assert getattr(kept, field.name) == getattr(metadata, field.name), field.name
+    assert list(kept.grader_results) == list(metadata.grader_results)
+    for label, grade in kept.grader_results.items():
+        assert _of(grade) == _of(metadata.grader_results[label])
+
+
+def _of(grade: GradeDigest | GraderResult) -> dict[str, Any]:
+    return {field.name: getattr(grade, field.name) for field in fields(GradeDigest)}

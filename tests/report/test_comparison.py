@@ -1,0 +1,95 @@
+"""Two runs side by side, as they are told."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from pytest_browsereval.analysis.compare import compare
+from pytest_browsereval.analysis.outcomes import RunOutcomes
+from pytest_browsereval.model.display import width_of
+from pytest_browsereval.report.comparison import text
+from pytest_browsereval.report.comparison_markdown import LONGEST, markdown
+from tests.analysis.test_compare import run, two
+from tests.recorded import ERRORED, FAILED, PASSED, attempt
+
+HOSTILE = "<img src=x> | [a](http://x) `b` @team www.x.y\x1b[31m\n# no"
+
+
+def test_the_verdict_comes_first(tmp_path: Path) -> None:
+    """Which is better and how sure, what that rests on, the figures, and then task by task."""
+    a = [attempt(f"t{n}", FAILED if n < 8 else PASSED, cost_usd=0.01) for n in range(12)]
+    b = [attempt(f"t{n}", FAILED if n == 11 else PASSED, cost_usd=0.02) for n in range(12)]
+    lines = list(text(two(tmp_path, [*a, attempt("e")], [*b, attempt("e", ERRORED)])))
+    assert lines[0].endswith("/a  (baseline)")
+    assert lines[3].startswith("B is better: +58.3 points (95 % ")
+    told = " ".join(" ".join(lines).split())
+    assert "paired over 12 tasks judged in both: 8 gained, 1 lost, 3 alike; McNemar's exact p 0.039" in told
+    assert "bootstrap of tasks, 10,000 resamples, seed 0" in told
+    assert "of judged 5/13 11/12" in told
+    assert "errored 0 of 13 1 of 13 +1, in neither rate" in told
+    assert "cost in all $0.1200 $0.2400 +$0.1200" in told
+    assert "tasks: 1 lost, 1 newly errored, 8 gained, 3 unchanged" in told
+    assert told.index("lost (1) - t11: passed -> failed. t11 failed") < told.index("gained (8)")
+
+
+def test_words_of_all_verdicts(tmp_path: Path) -> None:
+    """Worse, not worse by more than the margin, cannot tell with what is needed, and nothing judged."""
+    passed, failed = ([attempt(f"t{n}", v) for n in range(40)] for v in (PASSED, FAILED))
+    errored = [attempt(f"t{n}", ERRORED) for n in range(40)]
+    a, b = run(tmp_path / "a", *passed), run(tmp_path / "b", *failed)
+    few, none = run(tmp_path / "c", *failed[:1], *passed[1:]), run(tmp_path / "d", *errored)
+
+    def first(run_a: RunOutcomes, run_b: RunOutcomes, margin: float = 0.05) -> str:
+        return list(text(compare(run_a, run_b, margin=margin)))[3]
+
+    assert first(a, b).startswith("B is worse: -100.0 points (95 % ")
+    assert first(a, few, 0.2).startswith("B is not worse than A by more than 20.0 points: -2.5 points (95 % ")
+    assert re.match(r"cannot tell: -2\.5 points .*; about \d+ more tasks needed$", first(a, few, 0.05))
+    assert first(a, none) == "cannot tell: no task was judged in both runs"
+
+
+def test_long_lists_fit_the_terminal(tmp_path: Path) -> None:
+    """Eighty columns whatever the names, ten tasks of a kind, and the rest counted; hostile text too."""
+    names = [f"{n:03} {HOSTILE} {'wide 漢字 ' * 12}" for n in range(25)]
+    a = [attempt(name, PASSED, variant=v, reason=HOSTILE) for name in names for v in ("x", "y")]
+    b = [attempt(name, FAILED, variant=v, reason=HOSTILE) for name in names for v in ("x", "y")]
+    lines = list(text(two(tmp_path, a, b)))
+    assert max(width_of(line) for line in lines[2:]) <= 80
+    assert "\x1b" not in "".join(lines)
+    assert "lost (50)" in lines
+    assert sum(line.startswith("- 0") for line in lines) == 10
+    assert lines[-1] == "  and 40 more; --json FILE has them all"
+
+
+def test_markdown_is_fit_for_a_comment(tmp_path: Path) -> None:
+    """What matters most first; text of rows and pages is text: no HTML, link, mention or further column."""
+    a = [attempt(f"{n:03} {HOSTILE}", PASSED if n < 45 else FAILED) for n in range(50)]
+    b = [attempt(f"{n:03} {HOSTILE}", FAILED if n < 45 else PASSED, reason=HOSTILE * 3) for n in range(50)]
+    shown = markdown(two(tmp_path, a, b))
+    assert shown.startswith("### Compared: B is worse: -80.0 points")
+    assert shown.index("**Lost (45)**") < shown.index("<details><summary>Gained (5)</summary>")
+    assert "and 15 more; the JSON report has them all" in shown
+    (row,) = [line for line in shown.splitlines() if line.startswith("| 007 ")]
+    assert row.count(" | ") == 3
+    assert "&lt;img src=x&gt; \\| \\[a\\](http\\://x) \\`b\\` @<!-- -->team www\\.x.y" in row
+    assert "\x1b" not in shown
+    assert "<img" not in shown
+
+
+def test_markdown_is_never_too_long(tmp_path: Path) -> None:
+    """Sections that no longer fit are counted, whatever there is to tell."""
+    name, why = "x" * 50 + "é" * 50, "|<>" * 60
+    kinds = [(PASSED, FAILED), (FAILED, PASSED), (PASSED, ERRORED), (ERRORED, PASSED), (ERRORED, ERRORED)]
+    a, b = (
+        [
+            attempt(f"{kind}{n}{name}", verdicts[side], reason=why, variant=f"v{v}")
+            for kind, verdicts in enumerate(kinds)
+            for n in range(10)
+            for v in range(4)
+        ]
+        for side in (0, 1)
+    )
+    shown = markdown(two(tmp_path, a, b))
+    assert len(shown) < LONGEST + 200
+    assert re.search(r"\d more sections are left out; the JSON report has all\.\n$", shown)

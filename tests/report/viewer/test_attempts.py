@@ -1,0 +1,42 @@
+"""Attempts as the viewer reads them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.report.viewer.attempts import message_log, stored_attempts
+from tests.labelled import folder_of, graded, write_run
+
+
+def pipe(file: Path) -> None:
+    os.mkfifo(file)
+
+
+def link(file: Path) -> None:
+    elsewhere = file.parents[2] / f"elsewhere-{file.name}"
+    elsewhere.write_text("what nobody is to see")
+    file.symlink_to(elsewhere)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
+@pytest.mark.parametrize("put", [pipe, link])
+def test_what_a_program_has_put_in_place_of_a_file_is_not_read(
+    tmp_path: Path, put: Callable[[Path], None]
+) -> None:
+    """A pipe would hold the reader for ever, and a link would show a file from anywhere."""
+    store = write_run(tmp_path / "run", graded("a"), graded("b"))
+    folder = folder_of(store, "a")
+    for name in ("metadata.json", "messages.jsonl"):
+        (folder / name).unlink(missing_ok=True)
+        put(folder / name)
+    found = {Path(one.folder): one for one in stored_attempts(store.root / "tasks")}
+    assert found[folder].metadata is None
+    assert "cannot be read" in found[folder].problem
+    assert message_log(str(folder)) == ("", 0)
+    with pytest.raises(UsageError, match="is damaged"):
+        list(store.digests())

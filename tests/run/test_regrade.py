@@ -1,0 +1,347 @@
+"""Stored attempts graded again: which can be, what is written when, and what an interruption leaves."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.capture.message_log import MessageLogger
+from pytest_browsereval.capture.trajectory import HISTORY_FILE, TrajectorySaver
+from pytest_browsereval.config import config_from
+from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, RunStopped, UsageError
+from pytest_browsereval.graders.base import GraderConfig, Recorded
+from pytest_browsereval.members import builtin_registry
+from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.run.regrade import Regrading, history_record
+from pytest_browsereval.run.store import RunStore, TrialKey, read_metadata
+from pytest_browsereval.run.stored import StoredEntry, run_folder
+from pytest_browsereval.testing import ScriptedModel, says
+from tests.recorded import attempt
+from tests.support import until
+
+PASSED, FAILED, ERRORED = Verdict
+
+
+class Eval:
+    """A folder with a config, its rows, and one run that was made of hand-written attempts."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.store = RunStore(folder / "results" / "shop" / "run-1")
+
+    def add(self, query_id: str = "a", *, with_task: bool = True, **metadata: Any) -> Path:
+        """Write a finished attempt; the answer that it gave is 42."""
+        task = Task(query_id=query_id, query=f"Do {query_id}.", answer="42")
+        trial = TrialKey(query_id, metadata.get("variant", "default"), metadata.get("trial", 1))
+        begun = self.store.begin_attempt(trial, "n")
+        saver = TrajectorySaver(begun.path)
+        if with_task:
+            graders = [builtin_registry().get("grader", "answer").model_validate({"type": "answer"})]
+            saver.save_task(task, graders, {}, {})
+        given = {"row_hash": task.content_hash(), "node_id": f"shop.eval.yaml::{query_id}", **metadata}
+        data = attempt(**{"query_id": query_id, "attempt": begun.number, **given})
+        saver.save_grades(data.grader_results)
+        saver.save_metadata(data)
+        MessageLogger(begun.path).close()
+        begun.finished()
+        return begun.path
+
+    def regrading(self, **config: Any) -> Regrading:
+        rows = [{"query_id": "a", "query": "Do a.", "answer": "42"}]
+        (self.folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        block = {"agent": "noop", "dataset": "rows.jsonl", "name": "shop", **config}
+        loaded = config_from(block, path=self.folder / "shop.eval.yaml", registry=builtin_registry())
+        return Regrading(loaded, builtin_registry(), self.store.root)
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Eval:
+    return Eval(tmp_path)
+
+
+def again(regrading: Regrading, number: int = 0) -> TaskMetadata:
+    """Grade a trial again as an item does."""
+    entry = regrading.stored.stored[number]
+    regrading.check_rows([entry])
+    metadata, _ = asyncio.run(regrading.trial(entry, "n"))
+    return metadata
+
+
+def on_disk(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in folder.iterdir() if path.is_file()}
+
+
+def history(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / HISTORY_FILE).read_bytes().split(b"\n")[:-1]]
+
+
+def stands_in(**grade: Any) -> Any:
+    def answer(grader: GraderConfig, recorded: Recorded) -> GraderResult:
+        del recorded
+        return GraderResult(grader=grader.label, **{"verdict": PASSED, "score": 1.0, **grade})
+
+    return answer
+
+
+KINDS: dict[str, tuple[dict[str, Any], str | None]] = {
+    "passed": ({}, None),
+    "failed": ({"verdict": FAILED}, None),
+    "no grade yet": ({"verdict": ERRORED, "error_source": "grader", "grader_results": {}}, None),
+    "a rule without its grade": ({"verdict": ERRORED, "error_source": "harness"}, None),
+    "no window": (
+        {"verdict": ERRORED, "error_source": "browser", "grader_results": {}},
+        "before it could be graded",
+    ),
+    "an agent that died, graded elsewhere": (
+        {"verdict": ERRORED, "error_source": "agent"},
+        "before it could be graded",
+    ),
+    "no task": ({"with_task": False}, "has no task.json"),
+}
+
+
+def test_what_a_refused_key_had_cost_is_kept(shop: Eval) -> None:
+    """The attempt's grades stay as they were; what was paid by then is not lost."""
+    folder = shop.add(cost_usd=0.5)
+    before = on_disk(folder)
+    regrading = shop.regrading()
+    paid = {"usage": Usage(requests=2), "cost_usd": 0.25, "stops_run": True, "reasoning": "401"}
+    regrading.behaviour.grade = stands_in(verdict=ERRORED, score=None, **paid)
+    metadata = again(regrading)
+    assert (metadata.stops_run, metadata.cost_usd) == (True, 0.75)
+    assert "not graded again, passed as it was: 401" in metadata.reason
+    after = on_disk(folder)
+    stored = json.loads(after.pop("metadata.json"))
+    assert stored == {**json.loads(before.pop("metadata.json")), "cost_usd": 0.75}
+    assert after == before
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_which_attempts_are_graded_again(shop: Eval, kind: str) -> None:
+    """One that was graded, or waits for it; another one is errored with the reason, its files stay."""
+    given, why = KINDS[kind]
+    folder = shop.add(**given)
+    before = on_disk(folder)
+    metadata = again(shop.regrading())
+    if why is None:
+        assert (metadata.verdict, metadata.regraded_at is None) == (PASSED, False)
+        assert history(folder)[0]["verdict"] == json.loads(before["metadata.json"])["verdict"]
+    else:
+        assert metadata.verdict is ERRORED
+        assert why in metadata.reason
+        assert on_disk(folder) == before
+
+
+def test_only_the_last_attempt_of_a_trial(shop: Eval) -> None:
+    """Earlier attempts, which errored, are left alone; names are those of the run, and never two alike."""
+    first = shop.add(verdict=ERRORED, error_source="site", grader_results={})
+    second = shop.add(started_at="2025-01-01T00:01:00.000Z")
+    third = shop.add("b", node_id="shop.eval.yaml::b[x-2]@group", variant="x", trial=2, started_at="2025-02")
+    shop.add("b", node_id="elsewhere.py::test_it[b]", started_at="2025-03")
+    shop.add("b", node_id="shop.eval.yaml::b[\n", variant="y", started_at="2025-04")
+    regrading = shop.regrading()
+    entries = regrading.stored.stored
+    assert [entry.name for entry in entries] == ["a", "b[x-2]", "b", "b[y-1]"]
+    assert [entry.folder for entry in entries[:2]] == [second, third]
+    assert regrading.plan.find("b[x-2]@group").variant == "x"
+    assert [entry.ref.path.name for entry in entries[:2]] == ["rows.jsonl", "metadata.json"]
+    regrading.stored.limit = 1
+    assert [entry.name for entry in regrading.plan.entries()] == ["a"]
+    before = on_disk(first)
+    again(regrading)
+    assert on_disk(first) == before
+
+
+def test_what_an_interruption_leaves(shop: Eval) -> None:
+    """Nothing is written before all graders have judged; whatever is cut off later, no grade is lost."""
+    folder = shop.add(verdict=FAILED)
+    before = on_disk(folder)
+    regrading = shop.regrading(
+        graders=[{"type": "command", "command": ["{python}", "-c", "import time; time.sleep(60)"]}]
+    )
+
+    async def cancelled() -> None:
+        work = asyncio.create_task(regrading.trial(regrading.stored.stored[0], "n"))
+        await until(regrading.store.in_flight)
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+
+    asyncio.run(cancelled())
+    assert on_disk(folder) == before
+    assert not regrading.store.in_flight()
+    kept = shop.regrading()
+    TrajectorySaver(folder).keep_grades(
+        history_record(read_metadata(folder))
+    )  # killed between the history and the metadata
+    assert again(kept).verdict is PASSED
+    assert [entry["verdict"] for entry in history(folder)] == ["failed"]
+    again(shop.regrading())
+    assert [entry["verdict"] for entry in history(folder)] == ["failed", "passed"]
+    assert history(folder)[1]["graded_at"] > history(folder)[0]["graded_at"]
+
+
+@pytest.mark.parametrize(
+    ("grader", "lacks"),
+    [
+        ({"type": "answer"}, False),
+        ({"type": "page_state", "checks": [{"text": "Thank you"}]}, True),
+        ({"type": "combined", "name": "both", "graders": ["answer", {"type": "answer", "name": "b"}]}, False),
+        (
+            {
+                "type": "combined",
+                "name": "both",
+                "graders": ["answer", {"type": "page_state", "checks": [{"text": "Thank you"}]}],
+            },
+            True,
+        ),
+    ],
+)
+def test_what_was_not_observed(shop: Eval, grader: dict[str, Any], *, lacks: bool) -> None:
+    """A grader that reads the live page is errored where the run did not let it; others judge."""
+    shop.add()
+    metadata = again(shop.regrading(graders=[grader]))
+    assert metadata.verdict is (ERRORED if lacks else PASSED)
+    assert ("the run did not observe it for this grader" in metadata.reason) is lacks
+
+
+def test_costs_add_up(shop: Eval) -> None:
+    """The agent's cost stays, each grading's is added; what is not known makes the sum unknown."""
+    shop.add(cost_usd=0.5)
+    shop.add("b", cost_usd=None, started_at="2026")
+    regrading = shop.regrading()
+    regrading.behaviour.grade = stands_in(cost_usd=0.25)
+    assert again(regrading).cost_usd == 0.75
+    regrading = shop.regrading()
+    regrading.behaviour.grade = stands_in(cost_usd=0.0)
+    assert again(regrading).cost_usd == 0.75
+    assert again(regrading, 1).cost_usd is None
+    assert [regrading.cost_before(f"shop.eval.yaml::{name}") for name in "ab"] == [0.75, 0.0]
+
+
+def test_a_fault_of_the_session_is_recorded(shop: Eval) -> None:
+    """A process that died or a loop that was lost: errored grades, the old ones in the history."""
+    folder = shop.add()
+    regrading = shop.regrading()
+    entry = regrading.stored.stored[0]
+    metadata, _ = regrading.record_fault(entry, "n", Fault(ErrorSource.HARNESS, "the worker died"))
+    assert (metadata.verdict, metadata.error_source) == (ERRORED, "grader")
+    assert "the worker died" in metadata.reason
+    assert [entry["verdict"] for entry in history(folder)] == ["passed"]
+    assert again(shop.regrading()).verdict is PASSED
+
+
+def test_runs_are_found(shop: Eval) -> None:
+    """By folder, by id, or as the newest; else the runs that there are are told."""
+    config = shop.regrading().config if shop.add() else None
+    assert config is not None
+    newer = RunStore(shop.folder / "results" / "shop" / "run-2")
+    newer.begin_attempt(TrialKey("a"), "n")
+    assert run_folder(config, "latest", shop.folder) == newer.root
+    assert run_folder(config, "run-1", shop.folder) == shop.store.root
+    assert run_folder(config, "results/shop/run-1", shop.folder) == shop.store.root
+    for name in ("run-3", "results", ""):
+        with pytest.raises(ConfigError, match="run-2, run-1"):
+            run_folder(config, name, shop.folder)
+    other = config.model_copy(update={"name": "other"})
+    with pytest.raises(ConfigError, match="has no run"):
+        run_folder(other, "latest", shop.folder)
+
+
+def test_no_attempt_is_made(shop: Eval) -> None:
+    """Whoever asks for a window is refused, and damaged files are told by name."""
+    folder = shop.add()
+    regrading = shop.regrading()
+    asyncio.run(regrading.start())
+    with pytest.raises(RunStopped, match="makes none"):
+        asyncio.run(regrading.services())
+    entry = regrading.stored.stored[0]
+    assert isinstance(entry, StoredEntry)
+    said = '{"type": "user", "content": "Go.", "timestamp": ""}'
+    for name, text, told in (
+        ("evidence.json", "[1]", r"evidence\.json is damaged"),
+        ("messages.jsonl", f'{said}\n{{"type\n{said}\n', r"messages\.jsonl:2 is damaged"),
+        ("messages.jsonl", None, r"messages\.jsonl cannot be read: No such file"),
+    ):
+        before = (folder / name).read_text() if (folder / name).exists() else None
+        (folder / name).unlink(missing_ok=True) if text is None else (folder / name).write_text(text)
+        with pytest.raises(UsageError, match=told):
+            shop.regrading().check_rows([entry])
+        (folder / name).unlink(missing_ok=True) if before is None else (folder / name).write_text(before)
+    (folder / "messages.jsonl").write_text(f'{said}\n{{"type": "us')  # cut by a kill
+    assert again(shop.regrading()).verdict is PASSED
+
+
+def test_grades_that_came_in_between_are_kept(shop: Eval) -> None:
+    """Of a worker that died after it had written them, or of the item's try before: grades and money."""
+    folder = shop.add(cost_usd=0.5)
+    first, other = shop.regrading(), shop.regrading()
+    entry = first.stored.stored[0]
+    other.behaviour.grade = stands_in(verdict=FAILED, score=0.0, cost_usd=0.25)
+    again(other)
+    metadata, _ = first.record_fault(entry, "n", Fault(ErrorSource.HARNESS, "the worker died"))
+    assert [record["verdict"] for record in history(folder)] == ["passed", "failed"]
+    assert metadata.cost_usd == 0.75
+
+
+def test_no_text_of_a_page_damages_the_history(shop: Eval) -> None:
+    """Line ends of Unicode, and what somebody else has done to the file: what stands in it stays."""
+    folder = shop.add(reason="it says \u2028\x85\r\n stop")
+    again(shop.regrading())
+    again(shop.regrading())
+    again(shop.regrading())
+    assert history(folder)[0]["reason"].startswith("it says ")
+    assert len(history(folder)) == 3
+    (folder / HISTORY_FILE).write_bytes(b"\xff half a li")
+    again(shop.regrading())
+    assert (folder / HISTORY_FILE).read_bytes().startswith(b"\xff half a li\n{")
+
+
+def test_what_was_paid_for_is_not_asked_again(shop: Eval, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same judge makes no request at a second regrading; another model or more votes do."""
+    monkeypatch.setenv("KEY_OF_JUDGE", "secret-key")
+    folder = shop.add()
+    reply = json.dumps({"reasoning": "It is another.", "stated_answer": "43", "is_same": False})
+    with ScriptedModel(lambda _: says(reply)) as model:
+        judge = {"model": "scripted", "base_url": model.base_url, "api_key": "KEY_OF_JUDGE"}
+        counts = []
+        for more in ({}, {}, {"model": "other"}, {"votes": 3}):
+            assert again(shop.regrading(graders=["browsecomp"], judge={**judge, **more})).verdict is FAILED
+            counts.append(len(model.requests))
+    assert counts == [1, 1, 2, 4]
+    assert [set(each["grader_results"]) for each in history(folder)[1:]] == [{"browsecomp"}] * 3
+
+
+def test_no_key_is_needed_where_no_model_is_asked(shop: Eval, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys of the agent and of a judge that no grader asks may be missing; a needed one is refused early."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    shop.add()
+    model = {"provider": "openai", "model": "gpt-5", "api_key": "OPENAI_API_KEY"}
+    keys: dict[str, Any] = {"agent": {"type": "single", **model}, "judge": model}
+    regrading = shop.regrading(**keys)
+    regrading.preflight()
+    assert again(regrading).verdict is PASSED
+    regrading = shop.regrading(**keys, graders=["browsecomp"])
+    with pytest.raises(UsageError, match="OPENAI_API_KEY"):
+        regrading.check_rows(regrading.stored.stored)
+
+
+def test_what_a_run_lacks_is_known(shop: Eval) -> None:
+    """It was to have more trials, or was killed before it could say how many."""
+    shop.add()
+    assert "how many trials it lacks is unknown" in shop.regrading().lacking(1)
+    assert shop.regrading().selected(1) is None
+    shop.store.write_summary({"selected": 3})
+    regrading = shop.regrading()
+    regrading.store.write_summary({"selected": None})
+    assert (regrading.selected(1), regrading.lacking(3)) == (3, "")
+    assert regrading.lacking(1) == "2 of the run's 3 trials have no result"
+    shop.add("gone", started_at="2027")
+    regrading.preflight()
+    assert any("have no row for 1 of the run's trials" in note for note in regrading.notes)

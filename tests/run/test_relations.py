@@ -1,0 +1,83 @@
+"""What belongs together, who runs it, and what is told of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.run.relations import notes_on, relations_of, sites_to_reset, slots, together
+from pytest_browsereval.sites import SiteConfig
+
+SITES = {
+    "files": SiteConfig(static=Path("site")),
+    "shared": SiteConfig(command=("serve",)),
+    "fresh": SiteConfig(command=("serve",), reset="POST /reset"),
+}
+
+
+def task(query_id: str = "a", **fields: Any) -> Task:
+    return Task.model_validate({"query_id": query_id, "query": "Do it.", **fields})
+
+
+@pytest.mark.parametrize(
+    ("ties", "firsts"),
+    [
+        ([], []),
+        (["", "", ""], [0, 1, 2]),
+        (["x", "", "x"], [0, 1, 0]),
+        (["x", "y", "z", "xz", "yz"], [0, 0, 0, 0, 0]),
+        (["", "y", "x", "y", "x", "w"], [0, 1, 2, 1, 2, 5]),
+        (["", "a", "b", "ab"], [0, 1, 1, 1]),
+    ],
+)
+def test_what_shares_a_tie_belongs_together(ties: list[str], firsts: list[int]) -> None:
+    """Also by way of others, whatever order they come in."""
+    assert together(ties) == firsts
+
+
+def test_a_long_chain_is_no_matter_of_depth() -> None:
+    """Ten thousand rows, each tied to the next."""
+    assert set(together([{str(n), str(n + 1)} for n in range(10_000)])) == {0}
+    assert set(together([{str(n), str(n + 1)} for n in reversed(range(10_000))])) == {0}
+
+
+def test_slots_go_round_but_for_what_is_tied() -> None:
+    """Each place has its turn; what is tied to an earlier place has that one's slot."""
+    assert slots(["", "", "", "", ""], 2) == [0, 1, 0, 1, 0]
+    assert slots(["", "x", "x", "", "x"], 2) == [0, 1, 1, 1, 1]
+    assert slots(["x", "x"], 1) == [0, 0]
+
+
+def test_relations_by_the_kind_of_site() -> None:
+    """Ours that is reset is its own; ours that is shared is locked; somebody else's is tied as well."""
+    got = relations_of(task(sites=["files", "shared", "fresh", "bank"]), SITES, "shop", "default-1")
+    assert got.locks == {"site bank", "site shared of shop", "site files of shop"}
+    assert got.ties == {"site bank", "row a of shop default-1"}
+    needy = relations_of(task("b", depends_on=["a"]), SITES, "shop", "default-1")
+    assert needy.depends_on == ("a",)
+    assert needy.ties & got.ties == {"row a of shop default-1"}
+    assert not relations_of(task("b", depends_on=["a"]), SITES, "shop", "default-2").ties & got.ties
+
+
+def test_sites_that_cannot_be_reset() -> None:
+    """Those of ours that have no way, also if only an address names them; and those of others."""
+    needy = task(sites=["bank", "fresh"], start_url="{shared}/cart", requires_reset=True)
+    assert sites_to_reset(needy, SITES) == (["shared"], ["bank"])
+    assert sites_to_reset(task(sites=["files", "fresh"], requires_reset=True), SITES) == ([], [])
+    assert sites_to_reset(task(sites=["bank", "shared"]), SITES) == ([], [])
+
+
+def test_notes() -> None:
+    """Needs that are not selected and sites that nobody resets, the first five by name."""
+    assert notes_on([task(), task("b", depends_on=["a"])], ["a", "b"], SITES) == []
+    rows = [task(f"r{n}", depends_on=["x", "r0"], sites=["bank"], requires_reset=True) for n in range(7)]
+    early, unreset = notes_on(rows, [row.query_id for row in rows], SITES)
+    assert early.endswith(
+        "not selected: r0 (needs x); r1 (needs x); r2 (needs x); r3 (needs x); r4 (needs x) and 2 more"
+    )
+    assert unreset.endswith(
+        "nobody resets them: bank. Write them in `sites` with a `reset`, or reset them between runs."
+    )

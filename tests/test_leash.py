@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from pytest_browsereval.leash import leashed
+
+STUBBORN = """
+import os, pathlib, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+folder = pathlib.Path(sys.argv[1])
+if not os.fork():
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+    (folder / "daemon.new").write_text(str(os.getpid()))
+    (folder / "daemon.new").rename(folder / "daemon.pid")
+    time.sleep(300)
+print(sys.stdin.read(), flush=True)
+if "stays" in sys.argv:
+    time.sleep(300)
+while not (folder / "daemon.pid").exists():
+    time.sleep(0.01)
+sys.exit(3)
+"""
+"""Ignores SIGTERM, and leaves a daemon behind in a session of its own."""
+
+
+def start(folder: Path, *words: str) -> subprocess.Popen[bytes]:
+    (folder / "task.txt").write_text("the task")
+    command = leashed(
+        [sys.executable, "-c", STUBBORN, str(folder), *words], 0.2, stdin=str(folder / "task.txt")
+    )
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+
+
+def daemon(folder: Path) -> int:
+    for _ in range(1_000):
+        if (folder / "daemon.pid").exists():
+            return int((folder / "daemon.pid").read_text())
+        time.sleep(0.01)
+    pytest.fail("the daemon was not started")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="orphans are adopted on Linux only")
+@pytest.mark.parametrize("words", [[], ["stays"]], ids=["ended", "let-go"])
+def test_what_leaves_the_process_group_is_ended_too(tmp_path: Path, words: list[str]) -> None:
+    """A daemon in a session of its own ends with the command, by itself or when the leash is let go."""
+    leash = start(tmp_path, *words)
+    assert leash.stdin is not None
+    assert leash.stdout is not None
+    assert leash.stdout.readline() == b"the task\n"  # the file is the command's standard input
+    pid = daemon(tmp_path)
+    if words:
+        assert psutil.pid_exists(pid)
+        leash.stdin.close()
+    assert leash.wait(30) == (137 if words else 3)
+    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    leash.stdin.close()
+    leash.stdout.close()
+
+
+def test_a_command_that_cannot_be_run_is_told(tmp_path: Path) -> None:
+    """The exit code is 127, and the reason is on standard error."""
+    missing = str(tmp_path / "nothing")
+    done = subprocess.run(leashed([missing], 1), stdin=subprocess.PIPE, capture_output=True, check=False)
+    assert (done.returncode, done.stderr.decode()) == (
+        127,
+        f"cannot run {missing!r}: {os.strerror(2)}\n",
+    )

@@ -1,0 +1,14 @@
+"""Our own browsers pass the suite that is shipped for others."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_browsereval.browsers.playwright import PlaywrightBrowserConfig
+from pytest_browsereval.testing import BrowserConformance
+
+
+class TestPlaywright(BrowserConformance):
+    @pytest.fixture
+    def config(self) -> PlaywrightBrowserConfig:
+        return PlaywrightBrowserConfig(navigation_timeout_ms=5_000)

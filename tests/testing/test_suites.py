@@ -1,0 +1,107 @@
+"""The shipped suites find what is wrong: each fails for a part that breaks its promise."""
+
+from __future__ import annotations
+
+import pytest
+
+BAD_AGENT = """
+import asyncio
+from typing import Literal
+import pytest
+from pytest_browsereval import AgentConfig, AgentEvaluator, AgentResult
+from pytest_browsereval.testing import AgentConformance
+
+class Bad(AgentEvaluator):
+    def __init__(self, context):
+        self.context = context
+
+    async def execute(self):
+        self.context.capture.messages.log(_orphan())
+        for _ in range(3):
+            try:
+                await self.context.tools.call("click", {"target": "role=button"})
+            except Exception:
+                raise RuntimeError("swallowed")
+        asyncio.ensure_future(_forever())
+        return AgentResult(42)
+
+async def _forever():
+    await asyncio.sleep(3600)
+
+def _orphan():
+    from pytest_browsereval.model.messages import ToolResultMessage
+    return ToolResultMessage(tool_call_id="nobody's", result="x", is_error=False)
+
+class BadConfig(AgentConfig):
+    type: Literal["bad"] = "bad"
+    key: str = "sk-not-hidden-1234"
+
+    def build(self, context):
+        return Bad(context)
+
+    def secrets(self):
+        return (self.key,)
+
+class TestBad(AgentConformance):
+    @pytest.fixture
+    def config(self):
+        return BadConfig()
+"""
+
+BAD_BROWSER = """
+from typing import Literal
+import pytest
+from pytest_browsereval.browsers.playwright import PlaywrightBrowser, PlaywrightBrowserConfig
+from pytest_browsereval.testing import BrowserConformance
+
+class Sharing(PlaywrightBrowser):
+    # Carries the cookies of one window into the next.
+    cookies = ()
+
+    async def open_window(self, request):
+        window = await super().open_window(request.__class__(request.query_id))
+        await window.context.add_cookies(self.cookies)
+        await window.page.goto(request.start_url)
+        type(self).cookies = await window.context.cookies()
+        return window
+
+class SharingConfig(PlaywrightBrowserConfig):
+    type: Literal["sharing"] = "sharing"
+
+    def build(self):
+        return Sharing(self)
+
+class TestSharing(BrowserConformance):
+    @pytest.fixture
+    def config(self):
+        return SharingConfig()
+"""
+
+
+def failed(result: pytest.RunResult) -> set[str]:
+    return {line.split("::")[2].partition(" ")[0] for line in result.outlines if line.startswith("FAILED")}
+
+
+def test_a_bad_agent_is_found_out(pytester: pytest.Pytester) -> None:
+    """Each promise that it breaks has a test that says so."""
+    pytester.makepyfile(test_bad=BAD_AGENT)
+    result = pytester.runpytest_subprocess("-q", "-p", "no:playwright", "-p", "no:asyncio")
+    assert failed(result) >= {
+        "test_its_config_is_a_member",
+        "test_it_ends_with_a_result",
+        "test_its_log_can_be_read",
+        "test_it_lets_a_limit_through",
+        "test_it_notices_that_the_browser_died",
+    }
+    result.stdout.fnmatch_lines(["*a secret is in the block's JSON*"])
+
+
+def test_a_bad_browser_is_found_out(pytester: pytest.Pytester) -> None:
+    """Windows that share cookies, and a start page whose failure is no fault."""
+    pytester.makepyfile(test_bad=BAD_BROWSER)
+    result = pytester.runpytest_subprocess("-q", "-p", "no:playwright", "-p", "no:asyncio")
+    assert failed(result) == {
+        "test_attempts_share_nothing",
+        "test_a_start_page_that_is_not_there_is_a_fault",
+    }
+    result.stdout.fnmatch_lines(["*a cookie of one attempt reached another one*"])

@@ -1,0 +1,129 @@
+"""What is shipped for authors of toolkits: ours keep the contract, and each way to break it is found."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.testing import check_toolkit, toolkit_problems
+from pytest_browsereval.tools.base import tool
+from pytest_browsereval.tools.kit import Directive, Policy, Toolkit, Turn
+from pytest_browsereval.tools.toolkits import CATALOG
+
+
+@tool
+async def note_down(window: object, text: str) -> str:
+    """Write a note."""
+    return f"{window} {text}"
+
+
+@tool
+async def ReadNotes(window: object) -> str:  # noqa: N802 wrong on purpose
+    """Read. The notes. All of them."""
+    return str(window)
+
+
+@tool
+async def click(window: object) -> str:
+    """Click."""
+    return str(window)
+
+
+TOOLS = (note_down,)
+
+
+def made(**fields: Any) -> Toolkit:
+    return Toolkit(**{"key": "acme/notes", "label": "Notes", "tools": TOOLS, **fields})
+
+
+@pytest.mark.parametrize("kit", CATALOG.values(), ids=lambda kit: kit.key)
+def test_our_toolkits_keep_the_contract(kit: Toolkit) -> None:
+    """All of the catalog."""
+    check_toolkit(kit)
+
+
+def test_a_good_toolkit_has_no_problem() -> None:
+    """Policy, directive and a tool of ours in it as it is."""
+
+    def directive(turn: Turn) -> Directive | None:
+        return Directive(("note_down",), "required") if turn.number == 1 else None
+
+    policy = (Policy("Write with `note_down` what you will need.", ("note_down",)), Policy("Be brief."))
+    ours = CATALOG["observation"].tools[0]
+    good = made(policy=policy, directive=directive, tools=(note_down, ours), absent="You cannot take notes.")
+    assert toolkit_problems(good) == []
+
+
+def raises(turn: Turn) -> Directive | None:
+    raise KeyError(turn.number)
+
+
+count = itertools.count()
+
+
+def differs(turn: Turn) -> Directive | None:
+    return Directive(tool_choice="required") if next(count) % 2 else None
+
+
+def says(directive: object) -> Any:
+    return lambda turn: directive if turn.called == ("note_down",) else None
+
+
+BROKEN: dict[str, tuple[dict[str, Any], str]] = {
+    "no label": ({"label": " "}, "the label is empty"),
+    "no tools": ({"tools": ()}, "it has no tools"),
+    "a bad tool": ({"tools": (ReadNotes,)}, "tool 'ReadNotes': the name 'ReadNotes' is not snake_case"),
+    "a name of ours": ({"tools": (click,)}, "Two tools or toolkits are named 'click'"),
+    "a key of ours": ({"key": "tabs"}, "Two tools or toolkits are named 'tabs'"),
+    "our finishing tool": ({"tools": CATALOG["finish"].tools}, "has a tool named 'done', which is the name"),
+    "a foreign tool in the policy": (
+        {"policy": (Policy("Then call `click`."),)},
+        "the policy names 'click', which is no tool of the toolkit",
+    ),
+    "a tool that is not needed": (
+        {"policy": (Policy("Use note_down."),)},
+        "names 'note_down' and does not need it",
+    ),
+    "an empty line": ({"policy": (Policy(" "),)}, "a line of the policy is empty"),
+    "several lines in one": ({"policy": (Policy("One.\nTwo."),)}, "line breaks or control characters"),
+    "a long line": ({"policy": (Policy("a" * 301),)}, "the text has 301 characters; 300 are the most"),
+    "a long policy": ({"policy": (Policy("a" * 300),) * 6}, "the policy has 1800 characters"),
+    "own tools in what is absent": ({"absent": "There is no `note_down`."}, "looks in vain"),
+    "a directive that raises": ({"directive": raises}, "raises KeyError: 1"),
+    "a directive that varies": ({"directive": differs}, "is not the same twice"),
+    "a directive of another type": ({"directive": says(["click"])}, "neither a Directive nor None"),
+    "a directive about other tools": (
+        {"directive": says(Directive(("click", "note_down")))},
+        "names click, which are no tools of the toolkit",
+    ),
+    "an unknown choice": ({"directive": says(Directive(tool_choice="none"))}, "wants the tool_choice 'none'"),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_each_breach_is_found(case: str) -> None:
+    """One thing wrong gives one problem, which is what the assertion tells."""
+    fields, told = BROKEN[case]
+    kit = made(**fields)
+    problems = toolkit_problems(kit)
+    assert any(told in problem for problem in problems), problems
+    with pytest.raises(AssertionError) as caught:
+        check_toolkit(kit)
+    assert str(caught.value) == f"toolkit {kit.key!r}: " + "; ".join(toolkit_problems(kit))
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"key": "Acme Notes"}, r"'Acme Notes' is not snake_case\. Write  my_tools  or  acme/tools"),
+        ({"policy": (Policy("x", ("note_dwn",)),)}, r"policy .* name 'note_dwn', .* mean 'note_down'\?"),
+        ({"needs_pictures": ("click",)}, r"needs_pictures .* name 'click', which is no tool of it"),
+        ({"vetoes": {"click": "no key"}}, r"vetoes .* name 'click'"),
+    ],
+)
+def test_what_no_run_could_use_cannot_be_made(fields: dict[str, Any], told: str) -> None:
+    """Such a toolkit is refused where it is built, before anything is spent."""
+    with pytest.raises(ValueError, match=told):
+        made(**fields)

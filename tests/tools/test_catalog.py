@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import itertools
+import json
+
+import pytest
+
+from pytest_browsereval.tools.base import tool
+from pytest_browsereval.tools.catalog import Catalog, ToolEntry, ToolkitEntry
+from pytest_browsereval.tools.kit import Toolkit
+from pytest_browsereval.tools.toolkits import CATALOG
+
+
+@tool
+async def shared(window: object) -> str:
+    """Be a member of two toolkits."""
+    return str(window)
+
+
+@tool
+async def outside(window: object) -> str:
+    """Be a member of none."""
+    return str(window)
+
+
+def two_owners(*, default: bool) -> Catalog:
+    return Catalog.of([Toolkit(key, key, (shared,), default_on=default) for key in ("one", "two")])
+
+
+def expected(one: bool | None, two: bool | None, own: bool | None, default: bool) -> bool:  # noqa: FBT001
+    """The table of the documentation, line by line; the first that applies."""
+    if one is False or two is False:
+        return False
+    if one is True or two is True:
+        return own is not False
+    if own is not None:
+        return own
+    return default
+
+
+UNSET: tuple[object, ...] = (None, "false", "true", 0, 1, [], {})
+"""Values that are neither true nor false: each counts as not set."""
+
+ROWS = list(itertools.product([True, False, None], [True, False, None], [True, False, None], [True, False]))
+
+
+@pytest.mark.parametrize(("one", "two", "own", "default"), ROWS)
+def test_the_first_line_that_applies_decides(
+    one: bool | None,  # noqa: FBT001
+    two: bool | None,  # noqa: FBT001
+    own: bool | None,  # noqa: FBT001
+    default: bool,  # noqa: FBT001
+) -> None:
+    """Any owner's false beats all, any owner's true the default; whatever else is given is not set."""
+    catalog, wanted = two_owners(default=default), expected(one, two, own, default)
+    for unset in UNSET:
+        switches = {
+            key: unset if value is None else value
+            for key, value in (("one", one), ("two", two), ("shared", own))
+        }
+        assert catalog.is_on("shared", switches) is wanted, switches
+    given = {key: value for key, value in (("one", one), ("two", two), ("shared", own)) if value is not None}
+    assert catalog.is_on("shared", given) is wanted
+
+
+TOLD = [
+    # one, two, own, default -> on: cases that are told one by one in the documentation
+    ({"one": False, "shared": True}, True, False),
+    ({"one": True, "two": False}, True, False),
+    ({"two": True}, False, True),
+    ({"two": True, "shared": False}, True, False),
+    ({"shared": True}, False, True),
+    ({"shared": False}, True, False),
+    ({}, True, True),
+    ({}, False, False),
+    ({"one": "false", "shared": 0}, True, True),
+    ({"one": 1, "shared": "true"}, False, False),
+]
+
+
+@pytest.mark.parametrize(("switches", "default", "is_on"), TOLD)
+def test_the_cases_of_the_documentation(
+    switches: dict[str, object],
+    default: bool,  # noqa: FBT001
+    is_on: bool,  # noqa: FBT001
+) -> None:
+    """Written out, so that a slip in the table above shows."""
+    assert two_owners(default=default).is_on("shared", switches) is is_on
+
+
+def test_a_tool_of_two_toolkits_is_on_if_one_is_by_default() -> None:
+    """Whichever comes first."""
+    kits = [Toolkit("one", "One", (shared,), default_on=False), Toolkit("two", "Two", (shared,))]
+    for order in (kits, kits[::-1]):
+        catalog = Catalog.of(order)
+        assert catalog.is_on("shared", {})
+        assert len(catalog.tools) == 1
+
+
+def test_what_is_not_in_the_catalog_is_off_and_yet_passes() -> None:
+    """A switch means nothing to it; at run time it stays, for somebody else has put it there."""
+    catalog = two_owners(default=True)
+    assert not catalog.is_on("outside", {"outside": True})
+    assert catalog.kept([outside, shared], {"outside": False, "shared": False}) == (outside,)
+    assert catalog.kept([outside, shared], {}) == (outside, shared)
+
+
+def test_a_fixed_toolkit_cannot_be_switched_off() -> None:
+    """The finishing tool stays, whatever a switch says."""
+    catalog = Catalog.of(CATALOG.values())
+    assert catalog.is_on("done", {"finish": False, "done": False})
+    assert not catalog.is_on("evaluate", {})
+
+
+@pytest.mark.parametrize(
+    ("key", "switches", "is_shown_on"),
+    [
+        ("tabs", {"tabs": False, "open_tab": True}, False),
+        ("tabs", {"tabs": True, "open_tab": False}, True),
+        ("scripting", {}, False),
+        ("scripting", {"evaluate": True}, True),
+        ("scripting", {"scripting": "true"}, False),
+        ("tabs", {}, True),
+        ("tabs", {"open_tab": False}, True),
+        ("tabs", dict.fromkeys(CATALOG["tabs"].names, False), False),
+    ],
+)
+def test_how_a_toolkits_switch_is_shown(key: str, switches: dict[str, object], is_shown_on: bool) -> None:  # noqa: FBT001
+    """As it is set; if it is not, on if any of its members is."""
+    assert Catalog.of(CATALOG.values()).shown_on(key, switches) is is_shown_on
+
+
+def test_the_catalog_is_plain_data() -> None:
+    """It can be handed to any client: names, labels, descriptions, defaults, and nothing that runs."""
+    catalog = Catalog.of(CATALOG.values())
+    loaded = json.loads(json.dumps(catalog.as_json()))
+    assert [kit["key"] for kit in loaded["toolkits"]] == list(CATALOG)
+    assert loaded["toolkits"][4] == {
+        "key": "tabs",
+        "label": "Several tabs",
+        "tools": ["list_tabs", "open_tab", "select_tab", "close_tab"],
+        "default_on": True,
+        "is_fixed": False,
+        "owner": "pytest-browsereval",
+    }
+    assert loaded["tools"][-2] == {
+        "key": "evaluate",
+        "label": "Evaluate",
+        "description": "Evaluate JavaScript in the page and return the result as JSON.",
+        "default_on": False,
+    }
+    assert {type(entry) for entry in (*catalog.tools, *catalog.toolkits)} == {ToolEntry, ToolkitEntry}
+    assert {tool["key"] for tool in loaded["tools"]} == {n for k in loaded["toolkits"] for n in k["tools"]}

@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+from typing import cast
+
+import pytest
+
+from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.tools.base import tool
+from pytest_browsereval.tools.guidance import Offer, offer, policy_text, veto_note, vetoes
+from pytest_browsereval.tools.kit import Directive, Policy, Toolkit, Turn
+from pytest_browsereval.tools.toolkits import CATALOG
+
+KITS = tuple(CATALOG.values())
+ALL = frozenset(name for kit in KITS for name in kit.names)
+
+
+@tool
+async def look(window: object) -> str:
+    """Look."""
+    return str(window)
+
+
+@tool
+async def ask(window: object) -> str:
+    """Ask."""
+    return str(window)
+
+
+def first(turn: Turn) -> Directive | None:
+    return Directive(("look", "ask"), "required") if turn.number == 1 else None
+
+
+def after_asking(turn: Turn) -> Directive | None:
+    return Directive(("look",)) if "ask" in turn.called else None
+
+
+OWN = Toolkit(
+    "own",
+    "Looking",
+    (look, ask),
+    policy=(Policy("Look first."), Policy("`ask` costs money.", ("ask",))),
+    absent="You cannot look.",
+    directive=first,
+)
+
+
+# -- policy
+
+
+def test_policy_is_told_only_for_tools_that_are_there() -> None:
+    """A line goes with the tools it is about, a section with the last of its toolkit's."""
+    assert policy_text([OWN], {"look", "ask"}) == "Looking:\n- Look first.\n- `ask` costs money."
+    assert policy_text([OWN], {"look"}) == "Looking:\n- Look first."
+    assert policy_text([OWN], {"click"}) == "Not available:\n- You cannot look."
+    assert policy_text([], {"click"}) == ""
+
+
+@pytest.mark.parametrize("kit", KITS, ids=lambda kit: kit.key)
+def test_each_of_our_toolkits_is_told_or_denied(kit: Toolkit) -> None:
+    """With its tools its lines are there and its denial is not; without them it is the other way round."""
+    whole, without = policy_text(KITS, ALL), policy_text(KITS, ALL - set(kit.names))
+    for line in kit.policy:
+        assert line.text in whole
+        assert line.text not in without
+    if kit.absent:
+        assert kit.absent not in whole
+        assert f"- {kit.absent}" in without.partition("Not available:\n")[2].splitlines()
+
+
+def test_sections_stand_apart_and_what_is_absent_comes_last() -> None:
+    """One blank line between sections."""
+    text = policy_text(KITS, ALL - {"evaluate"} - set(CATALOG["pointer"].names))
+    sections = text.split("\n\n")
+    assert [section.partition(":")[0] for section in sections] == [
+        "Addresses, history, waiting",
+        "Snapshot, text, picture",
+        "Clicks, keys and forms, by element",
+        "Several tabs",
+        "Not available",
+    ]
+    assert sections[-1].count("\n- ") == 2
+
+
+# -- vetoes
+
+
+def test_a_model_without_pictures_is_not_offered_what_needs_them() -> None:
+    """Points and pictures are of no use to it; what is off anyway is not told."""
+    found = vetoes(KITS, ALL - {"drag_at"}, sees_pictures=False)
+    points = [name for name in CATALOG["pointer"].names if name != "drag_at"]
+    assert list(found) == ["screenshot", *points]
+    told = "not offered: screenshot, pointer (the model is shown no pictures)"
+    assert veto_note(found, KITS, ALL - {"drag_at"}) == told
+    assert vetoes(KITS, ALL, sees_pictures=True) == {}
+    assert veto_note({}, KITS, ALL) == ""
+
+
+def test_a_toolkit_may_veto_its_own() -> None:
+    """For a reason that only it knows, which is told."""
+    kit = Toolkit("own", "Own", (look, ask), vetoes={"ask": "no key is set"})
+    assert vetoes([kit], {"look", "ask"}, sees_pictures=True) == {"ask": "no key is set"}
+    assert veto_note({"ask": "no key", "look": "no eyes"}, [kit, kit], {"look", "ask"}) == (
+        "not offered: look (no eyes); ask (no key)"
+    )
+
+
+# -- directives
+
+
+FIRST = Turn(1)
+
+
+def offered(*kits: Toolkit, turn: Turn = FIRST, more: tuple[Directive, ...] = ()) -> Offer:
+    return offer(kits, {"look", "ask", "click", "done"}, turn, more)
+
+
+def test_without_directives_all_is_offered() -> None:
+    """And nothing is said of the choice."""
+    assert offered(OWN, turn=Turn(2)) == Offer(frozenset({"look", "ask", "click", "done"}), None)
+
+
+def test_what_directives_name_is_put_together() -> None:
+    """The union over toolkits, within what is there; the finishing tool always stays."""
+    other = Toolkit("other", "Other", (look,), directive=lambda _: Directive(("nothing", "click")))
+    assert offered(OWN) == Offer(frozenset({"look", "ask", "done"}), "required")
+    assert offered(OWN, other).names == {"look", "ask", "click", "done"}
+    assert offered(other) == Offer(frozenset({"click", "done"}), None)
+
+
+@pytest.mark.parametrize(
+    ("choices", "choice"),
+    [
+        ((None, None), None),
+        (("auto", None), "auto"),
+        (("auto", "required"), "required"),
+        (("required", None), "required"),
+    ],
+)
+def test_one_that_requires_a_call_is_enough(choices: tuple[None, None], choice: str | None) -> None:
+    """``required`` beats ``auto`` beats nothing."""
+    more = tuple(Directive(tool_choice=one) for one in choices)
+    assert offered(more=more) == Offer(frozenset({"look", "ask", "click", "done"}), choice)  # type: ignore[arg-type]
+
+
+def test_a_directive_knows_what_was_called() -> None:
+    """The facts of a turn, and nothing else."""
+    kit = Toolkit("own", "Own", (look, ask), directive=after_asking)
+    assert offered(kit, turn=Turn(3, ("click", "ask"))).names == {"look", "done"}
+    assert offered(kit, turn=Turn(3, ("click",))).names == {"look", "ask", "click", "done"}
+
+
+def test_a_turn_is_never_narrowed_to_nothing() -> None:
+    """If nothing of what is named is there, all stays."""
+    assert offered(more=(Directive(("gone",)), Directive(("done",)))).names == {
+        "look",
+        "ask",
+        "click",
+        "done",
+    }
+
+
+def test_toolkits_that_are_off_are_not_asked() -> None:
+    """Their wishes are about tools that are not there."""
+    assert offer([OWN], {"click", "done"}, Turn(1)) == Offer(frozenset({"click", "done"}), None)
+
+
+def test_a_directive_that_breaks_is_not_the_agents_fault() -> None:
+    """The attempt errs, and the message names the toolkit and who brings it."""
+
+    def breaks(turn: Turn) -> Directive | None:
+        raise KeyError(turn.number)
+
+    def errs(turn: Turn) -> Directive | None:
+        return cast("Directive", f"look{turn.number}")
+
+    for directive, told in ((breaks, "KeyError: 1"), (errs, "TypeError: it returned 'look1', neither a")):
+        kit = Toolkit("own", "Own", (look,), directive=directive, owner="acme 1.0")
+        with pytest.raises(Fault, match=rf"toolkit 'own' \(from acme 1\.0\) broke: {told}") as caught:
+            offered(kit)
+        assert caught.value.source is ErrorSource.HARNESS

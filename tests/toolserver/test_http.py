@@ -1,0 +1,287 @@
+from __future__ import annotations
+
+import asyncio
+import base64
+import gc
+import os
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.types import CallToolResult, ImageContent, TextContent
+
+from pytest_browsereval.agents.noop import NoopConfig
+from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, TerminationReason
+from pytest_browsereval.model.messages import ToolResultMessage
+from pytest_browsereval.tools.base import tool
+from pytest_browsereval.tools.kit import Policy, Toolkit
+from pytest_browsereval.toolserver.http import Endpoint, serving
+from pytest_browsereval.toolserver.tokens import common_part
+from tests.agents.desk import PAPER_TOOLS, Desk, MakeDesk, PaperWindow
+
+
+@tool
+async def screenshot(window: PaperWindow) -> str:
+    """Take a picture."""
+    del window
+    return "A picture."
+
+
+TOOLS = (*PAPER_TOOLS, screenshot)
+
+
+@asynccontextmanager
+async def connected(endpoint: Endpoint, token: str | None = None) -> AsyncIterator[Client]:
+    http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {token or endpoint.token}"}, timeout=60)
+    async with http, Client(streamable_http_client(endpoint.url, http_client=http)) as client:
+        yield client
+
+
+def text(result: CallToolResult) -> str:
+    first = result.content[0]
+    assert isinstance(first, TextContent)
+    return first.text
+
+
+def serve(desk: Desk, work: Callable[[Endpoint], Coroutine[Any, Any, None]]) -> None:
+    """Serve a desk's tools while a client works."""
+
+    async def course() -> None:
+        context = desk.context(NoopConfig())
+        async with serving(context.tools, context.capture, context.kits) as endpoint:
+            await work(endpoint)
+
+    asyncio.run(course())
+
+
+def test_a_client_lists_and_calls_the_attempt_s_tools(make_desk: MakeDesk) -> None:
+    """Names, schemas, results and refusals are the toolbox's own, and each call is recorded and pictured."""
+    desk = make_desk(tools=TOOLS, screenshots="after")
+
+    async def work(endpoint: Endpoint) -> None:
+        async with connected(endpoint) as client:
+            assert str(client.instructions).endswith("Call done with the answer when the task is done.")
+            listed = {each.name: each for each in (await client.list_tools()).tools}
+            assert list(listed) == ["snapshot", "click", "wait", "done", "screenshot"]
+            assert listed["click"].input_schema["required"] == ["target"]
+            assert listed["click"].description == "Click something."
+            clicked = await client.call_tool("click", {"target": "button Buy"})
+            assert (text(clicked), clicked.is_error) == ("Clicked button Buy.", False)
+            unknown = await client.call_tool("clik", {})
+            assert unknown.is_error
+            assert "unknown tool 'clik'. Did you mean 'click'?" in text(unknown)
+            wrong = await client.call_tool("click", {"goal": 1})
+            assert wrong.is_error
+            assert text(wrong).startswith("wrong arguments for click: target: Field required")
+            await client.call_tool("done", {"answer": "bought"})
+            assert endpoint.desk.is_done.is_set()
+
+    serve(desk, work)
+    assert desk.called == ["click", "clik", "click", "done"]
+    results = [m for m in desk.capture.messages.messages if isinstance(m, ToolResultMessage)]
+    assert [m.screenshot for m in results] == [1, 2, 3, None]
+    assert desk.capture.steps == 3
+
+
+@pytest.mark.parametrize("mode", ["after", "off"])
+def test_the_picture_tool_returns_the_picture(make_desk: MakeDesk, mode: str) -> None:
+    """It is the recorded file where pictures are recorded, else one taken for the program."""
+    desk = make_desk(tools=TOOLS, screenshots=mode)
+
+    async def work(endpoint: Endpoint) -> None:
+        async with connected(endpoint) as client:
+            said, shown = (await client.call_tool("screenshot", {})).content
+            assert isinstance(said, TextContent)
+            assert isinstance(shown, ImageContent)
+            assert shown.mime_type == "image/jpeg"
+            data = base64.b64decode(shown.data)
+            assert data[:2] == b"\xff\xd8"
+            if mode == "after":
+                assert data == desk.capture.screenshot.path(1).read_bytes()
+
+    serve(desk, work)
+    assert desk.window.pictures == 1
+
+
+def test_only_the_token_of_a_running_attempt_opens_it(make_desk: MakeDesk) -> None:
+    """Other tokens, other paths, foreign hosts and web pages are refused, and told in the record."""
+    first, second = make_desk(), make_desk()
+
+    async def course() -> None:
+        one, other = first.context(NoopConfig()), second.context(NoopConfig())
+        async with httpx2.AsyncClient() as http:
+
+            async def ask(url: str, token: str, **headers: str) -> int:
+                given = {"Authorization": f"Bearer {token}", "Accept": "application/json", **headers}
+                return (await http.post(url, headers=given, json={})).status_code
+
+            async with serving(one.tools, one.capture) as mine:
+                async with serving(other.tools, other.capture) as theirs:
+                    assert mine.url.rpartition(":")[2] != theirs.url.rpartition(":")[2]
+                    assert mine.url.split("/")[2] == theirs.url.split("/")[2]  # one server, one port
+                    assert mine.token.startswith(common_part())
+                    assert mine.token != theirs.token
+                    assert await ask(mine.url, theirs.token) == 401
+                    assert await ask(mine.url, common_part()) == 401
+                    assert (await http.post(mine.url)).status_code == 401
+                    base = mine.url.removesuffix("/mcp").rpartition("/")[0]
+                    assert await ask(f"{base}/{'0' * 16}/mcp", mine.token) == 401
+                    assert await ask(f"{base}/.well-known/oauth-protected-resource", mine.token) == 404
+                    assert await ask(mine.url, mine.token, Host="evil.test") == 421
+                    assert await ask(mine.url, mine.token, Origin="http://evil.test") == 403
+                assert await ask(theirs.url, theirs.token) == 401  # its attempt is over, mine is not
+                assert await ask(mine.url, mine.token) not in (401, 404)
+            with pytest.raises(httpx2.ConnectError):
+                await ask(mine.url, mine.token)
+
+    asyncio.run(course())
+    assert first.warned == "3 requests for its tools had no token or a wrong one"
+
+
+def test_parallel_calls_take_turns(make_desk: MakeDesk) -> None:
+    """Forty calls at once are made one by one; the limit of steps ends the attempt, not the connection."""
+    desk = make_desk(max_steps=30)
+
+    async def work(endpoint: Endpoint) -> None:
+        async with connected(endpoint) as client:
+            calls = [client.call_tool("click", {"target": "button Buy"}) for _ in range(40)]
+            results = await asyncio.gather(*calls)
+        assert sum(result.is_error or False for result in results) == 10
+        told = {text(result) for result in results if result.is_error}
+        assert told == {"The attempt is over: limits.max_steps is 30; all were used."}
+        ending = endpoint.desk.ending
+        assert isinstance(ending, LimitReached)
+        assert ending.reason is TerminationReason.MAX_STEPS
+
+    serve(desk, work)
+    assert desk.window.text.count("clicked") == 30
+    assert desk.called == ["click"] * 30
+
+
+def test_a_dead_window_ends_the_attempt(make_desk: MakeDesk) -> None:
+    """The caller is told, and the fault waits for the agent to raise it."""
+    desk = make_desk()
+    desk.window.dies_at = "button Buy"
+
+    async def work(endpoint: Endpoint) -> None:
+        async with connected(endpoint) as client:
+            died = await client.call_tool("click", {"target": "button Buy"})
+            assert text(died) == "The attempt is over: the browser died."
+            assert (await client.call_tool("snapshot", {})).is_error
+        assert endpoint.desk.has_ended.is_set()
+        assert isinstance(endpoint.desk.ending, Fault)
+        assert endpoint.desk.ending.source is ErrorSource.BROWSER
+
+    serve(desk, work)
+    assert desk.called == ["click"]
+
+
+def test_calls_after_done_do_nothing(make_desk: MakeDesk) -> None:
+    """The page stays as it was when the answer was given, and the record tells of the late calls."""
+    desk = make_desk()
+
+    async def work(endpoint: Endpoint) -> None:
+        async with connected(endpoint) as client:
+            await client.call_tool("done", {"answer": "yes"})
+            late = await client.call_tool("click", {"target": "button Buy"})
+            assert late.is_error
+            assert text(late) == "The task is over: it was ended already. Call no more tools."
+            assert (await client.call_tool("done", {"answer": "no"})).is_error
+
+    serve(desk, work)
+    assert desk.window.text == "button Buy"
+    assert desk.warned == "2 tool calls came after the task was over, and were refused"
+
+
+def test_a_call_goes_on_without_its_caller(make_desk: MakeDesk) -> None:
+    """A client that goes away in the middle of a call leaves a whole record; the end cuts calls off."""
+    desk = make_desk()
+
+    async def work(endpoint: Endpoint) -> None:
+        async with connected(endpoint) as client:
+            with pytest.raises(Exception, match=r"(?i)timed? ?out"):
+                await client.call_tool("wait", {"seconds": 0.3}, read_timeout_seconds=0.05)
+        async with connected(endpoint) as client:
+            assert not (await client.call_tool("click", {"target": "button Buy"})).is_error
+            with pytest.raises(Exception, match=r"(?i)timed? ?out"):
+                await client.call_tool("wait", {"seconds": 600}, read_timeout_seconds=0.05)
+
+    serve(desk, work)
+    results = [m for m in desk.capture.messages.messages if isinstance(m, ToolResultMessage)]
+    assert [m.result["output"] for m in results] == [
+        "Waited.",
+        "Clicked button Buy.",
+        "wait was cut off: the time is over.",
+    ]
+
+
+def test_a_client_that_knows_only_stdio_is_bridged(make_desk: MakeDesk) -> None:
+    """The bridge program lists and calls the same tools; without address and token it says what it needs."""
+    desk = make_desk(tools=TOOLS, screenshots="after")
+    desk.kits = (Toolkit("notes", "Notes", PAPER_TOOLS, policy=(Policy("Note what you see."),)),)
+    command = [sys.executable, "-m", "pytest_browsereval.toolserver.stdio"]
+
+    async def work(endpoint: Endpoint) -> None:
+        variables = {"BROWSEREVAL_MCP_URL": endpoint.url, "BROWSEREVAL_MCP_TOKEN": endpoint.token}
+        bridge = StdioServerParameters(command=command[0], args=command[1:], env={**os.environ, **variables})
+        async with Client(bridge) as client:
+            assert str(client.instructions).endswith("\n\nNotes:\n- Note what you see.")
+            assert len((await client.list_tools()).tools) == 5
+            assert (await client.call_tool("click", {"target": "nothing"})).is_error
+            assert len((await client.call_tool("screenshot", {})).content) == 2
+            await client.call_tool("done", {"answer": "through the bridge"})
+        bare = await asyncio.create_subprocess_exec(
+            *command, env={"PATH": os.environ["PATH"]}, stderr=asyncio.subprocess.PIPE
+        )
+        _, said = await bare.communicate()
+        assert (bare.returncode, said.decode().split(" must")[0]) == (
+            2,
+            "BROWSEREVAL_MCP_URL and BROWSEREVAL_MCP_TOKEN",
+        )
+
+    serve(desk, work)
+    assert desk.called == ["click", "screenshot", "done"]
+
+
+def test_nothing_listens_once_the_last_attempt_is_over(make_desk: MakeDesk) -> None:
+    """Port and connections are closed, a staying client's too; the next attempt has a new server."""
+    desk = make_desk()
+
+    async def course() -> None:
+        for _ in range(2):
+            context = desk.context(NoopConfig())
+            async with serving(context.tools, context.capture) as endpoint:
+                client = httpx2.AsyncClient(headers={"Authorization": f"Bearer {endpoint.token}"})
+                await client.get(endpoint.url)
+                port = int(endpoint.url.split(":")[2].split("/")[0])
+            with pytest.raises(OSError, match="refused"), socket.create_connection(("127.0.0.1", port)):
+                pass
+            await client.aclose()
+        await asyncio.sleep(0)
+        assert len(asyncio.all_tasks()) == 1
+
+    asyncio.run(course())
+    gc.collect()  # a socket that was left open would warn here
+
+
+def test_what_a_toolkit_vetoes_is_not_offered(make_desk: MakeDesk) -> None:
+    """It is not listed, no policy speaks of it, and a call of it is refused with the reason and recorded."""
+    desk = make_desk()
+    policy = (Policy("Wait for pages.", needs=("wait",)), Policy("Note what you see."))
+    desk.kits = (Toolkit("notes", "Notes", PAPER_TOOLS, policy=policy, vetoes={"wait": "there is no clock"}),)
+
+    async def work(endpoint: Endpoint) -> None:
+        async with connected(endpoint) as client:
+            assert [each.name for each in (await client.list_tools()).tools] == ["snapshot", "click", "done"]
+            assert "Wait for pages." not in str(client.instructions)
+            refused = await client.call_tool("wait", {"seconds": 1})
+            assert (text(refused), refused.is_error) == ("wait is not offered: there is no clock", True)
+
+    serve(desk, work)
+    assert desk.called == ["wait"]
