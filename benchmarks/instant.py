@@ -49,10 +49,13 @@ class Variant:
     lanes: int = 1
     arguments: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
+    switches: tuple[str, ...] = ()
+    """Of the browser, in the config's ``browser.args``."""
 
 
 _PICTURES = {"BENCHMARK_PICTURES": "pictures"}
 OURS_1 = Variant("ours, 1 lane", "ours")
+OURS_NO_3D = Variant("ours without WebGL, 1 lane", "ours", switches=("--disable-software-rasterizer",))
 OURS_2 = Variant("ours, 2 lanes", "ours", lanes=2)
 OURS_4 = Variant("ours, 4 lanes", "ours", lanes=4)
 RAW_1 = Variant("plain Playwright, 1 lane", "raw")
@@ -73,7 +76,7 @@ PEER_TWO = Variant(
 GYM = Variant("BrowserGym as shipped", "browsergym")
 GYM_TUNED = Variant("BrowserGym tuned", "browsergym", arguments=("tuned",))
 VARIANTS = (
-    *(OURS_1, RAW_1, OURS_2, RAW_2, OURS_4, RAW_4),
+    *(OURS_1, RAW_1, OURS_NO_3D, OURS_2, RAW_2, OURS_4, RAW_4),
     *(PEER, PEER_JPEG, PEER_OWN, PEER_BOTH, PEER_TWO),
     *(GYM, GYM_TUNED),
 )
@@ -119,6 +122,9 @@ RATIOS = (
     Ratio("the same, with its artefacts and the same JPEG", CPU, OURS_1, PEER_BOTH, "at most", 0.65),
     Ratio("the same, to pytest-playwright with the same JPEG", CPU, OURS_1, PEER_JPEG),
     Ratio("the same, to pytest-playwright without pictures", CPU, OURS_1, PEER),
+    Ratio("CPU of a task, 1 lane without WebGL, to BrowserGym tuned", CPU, OURS_NO_3D, GYM_TUNED),
+    Ratio("the same, to pytest-playwright with its artefacts and the same JPEG", CPU, OURS_NO_3D, PEER_BOTH),
+    Ratio("the same, to 1 lane with it", CPU, OURS_NO_3D, OURS_1),
     Ratio("CPU of a task, 1 lane of plain Playwright, to BrowserGym tuned", CPU, RAW_1, GYM_TUNED),
     Ratio("tasks/s of 4 lanes, to pytest-playwright -n 2 with the same JPEG", SPEED, OURS_4, PEER_TWO),
     Ratio("memory at the peak, of the same", "peak_pss_mib", OURS_4, PEER_TWO),
@@ -160,6 +166,8 @@ def _ours(variant: Variant, first: int, rows: Path, folder: Path) -> list[str]:
     config = yaml.safe_load((EXAMPLE / "eval.yaml").read_text(encoding="utf-8"))
     del config["sites"]
     config["dataset"] = str(rows)
+    if variant.switches:
+        config["browser"] = {**config.get("browser", {}), "args": list(variant.switches)}
     (folder / "eval.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
     shutil.copy(EXAMPLE / "policies.py", folder)
     return ["--eval-config=eval.yaml", f"--eval-lanes={variant.lanes}", f"--eval-limit={first}"]

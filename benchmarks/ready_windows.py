@@ -1,9 +1,10 @@
 """Ready windows, on and off: what a task waits for its window, tasks per minute, CPU and memory.
 
-The tasks of ``latency.py`` in lanes of one process: with a model that takes a second for each of five steps,
-where ready windows are to hide what a window costs, and with one that answers at once, where they must not
-cost anything. Both take turns. The first task of each lane, whose window nobody could open ahead, does not
-count for the waits.
+The tasks of ``latency.py`` in lanes of one process: with a model that takes half a second to one and a half
+for each of five steps, where ready windows are to hide what a window costs; with one that always takes a
+second, so that all lanes want a window at the same time; and with one that answers at once, where they must
+not cost anything. Both take turns. The first task of each lane, whose window nobody could open ahead, does
+not count for the waits.
 """
 
 from __future__ import annotations
@@ -39,14 +40,20 @@ class Setting:
 
     thinking_s: float
     lanes: int
+    scatter: float = 0
 
     @property
     def name(self) -> str:
         """What the figures call it."""
-        return f"{self.thinking_s:g} s, {self.lanes} lanes"
+        least, most = (self.thinking_s * (1 + part) for part in (-self.scatter, self.scatter))
+        span = f"{least:g}" if least == most else f"{least:g} to {most:g}"
+        return f"{span} s, {self.lanes} lanes"
 
 
-SETTINGS = (Setting(1, 1), Setting(1, 8), Setting(0, 1), Setting(0, 2), Setting(0, 4))
+SETTINGS = (
+    *(Setting(1, 1, 0.5), Setting(1, 8, 0.5), Setting(1, 8)),
+    *(Setting(0, 1), Setting(0, 2), Setting(0, 4)),
+)
 
 
 def run(setting: Setting, base: str, folder: Path, *, is_on: bool) -> dict[str, float]:
@@ -68,6 +75,7 @@ def run(setting: Setting, base: str, folder: Path, *, is_on: bool) -> dict[str, 
         **ALONE,
         "PYTHONPATH": os.pathsep.join(map(str, (THINKING, EXAMPLE, HERE))),
         "THINKING_S": str(setting.thinking_s),
+        "THINKING_SCATTER": str(setting.scatter),
     }
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "browsereval"]
     watched = watch([*command, "thinking.eval.json"], folder, env=env)
@@ -124,9 +132,11 @@ def lines_of(figures: Mapping[str, Any], settings: Sequence[Setting]) -> list[Li
         waits = f"{both['off']['wait_ms']:.0f} → {both['on']['wait_ms']:.0f} ms"
         what = f"{setting.name}: "
         wait, cpu = ratio(figures, setting, "wait_ms"), ratio(figures, setting, "cpu_s_per_task")
+        mean = ratio(figures, setting, "mean_wait_ms")
         speed = ratio(figures, setting, "tasks_per_minute")
         held = f"{both['on']['peak_pss_mib'] - both['off']['peak_pss_mib']:+.0f} MiB at most"
-        if setting.thinking_s:
+        waits += f"; the mean {mean:.2f} x"
+        if setting.scatter:
             lines.append(against(f"{what}wait for the window", wait, "at most", REMAINS, note=waits))
         else:
             lines.append(Line(f"{what}wait for the window", "", f"{wait:.2f} x", None, waits))
@@ -138,7 +148,7 @@ def lines_of(figures: Mapping[str, Any], settings: Sequence[Setting]) -> list[Li
 def main() -> None:
     """Measure and compare."""
     parser = arguments(__doc__ or "", rounds=5)
-    parser.add_argument("--only", metavar="TEXT", default="", help="settings whose name has this text")
+    parser.add_argument("--only", metavar="TEXT", default="", help="settings with this in their name")
     options = parser.parse_args()
     settings = [setting for setting in SETTINGS if options.only in setting.name]
     figures = measure(options.rounds, settings)

@@ -25,6 +25,11 @@ from pytest_browsereval.tools.toolkits import resolve_tools
 
 T = TypeVar("T")
 
+PATIENCE_S = 20.0
+"""How long what should happen in a page may take: a machine under load; nothing waits that long by itself."""
+REFUSAL_S = 3.0
+"""How long a call waits that has to refuse: the page is looked at by then, also under load."""
+
 
 class Run(Protocol):
     """Runs a coroutine on the loop that owns the browser."""
@@ -172,10 +177,19 @@ class Visit:
         return result.output
 
     def refusal(self, name: str, **arguments: Any) -> str:
-        """Call a tool that has to refuse."""
+        """Call a tool that has to refuse, which need not wait for long."""
+        before = self.window.rules.action_s
+        self.limit(action_s=min(before, REFUSAL_S))
         result = self.call(name, **arguments)
+        self.limit(action_s=before)
         assert not result.ok, result.output
         return result.output
+
+    def limit(self, **seconds: float) -> None:
+        """Give the window other limits; see ``WindowRules``."""
+        for name, value in seconds.items():
+            object.__setattr__(self.window.rules, name, value)
+        self.window.context.set_default_timeout(self.window.rules.action_s * 1000)
 
     def logged(self, kind: type[T]) -> list[T]:
         """Return the messages of one kind."""
@@ -228,8 +242,10 @@ def visiting(
     options: dict[str, Any] = {"screenshots": "off", **capture_options}
     capture = CaptureContext(CaptureContextConfig(folder, **options), window)
     chosen = resolve_tools({"scripting": True}) if tools is None else tools
+    visit = Visit(run, window, capture, Toolbox(chosen, WindowToolRunner(window), capture))
+    visit.limit(load_s=PATIENCE_S, picture_s=PATIENCE_S)
     try:
-        yield Visit(run, window, capture, Toolbox(chosen, WindowToolRunner(window), capture))
+        yield visit
     finally:
         capture.close()
         run(manager.close_all())
@@ -255,8 +271,8 @@ def pages() -> Iterator[PageServer]:
 
 @pytest.fixture(scope="session")
 def browser(run: Run) -> Iterator[PlaywrightBrowser]:
-    """Return a running headless browser whose actions wait one second only."""
-    with running(PlaywrightBrowserConfig(action_timeout_ms=1000), run) as browser:
+    """Return a running headless browser whose actions may take long: the machine may be busy."""
+    with running(PlaywrightBrowserConfig(action_timeout_ms=PATIENCE_S * 1000), run) as browser:
         yield browser
 
 

@@ -99,7 +99,7 @@ def test_a_slow_picture_does_not_hold_a_navigation_for_ever(visit: Visits, pages
     pages.page("/slow.png", b"", media_type="image/png", delay_s=30)
     pages.page("/gallery", "<title>Gallery</title><img src='/slow.png'>")
     opened = visit()
-    object.__setattr__(opened.window.rules, "load_s", 0.3)
+    opened.limit(load_s=0.3)
     assert "titled 'Gallery'" in opened.output("navigate", url="/gallery")
 
 

@@ -15,7 +15,7 @@ from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage
 from pytest_browsereval.tools.base import ToolError, tool
 from pytest_browsereval.tools.runner import NOTES_LENGTH, WindowToolRunner
-from tests.support import PageServer, Run, StillWindow, Visits, running, until, visiting
+from tests.support import PATIENCE_S, PageServer, Run, StillWindow, Visits, running, until, visiting
 
 
 @tool
@@ -107,8 +107,9 @@ def test_a_tool_says_text_that_can_be_written(visit: Visits) -> None:
 def test_a_tool_that_never_returns_ends_with_its_limit(visit: Visits) -> None:
     """The limit follows the action's; the window works on."""
     opened = visit(tools=(endless, choosy))
-    object.__setattr__(opened.window.rules, "load_s", -1.8)
+    opened.limit(action_s=1.0, load_s=-1.8)
     assert opened.refusal("endless") == "endless took longer than 1.2 s: the page does not react."
+    opened.limit(action_s=PATIENCE_S, load_s=PATIENCE_S)
     assert opened.refusal("choosy") == "Not on 1."
 
 
@@ -143,13 +144,13 @@ def test_parallel_calls_run_one_after_another(visit: Visits) -> None:
 def test_a_page_that_loops_for_ever_costs_calls_not_the_attempt(visit: Visits) -> None:
     """Calls in it fail within their limits; navigating away gives the tab a new page."""
     opened = visit("<button onclick='for(;;);'>loop</button>")
-    object.__setattr__(opened.window.rules, "load_s", -1.3)
     assert opened.refusal("click", target="button") == (
         "The page did not react in time to what was done to button."
     )
+    opened.limit(action_s=1.0, load_s=-1.3)
     assert "press_key took longer than" in opened.refusal("press_key", key="a")
+    opened.limit(action_s=PATIENCE_S, load_s=PATIENCE_S)
     assert opened.output("list_tabs").startswith("1: ")
-    object.__setattr__(opened.window.rules, "load_s", 5.0)
     said = opened.output("reload")
     assert said == f"Reloaded {opened.window.url}, titled 'Page'."
     assert opened.window.tab_id == 1
@@ -208,8 +209,6 @@ def test_notes_are_capped(visit: Visits, pages: PageServer) -> None:
     """A page cannot flood the agent with what happens beside its calls."""
     pages.page("/popup", "<title>" + "long title " * 50 + "</title>")
     opened = visit("<button onclick='for (let i = 0; i < 12; i++) window.open(\"/popup?\" + i)'>go</button>")
-    object.__setattr__(opened.window.rules, "action_s", 20.0)
-    opened.window.context.set_default_timeout(20_000)
     said = opened.output("click", target="button")
     said += opened.output("wait", seconds=0.3)
     assert "A new tab opened: tab 2 'long title long title" in said

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pytest_browsereval.tools.scripting import MAX_LENGTH
-from tests.support import Visits
+from tests.support import PATIENCE_S, Visits
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,9 @@ def test_a_long_result_is_cut(visit: Visits) -> None:
 def test_a_script_that_never_ends_is_given_up(visit: Visits) -> None:
     """A promise that nobody keeps ends with the limit; the window works on."""
     opened = visit()
+    opened.limit(action_s=1.0)
     assert (
         opened.refusal("evaluate", expression="new Promise(() => {})") == "The script did not end within 2 s."
     )
+    opened.limit(action_s=PATIENCE_S)
     assert opened.output("evaluate", expression="1") == "1"
