@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+import psutil
 import pytest
 
 from pytest_browsereval.browsers.base import PictureFormat, Tab, Window
@@ -53,6 +54,24 @@ async def until(holds: Callable[[], object], limit_s: float = 20.0) -> None:
     async with asyncio.timeout(limit_s):
         while not holds():  # noqa: ASYNC110 -- see above
             await asyncio.sleep(0.02)
+
+
+def has_ended(pid: int) -> bool:
+    """Whether a process has gone. One that was killed needs a moment for it: ask by :func:`until`."""
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def pass_time(seconds: float) -> None:
+    """Let the running loop believe that so many seconds have gone by.
+
+    So a limit that is to be met can be a long one, which nothing else meets on a machine that is busy.
+    """
+    loop = asyncio.get_running_loop()
+    now = loop.time
+    loop.time = lambda: now() + seconds  # type: ignore[method-assign]
 
 
 class PageServer:
@@ -190,6 +209,7 @@ class Visit:
         for name, value in seconds.items():
             object.__setattr__(self.window.rules, name, value)
         self.window.context.set_default_timeout(self.window.rules.action_s * 1000)
+        self.window.context.set_default_navigation_timeout(self.window.rules.navigation_s * 1000)
 
     def logged(self, kind: type[T]) -> list[T]:
         """Return the messages of one kind."""
@@ -243,7 +263,7 @@ def visiting(
     capture = CaptureContext(CaptureContextConfig(folder, **options), window)
     chosen = resolve_tools({"scripting": True}) if tools is None else tools
     visit = Visit(run, window, capture, Toolbox(chosen, WindowToolRunner(window), capture))
-    visit.limit(load_s=PATIENCE_S, picture_s=PATIENCE_S)
+    visit.limit(load_s=PATIENCE_S, title_s=PATIENCE_S, picture_s=PATIENCE_S)
     try:
         yield visit
     finally:

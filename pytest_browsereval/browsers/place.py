@@ -25,6 +25,8 @@ class WindowRules:
     """How long a navigation may take until the document is there."""
     load_s: float = 5.0
     """How much longer pictures, frames, new tabs and downloads are waited for."""
+    title_s: float = 1.0
+    """How long a title, or the options of a list, are waited for, which only complete what is told."""
     picture_s: float = 5.0
     close_s: float = 5.0
     max_tabs: int = 20

@@ -158,7 +158,7 @@ class PlaywrightWindow(Window):
     async def tabs(self) -> list[Tab]:
         """Return the open tabs in the order in which they were opened."""
         tabs = list(self._tabs.open)
-        titles = await asyncio.gather(*(_title(tab.page) for tab in tabs))
+        titles = await asyncio.gather(*(_title(tab.page, self.rules.title_s) for tab in tabs))
         return [
             Tab(tab.tab_id, tab.page.url, title, tab is self._tabs.current)
             for tab, title in zip(tabs, titles, strict=True)
@@ -353,7 +353,7 @@ class PlaywrightWindow(Window):
         self._tabs.promote()
         fresh, self._tabs.fresh = self._tabs.fresh, []
         for tab in fresh:
-            title = shorten(await _title(tab.page), 60)
+            title = shorten(await _title(tab.page, self.rules.title_s), 60)
             is_current = "; it is the current tab" if tab is self._tabs.current else ""
             where = shorten(tab.page.url)
             self._notes.say(f"A new tab opened: tab {tab.tab_id} {title!r} ({where}){is_current}.")
@@ -436,5 +436,5 @@ async def _answer(attached: asyncio.Task[CDPSession]) -> dict[str, Any] | None:
     return await attached.result().send("Runtime.evaluate", {"expression": "1"})
 
 
-async def _title(page: Page) -> str:
-    return await quietly(page.title(), 1.0) or ""
+async def _title(page: Page, limit_s: float) -> str:
+    return await quietly(page.title(), limit_s) or ""

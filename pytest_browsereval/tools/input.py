@@ -119,7 +119,7 @@ async def select_option(
 
 async def _options(window: PlaywrightWindow, target: str, value: str) -> str:
     script = "(list) => [...list.options].slice(0, 12).map((option) => option.label)"
-    labels = await quietly(resolve(window, target).evaluate(script), 1.0) or []
+    labels = await quietly(resolve(window, target).evaluate(script), window.rules.title_s) or []
     shown = ", ".join(repr(shorten(str(label), 30)) for label in labels)
     return f"{shorten(target, 80)} has no option {shorten(value, 60)!r}. Options: {shown or 'none'}."
 

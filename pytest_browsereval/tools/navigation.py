@@ -60,7 +60,7 @@ async def open_url(window: PlaywrightWindow, url: str) -> str:
 
 
 async def _arrived(window: PlaywrightWindow, did: str, response: Response | None) -> str:
-    title = shorten(await quietly(window.page.title(), 1.0) or "", 60)
+    title = shorten(await quietly(window.page.title(), window.rules.title_s) or "", 60)
     status = f", HTTP {response.status}" if response is not None and response.status >= 400 else ""
     return f"{did} {shorten(window.url)}{status}, titled {title!r}."
 

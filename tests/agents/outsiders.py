@@ -11,6 +11,7 @@ import psutil
 from pytest_browsereval.agents.command import CommandAgentConfig
 from pytest_browsereval.model.results import AgentResult
 from tests.agents.desk import Desk, PaperWindow
+from tests.hooks.launched import wait_for
 
 CLIENT = '''
 import asyncio, json, os, sys
@@ -77,4 +78,12 @@ def log(desk: Desk, name: str = "stdout") -> str:
 
 
 def assert_gone(pid: int) -> None:
-    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    """Assert that a process has ended, or does so by itself: one that was killed takes a moment."""
+    wait_for(lambda: not is_running(pid), f"process {pid} has ended")
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False

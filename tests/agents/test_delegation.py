@@ -5,22 +5,25 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import threading
+import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-import psutil
 import pytest
 
 from pytest_browsereval.agents import delegation
+from pytest_browsereval.deadline import within
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage
+from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.testing import Call, Reply, call, calls, done, says
 from tests.agents.desk import Desk, MakeDesk
+from tests.agents.outsiders import assert_gone
 from tests.agents.pair import Pair, delegates, pair_config
+from tests.support import until
 
 CLICK = calls(call("click", target="button Buy"))
 LEAD = [delegates("Do it."), done("x")]
@@ -186,9 +189,33 @@ def test_a_program_is_an_executor(pair: Pair) -> None:
 
 # -- time
 
+Begins = Callable[[Callable[[], object]], None]
 
-def test_an_executors_time_is_over(pair: Pair) -> None:
+
+@pytest.fixture
+def time_begins(monkeypatch: pytest.MonkeyPatch) -> Begins:
+    """Let executors' time begin when something holds: how long it takes to come to that does not matter."""
+
+    def when(holds: Callable[[], object]) -> None:
+        async def begun(
+            limit_s: float, work: Coroutine[Any, Any, AgentResult], *, grace_s: float
+        ) -> AgentResult:
+            task = asyncio.ensure_future(work)
+            await until(lambda: holds() or task.done(), 60)
+
+            async def rest() -> AgentResult:
+                return await task
+
+            return await within(limit_s, rest(), grace_s=grace_s)
+
+        monkeypatch.setattr(delegation, "within", begun)
+
+    return when
+
+
+def test_an_executors_time_is_over(pair: Pair, time_begins: Begins) -> None:
     """It is cancelled in the middle of a call, which is recorded; the orchestrator goes on."""
+    time_begins(lambda: "wait" in pair.desk.called)
     hand = [calls(call("wait", seconds=60), text="I wait.")]
     assert pair.solve(LEAD, hand, delegation_timeout_s=0.3).final_answer == "x"
     assert pair.statuses == [("timeout", 1)]
@@ -198,74 +225,90 @@ def test_an_executors_time_is_over(pair: Pair) -> None:
     assert "cut off" in str(cut.result)
 
 
-def test_an_executor_that_will_not_end_loses_its_tools(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_executor_that_will_not_end_loses_its_tools(
+    pair: Pair, time_begins: Begins, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Code that swallows the cancellation is left behind, and can touch the page no more."""
     monkeypatch.setattr(delegation, "GRACE_S", 0.05)
+    late = pair.desk.base_dir / "late.txt"
+    time_begins((pair.desk.base_dir / "begun").exists)
     block = worker(
         pair.desk,
         "hand_stubborn",
         """
         import asyncio
-        late = []
         async def work(context):
-            end = asyncio.get_running_loop().time() + 0.6
-            while asyncio.get_running_loop().time() < end:
+            (context.base_dir / "begun").touch()
+            for _ in ("when its time is over", "when the loop ends"):
                 try:
-                    await asyncio.sleep(0.05)
+                    await asyncio.sleep(300)
                 except asyncio.CancelledError:
                     pass
             try:
                 await context.tools.call("click", {"target": "button Buy"})
             except Exception as error:
-                late.append(type(error).__name__)
+                (context.base_dir / "late.txt").write_text(str(error))
             return "clicked"
         """,
     )
     pair.solve(LEAD, executor=block, delegation_timeout_s=0.1)
     assert pair.statuses == [("timeout", 0)]
     assert "left behind without its tools" in pair.desk.warned
+    assert "it is over" in late.read_text()
     assert pair.desk.called == ["done"]
     assert pair.desk.window.text == "button Buy"
 
 
-def test_a_program_whose_time_is_over_is_ended(pair: Pair) -> None:
+def test_a_program_whose_time_is_over_is_ended(pair: Pair, time_begins: Begins) -> None:
     """One that ignores to be asked is killed in time for the next goal."""
     code = "import os, signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
-    code += "print(os.getpid(), flush=True); time.sleep(60)"
+    code += "print(os.getpid(), flush=True); time.sleep(300)"
+    log = pair.desk.folder / "executors/executor-1/agent/stdout.log"
+    time_begins(lambda: log.exists() and log.read_text().endswith("\n"))
     block = {"type": "command", "command": ["{python}", "-c", code], "grace_s": 0.2, "mcp": "off"}
-    pair.solve(LEAD, executor=block, delegation_timeout_s=2)
+    pair.solve(LEAD, executor=block, delegation_timeout_s=0.2)
     assert pair.statuses == [("timeout", 0)]
     assert "left behind" not in pair.desk.warned
-    pid = int(pair.desk.folder.joinpath("executors/executor-1/agent/stdout.log").read_text())
-    assert not psutil.pid_exists(pid)
+    assert_gone(int(log.read_text()))
 
 
-def test_a_thread_whose_time_is_over_ends(pair: Pair) -> None:
+def test_a_thread_whose_time_is_over_ends(pair: Pair, time_begins: Begins) -> None:
     """A synchronous executor is ended by its next use of the context."""
     block = worker(
         pair.desk,
         "hand_thread",
-        "def work(context):\n    while True: context.tools.call('wait', {'seconds': 1})",
+        """
+        import threading
+        me = []
+        def work(context):
+            me.append(threading.current_thread())
+            while True: context.tools.call('wait', {'seconds': 60})
+        """,
     )
-    before = threading.active_count()
+    time_begins(lambda: "wait" in pair.desk.called)
     pair.solve(LEAD, executor=block, delegation_timeout_s=0.2)
     assert pair.statuses == [("timeout", 1)]
-    for thread in threading.enumerate():
-        if thread.name.startswith("browsereval-agent"):
-            thread.join(5)
-    assert threading.active_count() <= before
+    (thread,) = sys.modules["hand_thread"].me
+    thread.join(60)
+    assert not thread.is_alive()
 
 
 def test_an_attempt_that_is_cancelled_keeps_what_was_done(desk: Desk) -> None:
     """The executor ends with it, without a status of its own."""
-    block = worker(desk, "hand_sleeper", "import asyncio\nasync def work(context): await asyncio.sleep(60)")
+    code = """
+        import asyncio
+        async def work(context):
+            (context.base_dir / "begun").touch()
+            await asyncio.sleep(300)
+        """
+    block = worker(desk, "hand_sleeper", code)
     config = pair_config(executor=block)
     context = desk.context(config)
 
     async def course() -> None:
         one = delegation.Delegation(context, config.executor, "executor-1", max_steps=5, timeout_s=60)
         task = asyncio.ensure_future(one.run("Sleep."))
-        await asyncio.sleep(0.1)
+        await until((desk.base_dir / "begun").exists)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.browsers.playwright import PlaywrightBrowser
-from tests.support import PageServer, Run, Visits, configured, visiting
+from tests.support import PATIENCE_S, PageServer, Run, Visits, configured, visiting
 
 
 def test_navigate_tells_where_it_arrived(visit: Visits, pages: PageServer) -> None:
@@ -83,15 +83,12 @@ def test_an_origin_that_is_not_allowed_is_refused(
         other.close()
 
 
-def test_a_page_that_never_answers_ends_with_the_limit(
-    run: Run, browser: PlaywrightBrowser, pages: PageServer, tmp_path: Path
-) -> None:
+def test_a_page_that_never_answers_ends_with_the_limit(visit: Visits, pages: PageServer) -> None:
     """The navigation's limit is the window's."""
-    pages.page("/never", "late", delay_s=1.5)
-    start = pages.page("/start", "start")
-    slow = configured(browser, navigation_timeout_ms=300)
-    with slow, visiting(run, browser, tmp_path, start) as opened:
-        assert opened.refusal("navigate", url="/never") == "The page did not load in time."
+    pages.page("/never", "late", delay_s=30)
+    opened = visit()
+    opened.limit(navigation_s=0.3)
+    assert opened.refusal("navigate", url="/never") == "The page did not load in time."
 
 
 def test_a_slow_picture_does_not_hold_a_navigation_for_ever(visit: Visits, pages: PageServer) -> None:
@@ -156,8 +153,9 @@ def test_wait_for_text_sees_what_a_user_sees(visit: Visits) -> None:
         "<p>Thank\n<b>you</b>, Ann<p style='display:none'>secret</p><div id=d></div>"
         "<script>setTimeout(() => { d.textContent = 'Later' }, 200)</script>"
     )
-    assert opened.output("wait_for_text", text="THANK you, ann") == "'THANK you, ann' is on the page."
-    assert opened.output("wait_for_text", text="later") == "'later' is on the page."
+    for text in ("THANK you, ann", "later"):
+        said = opened.output("wait_for_text", text=text, timeout_s=PATIENCE_S)
+        assert said == f"{text!r} is on the page."
     assert opened.refusal("wait_for_text", text="secret", timeout_s=0.2) == (
         "'secret' did not appear within 0.2 s."
     )
@@ -167,4 +165,5 @@ def test_a_text_that_is_waited_for_may_come_with_the_next_page(visit: Visits, pa
     """Waiting survives a navigation."""
     pages.page("/next", "Welcome")
     opened = visit("<script>setTimeout(() => { location = '/next' }, 150)</script>")
-    assert opened.output("wait_for_text", text="welcome").startswith("'welcome' is on the page.")
+    said = opened.output("wait_for_text", text="welcome", timeout_s=PATIENCE_S)
+    assert said.startswith("'welcome' is on the page.")

@@ -149,8 +149,9 @@ def test_a_page_that_loops_for_ever_costs_calls_not_the_attempt(visit: Visits) -
     )
     opened.limit(action_s=1.0, load_s=-1.3)
     assert "press_key took longer than" in opened.refusal("press_key", key="a")
-    opened.limit(action_s=PATIENCE_S, load_s=PATIENCE_S)
+    opened.limit(action_s=PATIENCE_S, load_s=PATIENCE_S, title_s=0.2)
     assert opened.output("list_tabs").startswith("1: ")
+    opened.limit(title_s=PATIENCE_S)
     said = opened.output("reload")
     assert said == f"Reloaded {opened.window.url}, titled 'Page'."
     assert opened.window.tab_id == 1

@@ -107,6 +107,7 @@ def test_a_flood_of_pop_ups_is_a_warning(visit: Visits, pages: PageServer) -> No
     pages.page("/popup", "pop-up")
     opened = visit("<button onclick='for (let i = 0; i < 30; i++) window.open(\"/popup\")'>flood</button>")
     said = opened.output("click", target="button")
-    said += " " + opened.output("wait", seconds=0.5)
+    opened.run(until(lambda: any("More than 20" in warning for warning in opened.window.warnings)))
+    said += " " + opened.output("wait", seconds=0.1)
     assert said.count("Warning: More than 20 tabs were opened; further ones were closed at once.") == 1
     assert len(opened.output("list_tabs").splitlines()) == 20
