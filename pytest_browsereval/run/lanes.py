@@ -41,6 +41,9 @@ _LIBRARIES = (os.path.dirname(os.__file__), "<")  # noqa: PTH120 as tracebacks s
 
 TICK_S = 0.1
 """How often a waiting caller looks around; Ctrl-C and alarms arrive between two ticks."""
+_COUNTED_S = 2 * TICK_S
+"""What one tick adds at most to the time that the loop is silent. A longer one says that the caller was held
+up, by a plug-in, a busy machine or a process that was stopped for a while, and that says nothing of the loop."""
 
 
 class LoopLost(Exception):
@@ -256,10 +259,11 @@ class Lanes:
 
     def _wait(self, future: Future[T], on_tick: Callable[[], None]) -> T:
         thread = self.thread
-        beat = [time.monotonic()]
+        silent_s, looked = 0.0, time.monotonic()
 
         def answer() -> None:
-            beat[0] = time.monotonic()
+            nonlocal silent_s
+            silent_s = 0.0
 
         while True:
             try:
@@ -271,8 +275,10 @@ class Lanes:
             if not thread.is_usable:
                 self._lose(thread)
                 raise LoopLost(f"the event loop ended: {thread.error!r}")
+            now = time.monotonic()
+            silent_s, looked = silent_s + min(now - looked, _COUNTED_S), now
             thread.soon(answer)
-            if time.monotonic() - beat[0] > self.stuck_s:
+            if silent_s > self.stuck_s:
                 task = asyncio.current_task(thread.loop)  # whose step has never returned
                 culprit = _lane_of.get(task) if task is not None else None
                 where = thread.where()
