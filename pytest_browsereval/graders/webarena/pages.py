@@ -6,7 +6,7 @@ import asyncio
 import base64
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
@@ -25,9 +25,13 @@ from pytest_browsereval.graders.observing import (
 from pytest_browsereval.graders.webarena.programs import address_of, expression_of
 from pytest_browsereval.graders.webarena.rules import PictureTarget, Rules, Target
 
+if TYPE_CHECKING:
+    from playwright.async_api import Locator
+
 MAX_PICTURES = 8
 """Of one question; more are not shown."""
-PICTURE_LIMIT_S = 5.0
+PICTURE_LIMIT_S = 15.0
+"""For all pictures of one question, on a busy machine too."""
 
 _PICTURES = "img, [role=img]"
 _DECODED = """async pictures => {
@@ -118,7 +122,7 @@ async def _pictures(window: PlaywrightWindow, asked: PictureTarget) -> list[Json
             found = window.page.locator(selector).filter(visible=True)
             count = min(await found.count(), MAX_PICTURES)
             await found.evaluate_all(_DECODED)
-            drawn = [await found.nth(n).screenshot(type="jpeg", quality=85) for n in range(count)]
+            drawn = [await _drawn(found.nth(n)) for n in range(count)]
     except TimeoutError:
         raise Fault(ErrorSource.GRADER, "the pictures of the page could not be drawn in time") from None
     except Exception as error:
@@ -127,3 +131,14 @@ async def _pictures(window: PlaywrightWindow, asked: PictureTarget) -> list[Json
         told = str(error).splitlines()[0][:200]
         raise Fault(ErrorSource.GRADER, f"the pictures of the page cannot be drawn: {told}") from None
     return [base64.b64encode(picture).decode() for picture in drawn]
+
+
+async def _drawn(picture: Locator) -> bytes:
+    """Return a picture; one that has moved meanwhile is drawn again: something else was at its place."""
+    await picture.scroll_into_view_if_needed()
+    place = await picture.bounding_box()
+    while True:
+        drawn = await picture.screenshot(type="jpeg", quality=85)
+        before, place = place, await picture.bounding_box()
+        if place == before:
+            return drawn

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from PIL import Image
+from playwright.async_api import Locator
 
 from pytest_browsereval.browsers.windows import PlaywrightWindow
 from pytest_browsereval.datasets import webarena_family
@@ -214,7 +217,7 @@ def test_the_address_of_a_post_is_that_of_the_post() -> None:
 
 def attempt(live: Live, site: Site, *targets: dict[str, Any], **fields: Any) -> GraderResult:
     """Look at a real page, take the evidence through JSON as the run folder does, and grade it."""
-    grader = WebArenaGrader(wait_s=fields.pop("wait_s", 2))
+    grader = WebArenaGrader(wait_s=fields.pop("wait_s", 10))
     task = make_task(evals=[block(program_html=list(targets), **fields)])
     grader.check(task)
 
@@ -435,6 +438,33 @@ def test_a_judge_is_shown_the_pictures_of_the_page(
         red, green, _ = drawn.convert("RGB").getpixel((30, 20))  # type: ignore[misc]
         assert red > 200
         assert green < 60
+
+
+def test_a_picture_that_moves_while_it_is_drawn(
+    live: Live, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Text that comes late may push it down: what is then at its old place is not shown to the judge."""
+    site.pages["/cart"] = CART
+    drawn, places = Locator.screenshot, list[float]()
+
+    async def disturbed(picture: Locator, **options: Any) -> bytes:
+        place: Any = await picture.bounding_box()
+        if not places:
+            await picture.page.evaluate("document.body.prepend(document.createElement('hr'), 'Late')")
+        places.append(place["y"])
+        return (
+            await picture.page.screenshot(clip=place) if len(places) == 1 else await drawn(picture, **options)
+        )
+
+    monkeypatch.setattr(Locator, "screenshot", disturbed)
+    question = {"question": "Is it red?", "answer": "yes"}
+    asks = {"eval_image_url": "last", "eval_image_class": ".photo", "eval_vqa": [question]}
+    task = make_task(evals=[block(page_image_query=[asks], edition="visual")])
+    seen: Any = live.run(f"{site.url}/cart", lambda window: WebArenaGrader().observe(window, task, {}))
+    ((picture,),) = seen["rules"][0]["pictures"]
+    assert len(places) > 1
+    with Image.open(io.BytesIO(base64.b64decode(picture))) as image:
+        assert image.convert("RGB").getpixel((30, 5))[1] < 60  # type: ignore[index]
 
 
 def test_a_page_without_pictures_fails_without_a_judge(tmp_path: Path) -> None:
