@@ -8,12 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+import psutil
+import pytest
+
 from pytest_browsereval.browsers.base import WindowRequest
 from pytest_browsereval.browsers.playwright import PlaywrightBrowser
 from pytest_browsereval.browsers.windows import PlaywrightWindow
 from pytest_browsereval.errors import TerminationReason
 from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.model.tasks import Task
+from tests.hooks.launched import wait_for
 
 T = TypeVar("T")
 
@@ -30,6 +34,29 @@ def make_recorded(task: Task, **fields: Any) -> Recorded:
         "folder": Path(),
     }
     return Recorded(task=task, **{**given, **fields})
+
+
+def living(mark: str) -> list[psutil.Process]:
+    """Return the living processes with that mark in their command line."""
+    found = [p for p in psutil.process_iter(["cmdline", "status"]) if mark in (p.info["cmdline"] or [])]
+    return [p for p in found if p.info["status"] != psutil.STATUS_ZOMBIE]
+
+
+def assert_ended(mark: str) -> None:
+    """Assert that no process with that mark lives on; what was killed needs a moment to be gone."""
+    wait_for(lambda: not living(mark), f"what has {mark} in its command line has ended")
+
+
+def overrun(work: Callable[[float], T], has_begun: Callable[[], object]) -> T:
+    """Return what came of work that met its time limit after it had begun.
+
+    How long it takes to begin depends on the machine: a limit that was met before that is raised.
+    """
+    for limit_s in (1.5, 6.0, 24.0, 96.0):
+        result = work(limit_s)
+        if has_begun():
+            return result
+    pytest.fail("the work has not even begun")
 
 
 @dataclass

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,7 @@ from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import AssistantMessage, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, refuses, says
 from tests.graders.judging.asking import graded, in_form, judge_at, picture, recorded_in
+from tests.graders.support import overrun
 
 POINTS = ["The order is by price.", "Only red ones are listed."]
 MET = ("met", "met")
@@ -69,7 +71,7 @@ class WebJudge:
 
     def _picture(self, request: ModelRequest) -> Reply:
         if self.together is not None:
-            self.together.wait(10)
+            self.together.wait(120)
         number = number_in(request)
         score = self.scores.get(number, 4)
         if isinstance(score, Reply):
@@ -188,10 +190,16 @@ def test_pictures_that_are_alike_are_one_question(recorded: Recorded) -> None:
 
 def test_a_judge_that_takes_too_long_is_told_with_what_it_took(recorded: Recorded) -> None:
     """The grade errs; the replies that came are counted, and are there for the next time."""
-    script = WebJudge({3: says("").after(60)})
-    grade = judged(script, recorded, {"timeout_s": 1.5, "concurrency": 1})
+    script = WebJudge({3: says("").after(280)})
+
+    def cut_off(limit_s: float) -> GraderResult:
+        shutil.rmtree(recorded.folder / "judge", ignore_errors=True)
+        grade = judged(script, recorded, {"timeout_s": limit_s, "concurrency": 1})
+        assert f"was not done within {limit_s:g} s. Raise judge.timeout_s" in grade.reasoning
+        return grade
+
+    grade = overrun(cut_off, lambda: 3 in map(number_in, script.asked["picture"]))
     assert (grade.verdict, grade.score) == (Verdict.ERRORED, None)
-    assert "was not done within 1.5 s. Raise judge.timeout_s" in grade.reasoning
     paid = len(list((recorded.folder / "judge").iterdir()))
     assert grade.details["calls"] == paid > 0
     assert grade.usage.requests == paid + 1  # one was under way

@@ -277,7 +277,7 @@ def test_a_judge_is_needed(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="asks a model, and the config names none"):
         grader.judges(None)
     with ScriptedModel([says(text(verdict()))]) as model:
-        judge = judge_at(model, timeout_s=5)
+        judge = judge_at(model, timeout_s=100)
         assert grader.judges(judge) == (judge,)
-        assert grader.time_limit_s(judge) > 5
+        assert grader.time_limit_s(judge) > 100
         assert graded(grader, recorded_in(tmp_path, judge=judge)).verdict is Verdict.PASSED

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.graders.judging.judge import Judge
 from pytest_browsereval.graders.judging.votes import Opinion
-from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, refuses, says, sends
 from tests.graders.judging.asking import (
     AskingGrader,
@@ -22,6 +23,7 @@ from tests.graders.judging.asking import (
     text,
     verdict,
 )
+from tests.graders.support import overrun
 
 # -- what is read
 
@@ -123,16 +125,36 @@ def test_a_refused_key_stops_the_run(tmp_path: Path) -> None:
     assert "answered 401" in result.reasoning
 
 
-@pytest.mark.parametrize("last", [refuses(402, "no money left"), says("").after(60)], ids=["empty", "late"])
-def test_what_was_paid_before_a_judge_broke_is_told(tmp_path: Path, last: Reply) -> None:
-    """An account that ran empty, a request that was under way at the end: no cost gets lost or made up."""
-    paid = says(text(verdict())).costing(1_000_000, 0)
-    prices = {"input_per_mtok": 2.0, "output_per_mtok": 8.0}
-    result, _ = ask(tmp_path, paid, last, votes=2, concurrency=1, prices=prices, timeout_s=1.5)
-    assert (result.verdict, result.details["calls"]) == (Verdict.ERRORED, 1)
-    is_late = not result.stops_run
-    assert result.usage.requests == (2 if is_late else 1)
-    assert result.cost_usd == (None if is_late else 2.0)
+PAID = says(text(verdict())).costing(1_000_000, 0)
+TWICE: dict[str, Any] = {
+    "votes": 2,
+    "concurrency": 1,
+    "prices": {"input_per_mtok": 2.0, "output_per_mtok": 8.0},
+}
+
+
+def test_what_was_paid_before_an_account_ran_empty_is_told(tmp_path: Path) -> None:
+    """No cost gets lost."""
+    result, _ = ask(tmp_path, PAID, refuses(402, "no money left"), **TWICE)
+    assert (result.verdict, result.details["calls"], result.stops_run) == (Verdict.ERRORED, 1, True)
+    assert (result.usage.requests, result.cost_usd) == (1, 2.0)
+
+
+def test_what_was_paid_before_a_judge_was_late_is_told(tmp_path: Path) -> None:
+    """A request that was under way at the end has no known cost, and none is made up."""
+    asked: list[ModelRequest] = []
+
+    def cut_off(limit_s: float) -> GraderResult:
+        shutil.rmtree(tmp_path / "judge", ignore_errors=True)
+        with ScriptedModel([PAID, says("").after(280)]) as model:
+            judge = judge_at(model, timeout_s=limit_s, **TWICE)
+            result = graded(AskingGrader(judge=judge), recorded_in(tmp_path))
+        asked[:] = model.requests
+        return result
+
+    result = overrun(cut_off, lambda: len(asked) == 2)
+    assert (result.verdict, result.details["calls"], result.stops_run) == (Verdict.ERRORED, 1, False)
+    assert (result.usage.requests, result.cost_usd) == (2, None)
 
 
 def test_a_reply_that_cannot_be_recorded_is_an_errored_grade(tmp_path: Path) -> None:
