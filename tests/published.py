@@ -29,6 +29,8 @@ from pathlib import Path
 from typing import Any
 
 INSTALL_LIMIT_S = 600
+PATIENT = ("--retries=10", "--timeout=60")
+"""The network may be slow, and hang up now and then."""
 _DRIVER = """
 import json, pathlib, sys
 given, told = map(pathlib.Path, sys.argv[1:])
@@ -89,6 +91,6 @@ def published(*packages: str, alone: tuple[str, ...] = ()) -> Published:
     venv.create(made.folder, with_pip=True)
     for options, names in (((), packages), (("--no-deps",), alone)):
         if names:
-            command = [made.python, "-m", "pip", "install", "--quiet", *options, *names]
+            command = [made.python, "-m", "pip", "install", "--quiet", *PATIENT, *options, *names]
             subprocess.run(command, check=True, timeout=INSTALL_LIMIT_S)
     return made

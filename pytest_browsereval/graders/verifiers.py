@@ -23,8 +23,8 @@ LINE_LIMIT_BYTES = 1_000_000
 POLL_S = 0.1
 GRACE_S = 0.5
 """Between asking a program to end and killing it."""
-END_LIMIT_S = 5.0
-"""For the end of a program and of all that it has started."""
+END_LIMIT_S = 20.0
+"""For the end of a program and of all that it has started: long, as a leash that is killed ends nothing."""
 
 
 @dataclass(frozen=True)

@@ -319,7 +319,7 @@ def test_the_process_environment_is_used(tmp_path: Path) -> None:
         env={**os.environ, "DATA": "rows"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=250,
         check=True,
     )
     assert result.stdout.strip() == "rows.jsonl"

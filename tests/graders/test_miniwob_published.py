@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import sys
 from functools import partial
@@ -20,6 +19,7 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.sites.static import StaticSite
 from tests.graders.support import Live, make_recorded
 from tests.published import published
+from tests.support import until
 
 pytestmark = [pytest.mark.published, pytest.mark.timeout(900)]
 
@@ -42,6 +42,8 @@ METADATA = "() => ({done: WOB_DONE_GLOBAL, env_reward: WOB_REWARD_GLOBAL, raw_re
 
 ENDED = re.compile(r"reward: \S+ \(raw: (\S+)\)")
 """What a page logs when an episode ends."""
+
+SEEN = "all was logged before this"
 
 GIVEN = (-1, -0.25, 0, 0.01, 0.5, 0.99, 1)
 """Rewards with which pages end an episode, full, in part and none."""
@@ -85,7 +87,8 @@ async def episode(window: PlaywrightWindow, task: Task, policies: Any, way: int)
     elif way == 3:
         reward = GIVEN[sum(map(ord, task.query_id)) % len(GIVEN)]
         await window.page.evaluate(f"() => core.endEpisode({reward}, true)")
-    await asyncio.sleep(0.05)  # what the page logs comes by another way than what it returns
+    await window.page.evaluate(f"() => console.log({SEEN!r})")
+    await until(lambda: SEEN in logged)  # what the page logs comes by another way than what it returns
     return {
         "seen": await MiniwobGrader().observe(window, task, {}),
         "metadata": await window.page.evaluate(METADATA),
