@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.examples.patience import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 ACME = ROOT / "examples" / "acme_plugin"
 
@@ -65,14 +67,14 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
 def test_its_agent_and_grader_run(installed: Installed, workers: list[str]) -> None:
     """The example's eval passes with the package's agent and grader; the header names the package."""
     out = installed.folder / f"out{len(workers)}"
-    result = installed.pytest("--eval-config=evals/button.yaml", f"--eval-output={out}", *workers)
+    result = installed.pytest("--eval-config=evals/button.yaml", f"--eval-output={out}", *PATIENCE, *workers)
     assert result.returncode == 0, result.stdout + result.stderr
     assert "eval plug-ins: browsereval-acme 1.0.0" in result.stdout.splitlines()
     (summary,) = out.glob("*/*/summary.json")
     told = json.loads(summary.read_text())
     assert (told["passed"], told["trials"]) == (2, 2)
     assert [list(r["grades"]) for r in told["results"]] == [["acme/politeness"]] * 2
-    metadata = json.loads(next(out.glob("*/*/tasks/*/*/1/attempt-1/metadata.json")).read_text())
+    metadata = json.loads(max(out.glob("*/*/tasks/*/*/1/attempt-*/metadata.json")).read_text())
     assert metadata["agent_config"] == {"type": "acme/clicker", "button": "Press me", "read": "#out"}
     assert metadata["total_steps"] == 2
 
@@ -80,7 +82,7 @@ def test_its_agent_and_grader_run(installed: Installed, workers: list[str]) -> N
 def test_its_toolkit_works(installed: Installed) -> None:
     """Its tools are called like ours, each attempt has a pad of its own, and the manifest names the owner."""
     out = installed.folder / "out-notes"
-    options = ("--eval-config=evals/notes.yaml", f"--eval-output={out}", "--eval-lanes=2")
+    options = ("--eval-config=evals/notes.yaml", f"--eval-output={out}", "--eval-lanes=2", *PATIENCE)
     result = installed.pytest(*options, "--eval-set=tools.screenshot=false")
     assert result.returncode == 0, result.stdout + result.stderr
     manifest = json.loads(next(out.glob("*/*/manifest.json")).read_text())
@@ -88,7 +90,7 @@ def test_its_toolkit_works(installed: Installed) -> None:
     assert (kit["key"], kit["owner"]) == ("acme/notes", "browsereval-acme 1.0.0")
     assert kit["tools"] == manifest["tools"][-2:] == ["write_note", "read_notes"]
     read = {}
-    for log in out.glob("*/*/tasks/*/*/1/attempt-1/messages.jsonl"):
+    for log in sorted(out.glob("*/*/tasks/*/*/1/attempt-*/messages.jsonl")):
         messages = [json.loads(line) for line in log.read_text().splitlines()]
         read[log.parts[-5]] = [m["result"]["output"] for m in messages if m["type"] == "tool_result"][-2]
     assert read == {"note": "Thank you for pressing.", "empty": "There are no notes."}

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.examples.patience import PATIENCE
+
 MINIWOB = Path(__file__).parents[2] / "examples" / "miniwob"
 SEEDS = 5
 
@@ -20,9 +22,8 @@ pytest.importorskip("miniwob", reason="its pages are what is tested: pip install
 def run(pytester: pytest.Pytester, config: str, *args: str) -> tuple[pytest.RunResult, dict[str, Any]]:
     """Run a config of the example from another folder; return the summary too."""
     out = pytester.path / "out"
-    result = pytester.runpytest_subprocess(
-        "-p", "no:asyncio", "--tb=no", f"--eval-config={MINIWOB / config}", f"--eval-output={out}", *args
-    )
+    options = (f"--eval-config={MINIWOB / config}", f"--eval-output={out}", *PATIENCE)
+    result = pytester.runpytest_subprocess("-p", "no:asyncio", "--tb=no", *options, *args)
     return result, json.loads(next(out.glob("*/*/summary.json")).read_text())
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.examples.patience import PATIENCE
+
 QUICKSTART = Path(__file__).parents[2] / "examples" / "quickstart"
 
 
@@ -15,7 +17,7 @@ def run(pytester: pytest.Pytester, config: str, *args: str) -> tuple[pytest.RunR
     """Run a config of the quickstart, results in the test's folder; return the summary too."""
     out = pytester.path / "out"
     result = pytester.runpytest_subprocess(
-        "-p", "no:asyncio", f"--eval-config={QUICKSTART / config}", f"--eval-output={out}", *args
+        "-p", "no:asyncio", f"--eval-config={QUICKSTART / config}", f"--eval-output={out}", *PATIENCE, *args
     )
     summary = next(out.glob("*/*/summary.json"))
     return result, json.loads(summary.read_text())
