@@ -40,10 +40,10 @@ def label(arguments: argparse.Namespace) -> int:
         print(f"{len(attempts)} attempts to label, {book.done} labelled by {book.labeller}", flush=True)
         if left:
             print(f"{left} errored before they were graded and are left out", flush=True)
-        print(f"{server.url}\nCtrl-C ends it", flush=True)
-        if not arguments.no_open:
-            webbrowser.open(server.url)
         try:
+            print(f"{server.url}\nCtrl-C ends it", flush=True)
+            if not arguments.no_open:
+                webbrowser.open(server.url)
             threading.Event().wait()
         except KeyboardInterrupt:
             print(f"\n{book.done} of {len(attempts)} labelled, in {shown(book.path)}")
