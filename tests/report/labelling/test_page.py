@@ -12,7 +12,7 @@ from pytest_browsereval.browsers.windows import PlaywrightWindow
 from pytest_browsereval.report.labelling.book import LabelBook
 from pytest_browsereval.report.labelling.server import LabellingServer
 from tests.report.labelling.conftest import HOSTILE
-from tests.support import Run
+from tests.support import Run, until
 
 SETTLED = "() => shown && !busy && wanted === current"
 
@@ -40,7 +40,7 @@ class Labeller:
         return " ".join(found.split())
 
     async def sees(self, selector: str, text: str) -> None:
-        await self.page.locator(selector).filter(has_text=text).first.wait_for(timeout=10_000)
+        await self.page.locator(selector).filter(has_text=text).first.wait_for()
 
 
 def visit(
@@ -210,6 +210,7 @@ def test_a_label_that_is_lost_is_told(
         await labeller.press("p")
         assert await labeller.text("#count") == "1 of 3 labelled"
         assert not await labeller.page.locator("#problem").is_visible()
+        await until(lambda: labeller.complaints)
         assert len(labeller.complaints) == 1  # the browser's own, of status 500
         labeller.complaints.clear()
 

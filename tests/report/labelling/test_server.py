@@ -21,7 +21,7 @@ def ask(
 ) -> tuple[int, bytes, dict[str, str]]:
     """Send a request as it stands; nothing is tidied on the way."""
     host = server.hosts[0]
-    connection = Plain(host, timeout=10)
+    connection = Plain(host, timeout=60)
     given = {"Host": host, **{name.replace("_", "-"): value for name, value in headers.items() if value}}
     target = f"/{server.token if token is None else token}/{path}"
     connection.request("GET" if body is None else "POST", target, body, given)

@@ -55,7 +55,7 @@ class Reader:
         await self.page.goto("about:blank")
         await self.page.goto(self.file.as_uri() + place)
         if place.startswith("#/"):
-            await self.page.wait_for_function(SETTLED, timeout=10_000)
+            await self.page.wait_for_function(SETTLED)
 
     async def press(self, *keys: str) -> None:
         for key in keys:
@@ -69,12 +69,11 @@ class Reader:
         return [" ".join(text.split()) for text in await self.page.locator(selector).all_inner_texts()]
 
     async def sees(self, selector: str, text: str) -> None:
-        await self.page.locator(selector).filter(has_text=text).first.wait_for(timeout=10_000)
+        await self.page.locator(selector).filter(has_text=text).first.wait_for()
 
-    @property
-    def place(self) -> str:
+    async def place(self) -> str:
         """Where the page is, as its address says."""
-        return str(self.page.url).partition("#")[2]
+        return str(await self.page.evaluate("location.href")).partition("#")[2]
 
 
 class Look(Protocol):

@@ -13,6 +13,7 @@ from pytest_browsereval.run.store import RunStore, read_metadata
 from tests.labelled import folder_of, grade, graded, write_run
 from tests.recorded import FAILED, PASSED
 from tests.report.viewer.conftest import HOSTILE, SETTLED, Look, Reader
+from tests.support import until
 
 STEP = "#/buy/default/1/attempt-1/step-2"
 
@@ -62,11 +63,11 @@ def test_rows_are_chosen_and_sorted(page: Path, look: Look) -> None:
         await reader.page.keyboard.type("mug")
         await reader.sees("#found", "1 of 7")
         assert await ids(reader) == ["buy"]
-        assert reader.place == "?q=mug&site=shop&sort=ms"
+        assert await reader.place() == "?q=mug&site=shop&sort=ms"
         await reader.page.reload()
         assert await ids(reader) == ["buy"]
         await reader.page.locator("#rows a").click()
-        await reader.page.wait_for_function(SETTLED, timeout=10_000)
+        await reader.page.wait_for_function(SETTLED)
         await reader.press("Escape")
         assert await ids(reader) == ["buy"]
         await reader.page.locator("#clear").click()
@@ -105,7 +106,7 @@ def test_an_attempt_step_by_step(page: Path, look: Look) -> None:
         assert depths == ["0", "0", "0", "0", "1", "0", "0", "0"]
         await reader.press("ArrowDown")
         assert "One mug." in await reader.text("#detail")
-        assert reader.place == "/buy/default/1/attempt-1/line-8"
+        assert await reader.place() == "/buy/default/1/attempt-1/line-8"
         await reader.press("ArrowDown", "ArrowDown")
         assert "The attempt ended before the result." in await reader.text("#detail")
         await reader.press("Home", "ArrowDown")
@@ -120,7 +121,7 @@ def test_keys_go_from_task_to_task(page: Path, look: Look) -> None:
     """Left and right go through the rows that are chosen, f to the next that did not pass."""
 
     async def name(reader: Reader) -> str:
-        await reader.page.wait_for_function(SETTLED, timeout=10_000)
+        await reader.page.wait_for_function(SETTLED)
         return (await reader.text("#attempt-name")).partition(" ")[0]
 
     async def work(reader: Reader) -> None:
@@ -135,13 +136,11 @@ def test_keys_go_from_task_to_task(page: Path, look: Look) -> None:
         await reader.press("ArrowLeft", "f")
         await reader.sees("#attempt-name", "pay")
         await reader.press("Escape")
-        await reader.page.wait_for_function(
-            "() => document.activeElement.textContent === 'pay'", timeout=10_000
-        )
+        await reader.page.wait_for_function("() => document.activeElement.textContent === 'pay'")
         await reader.page.locator("#help summary").click()
         await reader.page.locator("#keys").uncheck()
         await reader.press("e")
-        assert reader.place == "?site=bank&sort=id"
+        assert await reader.place() == "?site=bank&sort=id"
 
     look(page, work)
 
@@ -165,6 +164,7 @@ def test_what_is_damaged_is_shown_as_such(page: Path, look: Look) -> None:
         (page.parent / "index.files" / "0001.js").unlink()
         await reader.open("#/find/default/1")
         assert "0001.js is not there" in await reader.text("#problem")
+        await until(lambda: reader.complaints)
         assert [text for text in reader.complaints if "ERR_FILE_NOT_FOUND" not in text] == []
         reader.complaints.clear()
 
@@ -178,7 +178,7 @@ def test_hostile_text_is_text(page: Path, look: Look) -> None:
         await reader.open()
         assert await reader.page.locator("#rows a", has_text="owned").count() == 1
         await reader.page.locator("#rows a", has_text="owned").click()
-        await reader.page.wait_for_function(SETTLED, timeout=10_000)
+        await reader.page.wait_for_function(SETTLED)
         for selector in ("#query", "#answer", "#reason", ".grade > .given"):
             assert HOSTILE in await reader.page.locator(selector).text_content()
         lines = await reader.page.locator("#entries > li").count()
@@ -216,6 +216,7 @@ def test_only_its_own_script_runs(page: Path, look: Look) -> None:
         await reader.open()
         assert await reader.text("#rate") == "50 %"
         assert await reader.page.locator("body#owned").count() == 0
+        await until(lambda: len(reader.complaints) >= 2)
         assert len(reader.complaints) == 2
         assert all("Content Security Policy" in text for text in reader.complaints)
         reader.complaints.clear()
@@ -236,7 +237,7 @@ def test_narrow_and_dark(page: Path, look: Look) -> None:
             box = await reader.page.locator("#rows .c-id").first.bounding_box()
             assert box["width"] > 150
             await reader.page.locator("#rows a", has_text="owned").click()
-            await reader.page.wait_for_function(SETTLED, timeout=10_000)
+            await reader.page.wait_for_function(SETTLED)
             assert await reader.page.evaluate("document.documentElement.scrollWidth") == width
         colours = []
         for scheme in ("light", "dark"):
