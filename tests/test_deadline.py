@@ -52,7 +52,7 @@ def test_late_work_is_cancelled_and_may_clean_up() -> None:
 
     async def run() -> None:
         with pytest.raises(Overran) as caught:
-            await within(0.01, cleans())
+            await within(0.01, cleans(), grace_s=60)
         assert not caught.value.is_left_behind
 
     asyncio.run(run())

@@ -50,7 +50,7 @@ def python(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProc
         [sys.executable, "-W", "error", *arguments],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
         env={**os.environ, "LOWEST": LOWEST},
         cwd=cwd,

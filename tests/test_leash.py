@@ -1,15 +1,15 @@
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-import psutil
 import pytest
 
 from pytest_browsereval.leash import leashed
+from tests.support import PATIENCE_S, has_ended, until
 
 STUBBORN = """
 import os, pathlib, signal, sys, time
@@ -21,10 +21,10 @@ if not os.fork():
         os._exit(0)
     (folder / "daemon.new").write_text(str(os.getpid()))
     (folder / "daemon.new").rename(folder / "daemon.pid")
-    time.sleep(300)
+    time.sleep(3600)
 print(sys.stdin.read(), flush=True)
 if "stays" in sys.argv:
-    time.sleep(300)
+    time.sleep(3600)
 while not (folder / "daemon.pid").exists():
     time.sleep(0.01)
 sys.exit(3)
@@ -41,11 +41,8 @@ def start(folder: Path, *words: str) -> subprocess.Popen[bytes]:
 
 
 def daemon(folder: Path) -> int:
-    for _ in range(1_000):
-        if (folder / "daemon.pid").exists():
-            return int((folder / "daemon.pid").read_text())
-        time.sleep(0.01)
-    pytest.fail("the daemon was not started")
+    asyncio.run(until((folder / "daemon.pid").exists))
+    return int((folder / "daemon.pid").read_text())
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="orphans are adopted on Linux only")
@@ -58,10 +55,10 @@ def test_what_leaves_the_process_group_is_ended_too(tmp_path: Path, words: list[
     assert leash.stdout.readline() == b"the task\n"  # the file is the command's standard input
     pid = daemon(tmp_path)
     if words:
-        assert psutil.pid_exists(pid)
+        assert not has_ended(pid)
         leash.stdin.close()
-    assert leash.wait(30) == (137 if words else 3)
-    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    assert leash.wait(PATIENCE_S) == (137 if words else 3)
+    asyncio.run(until(lambda: has_ended(pid)))
     leash.stdin.close()
     leash.stdout.close()
 

@@ -21,7 +21,7 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
         text=True,
         check=False,
         env={**os.environ, **environment},
-        timeout=120,
+        timeout=600,
     )
 
 

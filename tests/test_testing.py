@@ -36,7 +36,7 @@ def ask(
     model: ScriptedModel, verb: str, path: str, body: Any = None, **headers: str
 ) -> tuple[int, dict[str, str], str]:
     address = urlsplit(model.base_url)
-    connection = http.client.HTTPConnection(address.netloc, timeout=10)
+    connection = http.client.HTTPConnection(address.netloc, timeout=60)
     try:
         data = body if isinstance(body, str) else json.dumps(body)
         connection.request(verb, address.path + path, data, headers)
