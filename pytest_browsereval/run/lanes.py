@@ -42,8 +42,8 @@ _LIBRARIES = (os.path.dirname(os.__file__), "<")  # noqa: PTH120 as tracebacks s
 TICK_S = 0.1
 """How often a waiting caller looks around; Ctrl-C and alarms arrive between two ticks."""
 _COUNTED_S = 2 * TICK_S
-"""What one tick adds at most to the time that the loop is silent. A longer one says that the caller was held
-up, by a plug-in, a busy machine or a process that was stopped for a while, and that says nothing of the loop."""
+"""What one tick adds at most to the time that the loop is silent. A longer one says that the caller was
+held up (by a plug-in, a busy machine, a process that was stopped for a while), and nothing of the loop."""
 
 
 class LoopLost(Exception):

@@ -12,10 +12,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.run.lanes import Lanes, LoopLost
-
-
-PATIENCE_S = 30.0
-"""A machine under load; nothing here waits that long by itself."""
+from tests.support import PATIENCE_S
 
 
 @pytest.fixture
