@@ -19,7 +19,7 @@ from pytest_browsereval.model.results import TaskMetadata
 from tests.hooks.small_evals import Evals
 
 MARK = "BROWSEREVAL_TEST_MARK"
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 """A machine under load; nothing here waits that long by itself."""
 
 FUNCTION = {"type": "function", "function": "my_agent:solve"}

@@ -57,8 +57,9 @@ class Evals:
         return self.pytester.runpytest_subprocess("-p", "no:playwright", "-p", "no:asyncio", *args)
 
     def run_folder(self, name: str = "shop", below: str = "") -> Path:
-        """Return the newest run folder."""
-        return max((self.path / below / "results" / name).iterdir())
+        """Return the newest run folder, also of two that were made within a second, which are named alike."""
+        folders = (self.path / below / "results" / name).iterdir()
+        return max(folders, key=lambda folder: (folder / "manifest.json").stat().st_mtime_ns)
 
     def summary(self, name: str = "shop", below: str = "") -> dict[str, Any]:
         loaded: dict[str, Any] = json.loads((self.run_folder(name, below) / "summary.json").read_text())

@@ -41,7 +41,7 @@ def launched(evals: Evals, request: pytest.FixtureRequest) -> Iterator[Launched]
     (evals.path / "app.py").write_text(APP)
     rows = ["r0", "r1", *(f"slow{number}" for number in range(8))]
     evals.rows(*(row(name, start_url="{app}/") for name in rows))
-    site = {"command": [sys.executable, "app.py"]}
+    site = {"command": [sys.executable, "app.py"], "health_timeout_s": 120}
     evals.config(agent={**FUNCTION, "function": function}, lanes=2, sites={"app": site})
     run = Launched(evals, "shop.eval.yaml", "--junit-xml=junit.xml", *args)
     try:
@@ -54,7 +54,6 @@ def launched(evals: Evals, request: pytest.FixtureRequest) -> Iterator[Launched]
 
 
 def finished(evals: Evals) -> list[Path]:
-    # A site that a busy machine was too slow for errs, and its row is tried again.
     files = evals.path.glob("results/shop/*/tasks/*/*/*/*/metadata.json")
     return [file for file in files if json.loads(file.read_bytes())["verdict"] == "passed"]
 

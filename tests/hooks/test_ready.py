@@ -13,7 +13,7 @@ async def solve(context):
     assert await window.context.cookies() == []
     await window.context.add_cookies([{"name": "of", "value": name, "url": "http://shop.test"}])
     wanted = int(context.task.metadata.additional["windows"])
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while len(window.context.browser.contexts) < wanted and time.monotonic() < deadline:
         await asyncio.sleep(0.02)
     await asyncio.sleep(0.05)

@@ -13,6 +13,7 @@ import pytest
 
 from tests.hooks.launched import FUNCTION, Launched, verdicts, wait_for, write_agent
 from tests.hooks.small_evals import Evals, row
+from tests.support import has_ended
 
 AGENT = """
 import asyncio, os, pathlib, time
@@ -103,6 +104,12 @@ def held(folder: Path) -> list[int]:
     return [sum(name.startswith("held") for name in names) for names in in_flight(folder).values()]
 
 
+def kill(pid: int) -> None:
+    """Kill a worker, and wait until it cannot see any more what comes next."""
+    os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: has_ended(pid), "the worker has ended")
+
+
 def test_a_worker_that_is_killed_costs_only_what_was_in_flight_in_it(evals: Evals) -> None:
     """Its attempts in flight are made again; what it had finished, and all else, is made and counted once."""
     write_agent(evals, HELD)
@@ -113,7 +120,7 @@ def test_a_worker_that_is_killed_costs_only_what_was_in_flight_in_it(evals: Eval
     try:
         wait_for(lambda: held(evals.path) == [3, 3], "both workers have three rows in flight")
         victim, lost = in_flight(evals.path).popitem()
-        os.kill(victim, signal.SIGKILL)
+        kill(victim)
         (evals.path / "go").touch()
         assert launched.wait() == 0, launched.output
     finally:
@@ -141,7 +148,7 @@ def test_what_a_killed_worker_had_judged_ahead_is_not_made_again(evals: Evals) -
         wait_for(lambda: len(list(evals.path.glob(done))) == len(ahead), "all rows behind the held ones")
         wait_for(lambda: held(evals.path) == [1, 1], "both workers wait for their first row")
         victim, lost = in_flight(evals.path).popitem()
-        os.kill(victim, signal.SIGKILL)
+        kill(victim)
         (evals.path / "go").touch()
         assert launched.wait() == 1, launched.output
     finally:
