@@ -16,6 +16,7 @@ from pytest_browsereval.graders.webarena import pages
 from tests.graders.support import Live, Site
 
 PATIENCE_S = 60.0
+"""A machine under load; nothing here waits that long by itself."""
 
 
 @pytest.fixture(autouse=True)
@@ -78,7 +79,7 @@ def runner() -> Iterator[asyncio.Runner]:
 @pytest.fixture(scope="session")
 def browser(runner: asyncio.Runner) -> Iterator[PlaywrightBrowser]:
     """One real browser."""
-    browser = PlaywrightBrowserConfig().build()
+    browser = PlaywrightBrowserConfig(action_timeout_ms=PATIENCE_S * 1000).build()
     runner.run(browser.start())
     yield browser
     runner.run(browser.close())

@@ -204,7 +204,7 @@ def test_storage_of_a_site_that_was_left(live: Live, serve: Callable[[], Site]) 
     other.pages["/"] = "elsewhere"
 
     async def course(window: PlaywrightWindow) -> list[Any]:
-        await window.page.wait_for_url(other.url + "/")
+        await window.page.wait_for_url(other.url + "/", timeout=60_000)
         async with live_page(window) as page:
             return await stored("local:cart", "local:none", "session:step", homes=(site.url,))(page)
 

@@ -135,10 +135,11 @@ async def _pictures(window: PlaywrightWindow, asked: PictureTarget) -> list[Json
 
 async def _drawn(picture: Locator) -> bytes:
     """Return a picture; one that has moved meanwhile is drawn again: something else was at its place."""
-    await picture.scroll_into_view_if_needed()
-    place = await picture.bounding_box()
+    limit_ms = PICTURE_LIMIT_S * 1000  # not the agent's: how long its actions wait
+    await picture.scroll_into_view_if_needed(timeout=limit_ms)
+    place = await picture.bounding_box(timeout=limit_ms)
     while True:
-        drawn = await picture.screenshot(type="jpeg", quality=85)
-        before, place = place, await picture.bounding_box()
+        drawn = await picture.screenshot(type="jpeg", quality=85, timeout=limit_ms)
+        before, place = place, await picture.bounding_box(timeout=limit_ms)
         if place == before:
             return drawn
