@@ -28,8 +28,10 @@ from pytest_browsereval.tools.toolkits import CATALOG, resolve_tools
 
 EXECUTE_S = 60.0
 """How long one attempt may take; the task is small."""
-STOP_S = 10.0
-"""How long an agent may take to end once it is cancelled."""
+STOP_S = 30.0
+"""How long an agent may take to end once it is cancelled: the machine may be busy."""
+
+LOOK_S = 0.1
 
 
 @dataclass(frozen=True)
@@ -183,8 +185,11 @@ class AgentConformance:
                 assert execution.done(), f"still running {STOP_S:g} s after it was cancelled"
                 if not execution.cancelled():
                     execution.exception()
-                await asyncio.sleep(0.1)
-                left = [each for each in asyncio.all_tasks() - before if _is_of(each, type(bench.config))]
+                for _ in range(round(STOP_S / LOOK_S)):
+                    await asyncio.sleep(LOOK_S)
+                    left = [each for each in asyncio.all_tasks() - before if _is_of(each, type(bench.config))]
+                    if not left:
+                        break
                 assert not left, f"left running: {left}"
 
         run(work())

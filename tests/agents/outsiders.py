@@ -6,12 +6,11 @@ import asyncio
 from textwrap import dedent
 from typing import Any
 
-import psutil
-
 from pytest_browsereval.agents.command import CommandAgentConfig
 from pytest_browsereval.model.results import AgentResult
 from tests.agents.desk import Desk, PaperWindow
 from tests.hooks.launched import wait_for
+from tests.support import has_ended
 
 CLIENT = '''
 import asyncio, json, os, sys
@@ -79,11 +78,4 @@ def log(desk: Desk, name: str = "stdout") -> str:
 
 def assert_gone(pid: int) -> None:
     """Assert that a process has ended, or does so by itself: one that was killed takes a moment."""
-    wait_for(lambda: not is_running(pid), f"process {pid} has ended")
-
-
-def is_running(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
+    wait_for(lambda: has_ended(pid), f"process {pid} has ended")

@@ -16,6 +16,7 @@ from pytest_browsereval.model.messages import ToolResultMessage
 from pytest_browsereval.model.results import AgentResult
 from tests.agents.desk import Desk, MakeDesk
 from tests.agents.outsiders import CdpWindow, agent, assert_gone, log, play, run, script
+from tests.support import pass_time, until
 
 # -- tools by MCP
 
@@ -103,9 +104,17 @@ def test_a_program_that_goes_on_after_done_is_stopped(desk: Desk) -> None:
                 print(await call(client, "click", target="button Buy"), flush=True)
                 await asyncio.sleep(0.01)
         """
-    assert run(desk, code, client=True, linger_s=0.3).final_answer == "yes"
+    config = agent(command=[*script(desk, code, client=True), "{mcp_config}"], linger_s=300)
+
+    async def course() -> AgentResult:
+        task = asyncio.ensure_future(config.build(desk.context(config)).execute())
+        await until(lambda: (desk.folder / "agent/stdout.log").exists() and log(desk).endswith("\n"), 60)
+        pass_time(300)
+        return await task
+
+    assert asyncio.run(course()).final_answer == "yes"
     assert desk.window.text == "button Buy"
-    assert "the program had not ended 0.3 s after done, and was stopped" in desk.warned
+    assert "the program had not ended 300 s after done, and was stopped" in desk.warned
     assert "tool calls came after the task was over, and were refused" in desk.warned
     assert set(log(desk).splitlines()) == {"The task is over: it was ended already. Call no more tools."}
 

@@ -14,6 +14,7 @@ from pytest_browsereval.model.messages import ToolResultMessage, message_adapter
 from pytest_browsereval.model.results import TaskMetadata
 from tests.hooks.launched import Launched, files_with, wait_for
 from tests.hooks.small_evals import Evals, row
+from tests.support import PATIENCE_S
 
 OUTSIDE = Path(__file__).with_name("outside.py")
 
@@ -51,12 +52,14 @@ def shop(evals: Evals, variants: dict[str, Any], **keys: Any) -> None:
     order = row("mug", says=None, start_url="{shop}/", query="Order a mug for Ada.", answer="A-3")
     evals.rows({**order, "graders": ["page_state", "answer"], "checks": [ORDERED]})
     blocks = {name: {"type": "command", **block} for name, block in variants.items()}
-    evals.config(variants=blocks, sites={"shop": {"static": "site"}}, **keys)
+    browser = {"action_timeout_ms": PATIENCE_S * 1000}
+    evals.config(variants=blocks, sites={"shop": {"static": "site"}}, browser=browser, **keys)
 
 
-def attempts(evals: Evals) -> dict[str, TaskMetadata]:
-    """Return the attempts of a run by variant."""
-    found = evals.run_folder().glob("tasks/*/*/*/*/metadata.json")
+def attempts(evals: Evals, *names: str) -> dict[str, TaskMetadata]:
+    """Return the attempts of the newest runs of evals by variant."""
+    folders = [evals.run_folder(name) for name in names or ("shop",)]
+    found = [path for folder in folders for path in folder.glob("tasks/*/*/*/*/metadata.json")]
     all_of_them = [TaskMetadata.model_validate_json(path.read_bytes()) for path in found]
     return {each.variant: each for each in all_of_them}
 
@@ -147,21 +150,13 @@ def wild(evals: Evals, *names: str, **keys: Any) -> None:
 
 def test_programs_that_misbehave_end_in_the_right_verdict(evals: Evals) -> None:
     """Inside the limit, with a true source, and with nothing of them left."""
-    wild(
-        evals,
-        "stubborn",
-        "fails",
-        "binary",
-        "halves",
-        "wrecks",
-        "silent",
-        lanes=4,
-        limits={"timeout_ms": 2000},
-    )
-    run = Launched(evals, "shop.eval.yaml")
+    wild(evals, "fails", "binary", "halves", "wrecks", "silent", lanes=4)
+    # An eval of its own: only this one is to meet its limit, however slowly the others begin.
+    wild(evals, "stubborn", name="late.eval.yaml", limits={"timeout_ms": 3000})
+    run = Launched(evals, "shop.eval.yaml", "late.eval.yaml")
     assert run.wait() == 1
     run.assert_nothing_left()
-    made = attempts(evals)
+    made = attempts(evals, "shop", "late")
     told = {
         name: (str(each.verdict), each.error_source, str(each.termination_reason))
         for name, each in made.items()
@@ -180,7 +175,7 @@ def test_programs_that_misbehave_end_in_the_right_verdict(evals: Evals) -> None:
     idle = "the program ended without an answer. It has called no tool and told no step."
     assert [warning.message for warning in made["silent"].warnings] == [idle]
     assert [warning.message for warning in made["stubborn"].warnings] == [
-        "stopped: limits.timeout_ms is 2000"
+        "stopped: limits.timeout_ms is 3000"
     ]
 
 
@@ -190,7 +185,8 @@ def test_nothing_is_left_of_a_program_when_pytest_is_killed(evals: Evals) -> Non
     run = Launched(evals, "shop.eval.yaml")
     try:
         begun = "the program and its children are there"
-        wait_for(lambda: len(list(evals.path.rglob("*.begun"))) == 3 or run.process.poll() is not None, begun)
+        marks = "results/shop/*/tasks/mug/stubborn/*/*/agent/*.begun"
+        wait_for(lambda: len(list(evals.path.glob(marks))) == 3 or run.process.poll() is not None, begun)
         assert run.process.poll() is None, run.output
         run.send(signal.SIGKILL)
     finally:

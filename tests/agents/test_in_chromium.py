@@ -27,6 +27,7 @@ from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call,
 from pytest_browsereval.tools.base import Toolbox
 from pytest_browsereval.tools.runner import WindowToolRunner
 from pytest_browsereval.tools.toolkits import resolve_tools
+from tests.support import PATIENCE_S, REFUSAL_S, configured
 
 PAGE = """<!doctype html><title>The shop</title>
 <h1>Mugs</h1>
@@ -69,7 +70,7 @@ def runner() -> Iterator[asyncio.Runner]:
 
 @pytest.fixture(scope="module")
 def browser(runner: asyncio.Runner) -> Iterator[PlaywrightBrowser]:
-    browser = PlaywrightBrowserConfig(action_timeout_ms=2_500).build()
+    browser = PlaywrightBrowserConfig(action_timeout_ms=PATIENCE_S * 1000).build()
     runner.run(browser.start())
     yield browser
     runner.run(browser.close())
@@ -119,7 +120,7 @@ def attempt(runner: asyncio.Runner, browser: PlaywrightBrowser, shop: str, tmp_p
         )
         try:
             result = await config.build(context).execute()
-            told = await window.page.locator("#told").inner_text()
+            told = await window.page.locator("#told").inner_text(timeout=PATIENCE_S * 1000)
             return Outcome(result.final_answer, told, capture)
         finally:
             capture.close()
@@ -145,10 +146,11 @@ def test_a_solution_plays_in_a_real_page(attempt: Attempt) -> None:
     assert [file.read_bytes()[:2] for file in outcome.pictures] == [b"\xff\xd8"] * 2
 
 
-def test_a_solution_that_does_not_fit_the_page_is_told(attempt: Attempt) -> None:
+def test_a_solution_that_does_not_fit_the_page_is_told(attempt: Attempt, browser: PlaywrightBrowser) -> None:
     """The step, the tool and what the page has are in the record."""
     solution = [{"tool": "click", "target": 'role=button[name="Buy"]'}, {"tool": "done", "answer": "x"}]
-    outcome = attempt(ScriptedConfig(), solution=solution)
+    with configured(browser, action_timeout_ms=REFUSAL_S * 1000):
+        outcome = attempt(ScriptedConfig(), solution=solution)
     assert outcome.answer is None
     assert outcome.errors[0].message.startswith("step 1 of the solution failed: click: ")
 

@@ -257,10 +257,10 @@ def test_a_service_that_is_not_there_is_named(paper: PaperDesk) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/act"
-    with pytest.raises(
-        Fault, match=f"{url} gave no usable reply after 3 tries: the connection failed"
-    ) as caught:
-        paper.solve(f"{url}?token=abcdefgh")
+        with pytest.raises(
+            Fault, match=f"{url} gave no usable reply after 3 tries: the connection failed"
+        ) as caught:
+            paper.solve(f"{url}?token=abcdefgh")
     assert "abcdefgh" not in str(caught.value)
 
 

@@ -95,18 +95,30 @@ def check_record(attempt: Path) -> None:
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     """Run the server of the example."""
+    for _ in range(5):  # another program may take the port before the server does
+        port = free_port()
+        command = [sys.executable, str(EXAMPLE / "serve.py"), str(port)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as server:
+            wait_for(
+                lambda port=port, server=server: is_ready(port) or server.poll() is not None,  # type: ignore[misc]
+                "the model's server answers",
+            )
+            if server.poll() is not None:
+                continue
+            try:
+                yield f"http://127.0.0.1:{port}/v1"
+            finally:
+                assert server.stdin
+                server.stdin.close()
+                assert server.wait(60) == 0
+            return
+    pytest.fail("the model's server did not start")
+
+
+def free_port() -> int:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
-        port = listener.getsockname()[1]
-    command = [sys.executable, str(EXAMPLE / "serve.py"), str(port)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as server:
-        try:
-            wait_for(lambda: is_ready(port), "the model's server answers")
-            yield f"http://127.0.0.1:{port}/v1"
-        finally:
-            assert server.stdin
-            server.stdin.close()
-            assert server.wait(20) == 0
+        return int(listener.getsockname()[1])
 
 
 def is_ready(port: int) -> bool:

@@ -22,7 +22,7 @@ from pytest_browsereval.llm.client import (
 from pytest_browsereval.llm.completion import Completion
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.retries import RetryPolicy
-from pytest_browsereval.testing import Reply, ScriptedModel, call, calls, refuses, says, sends
+from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls, refuses, says, sends
 
 KEY = "sk-test-0123456789"
 HELLO = [{"role": "user", "content": "hello"}]
@@ -268,9 +268,15 @@ def test_a_server_that_is_not_there_is_a_fault(waits: Waits) -> None:
 
 def test_a_slow_reply_is_given_up_and_tried_again(waits: Waits, stream: bool) -> None:  # noqa: FBT001 a fixture
     """Each request has its own limit of time."""
-    with ScriptedModel([says("too late").after(30), says("in time")]) as model:
-        reply = ask(settings(model, stream=stream, request_timeout_s=2), waits.policy())
-    assert (reply.text, reply.retries) == ("in time", 1)
+
+    def answer(_: ModelRequest) -> Reply:
+        return says("too late").after(300) if len(model.requests) == 1 else says("in time")
+
+    # A machine that is busy may take too long for the next ones as well: any of them will do.
+    with ScriptedModel(answer) as model:
+        reply = ask(settings(model, stream=stream, request_timeout_s=2), waits.policy(max_tries=20))
+    assert reply.text == "in time"
+    assert reply.retries == len(waits.all) >= 1
 
 
 def test_a_request_can_be_cancelled() -> None:
@@ -293,14 +299,18 @@ def test_waiting_for_the_next_try_can_be_cancelled() -> None:
 
     async def use(client: ChatClient) -> None:
         task = asyncio.ensure_future(client.complete(HELLO))
-        await asked(model)
-        await asyncio.sleep(0.1)
+        await waiting.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
 
+    async def sleep(seconds: float) -> None:
+        waiting.set()
+        await asyncio.sleep(seconds)
+
+    waiting = asyncio.Event()
     with ScriptedModel([refuses(429, retry_after=300)]) as model:
-        with_client(settings(model), None, use)
+        with_client(settings(model), RetryPolicy(sleep=sleep, deadline_s=600), use)
 
 
 def test_requests_at_once_do_not_disturb_each_other() -> None:

@@ -11,4 +11,4 @@ from pytest_browsereval.testing import BrowserConformance
 class TestPlaywright(BrowserConformance):
     @pytest.fixture
     def config(self) -> PlaywrightBrowserConfig:
-        return PlaywrightBrowserConfig(navigation_timeout_ms=5_000)
+        return PlaywrightBrowserConfig()

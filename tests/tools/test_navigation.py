@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -57,10 +58,11 @@ def test_an_address_that_cannot_be_read_is_refused(visit: Visits) -> None:
 
 def test_an_address_where_nothing_listens_is_told(visit: Visits) -> None:
     """The network's error is a sentence."""
-    said = visit().refusal("navigate", url="http://127.0.0.1:1025/")
-    assert said.startswith(
-        "http://127.0.0.1:1025/ did not load: nothing listens there (ERR_CONNECTION_REFUSED)."
-    )
+    with socket.socket() as taken:  # by one that does not listen, so that nobody else does
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/"
+        said = visit().refusal("navigate", url=url)
+    assert said.startswith(f"{url} did not load: nothing listens there (ERR_CONNECTION_REFUSED).")
 
 
 def test_an_origin_that_is_not_allowed_is_refused(
