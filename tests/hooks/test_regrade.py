@@ -277,7 +277,7 @@ def test_command(ran: Evals, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Capt
     ) as process:
         wait_for((ran.path / "begun").exists, "a grader is asked")
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=120)
     assert process.returncode == 2
     assert "Traceback" not in err
     assert "KeyboardInterrupt" in out
