@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from pytest_browsereval.browsers.base import PictureFormat, Tab, Window
+from pytest_browsereval.browsers.contexts import PageOptions
 from pytest_browsereval.browsers.manager import WindowManager
 from pytest_browsereval.browsers.playwright import PlaywrightBrowser, PlaywrightBrowserConfig
 from pytest_browsereval.browsers.windows import PlaywrightWindow
@@ -49,7 +50,7 @@ class Answer:
     delay_s: float = 0.0
 
 
-async def until(holds: Callable[[], object], limit_s: float = 20.0) -> None:
+async def until(holds: Callable[[], object], limit_s: float = 60.0) -> None:
     """Wait until something is true; for what gives no event to wait for."""
     async with asyncio.timeout(limit_s):
         while not holds():  # noqa: ASYNC110 -- see above
@@ -279,6 +280,14 @@ def run() -> Iterator[Run]:
     """Run coroutines on one loop, which owns the browser."""
     with asyncio.Runner() as runner:
         yield runner.run
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let all windows wait as long as a machine under load may need, however they are opened."""
+    rules = PageOptions.rules
+    longer: dict[str, Any] = dict.fromkeys(("load_s", "title_s", "picture_s", "close_s"), PATIENCE_S)
+    monkeypatch.setattr(PageOptions, "rules", lambda config, url: replace(rules(config, url), **longer))
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ import contextlib
 import errno
 import os
 import re
+import secrets
 import socket
 import subprocess
 import tempfile
@@ -23,7 +24,13 @@ if TYPE_CHECKING:
 
 GRACE_S = 3.0
 """Between asking a site to end and killing it."""
+_LEASH_S = 15.0
+"""How long after that its leash may take to end. It does so by itself, and nothing is left then; a leash that
+is killed because the machine is busy would leave the site."""
 
+_PORTS = range(20_000, 30_000)
+"""Below those that systems give to whoever asks for any."""
+_PORTS_LOOKED_AT = 20
 _PORTS_TRIED = 3
 _ANSWER_S = 5.0
 _ENDING_S = 1.0
@@ -159,6 +166,8 @@ class CommandSite(Site):
                         raise self._fault(f"ended before it answered {question}")
                     await asyncio.sleep(pause_s)
                     pause_s = min(pause_s * 1.5, _LONGEST_PAUSE_S)
+            if self.has_ended:  # it was another program that answered
+                raise self._fault(f"ended before it answered {question}")
         except TimeoutError:
             what = f"was not ready within {limit_s:g} s: {question} ({self._last_answer or 'no answer'})"
             raise self._fault(what) from None
@@ -208,7 +217,7 @@ async def _end(process: subprocess.Popen[bytes]) -> None:
     if process.stdin is not None:
         process.stdin.close()
     try:
-        await asyncio.to_thread(process.wait, GRACE_S + 2)
+        await asyncio.to_thread(process.wait, GRACE_S + _LEASH_S)
     except subprocess.TimeoutExpired:
         process.kill()
         await asyncio.to_thread(process.wait)
@@ -230,10 +239,15 @@ def _client() -> AsyncClient:
 
 
 def _free_port() -> int:
+    """Return a port that is free, and that no program is given by chance before the command listens there."""
+    for port in (_PORTS.start + secrets.randbelow(len(_PORTS)) for _ in range(_PORTS_LOOKED_AT)):
+        with socket.socket() as listener, contextlib.suppress(OSError):
+            listener.bind(("127.0.0.1", port))
+            return port
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-    return port
+        given: int = listener.getsockname()[1]
+    return given
 
 
 def _is_taken(port: int) -> bool:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.browsers.listening import Listening, listening
-from tests.support import browser, pages, run, visit
+from tests.support import browser, pages, patience, run, visit
 
-__all__ = ["browser", "chromium", "pages", "run", "visit"]
+__all__ = ["browser", "chromium", "pages", "patience", "run", "visit"]
 
 
 @pytest.fixture(scope="module")
@@ -17,5 +17,4 @@ def chromium() -> Iterator[Listening]:
     """Return a Chromium that listens, with one tab, which has to outlive all tests of the module."""
     with listening() as running:
         yield running
-        assert running.runs
-        assert running.pages() == ["about:blank"]
+        running.assert_left_alone()

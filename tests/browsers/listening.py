@@ -54,7 +54,7 @@ async def outside(url: str | None, *work: str) -> None:
 class Listening:
     """A Chromium that nobody under test has started."""
 
-    def __init__(self, folder: Path, program: Path, *flags: str) -> None:
+    def __init__(self, folder: Path, program: Path, port: int, *flags: str) -> None:
         self._log = (folder / "browser.log").open("wb")
         self._process = subprocess.Popen(
             [
@@ -62,7 +62,7 @@ class Listening:
                 "--headless",
                 "--no-sandbox",
                 "--disable-gpu",
-                "--remote-debugging-port=0",
+                f"--remote-debugging-port={port}",
                 f"--user-data-dir={folder / 'profile'}",
                 *flags,
                 "about:blank",
@@ -71,8 +71,12 @@ class Listening:
             stderr=self._log,
             start_new_session=True,
         )
-        port, path = self._told(folder / "profile" / "DevToolsActivePort")
-        self.port = int(port)
+        if port:
+            path = self._asked(port)
+        else:
+            told, path = self._told(folder / "profile" / "DevToolsActivePort")
+            port = int(told)
+        self.port = port
         self.url = f"http://127.0.0.1:{port}"
         self.socket_url = f"ws://127.0.0.1:{port}{path}"
 
@@ -83,6 +87,15 @@ class Listening:
             if len(words) == 2:
                 return words
             assert time.monotonic() < deadline, "the browser does not say where it listens"
+            time.sleep(0.02)
+
+    def _asked(self, port: int) -> str:
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            with contextlib.suppress(httpx.HTTPError):
+                told = httpx.get(f"http://127.0.0.1:{port}/json/version", trust_env=False, timeout=PATIENCE_S)
+                return str(httpx.URL(told.json()["webSocketDebuggerUrl"]).path)
+            assert time.monotonic() < deadline, "the browser does not listen"
             time.sleep(0.02)
 
     @property
@@ -96,8 +109,16 @@ class Listening:
 
     def pages(self) -> list[str]:
         """Return the addresses of its tabs."""
-        answer = httpx.get(f"{self.url}/json/list", trust_env=False)
+        answer = httpx.get(f"{self.url}/json/list", trust_env=False, timeout=PATIENCE_S)
         return [page["url"] for page in answer.json() if page["type"] == "page"]
+
+    def assert_left_alone(self) -> None:
+        """Assert that it runs and that nobody's tabs are left; those that close need a moment."""
+        deadline = time.monotonic() + PATIENCE_S
+        while self.pages() != ["about:blank"] and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert self.runs
+        assert self.pages() == ["about:blank"]
 
     def end(self) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -107,15 +128,36 @@ class Listening:
 
 
 @contextmanager
-def listening(*flags: str) -> Iterator[Listening]:
-    """Run a browser with a profile of its own."""
+def listening(*flags: str, port: int = 0) -> Iterator[Listening]:
+    """Run a browser with a profile of its own, at any free port unless told otherwise."""
     program = next(found.path for found in candidates() if found.path is not None)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        browser = Listening(Path(folder), program, *flags)
+        browser = Listening(Path(folder), program, port, *flags)
         try:
             yield browser
         finally:
             browser.end()
+
+
+class Kept:
+    """A port that nobody listens at, which nobody else is given either; whoever asks for it by number is.
+
+    So only on Linux: elsewhere it cannot be held for somebody else, and is as free as any other.
+    """
+
+    def __init__(self) -> None:
+        self._socket = socket.socket()
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._socket.bind(("127.0.0.1", 0))
+        self.number: int = self._socket.getsockname()[1]
+        if sys.platform != "linux":
+            self._socket.close()
+
+    def __enter__(self) -> Kept:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
 
 
 class Relay:
@@ -142,11 +184,13 @@ class Relay:
 
         class Server(socketserver.ThreadingTCPServer):
             daemon_threads = True
+            allow_reuse_address = True
 
             def handle_error(self, request: Any, client_address: Any) -> None:
                 """A connection that breaks is what tests do to it."""
 
-        self._server = Server(("127.0.0.1", 0), Handler)
+        self._kept = Kept()  # else another program may listen there once this has gone away
+        self._server = Server(("127.0.0.1", self._kept.number), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
@@ -169,6 +213,11 @@ class Relay:
         self._is_open.set()
         self.drop()
         self._thread.join(5)
+
+    def release(self) -> None:
+        """Close it and give its port back."""
+        self.close()
+        self._kept.__exit__()
 
     def _serve(self, client: socket.socket) -> None:
         browser = socket.create_connection(("127.0.0.1", self._port))
@@ -246,4 +295,4 @@ def relayed(port: int, *, refuses: str = "") -> Iterator[Relay]:
     try:
         yield relay
     finally:
-        relay.close()
+        relay.release()

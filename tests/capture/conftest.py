@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.support import browser, pages, run, visit
+from tests.support import browser, pages, patience, run, visit
 
-__all__ = ["browser", "pages", "run", "visit"]
+__all__ = ["browser", "pages", "patience", "run", "visit"]

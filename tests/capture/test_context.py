@@ -98,13 +98,17 @@ def test_parallel_calls_keep_their_own_ids(context: Contexts) -> None:
     """Each result belongs to its call, has its own duration, and all are counted as steps."""
     capture = context()
 
-    async def slow(seconds: float) -> None:
+    async def slow(seconds: float, before: asyncio.Event, ended: asyncio.Event) -> None:
         call = await capture.before_tool_call("wait", {"seconds": seconds})
         await asyncio.sleep(seconds)
+        await before.wait()
         await capture.after_tool_call(call, seconds, is_error=False)
+        ended.set()
 
     async def together() -> None:
-        await asyncio.gather(slow(0.09), slow(0.06), slow(0.03))
+        third, second, first, begun = (asyncio.Event() for _ in range(4))
+        begun.set()
+        await asyncio.gather(slow(0.09, second, third), slow(0.06, first, second), slow(0.03, begun, first))
 
     asyncio.run(together())
     calls = {m.tool_call_id: m for m in capture.messages.messages if isinstance(m, ToolCallMessage)}

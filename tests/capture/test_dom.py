@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from pytest_browsereval.browsers.playwright import PlaywrightBrowser
 from pytest_browsereval.capture.dom import INERT, LONGEST, DomCapture
 from pytest_browsereval.capture.redaction import spellings
 from pytest_browsereval.model.messages import ToolResultMessage
-from tests.support import PageServer, Run, StillWindow, Visits
+from tests.support import PageServer, Run, StillWindow, Visits, visiting
 
 SECRET = 'key"<1>&'
 
@@ -52,21 +53,31 @@ def test_the_page_is_kept_after_each_action(visit: Visits, tmp_path: Path, pages
     assert opened.capture.dom.count == 2
 
 
+@pytest.fixture
+def own() -> Iterator[PageServer]:
+    """Return a server that no other test's page asks for anything."""
+    server = PageServer()
+    yield server
+    server.close()
+
+
 def test_opening_a_copy_runs_nothing(
-    run: Run, browser: PlaywrightBrowser, visit: Visits, pages: PageServer, tmp_path: Path
+    run: Run, browser: PlaywrightBrowser, own: PageServer, tmp_path: Path
 ) -> None:
     """No script, no picture, no frame of the page is loaded, whatever its doctype says."""
     trap = "<script>fetch('/trapped')</script>"
     body = f"<img src=/trapped onerror=\"fetch('/trapped')\"><iframe src=/trapped></iframe>{trap}<p>Hello"
-    opened = visit(body, dom=True)
-    opened.js(
-        "document.replaceChild(document.implementation.createDocumentType("
-        "'html', '\"><script>fetch(`/trapped`)</script>', ''), document.doctype)"
-    )
-    opened.run(opened.capture.final_picture())
+    url = own.page("/page", f"<!doctype html><title>Page</title>{body}")
+    with visiting(run, browser, tmp_path, url, dom=True) as opened:
+        opened.js(
+            "document.replaceChild(document.implementation.createDocumentType("
+            "'html', '\"><script>fetch(`/trapped`)</script>', ''), document.doctype)"
+        )
+        opened.run(opened.capture.final_picture())
+        opened.run(opened.window.page.wait_for_load_state("networkidle"))
     (copy,) = (tmp_path / "dom").iterdir()
-    before = list(pages.requests)
-    served = pages.page("/copy", copy.read_bytes())
+    before = list(own.requests)
+    served = own.page("/copy", copy.read_bytes())
 
     async def look() -> str:
         context = await (await browser._living()).browser.new_context()
@@ -77,7 +88,7 @@ def test_opening_a_copy_runs_nothing(
         return text
 
     assert run(look()) == "Hello"
-    assert pages.requests == [*before, "/copy"]
+    assert own.requests == [*before, "/copy"]
 
 
 def test_a_page_that_does_not_answer_is_a_warning(visit: Visits, tmp_path: Path) -> None:
@@ -114,7 +125,7 @@ def test_a_page_without_end_is_cut(tmp_path: Path) -> None:
 
 
 def test_a_copy_leads_nobody_on(
-    run: Run, browser: PlaywrightBrowser, pages: PageServer, tmp_path: Path
+    run: Run, browser: PlaywrightBrowser, own: PageServer, tmp_path: Path
 ) -> None:
     """A page that sends its readers to another one by itself does so no more, however that is written."""
     window = TextWindow()
@@ -124,8 +135,7 @@ def test_a_copy_leads_nobody_on(
     )
     dom = DomCapture(window, tmp_path, str)
     run(dom.capture())
-    before = list(pages.requests)
-    served = pages.page("/copy", dom.path(1).read_bytes())
+    served = own.page("/copy", dom.path(1).read_bytes())
 
     async def look() -> None:
         opened = await browser.open_window(WindowRequest("row", served))
@@ -133,4 +143,4 @@ def test_a_copy_leads_nobody_on(
         await opened.close()
 
     run(look())
-    assert pages.requests == [*before, "/copy"]
+    assert own.requests == ["/copy"]

@@ -7,8 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -19,6 +18,8 @@ from pydantic import ValidationError
 
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault
 from pytest_browsereval.sites import SiteConfig, Sites, check, command
+from tests.browsers.listening import Kept
+from tests.support import has_ended, pass_time, until
 
 APP = Path(__file__).with_name("app.py")
 
@@ -31,7 +32,7 @@ def app(*words: str, **options: object) -> SiteConfig:
 
 async def get(url: str) -> str:
     """Return the text of an answer."""
-    async with httpx.AsyncClient(trust_env=False) as client:
+    async with httpx.AsyncClient(trust_env=False, timeout=60) as client:
         return (await client.get(url)).text
 
 
@@ -52,31 +53,26 @@ def leashes() -> list[psutil.Process]:
     return held
 
 
-def has_ended(pid: int) -> bool:
+def ends(pid: int) -> bool:
     """Wait for the end of a process that may still be ending; false if it goes on."""
-    for _ in range(500):
-        if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
-            return True
-        time.sleep(0.02)
-    return False
-
-
-async def until(condition: Callable[[], object]) -> None:
-    """Wait for something that has to come true."""
-    for _ in range(1000):
-        if condition():
-            return
-        await asyncio.sleep(0.02)
-    pytest.fail("it never came true")
+    with contextlib.suppress(TimeoutError):
+        asyncio.run(until(lambda: has_ended(pid)))
+    return has_ended(pid)
 
 
 @pytest.fixture(autouse=True)
 def _nothing_left() -> Iterator[None]:
-    """No test leaves a process behind."""
-    before = set(psutil.Process().children(recursive=True))
+    """No test leaves a process behind. What drivers of other tests have started is below those."""
+    before = set(psutil.Process().children())
     yield
-    left = set(psutil.Process().children(recursive=True)) - before
-    assert not [child.cmdline() for child in left if child.status() != psutil.STATUS_ZOMBIE]
+
+    def left() -> list[psutil.Process]:
+        mine = set(psutil.Process().children()) - before
+        return [child for child in mine if not has_ended(child.pid)]
+
+    with contextlib.suppress(TimeoutError):
+        asyncio.run(until(lambda: not left()))
+    assert not [child.cmdline() for child in left()]
 
 
 def test_shared_command_is_started_once(tmp_path: Path) -> None:
@@ -94,7 +90,7 @@ def test_shared_command_is_started_once(tmp_path: Path) -> None:
         pids = await asyncio.gather(*(visit() for _ in range(4)))
         assert len(set(pids)) == 1
         await sites.close()
-        assert has_ended(pids[0])
+        await until(lambda: has_ended(pids[0]))
 
     asyncio.run(course())
 
@@ -142,14 +138,30 @@ def test_unknown_name(tmp_path: Path) -> None:
         asyncio.run(course())
 
 
-def lease_once(config: SiteConfig, folder: Path) -> Fault:
-    """Return the fault with which a lease fails."""
+def lease_once(config: SiteConfig, folder: Path, *, late_after: tuple[str, int] = ("", 0)) -> Fault:
+    """Return the fault with which a lease fails.
+
+    Args:
+        config: the site's.
+        folder: that of the config.
+        late_after: what the site has to have said, and how often, when its time to get ready is over.
+    """
+    said, times = late_after
+
+    async def lease(sites: Sites) -> None:
+        async with sites.lease(["shop"]):
+            pytest.fail("the lease was to fail")
 
     async def course() -> None:
-        sites = Sites({"shop": config}, folder)
+        sites = Sites({"shop": config}, folder, folder / "logs")
+        leasing = asyncio.ensure_future(lease(sites))
         try:
-            async with sites.lease(["shop"]):
-                pytest.fail("the lease was to fail")
+            if said:
+                await until(
+                    lambda: sum(log.read_text().count(said) for log in folder.glob("logs/*")) >= times
+                )
+                pass_time(config.health_timeout_s)
+            await leasing
         finally:
             await sites.close()
 
@@ -173,16 +185,18 @@ def test_command_that_ends_at_once(tmp_path: Path) -> None:
 
 def test_command_that_never_listens(tmp_path: Path) -> None:
     """A command that does not listen is ended after its time, and the message tells where to listen."""
-    message = str(lease_once(app("mute", health_timeout_s=1), tmp_path))
-    assert "was not ready within 1 s" in message
+    message = str(lease_once(app("mute", health_timeout_s=600), tmp_path, late_after=("not listening", 1)))
+    assert "was not ready within 600 s" in message
     assert "Its process had not ended" in message
     assert "127.0.0.1 at the port in {port} or the variable PORT" in message
     assert message.endswith("not listening")
 
 
-def test_site_that_stays_ill(tmp_path: Path) -> None:
+def test_site_that_stays_ill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A health path that answers 500 and above is no health, and the status is told."""
-    message = str(lease_once(app("ill", health="/health", health_timeout_s=1), tmp_path))
+    monkeypatch.setattr(command, "_ANSWER_S", 10_000.0)  # a question that is under way then is not late
+    ill = app("ill", health="/health", health_timeout_s=600)
+    message = str(lease_once(ill, tmp_path, late_after=("request /health", 2)))
     assert "/health (status 503)" in message
 
 
@@ -206,8 +220,9 @@ def test_folder_that_cannot_be_entered(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("reset", [None, "POST /reset"])
-def test_death_during_a_lease(tmp_path: Path, reset: str | None) -> None:
+def test_death_during_a_lease(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reset: str | None) -> None:
     """A site that dies while it is leased is a fault with its last words; the next lease gets a new one."""
+    monkeypatch.setattr(command, "_ENDING_S", 30.0)  # so long its exit code is waited for
 
     async def course() -> None:
         sites = Sites({"shop": app(reset=reset)}, tmp_path)
@@ -249,10 +264,9 @@ def test_port_that_is_snatched_away(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     """A command that finds its port taken is started again on another."""
     taken = 0
     ports: list[int] = []
-    free = command._free_port
 
     def first_a_taken_one() -> int:
-        ports.append(free() if ports else taken)
+        ports.append(kept.number if ports else taken)
         return ports[-1]
 
     async def drop(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -268,7 +282,8 @@ def test_port_that_is_snatched_away(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             await sites.close()
 
     monkeypatch.setattr(command, "_free_port", first_a_taken_one)
-    asyncio.run(course())
+    with Kept() as kept:
+        asyncio.run(course())
     assert len(ports) == 2
 
 
@@ -302,7 +317,7 @@ def test_environment_and_folder(tmp_path: Path) -> None:
     port = asyncio.run(course())
     (log,) = tmp_path.glob("*.log")
     assert f"words ['$HOME; touch x', 'child'] secret s3 port {port}" in log.read_text()
-    assert has_ended(int((tmp_path / "here" / "child.pid").read_text()))
+    assert ends(int((tmp_path / "here" / "child.pid").read_text()))
 
 
 def test_stubborn_site_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -317,8 +332,8 @@ def test_stubborn_site_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         await sites.close()
         return pid
 
-    assert has_ended(asyncio.run(course()))
-    assert has_ended(int((tmp_path / "child.pid").read_text()))
+    assert ends(asyncio.run(course()))
+    assert ends(int((tmp_path / "child.pid").read_text()))
 
 
 def test_lease_after_the_end(tmp_path: Path) -> None:
@@ -372,7 +387,7 @@ def test_cancelled_start_leaves_nothing(tmp_path: Path) -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert has_ended(children[0].pid)
+        await until(lambda: has_ended(children[0].pid))
         assert not sites._running
         await sites.close()
 
@@ -400,7 +415,7 @@ def test_nothing_outlives_the_process(tmp_path: Path, ending: str) -> None:
     done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, check=False)
     assert done.returncode in {1, -signal.SIGKILL}, done.stderr.decode()
     for name in ("app.pid", "child.pid"):
-        assert has_ended(int((tmp_path / name).read_text())), name
+        assert ends(int((tmp_path / name).read_text())), name
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,13 @@ import asyncio
 import base64
 import gc
 import os
-import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx2
+import psutil
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
@@ -24,6 +24,7 @@ from pytest_browsereval.tools.kit import Policy, Toolkit
 from pytest_browsereval.toolserver.http import Endpoint, serving
 from pytest_browsereval.toolserver.tokens import common_part
 from tests.agents.desk import PAPER_TOOLS, Desk, MakeDesk, PaperWindow
+from tests.support import until
 
 
 @tool
@@ -38,9 +39,16 @@ TOOLS = (*PAPER_TOOLS, screenshot)
 
 @asynccontextmanager
 async def connected(endpoint: Endpoint, token: str | None = None) -> AsyncIterator[Client]:
-    http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {token or endpoint.token}"}, timeout=60)
+    http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {token or endpoint.token}"}, timeout=120)
     async with http, Client(streamable_http_client(endpoint.url, http_client=http)) as client:
         yield client
+
+
+def listens_here(endpoint: Endpoint) -> bool:
+    """Whether this process serves it; another one may have been given the port since."""
+    port = int(endpoint.url.split(":")[2].split("/")[0])
+    ends = psutil.Process().net_connections()
+    return port in {end.laddr.port for end in ends if end.status == psutil.CONN_LISTEN}
 
 
 def text(result: CallToolResult) -> str:
@@ -115,7 +123,7 @@ def test_only_the_token_of_a_running_attempt_opens_it(make_desk: MakeDesk) -> No
 
     async def course() -> None:
         one, other = first.context(NoopConfig()), second.context(NoopConfig())
-        async with httpx2.AsyncClient() as http:
+        async with httpx2.AsyncClient(timeout=120) as http:
 
             async def ask(url: str, token: str, **headers: str) -> int:
                 given = {"Authorization": f"Bearer {token}", "Accept": "application/json", **headers}
@@ -137,8 +145,7 @@ def test_only_the_token_of_a_running_attempt_opens_it(make_desk: MakeDesk) -> No
                     assert await ask(mine.url, mine.token, Origin="http://evil.test") == 403
                 assert await ask(theirs.url, theirs.token) == 401  # its attempt is over, mine is not
                 assert await ask(mine.url, mine.token) not in (401, 404)
-            with pytest.raises(httpx2.ConnectError):
-                await ask(mine.url, mine.token)
+            assert not listens_here(mine)
 
     asyncio.run(course())
     assert first.warned == "3 requests for its tools had no token or a wrong one"
@@ -203,14 +210,20 @@ def test_a_call_goes_on_without_its_caller(make_desk: MakeDesk) -> None:
     """A client that goes away in the middle of a call leaves a whole record; the end cuts calls off."""
     desk = make_desk()
 
+    async def leave(client: Client, seconds: float) -> None:
+        before = desk.called.count("wait")
+        calling = asyncio.ensure_future(client.call_tool("wait", {"seconds": seconds}))
+        await until(lambda: desk.called.count("wait") > before)
+        calling.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await calling
+
     async def work(endpoint: Endpoint) -> None:
         async with connected(endpoint) as client:
-            with pytest.raises(Exception, match=r"(?i)timed? ?out"):
-                await client.call_tool("wait", {"seconds": 0.3}, read_timeout_seconds=0.05)
+            await leave(client, 0.3)
         async with connected(endpoint) as client:
             assert not (await client.call_tool("click", {"target": "button Buy"})).is_error
-            with pytest.raises(Exception, match=r"(?i)timed? ?out"):
-                await client.call_tool("wait", {"seconds": 600}, read_timeout_seconds=0.05)
+            await leave(client, 600)
 
     serve(desk, work)
     results = [m for m in desk.capture.messages.messages if isinstance(m, ToolResultMessage)]
@@ -257,14 +270,13 @@ def test_nothing_listens_once_the_last_attempt_is_over(make_desk: MakeDesk) -> N
         for _ in range(2):
             context = desk.context(NoopConfig())
             async with serving(context.tools, context.capture) as endpoint:
-                client = httpx2.AsyncClient(headers={"Authorization": f"Bearer {endpoint.token}"})
+                headers = {"Authorization": f"Bearer {endpoint.token}"}
+                client = httpx2.AsyncClient(headers=headers, timeout=120)
                 await client.get(endpoint.url)
-                port = int(endpoint.url.split(":")[2].split("/")[0])
-            with pytest.raises(OSError, match="refused"), socket.create_connection(("127.0.0.1", port)):
-                pass
+                assert listens_here(endpoint)
+            assert not listens_here(endpoint)
             await client.aclose()
-        await asyncio.sleep(0)
-        assert len(asyncio.all_tasks()) == 1
+        await until(lambda: len(asyncio.all_tasks()) == 1)
 
     asyncio.run(course())
     gc.collect()  # a socket that was left open would warn here

@@ -7,13 +7,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import psutil
 
 from pytest_browsereval.browsers.mcp.config import McpBrowserConfig
+from tests.browsers.listening import Kept
 from tests.browsers.mcp import odd_server
 
 PROGRAM = [sys.executable, odd_server.__file__]
@@ -36,18 +37,21 @@ def over_stdio(**more: Any) -> McpBrowserConfig:
 def served(folder: Path, **env: str) -> Iterator[str]:
     """Run the server over HTTP; gives its address, with no path."""
     port_file = folder / "port"
-    process = subprocess.Popen([*PROGRAM, "http", str(port_file)], env={**os.environ, **env})
+    port = Kept()  # else another program may listen there once the server has ended
+    command = [*PROGRAM, "http", str(port_file), str(port.number)]
+    process = subprocess.Popen(command, env={**os.environ, **env})
     try:
         deadline = time.monotonic() + PATIENCE_S
         while not port_file.exists():
             assert process.poll() is None
             assert time.monotonic() < deadline
             time.sleep(0.02)
-        yield f"http://127.0.0.1:{port_file.read_text()}"
+        yield f"http://127.0.0.1:{port.number}"
     finally:
         port_file.unlink(missing_ok=True)
         process.kill()
         process.wait()
+        port.__exit__()
 
 
 def over_http(url: str, **more: Any) -> McpBrowserConfig:
@@ -57,5 +61,13 @@ def over_http(url: str, **more: Any) -> McpBrowserConfig:
 
 def servers_of(process: psutil.Process) -> list[psutil.Process]:
     """Return the servers over standard input that a process has started, by way of their leashes."""
-    found = process.children(recursive=True)
-    return [child for child in found if {odd_server.__file__, "stdio"} <= set(child.cmdline()[:3])]
+    return [child for child, line in below(process).items() if {odd_server.__file__, "stdio"} <= {*line[:3]}]
+
+
+def below(process: psutil.Process) -> dict[psutil.Process, list[str]]:
+    """Return what a process has started, however far below it, with the command lines."""
+    found = {}
+    for child in process.children(recursive=True):
+        with suppress(psutil.Error):  # it has just ended
+            found[child] = child.cmdline()
+    return found

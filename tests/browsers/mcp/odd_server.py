@@ -2,7 +2,7 @@
 
 It misbehaves when it is asked to, with the tool ``misbehave``. Started as a program: ``python odd_server.py
 stdio`` speaks the protocol by itself, at once, as servers without the Python SDK do; ``stdio ... sdk`` and
-``http FILE``, which writes its port into the file, are the SDK's, which takes a second to import.
+``http FILE PORT``, which makes the file once it listens, are the SDK's, which takes a second to import.
 """
 
 from __future__ import annotations
@@ -224,14 +224,14 @@ async def over_sdk_stdio() -> None:
         await server.run(read, write, server.create_initialization_options())
 
 
-def over_http(port_file: str) -> None:
+def over_http(port_file: str, port: int) -> None:
     import uvicorn
 
     listener = socket.socket()
-    listener.bind(("127.0.0.1", 0))
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(("127.0.0.1", port))
     listener.listen()
-    Path(port_file).with_suffix(".part").write_text(str(listener.getsockname()[1]))
-    Path(port_file).with_suffix(".part").replace(port_file)
+    Path(port_file).touch()
     config = uvicorn.Config(sdk_server().streamable_http_app(), log_level="error")
     uvicorn.Server(config).run(sockets=[listener])
 
@@ -240,4 +240,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "stdio":
         asyncio.run(over_sdk_stdio() if sys.argv[-1] == "sdk" else over_stdio())
     else:
-        over_http(sys.argv[2])
+        over_http(sys.argv[2], int(sys.argv[3]))

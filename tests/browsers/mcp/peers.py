@@ -8,7 +8,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -78,31 +78,40 @@ def devtools_mcp(programs: Path) -> list[str]:
 @contextmanager
 def served(command: list[str], folder: Path) -> Iterator[str]:
     """Run Playwright's server over HTTP; gives its address. It answers to the name localhost only."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port = listener.getsockname()[1]
-    process = subprocess.Popen([*command, "--port", str(port)], cwd=folder)
+    process, port = _listening(command, folder)
     try:
-        _wait_for(process, port)
         yield f"http://localhost:{port}"
     finally:
         for child in psutil.Process(process.pid).children(recursive=True):
-            child.kill()
+            with suppress(psutil.NoSuchProcess):
+                child.kill()
         process.kill()
         process.wait()
 
 
-def _wait_for(process: subprocess.Popen[bytes], port: int) -> None:
+def _listening(command: list[str], folder: Path) -> tuple[subprocess.Popen[bytes], int]:
+    """Start the server; again if another program has got its port, or anything else has ended it."""
+    for _ in range(5):
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            port = listener.getsockname()[1]
+        process = subprocess.Popen([*command, "--port", str(port)], cwd=folder)
+        if _answers(process, port):
+            return process, port
+    raise AssertionError("the server has ended")
+
+
+def _answers(process: subprocess.Popen[bytes], port: int) -> bool:
     deadline = time.monotonic() + PATIENCE_S
-    while True:
-        assert process.poll() is None
+    while process.poll() is None:
         assert time.monotonic() < deadline
         try:
-            socket.create_connection(("localhost", port), 1).close()
+            socket.create_connection(("localhost", port), 20).close()
         except OSError:
             time.sleep(0.05)
         else:
-            return
+            return process.poll() is None
+    return False
 
 
 def browser_block(command: list[str], **more: Any) -> dict[str, Any]:

@@ -20,6 +20,8 @@ from pydantic import ValidationError
 
 from pytest_browsereval.browsers.base import PictureFormat, WindowRequest
 from pytest_browsereval.browsers.manager import WindowManager
+from pytest_browsereval.browsers.mcp import process
+from pytest_browsereval.browsers.mcp import window as window_module
 from pytest_browsereval.browsers.mcp.browser import McpBrowser
 from pytest_browsereval.browsers.mcp.config import McpBrowserConfig
 from pytest_browsereval.browsers.mcp.window import OUTPUT_LENGTH, McpWindow
@@ -27,7 +29,7 @@ from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, StopRun
 from pytest_browsereval.testing.browsers import BrowserConformance
 from tests.browsers.mcp import odd
 from tests.browsers.mcp.odd_server import MORE_TOOLS
-from tests.support import PageServer, Run, until
+from tests.support import PageServer, Run, has_ended, pass_time, until
 
 
 @contextmanager
@@ -60,8 +62,21 @@ def misbehave(run: Run, window: McpWindow, how: str) -> tuple[bool, str]:
     return result.ok, result.output
 
 
-def gone(pid: int) -> bool:
-    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+def late(run: Run, window: McpWindow, how: str, after_s: float) -> tuple[bool, str]:
+    """Misbehave until the limit of the call."""
+
+    async def call() -> tuple[bool, str]:
+        calling = asyncio.ensure_future(window.call_tool("misbehave", {"how": how}))
+        await asyncio.sleep(0.1)
+        pass_time(after_s)
+        result = await calling
+        return result.ok, result.output
+
+    return run(call())
+
+
+def no_server_is_left(run: Run) -> None:
+    run(until(lambda: not odd.servers_of(psutil.Process())))
 
 
 # -- a window
@@ -94,8 +109,8 @@ def test_tools_and_pictures_come_from_the_server(run: Run, page: str, tmp_path: 
         server = odd.servers_of(psutil.Process())
         assert server
         assert window.dead is None
-    assert not odd.servers_of(psutil.Process())
-    assert gone(told["child"]), "a process that the server had started in a session of its own"
+    no_server_is_left(run)
+    run(until(lambda: has_ended(told["child"])))  # which the server had started in a session of its own
 
 
 def test_each_attempt_has_a_process_and_a_folder_of_its_own(run: Run, page: str, tmp_path: Path) -> None:
@@ -116,11 +131,15 @@ def test_each_attempt_has_a_process_and_a_folder_of_its_own(run: Run, page: str,
         await browser.close()
         return list(folders)
 
-    assert not [folder for folder in run(work()) if folder.exists()]
+    folders = run(work())
+    run(until(lambda: not any(folder.exists() for folder in folders)))
 
 
-def test_a_server_that_dies_is_a_fault_with_its_last_words(run: Run, page: str) -> None:
+def test_a_server_that_dies_is_a_fault_with_its_last_words(
+    run: Run, page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The window is dead: the call, a picture and further calls are faults, and closing is harmless."""
+    monkeypatch.setattr(process, "GRACE_S", 30.0)  # so long its exit code is waited for
     with opened(run, odd.over_stdio(), page) as window:
         with pytest.raises(Fault, match=r"exit code 3.*the browser exploded") as caught:
             misbehave(run, window, "die")
@@ -134,24 +153,26 @@ def test_a_server_that_dies_is_a_fault_with_its_last_words(run: Run, page: str) 
             run(window.call_tool("look", {}))
 
 
-def test_a_call_that_hangs_ends_by_its_limit(run: Run, page: str) -> None:
+def test_a_call_that_hangs_ends_by_its_limit(run: Run, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The model is told, and the next call works."""
-    with opened(run, odd.over_stdio(call_timeout_s=0.5), page) as window:
-        assert misbehave(run, window, "hang") == (False, "misbehave took longer than 0.5 s.")
+    monkeypatch.setattr(window_module, "ALIVE_S", 60.0)
+    with opened(run, odd.over_stdio(call_timeout_s=60), page) as window:
+        assert late(run, window, "hang", 60) == (False, "misbehave took longer than 60 s.")
         assert run(window.call_tool("look", {})).ok
         assert window.dead is None
 
 
-def test_a_server_that_hangs_is_a_fault(run: Run, page: str) -> None:
+def test_a_server_that_hangs_is_a_fault(run: Run, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is the browser that broke, not the agent that was wrong; its process ends nevertheless."""
-    with opened(run, odd.over_stdio(call_timeout_s=0.5), page) as window:
-        with pytest.raises(Fault, match=r"took longer than 0.5 s\. Then the MCP server .*hangs") as caught:
-            misbehave(run, window, "freeze")
+    monkeypatch.setattr(window_module, "ALIVE_S", 0.5)
+    with opened(run, odd.over_stdio(call_timeout_s=60), page) as window:
+        with pytest.raises(Fault, match=r"took longer than 60 s\. Then the MCP server .*hangs") as caught:
+            late(run, window, "freeze", 60)
         assert caught.value.source == ErrorSource.BROWSER
         assert "hangs" in (window.dead or "")
         with pytest.raises(Fault):
             run(window.call_tool("look", {}))
-    assert not odd.servers_of(psutil.Process())
+    no_server_is_left(run)
 
 
 @pytest.mark.parametrize("transport", ["stdio", "http"])
@@ -219,15 +240,15 @@ def test_a_server_over_http_that_dies_is_a_fault(run: Run, page: str, tmp_path: 
 
 def test_the_start_page_has_to_open(run: Run, pages: PageServer) -> None:
     """An error that the navigation tool answers with is never ignored, and nothing is left open."""
-    pages.page("/late", "late", delay_s=1.5)
-    browser = odd.over_stdio(call_timeout_s=1).build()
-    run(browser.start())
-    for path, told in (("/nowhere", "404"), ("/late", "not opened within 1 s")):
+    pages.page("/late", "late", delay_s=20)
+    for path, limit_s, told in (("/nowhere", 60, "404"), ("/late", 1, "not opened within 1 s")):
+        browser = odd.over_stdio(call_timeout_s=limit_s).build()
+        run(browser.start())
         with pytest.raises(Fault, match=told) as caught:
             run(browser.open_window(WindowRequest("row", pages.url + path)))
         assert caught.value.source == ErrorSource.NAVIGATION
-    run(browser.close())
-    assert not odd.servers_of(psutil.Process())
+        run(browser.close())
+    no_server_is_left(run)
 
 
 def test_what_cannot_be_done_is_a_fault(run: Run) -> None:
@@ -255,7 +276,7 @@ def test_tools_that_change_stop_the_run(run: Run, tmp_path: Path, page: str) -> 
         return str(caught.value)
 
     assert "has changed its tools since the run began: new: leap." in run(work())
-    assert not odd.servers_of(psutil.Process())
+    no_server_is_left(run)
 
 
 HOLDER = """
@@ -285,7 +306,7 @@ def test_nothing_is_left_when_pytest_is_killed(run: Run) -> None:
         assert folders
         assert all(folder.is_dir() for folder in folders)
         holder.send_signal(signal.SIGKILL)
-    run(until(lambda: all(gone(server.pid) for server in servers)))
+    run(until(lambda: all(has_ended(server.pid) for server in servers)))
     run(until(lambda: not any(folder.exists() for folder in folders)))
 
 
@@ -321,20 +342,23 @@ def test_a_refusal_is_told_with_status_and_body(run: Run, pages: PageServer, cas
 
 
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "limit_s", "told"),
     [
-        ("import sys; sys.exit('no such browser')", "exit code 1. Its last words: no such browser"),
-        ("print('Welcome!'); import sys; sys.stdin.read()", "did not answer within 1 s"),
-        ("print('Welcome!'); print('{}'); import os; os.close(1)", "closed its output"),
+        ("import sys; sys.exit('no such browser')", 60, "exit code 1. Its last words: no such browser"),
+        ("print('Welcome!'); import sys; sys.stdin.read()", 1, "did not answer within 1 s"),
+        ("print('Welcome!'); print('{}'); import os; os.close(1)", 60, "closed its output"),
     ],
 )
-def test_a_program_that_is_no_server_is_told(run: Run, code: str, told: str) -> None:
+def test_a_program_that_is_no_server_is_told(
+    run: Run, monkeypatch: pytest.MonkeyPatch, code: str, limit_s: float, told: str
+) -> None:
     """One that ends, one that is silent, one that closes its output: refused before anything is spent."""
-    config = odd.over_stdio(command=[sys.executable, "-c", code], connect_timeout_s=1)
+    monkeypatch.setattr(process, "GRACE_S", 30.0)  # so long its exit code is waited for
+    config = odd.over_stdio(command=[sys.executable, "-c", code], connect_timeout_s=limit_s)
     with pytest.raises(ConfigError) as caught:
         run(config.surveyed())
     assert told in str(caught.value)
-    assert not [child for child in psutil.Process().children(recursive=True) if code in child.cmdline()]
+    run(until(lambda: not any(code in line for line in odd.below(psutil.Process()).values())))
 
 
 GARBAGE = """
@@ -357,7 +381,7 @@ for line in sys.stdin:
 
 def test_answers_that_are_none_are_told(run: Run) -> None:
     """A server that speaks the protocol and answers with nonsense, twice, between stray prints."""
-    config = odd.over_stdio(command=[sys.executable, "-c", GARBAGE], connect_timeout_s=20)
+    config = odd.over_stdio(command=[sys.executable, "-c", GARBAGE], connect_timeout_s=60)
     with pytest.raises(ConfigError, match=r"answered with what is no result: .*tools"):
         run(config.surveyed())
 
@@ -430,4 +454,4 @@ class TestOverHttp(BrowserConformance):
 
     @pytest.fixture
     def config(self, odd_url: str) -> McpBrowserConfig:
-        return odd.over_http(odd_url, call_timeout_s=20)
+        return odd.over_http(odd_url, call_timeout_s=60)

@@ -89,7 +89,7 @@ def test_a_lost_session_is_a_fault_and_keys_are_in_no_log(
     """A key in the URL reaches the server and nobody else; our own limit leaves no traceback in the log."""
     caplog.set_level(logging.DEBUG)
     url = f"http://127.0.0.1:{old.server_port}/mcp?key=sesame-opens&x=1"
-    block = {"url": url, "tools": odd.USES, "call_timeout_s": 20}
+    block = {"url": url, "tools": odd.USES, "call_timeout_s": 60}
     config = McpBrowserConfig.model_validate(block).prepared(Path.cwd())
     assert {"key=sesame-opens&x=1", "sesame-opens"} == set(config.secrets())
 
