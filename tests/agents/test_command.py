@@ -108,7 +108,7 @@ def test_a_program_that_goes_on_after_done_is_stopped(desk: Desk) -> None:
 
     async def course() -> AgentResult:
         task = asyncio.ensure_future(config.build(desk.context(config)).execute())
-        await until(lambda: (desk.folder / "agent/stdout.log").exists() and log(desk).endswith("\n"), 60)
+        await until(lambda: (desk.folder / "agent/stdout.log").exists() and log(desk).endswith("\n"))
         pass_time(300)
         return await task
 

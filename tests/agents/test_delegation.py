@@ -201,7 +201,7 @@ def time_begins(monkeypatch: pytest.MonkeyPatch) -> Begins:
             limit_s: float, work: Coroutine[Any, Any, AgentResult], *, grace_s: float
         ) -> AgentResult:
             task = asyncio.ensure_future(work)
-            await until(lambda: holds() or task.done(), 60)
+            await until(lambda: holds() or task.done())
 
             async def rest() -> AgentResult:
                 return await task

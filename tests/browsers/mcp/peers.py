@@ -96,21 +96,23 @@ def _listening(command: list[str], folder: Path) -> tuple[subprocess.Popen[bytes
             listener.bind(("127.0.0.1", 0))
             port = listener.getsockname()[1]
         process = subprocess.Popen([*command, "--port", str(port)], cwd=folder)
-        if _answers(process, port):
-            return process, port
-    raise AssertionError("the server has ended")
-
-
-def _answers(process: subprocess.Popen[bytes], port: int) -> bool:
-    deadline = time.monotonic() + PATIENCE_S
-    while process.poll() is None:
-        assert time.monotonic() < deadline
-        try:
-            socket.create_connection(("localhost", port), 20).close()
-        except OSError:
+        deadline = time.monotonic() + PATIENCE_S
+        while process.poll() is None and time.monotonic() < deadline:
+            if _listens(process.pid, port):
+                return process, port
             time.sleep(0.05)
-        else:
-            return process.poll() is None
+        process.kill()
+        process.wait()
+    raise AssertionError("the server does not listen")
+
+
+def _listens(pid: int, port: int) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        process = psutil.Process(pid)
+        for each in (process, *process.children(recursive=True)):
+            found = each.net_connections("tcp")
+            if any(one.status == psutil.CONN_LISTEN and one.laddr.port == port for one in found):
+                return True
     return False
 
 
