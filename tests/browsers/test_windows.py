@@ -24,19 +24,25 @@ from tests.support import PageServer, Run, Visit, Visits, until
 if TYPE_CHECKING:
     from playwright.async_api import CDPSession
 
-LOOP = "<button onclick='for(;;);'>loop</button>"
+LOOP = """<button onclick='const asked = new XMLHttpRequest(); asked.open("GET", "/looping", false);
+asked.send(); for(;;);'>loop</button>"""
+"""It asks the server for something just before, so that a test knows when it loops."""
 ALERTS = "<button onclick='for(;;) alert(1)'>alerts</button>"
 LEAVE = "<button onclick='onbeforeunload = (e) => { e.preventDefault(); return 1 }'>hold</button>"
 FLOOD = "<button onclick='for (let i = 0; i < 50; i++) window.open(\"/popup\")'>flood</button>"
 MEDIA_TYPES = {"jpeg": "JPEG", "png": "PNG", "webp": "WEBP"}
 
 
-def hang(visit: Visit) -> None:
+def hang(visit: Visit, pages: PageServer) -> None:
     """Let the page loop for ever."""
+    before = pages.requests.count("/looping")
 
     async def click() -> None:
-        with pytest.raises(TimeoutError):
-            await visit.window.watch(visit.window.page.click("button"), 0.3)
+        clicking = asyncio.ensure_future(visit.window.watch(visit.window.page.click("button"), 60))
+        await until(lambda: pages.requests.count("/looping") > before)
+        clicking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await clicking
 
     visit.run(click())
 
@@ -109,12 +115,13 @@ def test_a_page_that_closes_itself_leaves_a_window_without_tabs(visit: Visits) -
     opened.run(close_itself())
 
 
-def test_the_title_of_a_hung_page_is_not_waited_for(visit: Visits) -> None:
+def test_the_title_of_a_hung_page_is_not_waited_for(visit: Visits, pages: PageServer) -> None:
     """A tab in an endless loop is listed with whatever title there is, and others with theirs."""
     opened = visit(LOOP)
-    hang(opened)
+    hang(opened, pages)
     opened.run(opened.window.open_tab())
-    tabs = opened.run(asyncio.wait_for(opened.window.tabs(), 10))
+    opened.limit(title_s=1.0)
+    tabs = opened.run(asyncio.wait_for(opened.window.tabs(), 60))
     assert [tab.tab_id for tab in tabs] == [1, 2]
 
 
@@ -128,7 +135,7 @@ def test_work_that_opens_a_dialog_goes_on_when_it_is_answered(visit: Visits) -> 
 
     async def ask() -> None:
         with pytest.raises(DialogOpened):
-            await window.watch(window.page.click("button"), 10)
+            await window.watch(window.page.click("button"), 60)
         assert window.dialog is not None
         assert (window.dialog.type, window.dialog.message) == ("prompt", "Name?")
         assert await window.answer_dialog(accept=True)
@@ -169,11 +176,11 @@ def test_a_cancelled_caller_leaves_nothing_under_way(visit: Visits) -> None:
 
     async def cancel() -> None:
         caller = asyncio.ensure_future(window.watch(window.page.wait_for_selector("#never", timeout=0), 60))
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.05)  # long enough for it to be under way, which makes no difference
         caller.cancel()
         with pytest.raises(asyncio.CancelledError):
             await caller
-        await asyncio.wait(window._dialogs._under_way, timeout=5)
+        await asyncio.wait(window._dialogs._under_way, timeout=30)
         assert not window._dialogs._under_way
 
     opened.run(cancel())
@@ -222,11 +229,13 @@ def test_a_picture_is_taken_another_way_when_the_session_is_lost(visit: Visits) 
         assert Image.open(io.BytesIO(data)).size == (1280, 720)
 
 
-def test_a_page_that_loops_for_ever_costs_one_picture_not_the_attempt(visit: Visits) -> None:
+def test_a_page_that_loops_for_ever_costs_one_picture_not_the_attempt(
+    visit: Visits, pages: PageServer
+) -> None:
     """The picture fails within its limit as a fault of the picture, the next one sooner, and close works."""
     opened = visit(LOOP)
     opened.window.rules = replace(opened.window.rules, picture_s=1.5)
-    hang(opened)
+    hang(opened, pages)
     for limit in ("1.5 s", "1 s"):
         with pytest.raises(Fault, match=f"was not drawn within {limit}") as caught:
             opened.run(opened.window.screenshot())
@@ -240,7 +249,7 @@ def test_no_picture_is_waited_for_while_a_dialog_is_open(visit: Visits) -> None:
     async def picture() -> None:
         await until(lambda: opened.window.dialog)
         with pytest.raises(Fault, match="a dialog is open"):
-            await asyncio.wait_for(opened.window.screenshot(), 1)
+            await asyncio.wait_for(opened.window.screenshot(), 20)
         await opened.window.answer_dialog(accept=True)
         assert await opened.window.screenshot()
 
@@ -257,7 +266,7 @@ def test_a_crashed_page_has_no_picture_until_it_is_revived(visit: Visits) -> Non
         window.page.on("crash", lambda _: gone.set_result(None))
         session = await window.context.new_cdp_session(window.page)
         asyncio.ensure_future(session.send("Page.crash")).add_done_callback(lambda task: task.exception())
-        await asyncio.wait_for(gone, 10)
+        await asyncio.wait_for(gone, 30)
         with pytest.raises(Fault, match="has crashed"):
             await window.screenshot()
         window._tabs._most = 1
@@ -316,11 +325,12 @@ def test_a_window_closes_whatever_its_page_does(visit: Visits, pages: PageServer
     pages.page("/popup", "pop-up")
     opened = visit(body)
     window = opened.window
+    opened.limit(close_s=30)
 
     async def close() -> None:
         with contextlib.suppress(DialogOpened, TimeoutError):
             await window.watch(window.page.click("button"), 0.5)
-        await asyncio.wait_for(window.close(), 10)
+        await asyncio.wait_for(window.close(), 60)
         await window.close()
         assert not window._dialogs._under_way
         assert window.dead is None
@@ -336,7 +346,7 @@ def test_more_tabs_than_a_window_may_have_are_closed_at_once(visit: Visits, page
     window = opened.window
 
     async def flood() -> list[str]:
-        await window.page.click("button", timeout=20_000)
+        await window.page.click("button", timeout=60_000)
         await until(lambda: len(window.context.pages) == 20 and not window._dialogs._under_way, 60)
         return await window.take_notes()
 

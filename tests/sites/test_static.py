@@ -171,5 +171,8 @@ def test_static_sites_are_shared_and_end(folder: Path, capfd: pytest.CaptureFixt
     # Asked of this process only: another may have been given the port in the meantime.
     open_here = psutil.Process().net_connections()
     assert port not in {end.laddr.port for end in open_here if end.status == psutil.CONN_LISTEN}
-    assert not [thread for thread in set(threading.enumerate()) - threads if "site" in thread.name]
+    serving = [thread for thread in set(threading.enumerate()) - threads if "site" in thread.name]
+    for thread in serving:  # one that is just ending
+        thread.join(60)
+    assert not [thread for thread in serving if thread.is_alive()]
     assert capfd.readouterr() == ("", "")
