@@ -110,10 +110,13 @@ class CommandSite(Site):
             return None
         with contextlib.suppress(subprocess.TimeoutExpired):  # the exit code follows the silence
             await asyncio.to_thread(process.wait, _ENDING_S)
+        if self._process is not None and not self.has_ended:
+            if await _is_listened_to(self._port):
+                return None  # slow, but there
+            with contextlib.suppress(subprocess.TimeoutExpired):  # a busy machine takes its time to end it
+                await asyncio.to_thread(process.wait, _LEASH_S)
         if self._process is None:
             return self._told(_CLOSED)
-        if not self.has_ended and await _is_listened_to(self._port):
-            return None  # slow, but there
         return self._told("was lost while it was needed")
 
     async def close(self) -> None:
