@@ -33,7 +33,7 @@ async def solve(context):
     if name.startswith("dies") and not died.exists():
         died.touch()
         os._exit(77)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while name.startswith("free") and not have_met(log) and time.monotonic() < deadline:
         await asyncio.sleep(0.1)
     await asyncio.sleep(0.1)

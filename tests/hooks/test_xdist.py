@@ -60,7 +60,7 @@ TOGETHER = """
 async def solve(context):
     begins(context)
     folder = pathlib.Path(str(context.base_dir))
-    for _ in range(600):
+    for _ in range(1800):
         if len(list(folder.glob("*.begun"))) >= 6:
             return "right"
         await asyncio.sleep(0.1)
