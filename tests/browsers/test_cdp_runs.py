@@ -8,7 +8,7 @@ import pytest
 
 from pytest_browsereval.browsers.cdp import CdpBrowserConfig
 from pytest_browsereval.testing import BrowserConformance
-from tests.browsers.listening import Listening, listening, relayed
+from tests.browsers.listening import Kept, Listening, listening, relayed
 from tests.browsers.test_cdp import NO_CONTEXTS
 from tests.hooks.small_evals import Evals, row
 
@@ -24,7 +24,9 @@ class TestConformance(BrowserConformance):
 
     @pytest.fixture
     def config(self, chromium: Listening) -> CdpBrowserConfig:
-        return CdpBrowserConfig(url=chromium.url, navigation_timeout_ms=5_000)
+        return CdpBrowserConfig(
+            url=chromium.url, navigation_timeout_ms=5_000, action_timeout_ms=20_000, connect_timeout_ms=60_000
+        )
 
 
 def test_rows_run_at_once_in_a_browser_that_stays(evals: Evals, chromium: Listening) -> None:
@@ -59,7 +61,7 @@ import os, signal
 async def solve(context):
     if context.task.query_id == "r0":
         os.killpg({group}, signal.SIGKILL)
-        for _ in range(300):  # until a call tells that the browser has gone
+        for _ in range(600):  # until a call tells that the browser has gone
             await context.tools.call("wait", {{"seconds": 0.1}})
     return "right"
 """
@@ -68,7 +70,7 @@ async def solve(context):
 def test_a_browser_that_goes_ends_the_run(evals: Evals) -> None:
     """The attempt is errored by the browser, the next one tries in vain to attach, and the run stops."""
     evals.rows(*(row(f"r{number}") for number in range(3)))
-    with listening() as browser:
+    with Kept() as port, listening(port=port.number) as browser:
         evals.config(
             agent={"type": "function", "function": "my_agent:solve"},
             browser={"type": "cdp", "url": browser.url},

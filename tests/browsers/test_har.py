@@ -19,6 +19,7 @@ from pytest_browsereval.browsers.windows import PlaywrightWindow
 from pytest_browsereval.capture.har import HAR_FILE, REMOVED, TEXT_LIMIT_BYTES, Traffic, recorded_traffic
 from pytest_browsereval.graders.webarena_verified.events import read_events
 from tests.browsers.listening import Listening
+from tests.browsers.test_cdp import PATIENT
 from tests.hooks.small_evals import Evals, row
 from tests.support import Run
 
@@ -151,14 +152,14 @@ def test_a_browser_that_runs_already_is_recorded(
     """In contexts of the attempts' own; a shared one says that it cannot be."""
 
     async def course() -> None:
-        own = CdpBrowserConfig(url=chromium.url).build()
+        own = CdpBrowserConfig(url=chromium.url, **PATIENT).build()
         await own.start()
         assert own.survey.no_har is None
         await buy(own, shop.url, tmp_path)
         await own.close()
 
     run(course())
-    survey = run(CdpBrowserConfig(url=chromium.url, context="shared").surveyed())
+    survey = run(CdpBrowserConfig(url=chromium.url, context="shared", **PATIENT).surveyed())
     assert "context: own" in str(survey.no_har)
     assert "POST cart" in requests_in(tmp_path)
 

@@ -19,7 +19,7 @@ from pytest_browsereval.browsers.playwright import PlaywrightBrowser, Playwright
 from pytest_browsereval.browsers.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
 from tests.browsers.listening import outside
-from tests.support import PageServer, Run, configured, until
+from tests.support import PageServer, Run, configured, has_ended, until
 
 
 def profiles() -> dict[str, int]:
@@ -45,10 +45,10 @@ def lent(run: Run, browser: PlaywrightBrowser, pages: PageServer) -> Iterator[Pl
     left = profiles()
     assert len(left) == 1
     yield window
-    run(asyncio.wait_for(manager.close_all(), 20))
+    run(asyncio.wait_for(manager.close_all(), 60))
     for folder, pid in left.items():
-        assert not psutil.pid_exists(pid)
-        assert not Path(folder).exists()
+        run(until(lambda pid=pid: has_ended(pid)))  # type: ignore[misc]
+        run(until(lambda folder=folder: not Path(folder).exists()))  # type: ignore[misc]
 
 
 def test_what_another_program_does_is_seen(run: Run, lent: PlaywrightWindow, pages: PageServer) -> None:
@@ -203,6 +203,6 @@ def test_lent_windows_are_apart(run: Run, browser: PlaywrightBrowser, pages: Pag
             ]
         finally:
             await another.close()
-        assert not profiles()
+        await until(lambda: not profiles())
 
     run(work())

@@ -25,6 +25,7 @@ from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.members import builtin_registry
 from pytest_browsereval.run.evaluation import Evaluation
 from tests.browsers.listening import Listening
+from tests.browsers.test_cdp import PATIENT
 from tests.hooks.small_evals import Evals, row
 from tests.support import PageServer, Run, until
 
@@ -85,10 +86,13 @@ def members(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_stays() -> Iterator[None]:
-    """Raw traces hold every cookie."""
-    yield
-    assert not list(Path(tempfile.gettempdir()).glob("browsereval-trace-*"))
+def _nothing_stays(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Raw traces hold every cookie. They lie in a place of the test's own: others record meanwhile."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        monkeypatch.setenv("TMPDIR", folder)
+        monkeypatch.setattr(tempfile, "tempdir", None)
+        yield
+        assert not list(Path(folder).glob("browsereval-trace-*"))
 
 
 def test_a_trace_shows_the_attempt_and_no_login(run: Run, browser: Any, shop: str, tmp_path: Path) -> None:
@@ -204,12 +208,12 @@ def test_a_shared_browser_is_heard_but_not_traced(
     """Its other pages are not the attempt's; in contexts of their own attempts are traced."""
 
     async def course() -> None:
-        own = CdpBrowserConfig(url=chromium.url).build()
+        own = CdpBrowserConfig(url=chromium.url, **PATIENT).build()
         await own.start()
         assert own.survey.no_trace is None
         await bought(own, shop, tmp_path)
         await own.close()
-        shared = CdpBrowserConfig(url=chromium.url, context="shared").build()
+        shared = CdpBrowserConfig(url=chromium.url, context="shared", **PATIENT).build()
         await shared.start()
         assert "context: own" in str(shared.survey.no_trace)
         recording = Recording(tmp_path, trace="off", console=True, redact=str)
