@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import os
 import stat
@@ -14,6 +15,7 @@ from playwright.async_api import Error
 from pytest_browsereval.browsers import binary, machine
 from pytest_browsereval.browsers.binary import Candidate, candidates, find_binary
 from pytest_browsereval.errors import ConfigError, ErrorSource, StopRun
+from tests.support import until
 
 SHELL = Candidate(
     "Chromium headless shell", "PATH", Path("/x/chromium-headless-shell"), is_headless_shell=True
@@ -122,14 +124,31 @@ def test_usual_places(system: str, expected: str, monkeypatch: pytest.MonkeyPatc
     assert any(place.endswith(expected) for place in places)
 
 
-def test_real_launch(real_browser: Path) -> None:
+def in_group(group: int) -> list[psutil.Process]:
+    """Return the processes of a group that have not ended."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, ProcessLookupError):
+            if os.getpgid(process.pid) == group and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+    return found
+
+
+def test_real_launch(real_browser: Path, tmp_path: Path) -> None:
     """The browser found was launched: it tells its version, and no process of it is left."""
-    before = set(psutil.Process().children(recursive=True))  # of other tests of this process
-    found = asyncio.run(find_binary(real_browser))
+    told = tmp_path / "pid"  # Playwright gives a browser a process group of its own
+    text = f'#!/bin/sh\necho $$ > "{told}"\nexec "{real_browser}" "$@"\n'
+
+    async def course() -> binary.Binary:
+        found = await find_binary(program(tmp_path / "chromium", text))
+        group = int(told.read_text())
+        assert group != os.getpgid(0)
+        await until(lambda: not in_group(group))
+        return found
+
+    found = asyncio.run(course())
     assert int(found.version.split(".")[0]) > 100
     assert found.version in str(found)
-    left = set(psutil.Process().children(recursive=True)) - before
-    assert not [child for child in left if "chrom" in child.name()]
 
 
 def test_broken_candidate_is_passed_over(real_browser: Path, only_path: Path) -> None:
@@ -310,6 +329,7 @@ def test_driver_that_ends_slowly_is_waited_for(tmp_path: Path, monkeypatch: pyte
     ended = tmp_path / "ended"
     lingers = f"#!/bin/sh\n[ $1 = --version ] && exit 3\nexec >&-\nsleep 0.3\necho > '{ended}'\nexit 127\n"
     monkeypatch.setenv("PLAYWRIGHT_NODEJS_PATH", str(program(tmp_path / "node", lingers)))
+    monkeypatch.setattr(binary, "_READER_S", 60.0)
     with pytest.raises(StopRun):
         asyncio.run(find_binary(sys.executable))
     assert ended.is_file()
