@@ -13,6 +13,12 @@ LOG = """<script>
     addEventListener(name, (e) => seen.push(name + ':' + (e.key ?? e.target.id)), true);
 </script>"""
 
+RESTLESS = """<b id=x style='position:fixed'>x</b><script>
+  let at = 0;
+  (function go() { x.style.left = `${(at += 7) % 900}px`; requestAnimationFrame(go) })();
+</script>"""
+"""Is elsewhere in every frame, also in the first ones: an animation of styles may begin later."""
+
 
 def test_click_clicks_with_button_and_count(visit: Visits) -> None:
     """Left, right and double clicks reach the element."""
@@ -58,7 +64,7 @@ def test_the_picture_after_a_click_shows_the_new_page(visit: Visits, pages: Page
             '#x is covered by <div id="veil"></div>, which would take the click.',
         ),
         (
-            "<style>@keyframes a{to{margin:0 900px}}b{animation:a .7s linear infinite}</style><b id=x>x",
+            RESTLESS,
             "#x",
             "#x keeps moving.",
         ),
