@@ -52,6 +52,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     add("--eval-headed", action="store_true", default=False, help="show the browser's windows")
     add(
+        "--eval-resume",
+        nargs="?",
+        const="latest",
+        metavar="RUN",
+        help="go on with this run (a run folder, a run's id; without a value the newest run of the config): "
+        "what it has judged is told from its folder, the rest is run",
+    )
+    add(
+        "--eval-resume-anyway",
+        action="store_true",
+        default=False,
+        help="... although config or rows are not what they were",
+    )
+    add(
         "--eval-regrade",
         metavar="RUN",
         help="grade the attempts of this run again (a run folder, a run's id, or 'latest'); none is made",
@@ -122,7 +136,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", "browsereval(dataset, **config): run this test for each row of a dataset"
     )
     config.pluginmanager.register(fixtures, "browsereval-fixtures")
-    named = config.getoption("eval_config") or config.getoption("eval_regrade")
+    named = any(config.getoption(f"eval_{name}") for name in ("config", "regrade", "resume"))
     asks = named or any(is_eval(arg.partition("::")[0]) for arg in config.args)
     is_early = _distributes(config) or config.getoption("htmlpath", None)
     if asks or (is_early and _holds_evals(config)):

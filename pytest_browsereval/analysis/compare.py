@@ -14,10 +14,10 @@ from typing import Any
 from pytest_browsereval.analysis.outcomes import Outcome, RunOutcomes
 from pytest_browsereval.analysis.paired import MARGIN, Judgement, Paired, paired
 from pytest_browsereval.analysis.passrate import PassRate, pass_rate
-from pytest_browsereval.analysis.provenance import differences
 from pytest_browsereval.analysis.statistics import CONFIDENCE, Interval, students_t
 from pytest_browsereval.errors import UsageError, nearest
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.run.provenance import differences
 
 
 class Change(StrEnum):

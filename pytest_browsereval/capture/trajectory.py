@@ -34,8 +34,13 @@ EXECUTORS = "executors"
 """The folder of what executors left behind."""
 
 
-def write_whole(path: Path, text: str | bytes) -> None:
+def write_whole(path: Path, text: str | bytes, *, fsync: bool = False) -> None:
     """Write a file so that a reader sees all of it or none, even if this process is killed.
+
+    Args:
+        path: where.
+        text: what.
+        fsync: have the disk confirm it, so that this holds if the machine loses its power too.
 
     Raises:
         OSError: it could not be written; no part of it is left behind under its name.
@@ -45,10 +50,45 @@ def write_whole(path: Path, text: str | bytes) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         temporary.write_bytes(text.encode() if isinstance(text, str) else text)
+        if fsync:
+            sync(temporary)  # else the disk may know the name before the content
         temporary.replace(path)
+        if fsync:
+            sync(path.parent)
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def sync(path: Path) -> None:
+    """Have the disk confirm a file's content, or the names in a folder.
+
+    Raises:
+        OSError: the disk does not confirm it.
+    """
+    if os.name == "nt" and path.is_dir():  # Windows opens no folders, and keeps their names by itself
+        return
+    place = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+    try:
+        os.fsync(place)
+    finally:
+        os.close(place)
+
+
+def sync_all(folder: Path, top: Path) -> None:
+    """Have the disk confirm all plain files below a folder, and every name from ``top`` down to them.
+
+    Raises:
+        OSError: the disk does not confirm it.
+    """
+    for place, _, names in os.walk(folder):
+        for file in (Path(place, name) for name in names):
+            if file.is_file() and not file.is_symlink():
+                sync(file)
+        sync(Path(place))
+    for parent in folder.parents:
+        if parent.is_relative_to(top):
+            sync(parent)
 
 
 def open_written(path: str) -> BinaryIO:
@@ -79,17 +119,22 @@ class TrajectorySaver:
     Args:
         folder: the attempt's folder, which exists.
         redact: replaces secrets in a text before it is written.
+        synced_from: the run's folder, if the disk is to confirm all of the attempt before its metadata.
     """
 
-    def __init__(self, folder: Path, *, redact: Callable[[str], str] = str) -> None:
+    def __init__(
+        self, folder: Path, *, redact: Callable[[str], str] = str, synced_from: Path | None = None
+    ) -> None:
         self._folder = folder
         self._redact = redact
+        self._top = synced_from
 
     def _save(self, name: str, value: Any) -> None:
         self._write(name, redacted(value, self._redact))
 
-    def _write(self, name: str, safe: Any) -> None:
-        write_whole(self._folder / name, json.dumps(safe, ensure_ascii=False, indent=1) + "\n")
+    def _write(self, name: str, safe: Any, *, fsync: bool = False) -> None:
+        text = json.dumps(safe, ensure_ascii=False, indent=1) + "\n"
+        write_whole(self._folder / name, text, fsync=fsync)
 
     def save_evidence(self, evidence: Mapping[str, JsonValue]) -> None:
         """Save what graders observed on the live page; nothing is written when there is nothing."""
@@ -152,5 +197,7 @@ class TrajectorySaver:
         """
         plain = metadata.model_dump(mode="json")
         safe = {**redacted(plain, self._redact), **{name: plain[name] for name in _NAMES}}
-        self._write("metadata.json", safe)
+        if self._top is not None:
+            sync_all(self._folder, self._top)
+        self._write("metadata.json", safe, fsync=self._top is not None)
         return TaskMetadata.model_validate(safe)

@@ -98,6 +98,10 @@ class CaptureConfig(Block):
     dom: bool = False
     """Whether the page's markup is kept after every tool call that can change it, as ``dom/001.html``, ..."""
 
+    fsync: bool = False
+    """Whether the disk confirms every finished attempt, so that none is lost if the machine loses its power;
+    a killed process loses none in either case."""
+
     @field_validator("trace", mode="before")
     @classmethod
     def _is_a_mode(cls, value: Any) -> Any:

@@ -7,7 +7,7 @@ conftest, nor one whose wider fixtures are not up yet.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import CancelledError
 from functools import partial
 from pathlib import Path
@@ -27,6 +27,7 @@ from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.lanes import Lanes, LoopLost
 from pytest_browsereval.run.plan import Entry
+from pytest_browsereval.run.relations import groups
 
 Outcome = tuple[TaskMetadata, Path]
 
@@ -47,6 +48,10 @@ class Ahead:
         """Of trials that this process has made and others wait for, by their keys."""
         self._selected: frozenset[Trial] = frozenset()
         """Keys of the trials that others may have to wait for."""
+        self._tied: frozenset[EvalItem] = frozenset()
+        """Items that depend on others or share the state of a site with them, and those others."""
+        self._done: frozenset[EvalItem] = frozenset()
+        """Those of them that have results of an earlier session, as has all that they are tied to."""
         self._frees = False
         """Whether one of these has come to a verdict since the rows behind were looked at."""
 
@@ -213,14 +218,18 @@ class Ahead:
         return attempt
 
     def _left_behind(self, item: EvalItem) -> Outcome | None:
-        """Return what a worker that has died had judged and not reported: a new one is paid for again."""
+        """Return what was judged before: a new attempt would be paid for again.
+
+        By a worker that has died and did not report it, or by an earlier session of the run.
+        """
         is_first, item.was_begun = not item.was_begun, True  # plug-ins that run items again want new ones
-        if not is_first or not self._share.has_deaths():
+        if not is_first or not (self._share.has_deaths() or item.evaluation.goes_on):
             return None
-        relations = relations_of(item)
-        if relations.depends_on or relations.locks or key_of(item) in self._selected:
-            return None  # others rest on the state that it leaves, and that may have died too
-        return item.evaluation.left_behind(item.entry)
+        if item in self._tied and item not in self._done:
+            return None  # others rest on the state that it leaves, and that may be gone too
+        found = item.evaluation.left_behind(item.entry)
+        item.was_resumed = found is not None and item.evaluation.goes_on
+        return found
 
     def _tick(self, item: EvalItem) -> None:
         if self._share.is_stopped():  # execnet takes five seconds to pass Ctrl-C on
@@ -235,9 +244,11 @@ class Ahead:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note the final order, whatever has shuffled or deselected."""
         self._share.take(session.items)
-        needed = {key for item in related(session.items) for key in needs_of(item)}
+        relating = related(session.items)
+        needed = {key for item in relating for key in needs_of(item)}
         made = {key_of(item) for item in session.items if isinstance(item, EvalItem)} if needed else set()
         self._selected = frozenset(needed & made)
+        self._tied, self._done = _tied(relating)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
@@ -265,6 +276,18 @@ class Ahead:
             await close_clients()
 
         lanes.close(grace_s, last)
+
+
+def _tied(items: Sequence[EvalItem]) -> tuple[frozenset[EvalItem], frozenset[EvalItem]]:
+    """Return the items that rest on others, and those of them that have results, as have all those others."""
+    tied, done = set[EvalItem](), set[EvalItem]()
+    for places in groups([relations_of(item) for item in items]):
+        group = [items[place] for place in places]
+        if len(group) > 1:
+            tied.update(group)
+            if all(one.evaluation.goes_on and one.evaluation.left_behind(one.entry) for one in group):
+                done.update(group)
+    return frozenset(tied), frozenset(done)
 
 
 async def _made(item: EvalItem) -> Outcome:

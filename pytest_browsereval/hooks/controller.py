@@ -73,6 +73,7 @@ class Controller:
         evaluation.preflight()
         check_baseline(evaluation.config)
         self._tell(evaluation)
+        said = len(evaluation.notes)
         given: dict[str, list[str]] = {}
         for name in names:  # with xdist's groups it ends in @group
             given.setdefault(name.partition("@")[0], []).append(name)
@@ -83,7 +84,7 @@ class Controller:
         self.rows.update(dict.fromkeys(ids, evaluation))
         self.ties.update({name: evaluation.plan.relations(entry).ties for name, entry in ids.items()})
         self._check_distribution(evaluation)
-        self._note(evaluation, evaluation.plan.notes(entries))
+        self._note(evaluation, [*evaluation.notes[said:], *evaluation.plan.notes(entries)])
 
     def _check_distribution(self, evaluation: Evaluation) -> None:
         option = self.session.config.getoption
@@ -197,6 +198,11 @@ class Controller:
         self.missing = [node_id for node_id in self.expected if node_id not in self.finished]
         if self.missing or self.unsummed:
             session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+
+    def pytest_unconfigure(self) -> None:
+        """Let others go on with the runs."""
+        for evaluation in self.session.evaluations.values():
+            evaluation.let_go()
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Tell of run folders that cannot be summed up."""

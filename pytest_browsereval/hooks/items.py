@@ -40,7 +40,9 @@ class EvalItem(pytest.Function):
     metadata: TaskMetadata | None = None
     folder: Path | None = None
     was_begun: bool = False
-    """Whether this process has run its attempt, or taken one that a dead worker had left."""
+    """Whether this process has run its attempt, or taken one that was there."""
+    was_resumed: bool = False
+    """Whether its attempt is that of an earlier session."""
     _figures: tuple[tuple[str, Any], ...] = ()
     _own_request: Any = None
     _own_funcargs: Any = None
@@ -131,7 +133,8 @@ class EvalItem(pytest.Function):
             return
         ahead: Any = self.config.pluginmanager.get_plugin("browsereval-ahead")
         self.metadata, self.folder = ahead.result_of(self)
-        self._figures = tuple(properties(self.metadata, self.folder))
+        resumed = [("resumed", True)] if self.was_resumed else []
+        self._figures = (*properties(self.metadata, self.folder), *resumed)
         self.user_properties.extend(self._figures)
         self.ihook.pytest_browsereval_task_done(metadata=self.metadata, folder=self.folder)
         if self.metadata.verdict is Verdict.ERRORED:

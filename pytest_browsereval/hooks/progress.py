@@ -30,7 +30,8 @@ class Progress:
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Count the money that a trial cost."""
         if getattr(report, "browsereval_verdict", None) is not None:
-            cost = dict(report.user_properties).get("cost_usd")
+            told = dict(report.user_properties)
+            cost = 0.0 if told.get("resumed") else told.get("cost_usd")
             owner = self._controller.rows.get(report.nodeid)
             if cost is not None and isinstance(owner, Regrading):
                 cost -= owner.cost_before(report.nodeid)

@@ -13,9 +13,11 @@ from pydantic import ValidationError
 from pytest_browsereval.config import EvalConfig, load_config
 from pytest_browsereval.errors import RegistryError, UsageError, nearest
 from pytest_browsereval.hooks.behaviour import connect
+from pytest_browsereval.hooks.names import is_eval
 from pytest_browsereval.hooks.registration import Registration
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.regrade import Regrading
+from pytest_browsereval.run.resume import Resuming
 from pytest_browsereval.run.store import new_run_id
 from pytest_browsereval.run.stored import LATEST, run_folder
 
@@ -78,12 +80,45 @@ class EvalSession:
 
     def _load(self, path: Path) -> Evaluation:
         loaded = load_config(path, registry=self.registration.registry, overrides=list(self._overrides()))
-        run = self.config.getoption("eval_regrade")
-        evaluation = (
-            self._connected(self._choose_agent(loaded)) if run is None else self._regrading(loaded, run)
-        )
+        evaluation = self._evaluation_of(loaded)
+        connect(evaluation, self.config)
         evaluation.plan.limit = self.config.getoption("eval_limit")
         return evaluation
+
+    def _evaluation_of(self, loaded: EvalConfig) -> Evaluation:
+        """Return the evaluation of a config: of a new run, or of an earlier one.
+
+        Raises:
+            UsageError: there is no such run, or options contradict each other.
+        """
+        regraded, resumed = (self.config.getoption(f"eval_{name}") for name in ("regrade", "resume"))
+        registry = self.registration.registry
+        if regraded is not None:
+            return self._regrading(loaded, regraded)
+        if self.config.getoption("eval_resume_anyway") and resumed is None:
+            raise UsageError("--eval-resume-anyway has no effect without --eval-resume. Add it.")
+        loaded = self._choose_agent(loaded)
+        if resumed is None:
+            return Evaluation(loaded, registry, run_id=self.run_id, worker=self.worker)
+        run = self._earlier_run(loaded, resumed, "resume", is_empty_allowed=True)
+        anyway = self.config.getoption("eval_resume_anyway")
+        return Resuming(loaded, registry, run, anyway=anyway, worker=self.worker)
+
+    def _earlier_run(
+        self, loaded: EvalConfig, run: str, option: str, *, is_empty_allowed: bool = False
+    ) -> Path:
+        """Return the folder of the run that an option names.
+
+        Raises:
+            UsageError: there is no such run, or it would be that of several configs.
+        """
+        if run != LATEST and self.evaluations:
+            raise UsageError(
+                f"--eval-{option}={run} is one run, and there are several configs. Name the one that it is "
+                f"of by --eval-config, or write --eval-{option}={LATEST} for the last run of each."
+            )
+        base = self.config.invocation_params.dir
+        return run_folder(loaded, run, base, before=self.run_id, is_empty_allowed=is_empty_allowed)
 
     def _regrading(self, loaded: EvalConfig, run: str) -> Regrading:
         """Return the evaluation that grades the attempts of an earlier run again.
@@ -91,20 +126,15 @@ class EvalSession:
         Raises:
             UsageError: there is no such run, or other options contradict it.
         """
+        if self.config.getoption("eval_resume") is not None:
+            raise UsageError("--eval-regrade makes no attempts, and --eval-resume does. Leave one out.")
         for name in ("agent", "trials", "headed"):
             if self.config.getoption(f"eval_{name}"):
                 raise UsageError(
                     f"--eval-regrade runs no agent, so that --eval-{name} has no effect. Leave it out."
                 )
-        if run != LATEST and self.evaluations:
-            raise UsageError(
-                f"--eval-regrade={run} is one run, and there are several configs. Name the one that is to "
-                f"grade it by --eval-config, or write --eval-regrade={LATEST} for the last run of each."
-            )
-        folder = run_folder(loaded, run, self.config.invocation_params.dir)
-        regrading = Regrading(loaded, self.registration.registry, folder, worker=self.worker)
-        connect(regrading, self.config)
-        return regrading
+        folder = self._earlier_run(loaded, run, "regrade")
+        return Regrading(loaded, self.registration.registry, folder, worker=self.worker)
 
     def adopt(self, path: Path, loaded: EvalConfig) -> Evaluation:
         """Return the evaluation of a config that is in no file, a marker's for example.
@@ -118,12 +148,9 @@ class EvalSession:
         """
         if self.config.getoption("eval_regrade") is not None:
             raise UsageError("--eval-regrade grades runs of eval configs, and this test would make attempts.")
-        self.evaluations[path] = self._connected(loaded)
-        return self.evaluations[path]
-
-    def _connected(self, loaded: EvalConfig) -> Evaluation:
         evaluation = Evaluation(loaded, self.registration.registry, run_id=self.run_id, worker=self.worker)
         connect(evaluation, self.config)
+        self.evaluations[path] = evaluation
         return evaluation
 
     def _overrides(self) -> Iterator[str]:
@@ -190,6 +217,14 @@ class EvalSession:
         """Refuse configs that were named on the command line before anything else happens."""
         if self.is_worker:
             return
+        resumed = self.config.getoption("eval_resume") or ""
+        if is_eval(resumed) or resumed.endswith(".py"):
+            self.problems.append(
+                UsageError(
+                    f"--eval-resume takes what follows it, {resumed}, for the run. Write "
+                    f"--eval-resume={LATEST}, or put it behind the files."
+                )
+            )
         self._refuse()
         base = self.config.invocation_params.dir
         for file in self.config.getoption("eval_config"):
@@ -205,10 +240,10 @@ class EvalSession:
         (Not a wrapper of the whole collection: a file that is found may be what wakes this session up.)
         A worker offers no items then and leaves the telling to the controller.
         """
-        if self.config.getoption("eval_regrade") is not None and not (self.evaluations or self.problems):
-            self.problems.append(
-                UsageError("--eval-regrade needs the config that is to grade: --eval-config=FILE.")
-            )
+        for name, role in (("regrade", "is to grade"), ("resume", "the run is of")):
+            if self.config.getoption(f"eval_{name}") is not None and not (self.evaluations or self.problems):
+                told = f"--eval-{name} needs the config that {role}: --eval-config=FILE."
+                self.problems.append(UsageError(told))
         if self.problems and self.is_worker:
             self.config.workeroutput["browsereval_problems"] = self._told()  # type: ignore[attr-defined]
             session.items.clear()

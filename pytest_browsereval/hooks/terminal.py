@@ -17,6 +17,7 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.table import disagreements, reasons, table, totals
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.regrade import Regrading
+from pytest_browsereval.run.resume import Resuming
 
 MOST_CHANGES = 10
 """Changed verdicts that are listed by name."""
@@ -59,6 +60,8 @@ class Terminal:
                 parts.append(f"--dist {config.getoption('dist')}: at most 2 lanes")
         if loaded.trials > 1:
             parts.append(f"{loaded.trials} trials")
+        if isinstance(evaluation, Resuming):
+            parts.append(f"going on with {_short(evaluation.store.root, config)}")
         return [f"eval {loaded.name}: {', '.join(parts)}", *(f"  note: {note}" for note in loaded.notes)]
 
     def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:

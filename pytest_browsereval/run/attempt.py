@@ -138,7 +138,11 @@ class _Attempt:
         self.services = services
         self.folder = folder
         self.progress = Progress()
-        self.saver = TrajectorySaver(folder.path, redact=services.redact)
+        self.saver = TrajectorySaver(
+            folder.path,
+            redact=services.redact,
+            synced_from=services.store.synced_from,
+        )
         self.capture: CaptureContext | None = None
         self.recording: Recording | None = None
 

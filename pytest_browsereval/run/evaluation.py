@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from contextvars import Context
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,7 @@ class Evaluation:
         if not config.browser.brings_tools:
             self._take_tools(Survey())
         self.store = RunStore.locate(config.output_dir, config.name, run_id, worker=worker)
+        self._have_it_synced()
         self._registry = registry
         self.behaviour = Behaviour()
         self.survey = Survey()
@@ -80,6 +82,10 @@ class Evaluation:
         self._starting = asyncio.Lock()
         self._services: Services | None = None
         self._browser: Browser | None = None
+        self._held = ExitStack()
+
+    def _have_it_synced(self) -> None:
+        self.store.synced_from = self.store.root if self.config.capture.fsync else None
 
     def _members(self) -> Iterable[Any]:
         return (
@@ -240,6 +246,11 @@ class Evaluation:
         """
         return count
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether its trials may have results of an earlier session."""
+        return False
+
     # -- on the loop
 
     async def start(self) -> None:
@@ -321,6 +332,7 @@ class Evaluation:
                     self.config, browser.description, self.tools, self.kits, self._registry.owners()
                 )
                 self.store.write_manifest(content)
+                self._held.enter_context(self.store.held())
                 self.has_started = True
                 self._services = self._make_services()
             return self._services
@@ -348,6 +360,11 @@ class Evaluation:
         if self._browser is not None:
             await self._browser.close()
             self._browser = None
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Let others write the run; needs no loop, and does nothing the second time."""
+        self._held.close()
 
     def forget(self) -> None:
         """Drop what lived on a loop that was lost; the next attempt starts a browser of its own."""

@@ -49,6 +49,7 @@ class Regrading(Evaluation):
     def __init__(self, config: EvalConfig, registry: Registry, run: Path, *, worker: str = "main") -> None:
         super().__init__(config, registry, run_id=run.name, worker=worker)
         self.store = RunStore(run, worker=worker)
+        self._have_it_synced()
         self.stored = StoredPlan(config, registry, self.store)
         self.stored.modify = lambda task: modify(task) if (modify := self.behaviour.modify_task) else task
         self.plan = self.stored
@@ -234,7 +235,7 @@ class Regrading(Evaluation):
         The old ones are read now: a worker that has died, or an earlier try, may have replaced those that
         were there when this process first looked.
         """
-        old, saver = read_metadata(folder), TrajectorySaver(folder, redact=self.redact)
+        old, saver = read_metadata(folder), self._saver(folder)
         saver.keep_grades(history_record(old))
         saver.save_grades(grading.grades)
         verdict, source, reason = combine(grading.grades, self.config.pass_when)
@@ -256,8 +257,10 @@ class Regrading(Evaluation):
         cost = _with(old.cost_usd, grading)
         if cost == old.cost_usd:
             return old
-        saver = TrajectorySaver(folder, redact=self.redact)
-        return saver.save_metadata(old.model_copy(update={"cost_usd": cost}))
+        return self._saver(folder).save_metadata(old.model_copy(update={"cost_usd": cost}))
+
+    def _saver(self, folder: Path) -> TrajectorySaver:
+        return TrajectorySaver(folder, redact=self.redact, synced_from=self.store.synced_from)
 
 
 def _with(cost_usd: float | None, grading: Grading) -> float | None:

@@ -71,6 +71,18 @@ def together(ties: Sequence[Collection[str]]) -> list[int]:
     return [root(place) for place in range(len(ties))]
 
 
+def groups(of: Sequence[Relations]) -> list[list[int]]:
+    """Return the places that rest on each other: by what they depend on, or by a site that they share.
+
+    Args:
+        of: the relations of each place.
+    """
+    found: dict[int, list[int]] = {}
+    for place, first in enumerate(together([one.ties | one.locks for one in of])):
+        found.setdefault(first, []).append(place)
+    return list(found.values())
+
+
 def slots(ties: Sequence[Collection[str]], processes: int) -> list[int]:
     """Return which of several processes runs each place: in turn, and what belongs together by one."""
     if not any(ties):

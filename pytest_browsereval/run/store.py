@@ -14,6 +14,7 @@ import os
 import random
 import string
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,6 +28,9 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.digest import AttemptDigest, digest
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
+
+IN_FLIGHT = "in-flight"
+"""The folder of what stands for attempts that have begun, and for processes that write the run."""
 
 
 def new_run_id() -> str:
@@ -70,6 +74,8 @@ class RunStore:
         self.root = root
         self._worker = worker
         self._numbers = itertools.count(1)
+        self.synced_from: Path | None = None
+        """The run's folder, if the disk is to confirm every finished attempt."""
 
     @classmethod
     def locate(cls, output_dir: Path, name: str, run_id: str, *, worker: str = "main") -> RunStore:
@@ -112,6 +118,44 @@ class RunStore:
             return int(json.loads((self.root / "summary.json").read_bytes())[key])
         except (OSError, ValueError, KeyError, TypeError):
             return None
+
+    def append(self, name: str, record: dict[str, Any]) -> None:
+        """Add a line to a file of the run.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        with (self.root / name).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+    # -- who writes it
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Show that this process writes the run; the system takes it back when the process dies.
+
+        Raises:
+            OSError: the run folder cannot be written.
+        """
+        (self.root / IN_FLIGHT).mkdir(parents=True, exist_ok=True)
+        with _locked(self.root / IN_FLIGHT / f"{self._worker}.lock"):
+            yield
+
+    @contextmanager
+    def going_on(self) -> Iterator[None]:
+        """Keep others from going on with the run.
+
+        Raises:
+            UsageError: a process is writing it, or somebody goes on with it already.
+            OSError: the run folder cannot be written.
+        """
+        with ExitStack() as stack:
+            (self.root / IN_FLIGHT).mkdir(parents=True, exist_ok=True)
+            stack.enter_context(_locked(self.root / "resume.lock", self.root))
+            for lock in (self.root / IN_FLIGHT).glob("*.lock"):
+                with _locked(lock, self.root):
+                    pass
+            yield
 
     # -- attempts
 
@@ -159,7 +203,7 @@ class RunStore:
         Raises:
             OSError: the run folder cannot be written.
         """
-        marker = self.root / "in-flight" / f"{self._worker}-{next(self._numbers)}.json"
+        marker = self.root / IN_FLIGHT / f"{self._worker}-{next(self._numbers)}.json"
         marker.parent.mkdir(exist_ok=True)
         relative = path.relative_to(self.root).as_posix()
         marker.write_text(json.dumps({"node_id": node_id, "pid": os.getpid(), "folder": relative}))
@@ -169,7 +213,7 @@ class RunStore:
         """Return the node ids of attempts that have begun and are not finished, of one worker or all."""
         pattern = f"{worker}-*.json" if worker else "*.json"
         found = []
-        for path in sorted((self.root / "in-flight").glob(pattern)):
+        for path in sorted((self.root / IN_FLIGHT).glob(pattern)):
             with contextlib.suppress(OSError, ValueError, KeyError):
                 found.append(str(json.loads(path.read_text())["node_id"]))
         return found
@@ -182,7 +226,14 @@ class RunStore:
         """
         worker = worker or self._worker
         found = self.in_flight(worker)
-        for path in (self.root / "in-flight").glob(f"{worker}-*.json"):
+        for path in (self.root / IN_FLIGHT).glob(f"{worker}-*.json"):
+            path.unlink(missing_ok=True)
+        return found
+
+    def take_all_flights(self) -> list[str]:
+        """Return the same of processes that have died, all of them, and forget that they were in flight."""
+        found = self.in_flight()
+        for path in (self.root / IN_FLIGHT).glob("*.json"):
             path.unlink(missing_ok=True)
         return found
 
@@ -233,6 +284,36 @@ class RunStore:
             if key not in last or last[key][1].attempt < data.attempt:
                 last[key] = (folder, data)
         return sorted(last.values(), key=lambda one: one[1].started_at)
+
+
+@contextmanager
+def _locked(file: Path, run: Path | None = None) -> Iterator[None]:
+    """Hold a lock that the system takes back when the process dies, and remove its file.
+
+    Args:
+        file: of the lock.
+        run: the run that somebody else writes, if the lock is theirs; None waits for nobody and asks nobody.
+
+    Raises:
+        UsageError: another process has the lock, and ``run`` is given.
+    """
+    from filelock import FileLock, Timeout  # takes 10 ms
+
+    lock = FileLock(file, timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        if run is not None:
+            told = f"{run}: a process still writes this run ({file.name}). Wait for it, or end it."
+            raise UsageError(told) from None
+    except NotImplementedError:  # a file system without locks: nobody can be asked
+        pass
+    try:
+        yield
+    finally:
+        if lock.is_locked:
+            file.unlink(missing_ok=True)  # before it is free: else another one's might be taken away
+            lock.release()
 
 
 def _below(folder: str, depth: int) -> Iterator[str]:

@@ -319,25 +319,34 @@ def _names(trials: Iterable[AttemptDigest]) -> dict[TrialKey, str]:
     return names
 
 
-def run_folder(config: EvalConfig, given: str, base: Path) -> Path:
+def run_folder(
+    config: EvalConfig, given: str, base: Path, *, before: str | None = None, is_empty_allowed: bool = False
+) -> Path:
     """Return the folder of a run.
 
     Args:
         config: whose runs are looked through.
         given: a folder, the id of a run of this config, or ``latest``.
         base: the folder that a path is relative to.
+        before: the id of this session's own run: every process finds the same *latest* one, whatever else
+            is started meanwhile.
+        is_empty_allowed: whether a run counts that was ended before its first attempt.
 
     Raises:
         ConfigError: there is none; the message has the runs that there are.
     """
+
+    def is_run(folder: Path) -> bool:
+        return (folder / "tasks").is_dir() or (is_empty_allowed and (folder / "manifest.json").is_file())
+
     home = RunStore.locate(config.output_dir, config.name, "x").root.parent
     known = home.iterdir() if home.is_dir() else ()
-    runs = sorted((path.name for path in known if (path / "tasks").is_dir()), reverse=True)
-    if given == LATEST and runs:
-        return home / runs[0]
+    runs = sorted((path.name for path in known if is_run(path)), reverse=True)
+    if given == LATEST and (earlier := [run for run in runs if before is None or run < before]):
+        return home / earlier[0]
     candidates = [] if given in ("", LATEST) else [base / given, home / given]
     for folder in candidates:
-        if (folder / "tasks").is_dir():
+        if is_run(folder):
             return folder.resolve()
     raise ConfigError(_no_run(given, home, runs))
 

@@ -121,3 +121,42 @@ def test_nothing_that_judges_a_protected_task_is_saved(tmp_path: Path) -> None:
     text = (tmp_path / TASK_FILE).read_text()
     assert "Quetzaltenango" not in text
     assert json.loads(text)["task"]["metadata"]["additional"] == {"topic": "towns"}
+
+
+def test_the_disk_confirms_an_attempt_before_its_metadata_and_then_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever moment the power fails at: where the metadata is on disk, so is all of the attempt."""
+    folder = tmp_path / "run/tasks/a/default/1/attempt-1"
+    (folder / "screenshots").mkdir(parents=True)
+    for name in ("messages.jsonl", "screenshots/001.jpeg"):
+        (folder / name).write_text("x")
+    (folder / "link").symlink_to(tmp_path / "elsewhere")
+    events: list[tuple[str, int]] = []
+    fsync, replace = os.fsync, Path.replace
+
+    def synced(place: int) -> None:
+        events.append(("sync", os.fstat(place).st_ino))
+        fsync(place)
+
+    def renamed(self: Path, target: Path) -> Path:
+        events.append(("rename", self.stat().st_ino))
+        return replace(self, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "replace", renamed)
+    saver = TrajectorySaver(folder, synced_from=tmp_path / "run")
+    saver.save_grades({})
+    assert [what for what, _ in events] == ["rename"]
+    saver.save_metadata(METADATA)
+
+    def number(name: str) -> int:
+        return (folder / name).stat().st_ino
+
+    metadata = number("metadata.json")
+    named = events.index(("rename", metadata))
+    before = {place for what, place in events[:named] if what == "sync"}
+    kept = ("messages.jsonl", "screenshots/001.jpeg", "grades.json", "screenshots", ".")
+    above = ("..", "../..", "../../..", "../../../..", "../../../../..")
+    assert before == {metadata, *map(number, kept + above)}
+    assert events[named + 1 :] == [("sync", number("."))]

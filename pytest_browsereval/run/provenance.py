@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from pytest_browsereval.model.display import one_line
@@ -25,28 +25,31 @@ LEFT_OUT = frozenset(
 )
 
 
-def differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[str, ...]:
+def differences(
+    a: Mapping[str, Any], b: Mapping[str, Any], *, besides: Collection[str] = ()
+) -> tuple[str, ...]:
     """Return what differs, a line for each value.
 
     Args:
         a: a manifest.
         b: another one.
+        besides: further keys that are left out, with dots: ``config.retries``.
     """
     if not a or not b:
         which = "both runs" if not a and not b else "A" if not a else "B"
         return (f"the manifest of {which} is missing or damaged, so what else differs is unknown",)
-    return tuple(_lines("", a, b))
+    return tuple(_lines("", a, b, LEFT_OUT.union(besides)))
 
 
-def _lines(path: str, a: Any, b: Any) -> Iterator[str]:
-    if a == b or path in LEFT_OUT:
+def _lines(path: str, a: Any, b: Any, left_out: Collection[str]) -> Iterator[str]:
+    if a == b or path in left_out:
         return
     if isinstance(a, Mapping) and isinstance(b, Mapping):
         for key in sorted(a.keys() | b.keys()):
-            yield from _lines(f"{path}.{key}" if path else str(key), a.get(key), b.get(key))
+            yield from _lines(f"{path}.{key}" if path else str(key), a.get(key), b.get(key), left_out)
     elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
         for place, (one, other) in enumerate(zip(a, b, strict=True)):
-            yield from _lines(f"{path}.{place}", one, other)
+            yield from _lines(f"{path}.{place}", one, other, left_out)
     else:
         yield f"{one_line(path, 60)}: {_shown(a)} -> {_shown(b)}"
 

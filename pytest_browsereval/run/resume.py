@@ -1,0 +1,221 @@
+"""A run that is gone on with: what it has judged is told from its folder, everything else is run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.model.digest import AttemptDigest
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.messages import now
+from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.registry import Registry
+from pytest_browsereval.run.evaluation import Evaluation
+from pytest_browsereval.run.manifest import manifest
+from pytest_browsereval.run.plan import Entry
+from pytest_browsereval.run.provenance import differences
+from pytest_browsereval.run.relations import groups
+from pytest_browsereval.run.store import RunStore, TrialKey
+
+TOLD = 5
+"""Ids and differences that a message lists before it counts the rest."""
+
+RESUMES_FILE = "resumes.jsonl"
+"""In the run folder: a line for each time that the run was gone on with."""
+
+MACHINE = ("browser", "python", "platform", "packages", "git_commit")
+"""Keys of a manifest that say where a run was made: they differ between the machines of one run."""
+
+NO_MATTER = (*MACHINE, "config.trials", "config.retries", "config.capture.fsync")
+"""Keys that may differ when a run is gone on with, since no attempt is another one for it."""
+
+
+class Resuming(Evaluation):
+    """An earlier run that is gone on with, in its folder.
+
+    A trial whose last attempt passed or failed, with the row as it is now, has its result; one that errored
+    or was cut off is attempted again, and all earlier attempts stay.
+
+    Args:
+        config: as it was for the run, but for how fast and how often (``NO_MATTER``).
+        registry: where rows look their graders up.
+        run: the run's folder.
+        anyway: go on although config or rows differ from what they were.
+        worker: names this process.
+
+    Raises:
+        ConfigError: a tool switch names no tool, or a toolkit cannot be used.
+    """
+
+    def __init__(
+        self, config: EvalConfig, registry: Registry, run: Path, *, anyway: bool, worker: str = "main"
+    ) -> None:
+        super().__init__(config, registry, run_id=run.name, worker=worker)
+        self.store = RunStore(run, worker=worker)
+        self._have_it_synced()
+        self._anyway = anyway
+        self._before = self.store.selected()
+        self._others = 0
+        """Trials of the run that this session has not selected."""
+        self._has_work = False
+
+    # -- before anything is spent
+
+    def preflight(self) -> None:
+        """Check the config, and that nobody else is writing the run.
+
+        Raises:
+            ConfigError: something of the config cannot be used.
+            UsageError: the run is still going on.
+        """
+        super().preflight()
+        self._held.enter_context(self.store.going_on())
+
+    def check_rows(self, entries: Iterable[Entry]) -> None:
+        """Check all rows that are to run, and that config and rows are those of the run.
+
+        Raises:
+            DatasetError: rows are wrong.
+            ConfigError: config or rows have drifted; or a grader's program is missing.
+            UsageError: a file of the run is damaged.
+        """
+        entries = list(entries)
+        super().check_rows(entries)
+        stored = {_key(data): data for _, data in self.store.last_digests()}
+        selected = {entry.key for entry in entries}
+        self._others = len(stored.keys() - selected)
+        drift = [*self._config_drift(), *self._row_drift(entries, stored)]
+        if drift and not self._anyway:
+            raise ConfigError(_refusal(self.store.root, drift))
+        finished = self._count_finished(entries, stored)
+        self._has_work = finished < len(entries)
+        self._note(entries, stored, finished, drift)
+
+    def _count_finished(self, entries: list[Entry], stored: Mapping[TrialKey, AttemptDigest]) -> int:
+        """Return how many trials are not run: their results are there, as are those of what they rest on."""
+        are_there = [self._is_result(entry, stored.get(entry.key)) for entry in entries]
+        if not self.plan.may_relate(len(entries)):
+            return sum(are_there)
+        found = groups([self.plan.relations(entry) for entry in entries])
+        return sum(len(group) for group in found if all(are_there[place] for place in group))
+
+    def _config_drift(self) -> Iterator[str]:
+        before = self.store.manifest()
+        if not before:
+            yield "its manifest.json is missing or damaged, so what the run was made of is unknown"
+            return
+        now_made_of = manifest(self.config, "", self.tools, self.kits, self._registry.owners())
+        yield from differences(before, now_made_of, besides=NO_MATTER)
+
+    def _row_drift(self, entries: list[Entry], stored: dict[TrialKey, AttemptDigest]) -> Iterator[str]:
+        edited = [
+            entry.ref.query_id
+            for entry in entries
+            if entry.key in stored and stored[entry.key].row_hash != self._row_hash(entry)
+        ]
+        if edited:
+            yield f"rows were edited: {_listed(edited)}"
+        known = {
+            ref.query_id for dataset in self.config.dataset for ref in dataset.index(self.config.base_dir)
+        }
+        if gone := [key.query_id for key in stored if key.query_id not in known]:
+            yield f"rows are gone: {_listed(gone)}"
+
+    def _note(
+        self,
+        entries: list[Entry],
+        stored: dict[TrialKey, AttemptDigest],
+        finished: int,
+        drift: list[str],
+    ) -> None:
+        """Tell what there is to do, and write down that the run was gone on with."""
+        errored = sum(
+            entry.key in stored and stored[entry.key].verdict is Verdict.ERRORED for entry in entries
+        )
+        cut = len(self.store.take_all_flights())
+        of_these = [f"{errored} errored"] * bool(errored) + [f"{cut} cut off"] * bool(cut)
+        told = f" ({', '.join(of_these)} before)" if of_these else ""
+        self.notes.append(
+            f"going on with run {self.store.root.name}: {finished} of {len(entries)} trials have their "
+            f"result, {len(entries) - finished} to run{told}"
+        )
+        for line in drift:
+            self.notes.append(f"gone on with anyway: {line}")
+        here = manifest(self.config, "", self.tools, self.kits, self._registry.owners())
+        for line in _machine(self.store.manifest(), here):
+            self.notes.append(f"the run was begun elsewhere: {line}")
+        record: dict[str, Any] = {
+            "resumed_at": now(),
+            "trials": len(entries),
+            "finished": finished,
+            "differences": drift,
+            **{key: here[key] for key in MACHINE if key != "browser"},
+        }
+        self.store.append(RESUMES_FILE, record)
+
+    # -- what there is already
+
+    def left_behind(self, entry: Entry) -> tuple[TaskMetadata, Path] | None:
+        """Return the judged attempt of a trial whose row is what it was; None if it has to be run."""
+        found = super().left_behind(entry)
+        return found if found and found[0].row_hash == self._row_hash(entry) else None
+
+    def _is_result(self, entry: Entry, data: AttemptDigest | None) -> bool:
+        is_judged = data is not None and data.verdict is not Verdict.ERRORED
+        return is_judged and data is not None and data.row_hash == self._row_hash(entry)
+
+    def _row_hash(self, entry: Entry) -> str:
+        task = self.plan.ready(entry).task
+        return (modify(task) if (modify := self.behaviour.modify_task) else task).content_hash()
+
+    @property
+    def goes_on(self) -> bool:
+        """True: its trials may have results already."""
+        return True
+
+    def selected(self, count: int) -> int | None:
+        """Return how many trials the run is to have: those of this session, and those it has besides."""
+        return max(count + self._others, self._before or 0)
+
+    # -- on the loop
+
+    async def start(self) -> None:
+        """Start a browser if there is something to run.
+
+        Raises:
+            RunStopped: the browser cannot be started.
+            OSError: the run folder cannot be written.
+        """
+        if self._has_work:
+            await super().start()
+        else:
+            self.has_started = True
+
+
+def _key(data: AttemptDigest) -> TrialKey:
+    return TrialKey(data.query_id, data.variant, data.trial)
+
+
+def _listed(ids: Iterable[str]) -> str:
+    names = list(dict.fromkeys(ids))
+    more = f" and {len(names) - TOLD} more" if len(names) > TOLD else ""
+    return ", ".join(names[:TOLD]) + more
+
+
+def _machine(before: dict[str, Any], here: dict[str, Any]) -> Iterator[str]:
+    keys = [key for key in MACHINE if key not in ("browser", "git_commit")]
+    if before:
+        yield from differences({key: before.get(key) for key in keys}, {key: here[key] for key in keys})
+
+
+def _refusal(folder: Path, drift: list[str]) -> str:
+    shown = "".join(f"\n  {line}" for line in drift[: 4 * TOLD])
+    more = f"\n  and {len(drift) - 4 * TOLD} more" if len(drift) > 4 * TOLD else ""
+    return (
+        f"the run {folder.name} cannot be gone on with, since it was made of something else:{shown}{more}\n"
+        "Restore what it was, run without --eval-resume for a new run, or add --eval-resume-anyway: then "
+        "what is judged stays, and rows that were edited are run again."
+    )

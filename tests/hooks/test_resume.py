@@ -1,0 +1,212 @@
+"""A run that is gone on with: nothing that was judged is run again, nothing is counted twice."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from filelock import FileLock
+
+from tests.hooks.small_evals import Evals, errored_row, row
+
+AGENT = """
+import os, pathlib, signal
+
+def solve(context):
+    with (pathlib.Path(str(context.base_dir)) / "calls.txt").open("a") as file:
+        file.write(context.task.query_id + chr(10))
+    if (pathlib.Path(str(context.base_dir)) / f"{context.task.query_id}.dies").exists():
+        os.kill(os.getpid(), signal.SIGKILL)
+    return "right" if context.task.query_id != "bad" else "wrong"
+"""
+
+
+@pytest.fixture
+def shop(evals: Evals) -> Evals:
+    """Return an eval of three rows whose second one kills pytest."""
+    (evals.path / "my_agent.py").write_text(AGENT)
+    evals.rows(row("bad"), row("b"), row("c"))
+    evals.config(agent={"type": "function", "function": "my_agent:solve"})
+    (evals.path / "b.dies").touch()
+    return evals
+
+
+def calls(evals: Evals) -> list[str]:
+    return (evals.path / "calls.txt").read_text().split()
+
+
+def results(evals: Evals) -> dict[str, tuple[str, int]]:
+    return {one["query_id"]: (one["verdict"], one["attempts"]) for one in evals.summary()["results"]}
+
+
+def only_run(evals: Evals) -> Path:
+    (folder,) = (evals.path / "results/shop").iterdir()
+    return folder
+
+
+def cut(evals: Evals) -> None:
+    """Run the eval until its second row kills it, and take away what did so."""
+    assert evals.run("shop.eval.yaml").ret == -signal.SIGKILL
+    (evals.path / "b.dies").unlink()
+
+
+def test_finished_trials_are_told_and_the_rest_is_run(shop: Evals) -> None:
+    """A failed one stays failed without being run; it shows as any other."""
+    cut(shop)
+    result = shop.run("shop.eval.yaml", "--eval-resume", "--junit-xml=junit.xml")
+    result.assert_outcomes(passed=2, failed=1)
+    assert calls(shop) == ["bad", "b", "b", "c"]
+    result.stdout.fnmatch_lines(["*note: going on with run * 1 of 3 trials have their result, 2 to run*"])
+    assert results(shop).keys() == {"bad", "b", "c"}
+    assert only_run(shop).name in result.stdout.str()
+    junit = (shop.path / "junit.xml").read_text()
+    assert junit.count('<property name="resumed" value="True"') == 1
+
+
+def test_a_finished_run_needs_no_browser(shop: Evals) -> None:
+    """Everything is told from the folder, by two workers too."""
+    (shop.path / "b.dies").unlink()
+    shop.run("shop.eval.yaml")
+    before = results(shop)
+    for args in ((), ("-n", "2")):
+        result = shop.run("shop.eval.yaml", "--eval-resume", *args)
+        result.assert_outcomes(passed=2, failed=1)
+    assert results(shop) == before
+    assert len(calls(shop)) == 3
+    lines = (only_run(shop) / "resumes.jsonl").read_text().splitlines()
+    assert [json.loads(line)["finished"] for line in lines] == [3, 3]
+
+
+def test_errored_trials_run_again(evals: Evals) -> None:
+    """The attempt that errored stays beside the new one."""
+    evals.rows(row("a"), errored_row("e"))
+    evals.config()
+    evals.run("shop.eval.yaml")
+    result = evals.run("shop.eval.yaml", "--eval-resume=latest")
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["*1 of 2 trials have their result, 1 to run (1 errored before)"])
+    assert results(evals) == {"a": ("passed", 1), "e": ("errored", 2)}
+
+
+def test_work_is_shared_by_workers(shop: Evals) -> None:
+    """The workers of a session find the same run, and each what it has to run of it."""
+    cut(shop)
+    shop.run("shop.eval.yaml", "--eval-resume", "-n", "2").assert_outcomes(passed=2, failed=1)
+    assert sorted(calls(shop)) == ["b", "b", "bad", "c"]
+    assert only_run(shop)
+
+
+def test_retried_trials_are_made_anew(shop: Evals) -> None:
+    """A plug-in that runs an item again wants another attempt, not the same result."""
+    cut(shop)
+    shop.run("shop.eval.yaml", "--eval-resume", "--reruns=1").assert_outcomes(passed=2, failed=1)
+    assert calls(shop).count("bad") == 2
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        ({"limits": {"max_steps": 7}}, "config.limits.max_steps: 100 -> 7"),
+        ({"pass_when": "any"}, "config.pass_when: all -> any"),
+    ],
+)
+def test_another_config_is_refused(shop: Evals, keys: dict[str, Any], told: str) -> None:
+    """Before anything is spent, with what differs; what changes no attempt may differ."""
+    cut(shop)
+    agent = {"type": "function", "function": "my_agent:solve"}
+    shop.config(agent=agent, **keys)
+    result = shop.run("shop.eval.yaml", "--eval-resume")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*  {told}", "*--eval-resume-anyway*"])
+    assert calls(shop) == ["bad", "b"]
+    shop.config(agent=agent, lanes=2, retries=3, gate={"min_pass_rate": 0.1})
+    assert shop.run("shop.eval.yaml", "--eval-resume").ret == 0
+
+
+def test_edited_rows_are_refused_and_run_again_anyway(shop: Evals) -> None:
+    """The result of another task is no result of this one."""
+    cut(shop)
+    shop.rows(row("bad", answer="wrong"), row("b"), row("d"))
+    result = shop.run("shop.eval.yaml", "--eval-resume")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*  rows were edited: bad"])
+    result = shop.run("shop.eval.yaml", "--eval-resume", "--eval-resume-anyway")
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(["*gone on with anyway: rows were edited: bad"])
+    assert results(shop)["bad"] == ("passed", 2)
+
+
+def test_rows_that_are_gone_are_told(shop: Evals) -> None:
+    """They stay in the run, and the run is not complete without them."""
+    cut(shop)
+    shop.rows(row("b"), row("c"))
+    result = shop.run("shop.eval.yaml", "--eval-resume")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*  rows are gone: bad"])
+
+
+def test_a_run_that_goes_on_is_left_alone(shop: Evals) -> None:
+    """Two sessions would make the same attempts and pay twice."""
+    cut(shop)
+    flight = only_run(shop) / "in-flight"
+    with FileLock(flight / "main.lock"):
+        result = shop.run("shop.eval.yaml", "--eval-resume")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*a process still writes this run (main.lock)*"])
+    shop.run("shop.eval.yaml", "--eval-resume").assert_outcomes(passed=2, failed=1)
+    assert list(flight.iterdir()) == []
+
+
+def test_rows_that_rest_on_others_run_with_them(evals: Evals) -> None:
+    """The state that a finished row has left is gone; a group all of which is finished is told."""
+    (evals.path / "my_agent.py").write_text(AGENT)
+    evals.rows(row("a"), row("b", depends_on=["a"]), row("c"), row("d", depends_on=["c"]))
+    evals.config(agent={"type": "function", "function": "my_agent:solve"})
+    (evals.path / "d.dies").touch()
+    assert evals.run("shop.eval.yaml").ret == -signal.SIGKILL
+    (evals.path / "d.dies").unlink()
+    result = evals.run("shop.eval.yaml", "--eval-resume")
+    result.assert_outcomes(passed=4)
+    result.stdout.fnmatch_lines(["*: 2 of 4 trials have their result, 2 to run (1 cut off before)"])
+    assert sorted(calls(evals)[:4]) == ["a", "b", "c", "d"]
+    assert calls(evals)[4:] == ["c", "d"]
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (("shop.eval.yaml", "--eval-resume"), "there is no run 'latest'"),
+        (("shop.eval.yaml", "--eval-resume=20990101T000000Z-abcdef"), "there is no run '20990101T"),
+        (("--eval-resume", "shop.eval.yaml"), "--eval-resume takes what follows it, shop.eval.yaml, for the"),
+        (("shop.eval.yaml", "--eval-resume-anyway"), "--eval-resume-anyway has no effect without"),
+        (("shop.eval.yaml", "--eval-resume", "--eval-regrade=latest"), "Leave one out"),
+    ],
+)
+def test_what_cannot_be_gone_on_with(shop: Evals, args: tuple[str, ...], told: str) -> None:
+    """Wrong options are told before anything is spent."""
+    result = shop.run(*args)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert told in result.stderr.str() + result.stdout.str()
+    assert not (shop.path / "calls.txt").exists()
+
+
+def test_a_run_without_manifest_is_refused(shop: Evals) -> None:
+    """What it was made of is unknown."""
+    cut(shop)
+    (only_run(shop) / "manifest.json").write_text("{")
+    result = shop.run("shop.eval.yaml", "--eval-resume")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*manifest.json is missing or damaged*"])
+
+
+def test_a_damaged_attempt_is_told(shop: Evals) -> None:
+    """Neither lost nor run again in silence."""
+    cut(shop)
+    (only_run(shop) / "tasks/bad/default/1/attempt-1/metadata.json").write_text('{"query_id": "ba')
+    result = shop.run("shop.eval.yaml", "--eval-resume")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*metadata.json is damaged*"])
+    assert calls(shop) == ["bad", "b"]
