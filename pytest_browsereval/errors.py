@@ -8,6 +8,7 @@ BrowserEvalError
 ├── Fault                   the attempt is *errored*: something other than the agent's work broke
 │   └── StopRun             ... and no further attempt can succeed (a refused key, say)
 ├── RunStopped              the attempt was not made, because an earlier one stopped the run
+├── OverBudget              the attempt was not made, because the run's budget is used up
 └── LimitReached            the attempt is over: steps, time, tokens or money ran out
     └── PartOver            ... or only a part of it, which was delegated: the attempt goes on
 """
@@ -100,6 +101,10 @@ class StopRun(Fault):
 
 class RunStopped(BrowserEvalError):
     """The attempt was not made: the message tells what has shown that no attempt can succeed."""
+
+
+class OverBudget(BrowserEvalError):
+    """The attempt was not made: the message tells which limit of the whole run is reached."""
 
 
 class LimitReached(BrowserEvalError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 KEYS: dict[tuple[str, ...], str] = {
-    ("budget",): "limits.max_cost_usd and limits.timeout_ms limit each attempt",
     ("gate", "groups"): "gate.tags, gate.websites and gate.variants name pass rates of their own",
     ("gate", "per_tag"): "gate.tags: {TAG: 0.9} names pass rates by tag",
     ("gate", "per_group"): "gate.tags, gate.websites and gate.variants name pass rates of their own",

@@ -15,7 +15,7 @@ import pytest
 
 from pytest_browsereval.hooks import fixtures
 from pytest_browsereval.hooks.garbage import Garbage
-from pytest_browsereval.hooks.names import is_eval
+from pytest_browsereval.hooks.names import is_eval, planned_processes_key
 
 if TYPE_CHECKING:
     from pytest_browsereval.hooks.collection import EvalFile
@@ -49,6 +49,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=rate_from_0_to_1,
         metavar="RATE",
         help="gate: fail under this pass rate (0 to 1)",
+    )
+    add(
+        "--eval-plan",
+        action="store_true",
+        default=False,
+        help="tell how many tasks and attempts, and an estimate of tokens, money and time; run nothing",
     )
     add("--eval-headed", action="store_true", default=False, help="show the browser's windows")
     add(
@@ -117,6 +123,9 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     Named alone they are all that runs; beside other arguments they are added, unless an argument is
     the same file with a ``::id``.
     """
+    if config.getoption("eval_plan"):  # the rows are counted in this process
+        config.stash[planned_processes_key] = _processes(config)
+        config.option.numprocesses, config.option.tx, config.option.dist = None, [], "no"
     files = list(dict.fromkeys(config.getoption("eval_config")))
     if not files:
         return
@@ -178,6 +187,12 @@ def _is_named(config: pytest.Config, path: Path) -> bool:
         return False
     base = config.invocation_params.dir
     return any((base / file).resolve() == path.resolve() for file in files)
+
+
+def _processes(config: pytest.Config) -> int:
+    """Return how many processes the run would have."""
+    given = config.getoption("numprocesses", None)
+    return given if isinstance(given, int) and given else (os.cpu_count() or 1) if given else 1
 
 
 def _distributes(config: pytest.Config) -> bool:

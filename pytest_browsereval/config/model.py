@@ -78,6 +78,16 @@ class LimitsConfig(Block):
     """How long code of an async agent may run without an ``await``; all lanes stand still meanwhile."""
 
 
+class BudgetConfig(Block):
+    """What the whole run may use; once it is used up no further attempt is begun."""
+
+    max_cost_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """What all attempts of the run may cost, those of earlier sessions included; what is in flight is
+    finished."""
+    max_minutes: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """How long attempts are begun, from the start of the session on."""
+
+
 class CaptureConfig(Block):
     """What is recorded of an attempt besides its messages."""
 
@@ -133,6 +143,8 @@ class EvalConfig(Block):
     """Local web apps under test; a row says ``{name}`` for the base URL of one."""
     limits: LimitsConfig = LimitsConfig()
     """What one attempt may use."""
+    budget: BudgetConfig = BudgetConfig()
+    """What the whole run may use."""
     trials: int = Field(default=1, ge=1)
     """How often each task is run."""
     retries: int = Field(default=1, ge=0)
@@ -245,6 +257,6 @@ class EvalConfig(Block):
     def content_hash(self) -> str:
         """Return 16 hex digits over what can change results: not where, how fast, or by which gate."""
         dump = self.public_dump()
-        for key in ("name", "output_dir", "lanes", "num_workers", "gate"):
+        for key in ("name", "output_dir", "lanes", "num_workers", "gate", "budget"):
             dump.pop(key)
         return hashlib.sha256(json.dumps(dump, sort_keys=True).encode()).hexdigest()[:16]

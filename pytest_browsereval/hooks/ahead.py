@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.errors import BrowserEvalError, ErrorSource, Fault, RunStopped
+from pytest_browsereval.errors import BrowserEvalError, ErrorSource, Fault, OverBudget, RunStopped
 from pytest_browsereval.hooks.behaviour import HOW_TO_SKIP
 from pytest_browsereval.hooks.items import EvalItem, fixture_scopes
 from pytest_browsereval.hooks.order import Trial, key_of, needs_of, related, relations_of
@@ -103,6 +103,9 @@ class Ahead:
         except RunStopped as stop:
             self._stop(item, str(stop))
             raise
+        except OverBudget as over:
+            item.is_over_budget = True
+            pytest.skip(f"budget: {over}")
         except OSError as error:  # whatever comes after it would be paid for and lost as well
             told = StoreError(item.evaluation.store.root, error)
             item.evaluation.stopped = str(told)

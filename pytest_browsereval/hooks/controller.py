@@ -12,7 +12,7 @@ from pytest_browsereval.analysis.baseline import check_baseline
 from pytest_browsereval.analysis.summary import RunSummary, summary_of
 from pytest_browsereval.errors import RunStopped, UsageError
 from pytest_browsereval.hooks.items import EvalItem
-from pytest_browsereval.hooks.names import is_eval
+from pytest_browsereval.hooks.names import is_eval, runs_nothing
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.run.evaluation import Evaluation
 
@@ -39,6 +39,8 @@ class Controller:
         self.verdicts: dict[str, str] = {}
         self.skipped: set[str] = set()
         """Rows that a fixture or a mark has skipped before their attempt."""
+        self.over_budget: set[str] = set()
+        """Rows that were not run since the budget is used up: the run lacks them."""
         self.summaries: dict[Evaluation, RunSummary] = {}
         self.unsummed: dict[Evaluation, str] = {}
         """Evals whose run folder cannot be read or written at the end, and why: their gate is undecided."""
@@ -115,13 +117,15 @@ class Controller:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
         """Check all rows and start the browser; after the loop, write the summaries."""
-        option = session.config.option
-        if not (option.collectonly or option.setuponly or option.setupplan):
+        if session.config.option.eval_plan:
+            self.expect(item.nodeid for item in session.items)
+        elif not runs_nothing(session.config):
             self.has_looped = True
             self.expect(item.nodeid for item in session.items)
             self._start_browsers(session)
         result = yield
-        self.summarise()
+        if self.has_looped:
+            self.summarise()
         return result
 
     def _start_browsers(self, session: pytest.Session) -> None:
@@ -153,7 +157,8 @@ class Controller:
             self.verdicts[report.nodeid] = verdict
             self.skipped.discard(report.nodeid)
         elif report.when == "setup" and report.outcome == "skipped" and report.nodeid in self.rows:
-            self.skipped.add(report.nodeid)
+            is_over_budget = getattr(report, "browsereval_over_budget", False)
+            (self.over_budget if is_over_budget else self.skipped).add(report.nodeid)
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         """Note that an item is over."""
@@ -179,7 +184,12 @@ class Controller:
     def _summarise(self, evaluation: Evaluation) -> None:
         summary = summary_of(evaluation.store)
         self.summaries[evaluation] = summary
-        counted = {"selected": self.selected(evaluation), "skipped": self._skipped(evaluation)}
+        over = sum(self.rows[node_id] is evaluation for node_id in self.over_budget)
+        counted = {
+            "selected": self.selected(evaluation),
+            "skipped": self._skipped(evaluation),
+            **({"over_budget": over} if over else {}),
+        }
         evaluation.store.write_summary({**counted, **summary.as_json()})
         self.session.config.hook.pytest_browsereval_run_summary(
             summary=summary, run_folder=evaluation.store.root
@@ -191,7 +201,10 @@ class Controller:
 
         (A value that cannot be sent kills an xdist worker, and the run would end with 0.)
         """
-        self.summarise()
+        if self.has_looped:
+            self.summarise()
+        if self.over_budget and session.exitstatus == 0:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED  # what was asked for is not known
         was_told = session.shouldfail or session.shouldstop or int(session.exitstatus) not in (0, 1, 3)
         if not self.has_looped or self.was_stopped or was_told:
             return
@@ -205,7 +218,14 @@ class Controller:
             evaluation.let_go()
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Tell of run folders that cannot be summed up."""
+        """Tell of run folders that cannot be summed up, and of what the budget has not allowed."""
+        if self.over_budget:
+            terminalreporter.section("eval budget", red=True)
+            terminalreporter.line(
+                f"not run, since the budget is used up: {len(self.over_budget)} of {len(self.rows)} trials. "
+                "Raise it and go on with  --eval-resume",
+                red=True,
+            )
         for evaluation, why in self.unsummed.items():
             terminalreporter.section(f"eval {evaluation.config.name}", red=True)
             terminalreporter.line(f"summary.json was not written: {why}", red=True)

@@ -10,7 +10,9 @@ from pytest_browsereval.hooks.gating import Gating
 from pytest_browsereval.hooks.groups import Groups
 from pytest_browsereval.hooks.html import HtmlReport
 from pytest_browsereval.hooks.items import Reports
+from pytest_browsereval.hooks.names import planned_processes_key
 from pytest_browsereval.hooks.order import Order
+from pytest_browsereval.hooks.planning import Planning
 from pytest_browsereval.hooks.progress import Progress
 from pytest_browsereval.hooks.session import EvalSession, eval_session_key
 from pytest_browsereval.hooks.terminal import Terminal
@@ -43,6 +45,9 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     manager.register(controller, "browsereval-controller")
     manager.register(Termination(), "browsereval-termination")
     manager.register(Gating(session, controller), "browsereval-gating")
+    if config.getoption("eval_plan"):
+        planning = Planning(session, config.stash[planned_processes_key])
+        manager.register(planning, "browsereval-planning")
     if manager.has_plugin("xdist"):
         from pytest_browsereval.hooks.xdist import Distribution
 

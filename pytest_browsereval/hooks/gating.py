@@ -14,6 +14,7 @@ from pytest_browsereval.analysis.outcomes import outcomes_of
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.hooks.controller import Controller
+from pytest_browsereval.hooks.names import runs_nothing
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.run.evaluation import Evaluation
 
@@ -47,8 +48,7 @@ class Gating:
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
         """Report the gate's items; not reached after Ctrl-C, ``-x`` or an internal error."""
         result = yield
-        option = session.config.option
-        if not (option.collectonly or option.setuponly or option.setupplan):
+        if not runs_nothing(session.config):
             self._controller.summarise()
             several = len(self._controller.summaries) > 1
             for evaluation, summary in self._controller.summaries.items():

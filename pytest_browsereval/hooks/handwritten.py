@@ -237,6 +237,7 @@ class Handwritten:
         """Run a task from start to verdict; returns an ``EvalOutcome``, or its awaitable on the loop."""
 
         async def whole() -> EvalOutcome:
+            self.evaluation.budget.check()
             services = await self.evaluation.services()
             variant, agent = next(iter(self.evaluation.config.variants.items()))
             job = Job(self._request.node.nodeid, TrialKey(task.query_id, variant), task, self._graders, agent)

@@ -43,6 +43,8 @@ class EvalItem(pytest.Function):
     """Whether this process has run its attempt, or taken one that was there."""
     was_resumed: bool = False
     """Whether its attempt is that of an earlier session."""
+    is_over_budget: bool = False
+    """Whether no attempt was made since the run's budget is used up."""
     _figures: tuple[tuple[str, Any], ...] = ()
     _own_request: Any = None
     _own_funcargs: Any = None
@@ -213,6 +215,7 @@ class Reports:
         if not isinstance(item, EvalItem):
             return report
         if item.metadata is None:
+            report.browsereval_over_budget = item.is_over_budget
             if call.excinfo is not None and isinstance(call.excinfo.value, BrowserEvalError):
                 report.longrepr = str(call.excinfo.value)  # no attempt was made: the message is all there is
             return report

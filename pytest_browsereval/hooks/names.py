@@ -1,9 +1,20 @@
-"""Which files are evals by their name. Light: ``plugin.py`` imports it in every pytest run."""
+"""Names that both sides of the door know. Light: ``plugin.py`` imports it in every pytest run."""
 
 from __future__ import annotations
 
+import pytest
+
+planned_processes_key = pytest.StashKey[int]()
+"""How many processes a run would have that is only planned."""
+
 SUFFIXES = (".eval.yaml", ".eval.yml", ".eval.json", ".eval.toml")
 """Files with these endings are collected wherever pytest looks."""
+
+
+def runs_nothing(config: pytest.Config) -> bool:
+    """Whether the command line asks to look at items only."""
+    option = config.option
+    return bool(option.collectonly or option.setuponly or option.setupplan or option.eval_plan)
 
 
 def is_eval(name: str) -> bool:

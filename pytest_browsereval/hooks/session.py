@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -48,6 +49,7 @@ class EvalSession:
         self.is_worker = bool(given)
         self.worker = given.get("workerid", "main")
         self.run_id = given.get("browsereval_run_id") or new_run_id()
+        self.began = float(given.get("browsereval_began") or time.time())
         self.evaluations: dict[Path, Evaluation] = {}
         self.problems: list[UsageError] = []
         """Found while collecting; the run ends with them before anything is spent."""
@@ -82,6 +84,7 @@ class EvalSession:
         loaded = load_config(path, registry=self.registration.registry, overrides=list(self._overrides()))
         evaluation = self._evaluation_of(loaded)
         connect(evaluation, self.config)
+        evaluation.is_planned = self.config.getoption("eval_plan")
         evaluation.plan.limit = self.config.getoption("eval_limit")
         return evaluation
 
@@ -99,10 +102,10 @@ class EvalSession:
             raise UsageError("--eval-resume-anyway has no effect without --eval-resume. Add it.")
         loaded = self._choose_agent(loaded)
         if resumed is None:
-            return Evaluation(loaded, registry, run_id=self.run_id, worker=self.worker)
+            return Evaluation(loaded, registry, run_id=self.run_id, worker=self.worker, began=self.began)
         run = self._earlier_run(loaded, resumed, "resume", is_empty_allowed=True)
         anyway = self.config.getoption("eval_resume_anyway")
-        return Resuming(loaded, registry, run, anyway=anyway, worker=self.worker)
+        return Resuming(loaded, registry, run, anyway=anyway, worker=self.worker, began=self.began)
 
     def _earlier_run(
         self, loaded: EvalConfig, run: str, option: str, *, is_empty_allowed: bool = False
@@ -128,7 +131,7 @@ class EvalSession:
         """
         if self.config.getoption("eval_resume") is not None:
             raise UsageError("--eval-regrade makes no attempts, and --eval-resume does. Leave one out.")
-        for name in ("agent", "trials", "headed"):
+        for name in ("agent", "trials", "headed", "plan"):
             if self.config.getoption(f"eval_{name}"):
                 raise UsageError(
                     f"--eval-regrade runs no agent, so that --eval-{name} has no effect. Leave it out."

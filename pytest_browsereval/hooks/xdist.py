@@ -152,6 +152,7 @@ class Distribution:
         self._slots[name] = slot
         node.workerinput["browsereval_slot"] = slot
         node.workerinput["browsereval_run_id"] = self._session.run_id
+        node.workerinput["browsereval_began"] = self._session.began
         node.workerinput["browsereval_dist"] = self._session.config.getvalue("dist")  # its own says "no"
         self._folder = self._folder or Path(tempfile.mkdtemp(prefix="browsereval-"))
         node.workerinput["browsereval_control"] = str(self._folder)

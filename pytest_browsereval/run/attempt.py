@@ -30,6 +30,7 @@ from pytest_browsereval.model.messages import Message, now
 from pytest_browsereval.model.results import AgentResult, TaskError, TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.run.budget import Budget
 from pytest_browsereval.run.grading import Grading, grade_all, total_cost
 from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey
 from pytest_browsereval.run.workplace import agent_context, open_capture
@@ -64,6 +65,7 @@ class Services:
     windows: WindowManager
     tools: tuple[Tool, ...]
     behaviour: Behaviour
+    budget: Budget
     redact: Callable[[str], str] = str
     kits: tuple[Toolkit, ...] = ()
 
@@ -374,6 +376,7 @@ class _Attempt:
             final_url=progress.final_url,
         )
         metadata = self.saver.save_metadata(metadata)
+        self.services.budget.paid(self.folder.path, metadata.cost_usd)
         self.folder.finished()
         return metadata
 
@@ -386,14 +389,15 @@ class _Attempt:
 async def run_trial(job: Job, services: Services, *, retries: int) -> tuple[TaskMetadata, AttemptFolder]:
     """Attempt a trial until it is passed or failed, at most ``1 + retries`` times.
 
-    Only an *errored* attempt is followed by another one; every attempt stays in the run folder.
+    Only an *errored* attempt is followed by another one, if the budget allows; every attempt stays in the run
+    folder.
 
     Raises:
         OSError: the run folder cannot be written.
     """
     metadata, folder = await run_attempt(job, services)
     for _ in range(retries):
-        if metadata.verdict is not Verdict.ERRORED or metadata.stops_run:
+        if metadata.verdict is not Verdict.ERRORED or metadata.stops_run or services.budget.over():
             break
         metadata, folder = await run_attempt(job, services)
     return metadata, folder

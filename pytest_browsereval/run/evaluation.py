@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from contextvars import Context
@@ -20,6 +21,7 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.run.attempt import Behaviour, Job, Services, record_fault, run_trial
+from pytest_browsereval.run.budget import Budget
 from pytest_browsereval.run.drift import drift
 from pytest_browsereval.run.manifest import manifest
 from pytest_browsereval.run.plan import Entry, Plan
@@ -44,12 +46,21 @@ class Evaluation:
         registry: where rows look their graders up.
         run_id: the same for every process of the run.
         worker: names this process.
+        began: when the session began, in seconds since 1970; now by default.
 
     Raises:
         ConfigError: a tool switch names no tool, or a toolkit cannot be used.
     """
 
-    def __init__(self, config: EvalConfig, registry: Registry, *, run_id: str, worker: str = "main") -> None:
+    def __init__(
+        self,
+        config: EvalConfig,
+        registry: Registry,
+        *,
+        run_id: str,
+        worker: str = "main",
+        began: float | None = None,
+    ) -> None:
         self.config = config
         self.tools: tuple[Tool, ...] = ()
         """The tools that are switched on; a browser that brings its own has to be asked for them first."""
@@ -63,7 +74,8 @@ class Evaluation:
         if not config.browser.brings_tools:
             self._take_tools(Survey())
         self.store = RunStore.locate(config.output_dir, config.name, run_id, worker=worker)
-        self._have_it_synced()
+        self._began = time.time() if began is None else began
+        self._take_store()
         self._registry = registry
         self.behaviour = Behaviour()
         self.survey = Survey()
@@ -74,6 +86,8 @@ class Evaluation:
         """How many trials run at once in this process."""
         self.waiting: Callable[[], Iterable[Entry]] = tuple
         """Returns the trials that wait for a lane; asked on the loop."""
+        self.is_planned = False
+        """Whether nothing is to be run, only counted."""
         self.has_started = False
         """True once there was a browser and a run folder; before that nothing has been spent."""
         own = (s for member in self._members() for s in member.secrets())
@@ -84,8 +98,10 @@ class Evaluation:
         self._browser: Browser | None = None
         self._held = ExitStack()
 
-    def _have_it_synced(self) -> None:
+    def _take_store(self) -> None:
+        """Have the run folder kept as the config says."""
         self.store.synced_from = self.store.root if self.config.capture.fsync else None
+        self.budget = Budget(self.config.budget, self.store, self._began)
 
     def _members(self) -> Iterable[Any]:
         return (
@@ -267,8 +283,10 @@ class Evaluation:
 
         Raises:
             RunStopped: nothing can succeed any more; the attempt was not made.
+            OverBudget: the run's budget is used up; the attempt was not made.
             OSError: the run folder cannot be written.
         """
+        self.budget.check()  # before a browser is started for nothing
         services = await self.services()
         metadata, folder = await run_trial(self._job(entry, node_id), services, retries=self.config.retries)
         if metadata.stops_run:
@@ -305,6 +323,7 @@ class Evaluation:
             tools=self.tools,
             kits=self.kits,
             behaviour=self.behaviour,
+            budget=self.budget,
             redact=self.redact,
         )
 

@@ -21,6 +21,7 @@ LEFT_OUT = frozenset(
         "config.lanes",
         "config.num_workers",
         "config.gate",
+        "config.budget",
     }
 )
 

@@ -49,7 +49,7 @@ class Regrading(Evaluation):
     def __init__(self, config: EvalConfig, registry: Registry, run: Path, *, worker: str = "main") -> None:
         super().__init__(config, registry, run_id=run.name, worker=worker)
         self.store = RunStore(run, worker=worker)
-        self._have_it_synced()
+        self._take_store()
         self.stored = StoredPlan(config, registry, self.store)
         self.stored.modify = lambda task: modify(task) if (modify := self.behaviour.modify_task) else task
         self.plan = self.stored

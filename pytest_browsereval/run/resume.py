@@ -45,17 +45,25 @@ class Resuming(Evaluation):
         run: the run's folder.
         anyway: go on although config or rows differ from what they were.
         worker: names this process.
+        began: when the session began, in seconds since 1970; now by default.
 
     Raises:
         ConfigError: a tool switch names no tool, or a toolkit cannot be used.
     """
 
     def __init__(
-        self, config: EvalConfig, registry: Registry, run: Path, *, anyway: bool, worker: str = "main"
+        self,
+        config: EvalConfig,
+        registry: Registry,
+        run: Path,
+        *,
+        anyway: bool,
+        worker: str = "main",
+        began: float | None = None,
     ) -> None:
-        super().__init__(config, registry, run_id=run.name, worker=worker)
+        super().__init__(config, registry, run_id=run.name, worker=worker, began=began)
         self.store = RunStore(run, worker=worker)
-        self._have_it_synced()
+        self._take_store()
         self._anyway = anyway
         self._before = self.store.selected()
         self._others = 0
@@ -72,7 +80,8 @@ class Resuming(Evaluation):
             UsageError: the run is still going on.
         """
         super().preflight()
-        self._held.enter_context(self.store.going_on())
+        if not self.is_planned:
+            self._held.enter_context(self.store.going_on())
 
     def check_rows(self, entries: Iterable[Entry]) -> None:
         """Check all rows that are to run, and that config and rows are those of the run.
@@ -93,6 +102,9 @@ class Resuming(Evaluation):
         finished = self._count_finished(entries, stored)
         self._has_work = finished < len(entries)
         self._note(entries, stored, finished, drift)
+        if not self.is_planned:
+            self.budget.paid_before((folder, data.cost_usd) for folder, data in self.store.digests())
+            self._record(len(entries), finished, drift)
 
     def _count_finished(self, entries: list[Entry], stored: Mapping[TrialKey, AttemptDigest]) -> int:
         """Return how many trials are not run: their results are there, as are those of what they rest on."""
@@ -107,8 +119,7 @@ class Resuming(Evaluation):
         if not before:
             yield "its manifest.json is missing or damaged, so what the run was made of is unknown"
             return
-        now_made_of = manifest(self.config, "", self.tools, self.kits, self._registry.owners())
-        yield from differences(before, now_made_of, besides=NO_MATTER)
+        yield from differences(before, self._made_of(), besides=NO_MATTER)
 
     def _row_drift(self, entries: list[Entry], stored: dict[TrialKey, AttemptDigest]) -> Iterator[str]:
         edited = [
@@ -131,11 +142,11 @@ class Resuming(Evaluation):
         finished: int,
         drift: list[str],
     ) -> None:
-        """Tell what there is to do, and write down that the run was gone on with."""
+        """Tell what there is to do."""
         errored = sum(
             entry.key in stored and stored[entry.key].verdict is Verdict.ERRORED for entry in entries
         )
-        cut = len(self.store.take_all_flights())
+        cut = len(self.store.in_flight())
         of_these = [f"{errored} errored"] * bool(errored) + [f"{cut} cut off"] * bool(cut)
         told = f" ({', '.join(of_these)} before)" if of_these else ""
         self.notes.append(
@@ -144,17 +155,24 @@ class Resuming(Evaluation):
         )
         for line in drift:
             self.notes.append(f"gone on with anyway: {line}")
-        here = manifest(self.config, "", self.tools, self.kits, self._registry.owners())
-        for line in _machine(self.store.manifest(), here):
+        for line in _machine(self.store.manifest(), self._made_of()):
             self.notes.append(f"the run was begun elsewhere: {line}")
+
+    def _record(self, trials: int, finished: int, drift: list[str]) -> None:
+        """Write down that the run was gone on with, and forget what was in flight when it was ended."""
+        self.store.take_all_flights()
+        here = self._made_of()
         record: dict[str, Any] = {
             "resumed_at": now(),
-            "trials": len(entries),
+            "trials": trials,
             "finished": finished,
             "differences": drift,
             **{key: here[key] for key in MACHINE if key != "browser"},
         }
         self.store.append(RESUMES_FILE, record)
+
+    def _made_of(self) -> dict[str, Any]:
+        return manifest(self.config, "", self.tools, self.kits, self._registry.owners())
 
     # -- what there is already
 

@@ -26,6 +26,7 @@ from pytest_browsereval.model.messages import AssistantMessage
 from pytest_browsereval.model.results import AgentResult, TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.run.attempt import Behaviour, Job, Services, record_fault, run_attempt, run_trial
+from pytest_browsereval.run.budget import Budget
 from pytest_browsereval.run.store import RunStore, TrialKey
 from pytest_browsereval.sites import Sites
 from pytest_browsereval.tools.toolkits import resolve_tools
@@ -132,6 +133,7 @@ class Bench:
             windows=WindowManager(self.browser),
             tools=resolve_tools({}),
             behaviour=self.behaviour,
+            budget=Budget(config.budget, self.store, 0.0),
             redact=lambda text: text.replace(self.secret, "[redacted]"),
         )
 

@@ -1,0 +1,64 @@
+"""``--eval-plan``: what a run will take is told, and nothing is run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.analysis.planning import plan_run
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.hooks.items import EvalItem
+from pytest_browsereval.hooks.session import EvalSession
+from pytest_browsereval.report.plan import plan_lines
+from pytest_browsereval.run.evaluation import Evaluation
+from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.run.stored import LATEST, run_folder
+
+
+class Planning:
+    """Stands in for pytest's loop, once all rows were checked.
+
+    Args:
+        session: the eval session.
+        processes: how many the run would have.
+    """
+
+    def __init__(self, session: EvalSession, processes: int) -> None:
+        self._session = session
+        self._processes = processes
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Tell the plan of each eval; no item is run."""
+        reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
+        rows: dict[Evaluation, list[EvalItem]] = {}
+        for item in session.items:
+            if isinstance(item, EvalItem):
+                rows.setdefault(item.evaluation, []).append(item)
+        for evaluation, items in rows.items():
+            reporter.section(f"plan of eval {evaluation.config.name}")
+            for line in self._plan(evaluation, items):
+                reporter.line(line)
+        if others := len(session.items) - sum(map(len, rows.values())):
+            reporter.line(f"besides, {others:,} tests that are no rows of an eval")
+        reporter.line("nothing was run (--eval-plan)")
+        return True
+
+    def _plan(self, evaluation: Evaluation, items: list[EvalItem]) -> list[str]:
+        config = evaluation.config
+        left = [item.entry for item in items if not evaluation.left_behind(item.entry)]
+        basis = self._earlier(evaluation)
+        attempts = () if basis is None else (data for _, data in basis.digests())
+        plan = plan_run([entry.key for entry in left], attempts, retries=config.retries)
+        at_once = config.num_workers or config.lanes * self._processes
+        tasks = len({entry.ref.query_id for entry in left})
+        name = None if basis is None else basis.root.name
+        return list(plan_lines(plan, config, tasks=tasks, at_once=at_once, basis=name))
+
+    def _earlier(self, evaluation: Evaluation) -> RunStore | None:
+        try:
+            base = evaluation.config.base_dir
+            return RunStore(run_folder(evaluation.config, LATEST, base, before=self._session.run_id))
+        except UsageError:
+            return None

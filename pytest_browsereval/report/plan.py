@@ -1,0 +1,63 @@
+"""What a run will take, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pytest_browsereval.analysis.planning import RunPlan
+from pytest_browsereval.config import EvalConfig
+
+
+def plan_lines(
+    plan: RunPlan, config: EvalConfig, *, tasks: int, at_once: int, basis: str | None
+) -> Iterator[str]:
+    """Yield the lines of a plan.
+
+    Args:
+        plan: the plan.
+        config: whose.
+        tasks: rows that are to be run.
+        at_once: attempts at once in all processes.
+        basis: the id of the run that the estimate rests on; None if there is none.
+    """
+    parts = [f"{tasks:,} task{'s' * (tasks != 1)}"]
+    if len(config.variants) > 1:
+        parts.append(f"{len(config.variants)} variants")
+    if config.trials > 1:
+        parts.append(f"{config.trials} trials each")
+    yield f"to run: {plan.trials:,} trials ({', '.join(parts)}), at most {plan.attempts:,} attempts"
+    if basis is None:
+        yield "tokens, money and time: unknown, since there is no earlier run of this config"
+    else:
+        yield from _estimate(plan, at_once, basis)
+    budget, limits = config.budget, config.limits
+    given = {
+        "budget.max_cost_usd": budget.max_cost_usd,
+        "budget.max_minutes": budget.max_minutes,
+        "limits.max_cost_usd": limits.max_cost_usd,
+    }
+    told = [f"{name} {value:g}" for name, value in given.items() if value is not None]
+    yield f"limits: {', '.join(told) or 'none is set (budget.max_cost_usd, budget.max_minutes)'}"
+
+
+def _estimate(plan: RunPlan, at_once: int, basis: str) -> Iterator[str]:
+    used = plan.expected
+    if plan.trials == plan.unknown:
+        yield f"tokens, money and time: unknown, since run {basis} has none of these variants"
+        return
+    cost = "cost unknown" if used.cost_usd is None else f"${used.cost_usd:,.2f} at the prices of then"
+    yield f"estimate by run {basis}:"
+    yield f"  {used.input_tokens:,.0f} tokens in, {used.output_tokens:,.0f} out, {cost}"
+    yield f"  {_time(used.duration_ms / at_once)} with {at_once} at once"
+    if plan.by_variant:
+        yield f"  {plan.by_variant:,} trials of tasks that it does not have: the mean of their variant"
+    if plan.unknown:
+        yield f"  without {plan.unknown:,} trials of variants that it does not have"
+
+
+def _time(ms: float) -> str:
+    seconds = ms / 1000
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes / 60:.1f} h"

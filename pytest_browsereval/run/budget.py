@@ -1,0 +1,114 @@
+"""What a whole run may use: once it is used up no further attempt is begun; the rest is told as skipped."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from pytest_browsereval.config.model import BudgetConfig
+from pytest_browsereval.errors import OverBudget
+from pytest_browsereval.run.store import RunStore
+
+LEDGER = "spent.jsonl"
+"""In the run folder: what each attempt cost, a line each, in the order in which they ended."""
+
+
+class Budget:
+    """What the processes of a run have used together.
+
+    Args:
+        config: how much they may use.
+        store: the run, whose folder has the ledger that all of them write.
+        began: when the session began, in seconds since 1970.
+    """
+
+    def __init__(self, config: BudgetConfig, store: RunStore, began: float) -> None:
+        self._config = config
+        self._store = store
+        self._began = began
+        self._read_bytes = 0
+        self._spent_usd = 0.0
+        self._unknown = ""
+        """An attempt whose cost is not known."""
+        self._seen: set[str] = set()
+
+    def over(self) -> str:
+        """Return why no further attempt may begin; "" if one may.
+
+        Raises:
+            OSError: the ledger cannot be read.
+        """
+        minutes, money = self._config.max_minutes, self._config.max_cost_usd
+        if minutes is not None and time.time() - self._began > minutes * 60:
+            return f"budget.max_minutes is {minutes:g}"
+        if money is None:
+            return ""
+        self._catch_up()
+        if self._unknown:
+            return (
+                f"budget.max_cost_usd is ${money:g}, and what {self._unknown} cost is not known: a model has "
+                "no price. Write prices into its block"
+            )
+        if self._spent_usd >= money:
+            return f"budget.max_cost_usd is ${money:g}, and ${self._spent_usd:.4f} is spent"
+        return ""
+
+    def check(self) -> None:
+        """Refuse an attempt that is not begun yet.
+
+        Raises:
+            OverBudget: the budget is used up.
+            OSError: the ledger cannot be read.
+        """
+        if why := self.over():
+            raise OverBudget(why)
+
+    def paid(self, folder: Path, cost_usd: float | None) -> None:
+        """Note what an attempt cost, whatever came of it.
+
+        Args:
+            folder: the attempt's.
+            cost_usd: None if it is not known.
+
+        Raises:
+            OSError: the ledger cannot be written.
+        """
+        if self._config.max_cost_usd is not None:
+            name = folder.relative_to(self._store.root).as_posix()
+            self._store.append(LEDGER, {"attempt": name, "cost_usd": cost_usd})
+
+    def paid_before(self, attempts: Iterable[tuple[Path, float | None]]) -> None:
+        """Note attempts of earlier sessions that had no such budget.
+
+        Args:
+            attempts: folders with what each cost.
+
+        Raises:
+            OSError: the ledger cannot be read or written.
+        """
+        if self._config.max_cost_usd is None:
+            return
+        self._catch_up()
+        for folder, cost_usd in attempts:
+            if folder.relative_to(self._store.root).as_posix() not in self._seen:
+                self.paid(folder, cost_usd)
+
+    def _catch_up(self) -> None:
+        """Read what has been written since; a line that is being written is left for the next time."""
+        try:
+            with (self._store.root / LEDGER).open("rb") as file:
+                file.seek(self._read_bytes)
+                fresh = file.read()
+        except FileNotFoundError:
+            return
+        whole = fresh[: fresh.rfind(b"\n") + 1]
+        self._read_bytes += len(whole)
+        for line in whole.splitlines():
+            told = json.loads(line)
+            self._seen.add(told["attempt"])
+            if told["cost_usd"] is None:
+                self._unknown = self._unknown or str(told["attempt"])
+            else:
+                self._spent_usd += float(told["cost_usd"])

@@ -1,0 +1,86 @@
+"""The budget of a run: what is done stays, what is not begun is told, and what lacks trials is not green."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.testing import ScriptedModel, done
+from tests.hooks.small_evals import Evals, row
+
+KEY = "sk-budget-0123456789"
+
+
+def agent(url: str, **more: Any) -> dict[str, Any]:
+    """Return an agent whose every answer costs a dollar."""
+    prices = {"input_per_mtok": 1_000_000, "output_per_mtok": 0}
+    return {"type": "single", "model": "m", "baseUrl": url, "apiKey": "BUDGET_KEY", "prices": prices, **more}
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BUDGET_KEY", KEY)
+
+
+@pytest.mark.parametrize("args", [(), ("-n", "2")])
+def test_what_the_money_does_not_cover_is_skipped(evals: Evals, args: tuple[str, ...]) -> None:
+    """Attempts that are done stay, the rest is skipped, the run ends red; more money finishes it."""
+    evals.rows(*(row(name, says=None) for name in "abcdefgh"))
+    with ScriptedModel(lambda _: done("right").costing(1, 0)) as server:
+        evals.config(agent=agent(server.base_url), budget={"max_cost_usd": 3})
+        result = evals.run("shop.eval.yaml", "-rs", *args)
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        passed = result.parseoutcomes()["passed"]
+        assert 3 <= passed <= 4, "two workers may both have one in flight"
+        assert result.parseoutcomes()["skipped"] == 8 - passed
+        result.stdout.fnmatch_lines(
+            [
+                f"*{8 - passed} not run*",
+                f"not run, since the budget is used up: {8 - passed} of 8 trials. *--eval-resume",
+                "SKIPPED*budget: budget.max_cost_usd is $3, and $* is spent",
+            ]
+        )
+        assert evals.summary()["over_budget"] == 8 - passed
+        assert evals.summary()["skipped"] == 0
+        again = evals.run("shop.eval.yaml", "--eval-resume", "--eval-set=budget.max_cost_usd=100", *args)
+        again.assert_outcomes(passed=8)
+        assert len(server.requests) == 8
+    assert evals.summary()["cost_usd"] == 8
+
+
+def test_a_gate_is_not_met_by_a_part_of_the_run(evals: Evals) -> None:
+    """All that was judged has passed, and yet."""
+    evals.rows(*(row(name, says=None) for name in "abc"))
+    with ScriptedModel(lambda _: done("right").costing(1, 0)) as server:
+        evals.config(agent=agent(server.base_url), budget={"max_cost_usd": 1}, gate={"min_pass_rate": 0.5})
+        result = evals.run("shop.eval.yaml")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["gate complete: 2 of the run's 3 trials have no result"])
+
+
+def test_time_that_is_over_begins_nothing(evals: Evals) -> None:
+    """An attempt that is in flight is finished; the next is not begun, by an errored one's retry either."""
+    evals.rows(row("a"), row("b"), row("c"))
+    (evals.path / "my_agent.py").write_text(
+        "import time\ndef solve(context):\n    time.sleep(1.5)\n    raise RuntimeError('no')\n"
+    )
+    agent = {"type": "function", "function": "my_agent:solve"}
+    evals.config(agent=agent, retries=5, budget={"max_minutes": 0.02})
+    result = evals.run("shop.eval.yaml")
+    outcomes = result.parseoutcomes()
+    assert outcomes.get("errors", 0) <= 1
+    assert outcomes["skipped"] == 3 - outcomes.get("errors", 0)
+    assert len(list(evals.path.glob("results/shop/*/tasks/*/*/*/attempt-*"))) <= 1
+    assert len(list(evals.path.glob("results/shop/*/tasks/*/*/*/attempt-*"))) <= 1
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.mark.parametrize("given", [{"max_cost_usd": 0}, {"max_minutes": -1}, {"max_usd": 1}])
+def test_a_wrong_budget_is_refused(evals: Evals, given: dict[str, Any]) -> None:
+    """Before anything is spent."""
+    evals.rows(row("a"))
+    evals.config(budget=given)
+    result = evals.run("shop.eval.yaml")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert next(iter(given)) in result.stderr.str()

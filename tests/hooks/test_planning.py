@@ -1,0 +1,61 @@
+"""``--eval-plan``: what a run will take; no browser, no agent, no run folder."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.hooks.small_evals import Evals, row
+
+
+def test_a_first_plan_says_what_is_unknown(evals: Evals) -> None:
+    """Counted, not estimated; ordinary tests are not run either."""
+    evals.rows(row("a"), row("b"))
+    variants = {"x": "scripted", "y": "noop"}
+    evals.config(variants=variants, trials=3, retries=1, lanes=2, budget={"max_minutes": 5})
+    (evals.path / "test_own.py").write_text("def test_it():\n    assert False\n")
+    for args in ((), ("-n", "2")):
+        result = evals.run("--eval-plan", *args, "shop.eval.yaml", "test_own.py")
+        assert result.ret == 0
+        result.stdout.fnmatch_lines(
+            [
+                "*plan of eval shop*",
+                "to run: 12 trials (2 tasks, 2 variants, 3 trials each), at most 24 attempts",
+                "tokens, money and time: unknown, since there is no earlier run of this config",
+                "limits: budget.max_minutes 5",
+                "besides, 1 tests that are no rows of an eval",
+                "nothing was run (--eval-plan)",
+            ]
+        )
+        assert not (evals.path / "results").exists()
+
+
+def test_a_plan_rests_on_the_last_run(evals: Evals) -> None:
+    """With it, what is left of a run that is gone on with; neither writes anything."""
+    evals.rows(row("a"), row("b"))
+    evals.config(lanes=2)
+    evals.run("shop.eval.yaml", "-k", "a")
+    folder = evals.run_folder()
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    planned = evals.run("shop.eval.yaml", "--eval-plan")
+    planned.stdout.fnmatch_lines(
+        [
+            "to run: 2 trials (2 tasks), at most 2 attempts",
+            f"estimate by run {folder.name}:",
+            "  0 tokens in, 0 out, $0.00 at the prices of then",
+            "* s with 2 at once",
+            "  1 trials of tasks that it does not have: the mean of their variant",
+        ]
+    )
+    resumed = evals.run("shop.eval.yaml", "--eval-plan", "--eval-resume")
+    resumed.stdout.fnmatch_lines(["to run: 1 trials (1 task), at most 1 attempts"])
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    assert list((evals.path / "results/shop").iterdir()) == [folder]
+
+
+def test_a_plan_checks_what_a_run_would(evals: Evals) -> None:
+    """A wrong row is told now."""
+    evals.rows(row("a", graders=["answr"]))
+    evals.config()
+    result = evals.run("shop.eval.yaml", "--eval-plan")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*Did you mean 'answer'*"])
