@@ -45,6 +45,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("--eval-lanes", type=positive_integer, metavar="N", help="attempts at once in each process")
     add("--eval-output", metavar="DIR", help="where run folders go (default: results/ beside the config)")
     add(
+        "--eval-baseline",
+        metavar="RUN",
+        help="compare with this run (a folder, an id, a baseline's file, or 'latest'), also in the gate",
+    )
+    add(
         "--eval-min-pass-rate",
         type=rate_from_0_to_1,
         metavar="RATE",

@@ -84,6 +84,16 @@ _AGAIN = "Write it by  browsereval baseline RUN FILE"
 # -- the gate
 
 
+def lacks_baseline(gate: GateConfig) -> str:
+    """Return what to say of rules that compare with nothing; "" if there are none."""
+    if gate.baseline is not None or not gate.compares:
+        return ""
+    return (
+        f"{gate.compares[0]} needs a baseline. Write  baseline: results/NAME/TIME-LETTERS , or name a run on "
+        "the command line (--eval-baseline=RUN)."
+    )
+
+
 def check_baseline(config: EvalConfig) -> None:
     """Refuse a gate whose baseline is not there, before anything is spent.
 
@@ -91,6 +101,8 @@ def check_baseline(config: EvalConfig) -> None:
         ConfigError: with file and line.
     """
     if config.gate.baseline is None:
+        if config.gate.compares:
+            raise config.wrong(("gate", config.gate.compares[0]), lacks_baseline(config.gate))
         return
     place = config.base_dir / config.gate.baseline
     try:

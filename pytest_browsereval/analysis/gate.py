@@ -208,7 +208,7 @@ def _max_mean_steps(data: Sequence[AttemptDigest], ceiling: float) -> RuleResult
 
 
 def _against_baseline(gate: GateConfig, compared: RunComparison | str | None) -> Iterator[RuleResult]:
-    rules = [name for name in ("max_regressions", "max_drop") if getattr(gate, name) is not None]
+    rules = gate.compares
     if not isinstance(compared, RunComparison):
         why = one_line(compared or "the run was not compared with a baseline", 400)
         yield from (RuleResult(name, is_met=False, message=why) for name in rules)

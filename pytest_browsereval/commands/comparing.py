@@ -43,7 +43,7 @@ def compare(arguments: argparse.Namespace) -> int:
 
 def gate(arguments: argparse.Namespace) -> int:
     """Decide by a run's folder whether it meets a gate; 1 if it does not."""
-    from pytest_browsereval.analysis.baseline import against_baseline
+    from pytest_browsereval.analysis.baseline import against_baseline, lacks_baseline
     from pytest_browsereval.analysis.gate import complete, decide
     from pytest_browsereval.analysis.outcomes import check_run, outcomes_of
     from pytest_browsereval.analysis.summary import summary_of
@@ -52,6 +52,8 @@ def gate(arguments: argparse.Namespace) -> int:
 
     check_run(arguments.run_folder)
     rules, base = _rules(arguments)
+    if told := lacks_baseline(rules):
+        raise UsageError(told.replace("--eval-baseline", "--baseline"))
     store = RunStore(arguments.run_folder)
     summary = summary_of(store)
     compared = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_browsereval.hooks.ahead import Ahead
+from pytest_browsereval.hooks.comparing import Comparing
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.gating import Gating
 from pytest_browsereval.hooks.groups import Groups
@@ -45,6 +46,8 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     manager.register(controller, "browsereval-controller")
     manager.register(Termination(), "browsereval-termination")
     manager.register(Gating(session, controller), "browsereval-gating")
+    if config.getoption("eval_baseline") is not None:
+        manager.register(Comparing(controller), "browsereval-comparing")
     if config.getoption("eval_plan"):
         planning = Planning(session, config.stash[planned_processes_key])
         manager.register(planning, "browsereval-planning")

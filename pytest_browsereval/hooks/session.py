@@ -36,6 +36,11 @@ OPTION_KEYS = (
 """Options that are short for ``--eval-set KEY=...``."""
 
 
+def _seen_from(base: Path, place: Path) -> Path:
+    """Return a path as one writes it into a config: without folders of this machine, where that can be."""
+    return place.relative_to(base) if place.is_relative_to(base) else place
+
+
 class EvalSession:
     """The configs that are loaded, by file, and what every process of the run agrees on.
 
@@ -82,11 +87,33 @@ class EvalSession:
 
     def _load(self, path: Path) -> Evaluation:
         loaded = load_config(path, registry=self.registration.registry, overrides=list(self._overrides()))
+        baseline = self._baseline(loaded)
+        if baseline is not None and loaded.gate.compares:
+            gate = loaded.gate.model_copy(update={"baseline": _seen_from(loaded.base_dir, baseline)})
+            loaded = loaded.model_copy(update={"gate": gate})
         evaluation = self._evaluation_of(loaded)
+        evaluation.baseline = baseline
         connect(evaluation, self.config)
         evaluation.is_planned = self.config.getoption("eval_plan")
         evaluation.plan.limit = self.config.getoption("eval_limit")
         return evaluation
+
+    def _baseline(self, loaded: EvalConfig) -> Path | None:
+        """Return the place of what the command line wants runs compared with.
+
+        Raises:
+            UsageError: there is no such run.
+        """
+        given: str | None = self.config.getoption("eval_baseline")
+        if given is None:
+            return None
+        base, before = self.config.invocation_params.dir, self.run_id
+        if (base / given).is_file():
+            return Path(base / given)
+        other = self.config.getoption("eval_resume") or self.config.getoption("eval_regrade")
+        if given == LATEST and other:  # a run is not compared with itself
+            before = run_folder(loaded, other, base, before=before, is_empty_allowed=True).name
+        return run_folder(loaded, given, base, before=before)
 
     def _evaluation_of(self, loaded: EvalConfig) -> Evaluation:
         """Return the evaluation of a config: of a new run, or of an earlier one.

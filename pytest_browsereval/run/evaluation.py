@@ -86,6 +86,8 @@ class Evaluation:
         """How many trials run at once in this process."""
         self.waiting: Callable[[], Iterable[Entry]] = tuple
         """Returns the trials that wait for a lane; asked on the loop."""
+        self.baseline: Path | None = None
+        """The earlier run, or a baseline's file, that the command line wants the run compared with."""
         self.is_planned = False
         """Whether nothing is to be run, only counted."""
         self.has_started = False

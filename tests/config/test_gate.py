@@ -57,10 +57,6 @@ def test_all_keys_of_the_gate(load: Load, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (
-            "gate: {max_drop: 0.1}\n",
-            "shop.yaml:4: gate: max_drop needs a baseline. Write  baseline: results/",
-        ),
         ("gate: {baseline: x}\n", "gate: baseline is for a rule. Write  max_regressions: 0"),
         ("gate: {max_cost_usd: .inf}\n", "gate.max_cost_usd: "),
         ("gate: {max_mean_steps: .inf}\n", "gate.max_mean_steps: "),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -146,6 +148,49 @@ def test_rows_without_a_result_say_the_same_later(evals: Evals, rows: str) -> No
     if "c" in rows:
         result.stdout.fnmatch_lines(["*gate::complete FAILED*"])
         again.stdout.fnmatch_lines(["NOT MET complete: 1 of the run's 3 trials have no result"])
+
+
+@pytest.mark.parametrize("gate", [{"max_regressions": 0, "max_error_rate": 1}, None])
+def test_a_baseline_of_the_command_line(evals: Evals, gate: dict[str, float] | None) -> None:
+    """Its comparison is printed; rules that need a baseline take it, and the folder knows it later."""
+    evals.rows(*MIXED)
+    evals.config(gate={"min_pass_rate": 0.5})
+    assert evals.run("shop.eval.yaml").ret == 0
+    first = evals.run_folder()
+    evals.rows(row("a"), row("b"), row("c", says="wrong"), row("d", says="wrong"))
+    keys: dict[str, Any] = {} if gate is None else {"gate": gate}
+    evals.config(**keys)
+    result = evals.run("shop.eval.yaml", "--eval-baseline=latest")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*eval shop against its baseline*", f"A  *{first.name}  (baseline)"])
+    result.stdout.fnmatch_lines(
+        ["*gate max_regressions: * regressed against *"] if gate else ["*paired over*"]
+    )
+    second = next(folder for folder in first.parent.iterdir() if folder != first)
+    config = json.loads((second / "manifest.json").read_text())["config"]
+    expected = first.relative_to(evals.path).as_posix() if gate else None
+    assert config["gate"]["baseline"] == expected
+
+
+def test_baselines_that_do_not_fit(evals: Evals) -> None:
+    """None where there is no run yet; one of other tasks cannot be compared, and that is not green."""
+    evals.rows(row("a"))
+    evals.config()
+    result = evals.run("shop.eval.yaml", "--eval-baseline=latest")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*there is no run 'latest'*"])
+    evals.config(gate={"max_drop": 0.1})
+    result = evals.run("shop.eval.yaml")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        ["*shop.eval.yaml:*: gate.max_drop: max_drop needs a baseline.*--eval-baseline=RUN*"]
+    )
+    evals.config()
+    assert evals.run("shop.eval.yaml").ret == 0
+    evals.rows(row("z"))
+    result = evals.run("shop.eval.yaml", "--eval-baseline=latest")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["not compared: *have no task in common*"])
 
 
 def test_a_baseline_that_is_not_there_stops_before_anything_is_spent(evals: Evals) -> None:

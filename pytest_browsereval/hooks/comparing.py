@@ -1,0 +1,57 @@
+"""``--eval-baseline``: what the run is, compared with an earlier one, behind the tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.analysis.baseline import read_run
+from pytest_browsereval.analysis.compare import RunComparison, compare
+from pytest_browsereval.analysis.outcomes import outcomes_of
+from pytest_browsereval.analysis.summary import RunSummary
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.hooks.controller import Controller
+from pytest_browsereval.report.comparison import text
+from pytest_browsereval.run.evaluation import Evaluation
+
+
+class Comparing:
+    """Compares each run with its baseline once the summaries are there.
+
+    Args:
+        controller: which has the summaries.
+    """
+
+    def __init__(self, controller: Controller) -> None:
+        self._controller = controller
+        self._found: dict[Evaluation, RunComparison | str] = {}
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Compare; runs that cannot be compared are not what was asked for, so the session is not green."""
+        for evaluation, summary in self._controller.summaries.items():
+            if evaluation.baseline is not None:
+                found = self._found[evaluation] = _compared(evaluation, summary, evaluation.baseline)
+                if isinstance(found, str) and session.exitstatus == pytest.ExitCode.OK:
+                    session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Print the comparisons."""
+        for evaluation, found in self._found.items():
+            name = evaluation.config.name
+            terminalreporter.section(f"eval {name} against its baseline", red=isinstance(found, str))
+            if isinstance(found, str):
+                terminalreporter.line(f"not compared: {found}", red=True)
+                continue
+            encoding = getattr(terminalreporter._tw._file, "encoding", None) or "utf-8"  # noqa: SLF001 no public way
+            for line in text(found, terminalreporter._tw.fullwidth):  # noqa: SLF001 the same
+                terminalreporter.line(line.encode(encoding, "replace").decode(encoding))
+
+
+def _compared(evaluation: Evaluation, summary: RunSummary, baseline: Path) -> RunComparison | str:
+    try:
+        return compare(read_run(baseline), outcomes_of(evaluation.store, summary))
+    except UsageError as error:
+        return str(error)
