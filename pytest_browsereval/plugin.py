@@ -150,7 +150,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", "browsereval(dataset, **config): run this test for each row of a dataset"
     )
     config.pluginmanager.register(fixtures, "browsereval-fixtures")
-    named = any(config.getoption(f"eval_{name}") for name in ("config", "regrade", "resume"))
+    named = any(config.getoption(f"eval_{name}") for name in ("config", "regrade", "resume", "plan"))
     asks = named or any(is_eval(arg.partition("::")[0]) for arg in config.args)
     is_early = _distributes(config) or config.getoption("htmlpath", None)
     if asks or (is_early and _holds_evals(config)):

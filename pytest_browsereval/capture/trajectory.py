@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -76,7 +77,9 @@ def sync(path: Path) -> None:
 
 
 def sync_all(folder: Path, top: Path) -> None:
-    """Have the disk confirm all plain files below a folder, and every name from ``top`` down to them.
+    """Have the disk confirm all plain files below a folder, and every name from that of ``top`` down to them.
+
+    What a program of the attempt has left there and this user may not read is passed over.
 
     Raises:
         OSError: the disk does not confirm it.
@@ -84,10 +87,11 @@ def sync_all(folder: Path, top: Path) -> None:
     for place, _, names in os.walk(folder):
         for file in (Path(place, name) for name in names):
             if file.is_file() and not file.is_symlink():
-                sync(file)
+                with contextlib.suppress(PermissionError, FileNotFoundError):
+                    sync(file)
         sync(Path(place))
     for parent in folder.parents:
-        if parent.is_relative_to(top):
+        if parent.is_relative_to(top.parent):
             sync(parent)
 
 

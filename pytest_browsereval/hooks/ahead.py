@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import CancelledError
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -48,10 +48,10 @@ class Ahead:
         """Of trials that this process has made and others wait for, by their keys."""
         self._selected: frozenset[Trial] = frozenset()
         """Keys of the trials that others may have to wait for."""
-        self._tied: frozenset[EvalItem] = frozenset()
-        """Items that depend on others or share the state of a site with them, and those others."""
-        self._done: frozenset[EvalItem] = frozenset()
-        """Those of them that have results of an earlier session, as has all that they are tied to."""
+        self._relating: list[EvalItem] = []
+        """Items that may have to do with others."""
+        self._over_budget: set[Trial] = set()
+        """Keys of trials that were not made since the budget is used up."""
         self._frees = False
         """Whether one of these has come to a verdict since the rows behind were looked at."""
 
@@ -105,6 +105,7 @@ class Ahead:
             raise
         except OverBudget as over:
             item.is_over_budget = True
+            self._over_budget.add(key_of(item))
             pytest.skip(f"budget: {over}")
         except OSError as error:  # whatever comes after it would be paid for and lost as well
             told = StoreError(item.evaluation.store.root, error)
@@ -132,6 +133,8 @@ class Ahead:
     def _outcome(self, item: EvalItem) -> Outcome:
         if item in self._blocked:
             return self._errored(item, self._blocked.pop(item))
+        if self._over_budget.intersection(needs_of(item)):
+            raise OverBudget("what it depends on was not run")
         if unmet := self._unmet(item):
             return self._errored(item, unmet)
         self._fill(item)
@@ -228,11 +231,19 @@ class Ahead:
         is_first, item.was_begun = not item.was_begun, True  # plug-ins that run items again want new ones
         if not is_first or not (self._share.has_deaths() or item.evaluation.goes_on):
             return None
-        if item in self._tied and item not in self._done:
+        tied, done = self._tied_items
+        if item in tied and item not in done:
             return None  # others rest on the state that it leaves, and that may be gone too
         found = item.evaluation.left_behind(item.entry)
         item.was_resumed = found is not None and item.evaluation.goes_on
-        return found
+        if found is None or not item.was_resumed:
+            return found
+        return found[0].model_copy(update={"stops_run": False}), found[1]  # what stopped that session is over
+
+    @cached_property
+    def _tied_items(self) -> tuple[frozenset[EvalItem], frozenset[EvalItem]]:
+        """Items that rest on others, and those of them that are done; as it was before the first attempt."""
+        return _tied(self._relating)
 
     def _tick(self, item: EvalItem) -> None:
         if self._share.is_stopped():  # execnet takes five seconds to pass Ctrl-C on
@@ -246,12 +257,16 @@ class Ahead:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note the final order, whatever has shuffled or deselected."""
+        for evaluation in self.session.evaluations.values():
+            evaluation.items = 0
+        for item in session.items:
+            if isinstance(item, EvalItem):
+                item.evaluation.items = (item.evaluation.items or 0) + 1
         self._share.take(session.items)
-        relating = related(session.items)
-        needed = {key for item in relating for key in needs_of(item)}
+        self._relating = related(session.items)
+        needed = {key for item in self._relating for key in needs_of(item)}
         made = {key_of(item) for item in session.items if isinstance(item, EvalItem)} if needed else set()
         self._selected = frozenset(needed & made)
-        self._tied, self._done = _tied(relating)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:

@@ -179,7 +179,11 @@ class Controller:
         return evaluation.selected(sum(owner is evaluation for owner in self.rows.values()))
 
     def _skipped(self, evaluation: Evaluation) -> int:
-        return evaluation.skipped(sum(self.rows[node_id] is evaluation for node_id in self.skipped))
+        names = [node_id for node_id in self.skipped if self.rows[node_id] is evaluation]
+        if evaluation.goes_on:  # one that has its result of an earlier session lacks nothing
+            found = ((name, evaluation.plan.find(name.partition("::")[2]).key) for name in names)
+            names = [name for name, key in found if evaluation.store.verdict(key) is None]
+        return evaluation.skipped(len(names))
 
     def _summarise(self, evaluation: Evaluation) -> None:
         summary = summary_of(evaluation.store)

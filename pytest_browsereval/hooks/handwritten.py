@@ -68,6 +68,7 @@ def evaluation_of(config: pytest.Config, node: pytest.Item | Any) -> Evaluation:
 
 
 def _evaluation(session: EvalSession, given: Mapping[str, Any], test_file: Path) -> Evaluation:
+    session.check_attempts()
     if "config" in given:
         return session.evaluation(test_file.parent / given["config"])
     named = session.config.getoption("eval_config")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from pytest_browsereval.analysis.planning import plan_run
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.hooks.items import EvalItem
 from pytest_browsereval.hooks.session import EvalSession
+from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.report.plan import plan_lines
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.store import RunStore
@@ -47,18 +49,24 @@ class Planning:
 
     def _plan(self, evaluation: Evaluation, items: list[EvalItem]) -> list[str]:
         config = evaluation.config
-        left = [item.entry for item in items if not evaluation.left_behind(item.entry)]
-        basis = self._earlier(evaluation)
-        attempts = () if basis is None else (data for _, data in basis.digests())
+        left = evaluation.to_run(item.entry for item in items)
+        basis: str | None = None
+        attempts: list[AttemptDigest] = []
+        why = "there is no earlier run of this config"
+        if folder := self._earlier(evaluation):
+            try:
+                attempts = [data for _, data in RunStore(folder).digests()]
+                basis = folder.name
+            except UsageError as error:
+                why = str(error)
         plan = plan_run([entry.key for entry in left], attempts, retries=config.retries)
         at_once = config.num_workers or config.lanes * self._processes
         tasks = len({entry.ref.query_id for entry in left})
-        name = None if basis is None else basis.root.name
-        return list(plan_lines(plan, config, tasks=tasks, at_once=at_once, basis=name))
+        return list(plan_lines(plan, config, tasks=tasks, at_once=at_once, basis=basis, why=why))
 
-    def _earlier(self, evaluation: Evaluation) -> RunStore | None:
+    def _earlier(self, evaluation: Evaluation) -> Path | None:
         try:
             base = evaluation.config.base_dir
-            return RunStore(run_folder(evaluation.config, LATEST, base, before=self._session.run_id))
+            return run_folder(evaluation.config, LATEST, base, before=self._session.run_id)
         except UsageError:
             return None

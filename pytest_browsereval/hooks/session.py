@@ -166,6 +166,20 @@ class EvalSession:
         folder = self._earlier_run(loaded, run, "regrade")
         return Regrading(loaded, self.registration.registry, folder, worker=self.worker)
 
+    def check_attempts(self) -> None:
+        """Refuse tests that make attempts of their own where the command line names an earlier run.
+
+        Raises:
+            UsageError: it does.
+        """
+        if self.config.getoption("eval_regrade") is not None:
+            raise UsageError("--eval-regrade grades runs of eval configs, and this test would make attempts.")
+        if self.config.getoption("eval_resume") is not None:
+            raise UsageError(
+                "--eval-resume goes on with runs of eval configs, and this test would make attempts anew. "
+                "Name the configs only, without this test's file."
+            )
+
     def adopt(self, path: Path, loaded: EvalConfig) -> Evaluation:
         """Return the evaluation of a config that is in no file, a marker's for example.
 
@@ -176,9 +190,8 @@ class EvalSession:
         Raises:
             UsageError: this session makes no attempts.
         """
-        if self.config.getoption("eval_regrade") is not None:
-            raise UsageError("--eval-regrade grades runs of eval configs, and this test would make attempts.")
-        evaluation = Evaluation(loaded, self.registration.registry, run_id=self.run_id, worker=self.worker)
+        registry = self.registration.registry
+        evaluation = Evaluation(loaded, registry, run_id=self.run_id, worker=self.worker, began=self.began)
         connect(evaluation, self.config)
         self.evaluations[path] = evaluation
         return evaluation

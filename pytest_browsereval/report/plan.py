@@ -9,7 +9,7 @@ from pytest_browsereval.config import EvalConfig
 
 
 def plan_lines(
-    plan: RunPlan, config: EvalConfig, *, tasks: int, at_once: int, basis: str | None
+    plan: RunPlan, config: EvalConfig, *, tasks: int, at_once: int, basis: str | None, why: str = ""
 ) -> Iterator[str]:
     """Yield the lines of a plan.
 
@@ -19,6 +19,7 @@ def plan_lines(
         tasks: rows that are to be run.
         at_once: attempts at once in all processes.
         basis: the id of the run that the estimate rests on; None if there is none.
+        why: ... and why there is none.
     """
     parts = [f"{tasks:,} task{'s' * (tasks != 1)}"]
     if len(config.variants) > 1:
@@ -27,7 +28,7 @@ def plan_lines(
         parts.append(f"{config.trials} trials each")
     yield f"to run: {plan.trials:,} trials ({', '.join(parts)}), at most {plan.attempts:,} attempts"
     if basis is None:
-        yield "tokens, money and time: unknown, since there is no earlier run of this config"
+        yield f"tokens, money and time: unknown, since {why}"
     else:
         yield from _estimate(plan, at_once, basis)
     budget, limits = config.budget, config.limits

@@ -137,6 +137,8 @@ def record_fault(job: Job, services: Services, fault: Fault) -> tuple[TaskMetada
 class _Attempt:
     def __init__(self, job: Job, services: Services, folder: AttemptFolder) -> None:
         self.job = job
+        self.row_hash = job.task.content_hash()
+        """Of the row as it was read: what plug-ins make of it is code, as the agent is."""
         self.services = services
         self.folder = folder
         self.progress = Progress()
@@ -349,7 +351,7 @@ class _Attempt:
             node_id=self.job.node_id,
             tags=task.tags,
             website=task.metadata.website,
-            row_hash=task.content_hash(),
+            row_hash=self.row_hash,
             start_url=progress.start_url,
             started_at=progress.started_at,
             completed_at=now(),

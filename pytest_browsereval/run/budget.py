@@ -11,6 +11,9 @@ from pytest_browsereval.config.model import BudgetConfig
 from pytest_browsereval.errors import OverBudget
 from pytest_browsereval.run.store import RunStore
 
+_ROUNDING = 1e-9
+"""Ten times 0.1 is not 1 to a computer."""
+
 LEDGER = "spent.jsonl"
 """In the run folder: what each attempt cost, a line each, in the order in which they ended."""
 
@@ -29,10 +32,8 @@ class Budget:
         self._store = store
         self._began = began
         self._read_bytes = 0
-        self._spent_usd = 0.0
-        self._unknown = ""
-        """An attempt whose cost is not known."""
-        self._seen: set[str] = set()
+        self._paid: dict[str, float | None] = {}
+        """What is known of each attempt."""
 
     def over(self) -> str:
         """Return why no further attempt may begin; "" if one may.
@@ -46,13 +47,16 @@ class Budget:
         if money is None:
             return ""
         self._catch_up()
-        if self._unknown:
-            return (
-                f"budget.max_cost_usd is ${money:g}, and what {self._unknown} cost is not known: a model has "
-                "no price. Write prices into its block"
-            )
-        if self._spent_usd >= money:
-            return f"budget.max_cost_usd is ${money:g}, and ${self._spent_usd:.4f} is spent"
+        spent = 0.0
+        for name, cost_usd in self._paid.items():
+            if cost_usd is None:
+                return (
+                    f"budget.max_cost_usd is ${money:g}, and what {name} cost is not known: a model has no "
+                    "price. Write prices into its block"
+                )
+            spent += cost_usd
+        if spent >= money - _ROUNDING:
+            return f"budget.max_cost_usd is ${money:g}, and ${spent:.4f} is spent"
         return ""
 
     def check(self) -> None:
@@ -80,10 +84,10 @@ class Budget:
             self._store.append(LEDGER, {"attempt": name, "cost_usd": cost_usd})
 
     def paid_before(self, attempts: Iterable[tuple[Path, float | None]]) -> None:
-        """Note attempts of earlier sessions that had no such budget.
+        """Note what earlier sessions have paid and not written down: without a budget, or for grading again.
 
         Args:
-            attempts: folders with what each cost.
+            attempts: folders with what each has cost by now.
 
         Raises:
             OSError: the ledger cannot be read or written.
@@ -92,8 +96,12 @@ class Budget:
             return
         self._catch_up()
         for folder, cost_usd in attempts:
-            if folder.relative_to(self._store.root).as_posix() not in self._seen:
+            name = folder.relative_to(self._store.root).as_posix()
+            before = self._paid.get(name, 0.0)
+            if name not in self._paid or (before is None) != (cost_usd is None):
                 self.paid(folder, cost_usd)
+            elif before is not None and cost_usd is not None and cost_usd - before > _ROUNDING:
+                self.paid(folder, cost_usd - before)
 
     def _catch_up(self) -> None:
         """Read what has been written since; a line that is being written is left for the next time."""
@@ -106,9 +114,11 @@ class Budget:
         whole = fresh[: fresh.rfind(b"\n") + 1]
         self._read_bytes += len(whole)
         for line in whole.splitlines():
-            told = json.loads(line)
-            self._seen.add(told["attempt"])
-            if told["cost_usd"] is None:
-                self._unknown = self._unknown or str(told["attempt"])
-            else:
-                self._spent_usd += float(told["cost_usd"])
+            try:
+                told = json.loads(line)
+                name, cost_usd = str(told["attempt"]), told["cost_usd"]
+            except (ValueError, TypeError, KeyError):  # a write that was cut: a full disk, a loss of power
+                continue
+            before = self._paid.get(name, 0.0)
+            is_known = cost_usd is not None and before is not None
+            self._paid[name] = (before or 0.0) + float(cost_usd) if is_known else None

@@ -86,6 +86,8 @@ class Evaluation:
         """How many trials run at once in this process."""
         self.waiting: Callable[[], Iterable[Entry]] = tuple
         """Returns the trials that wait for a lane; asked on the loop."""
+        self.items: int | None = None
+        """How many items of the session are its trials, in all processes; None before they are collected."""
         self.baseline: Path | None = None
         """The earlier run, or a baseline's file, that the command line wants the run compared with."""
         self.is_planned = False
@@ -264,6 +266,10 @@ class Evaluation:
         """
         return count
 
+    def to_run(self, entries: Iterable[Entry]) -> list[Entry]:
+        """Return the trials of which an attempt has to be made."""
+        return list(entries)
+
     @property
     def goes_on(self) -> bool:
         """Whether its trials may have results of an earlier session."""
@@ -352,11 +358,15 @@ class Evaluation:
                 content = manifest(
                     self.config, browser.description, self.tools, self.kits, self._registry.owners()
                 )
-                self.store.write_manifest(content)
                 self._held.enter_context(self.store.held())
+                self.store.write_manifest({**content, "selected": self.items})
+                self._note_start(content)
                 self.has_started = True
                 self._services = self._make_services()
             return self._services
+
+    def _note_start(self, manifest: dict[str, Any]) -> None:
+        """Take note of what a process of the run is made of, once its browser is up."""
 
     async def _start_browser(self) -> Browser:
         browser = self._browser_config().build()

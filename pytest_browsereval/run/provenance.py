@@ -12,6 +12,7 @@ LEFT_OUT = frozenset(
         "started_at",
         "name",
         "config_file",
+        "selected",
         "config_hash",  # the keys of the config are told one by one
         "tools",
         "toolkits",

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.config.model import BudgetConfig
 from pytest_browsereval.errors import ErrorSource, Fault, RunStopped
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.verdicts import combine
@@ -63,10 +64,13 @@ class Regrading(Evaluation):
 
         Raises:
             ConfigError: a grader lacks something.
-            UsageError: a file of the run is damaged.
+            UsageError: a file of the run is damaged, or a process still writes it.
         """
         for number, grader in enumerate(self.config.graders):
             self._preflight(grader, "graders", number)
+        self._held.enter_context(self.store.going_on())
+        if self.config.budget != BudgetConfig():
+            self.notes.append("the budget does not limit what judges cost that grade again")
         if edited := self.stored.edited():
             more = f" and {len(edited) - TOLD} more" if len(edited) > TOLD else ""
             self.notes.append(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.config import EvalConfig
-from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.errors import ConfigError, RunStopped
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import now
@@ -63,9 +63,12 @@ class Resuming(Evaluation):
     ) -> None:
         super().__init__(config, registry, run_id=run.name, worker=worker, began=began)
         self.store = RunStore(run, worker=worker)
+        self._worker = worker
         self._take_store()
         self._anyway = anyway
-        self._before = self.store.selected()
+        counts = (self.store.selected(), self.store.planned())
+        self._before = max((count for count in counts if count is not None), default=None)
+        """How many trials the run was to have so far; None if nobody knows."""
         self._others = 0
         """Trials of the run that this session has not selected."""
         self._has_work = False
@@ -99,20 +102,22 @@ class Resuming(Evaluation):
         drift = [*self._config_drift(), *self._row_drift(entries, stored)]
         if drift and not self._anyway:
             raise ConfigError(_refusal(self.store.root, drift))
-        finished = self._count_finished(entries, stored)
+        finished = len(entries) - len(self.to_run(entries))
         self._has_work = finished < len(entries)
         self._note(entries, stored, finished, drift)
         if not self.is_planned:
             self.budget.paid_before((folder, data.cost_usd) for folder, data in self.store.digests())
             self._record(len(entries), finished, drift)
 
-    def _count_finished(self, entries: list[Entry], stored: Mapping[TrialKey, AttemptDigest]) -> int:
-        """Return how many trials are not run: their results are there, as are those of what they rest on."""
-        are_there = [self._is_result(entry, stored.get(entry.key)) for entry in entries]
+    def to_run(self, entries: Iterable[Entry]) -> list[Entry]:
+        """Return the trials that are run: those without a result, and those that rest on one of them."""
+        entries = list(entries)
+        are_there = [self.left_behind(entry) is not None for entry in entries]
         if not self.plan.may_relate(len(entries)):
-            return sum(are_there)
+            return [entry for entry, is_there in zip(entries, are_there, strict=True) if not is_there]
         found = groups([self.plan.relations(entry) for entry in entries])
-        return sum(len(group) for group in found if all(are_there[place] for place in group))
+        places = {place for group in found if not all(are_there[one] for one in group) for place in group}
+        return [entries[place] for place in sorted(places)]
 
     def _config_drift(self) -> Iterator[str]:
         before = self.store.manifest()
@@ -125,7 +130,9 @@ class Resuming(Evaluation):
         edited = [
             entry.ref.query_id
             for entry in entries
-            if entry.key in stored and stored[entry.key].row_hash != self._row_hash(entry)
+            if (data := stored.get(entry.key)) is not None
+            and data.verdict is not Verdict.ERRORED
+            and data.row_hash != self._row_hash(entry)
         ]
         if edited:
             yield f"rows were edited: {_listed(edited)}"
@@ -146,7 +153,7 @@ class Resuming(Evaluation):
         errored = sum(
             entry.key in stored and stored[entry.key].verdict is Verdict.ERRORED for entry in entries
         )
-        cut = len(self.store.in_flight())
+        cut = len(self.store.cut_off())
         of_these = [f"{errored} errored"] * bool(errored) + [f"{cut} cut off"] * bool(cut)
         told = f" ({', '.join(of_these)} before)" if of_these else ""
         self.notes.append(
@@ -155,8 +162,10 @@ class Resuming(Evaluation):
         )
         for line in drift:
             self.notes.append(f"gone on with anyway: {line}")
+        if cut and self.config.budget.max_cost_usd is not None:
+            self.notes.append("what the attempts cost that were cut off is not known to the budget")
         for line in _machine(self.store.manifest(), self._made_of()):
-            self.notes.append(f"the run was begun elsewhere: {line}")
+            self.notes.append(f"the run was begun with something else: {line}")
 
     def _record(self, trials: int, finished: int, drift: list[str]) -> None:
         """Write down that the run was gone on with, and forget what was in flight when it was ended."""
@@ -171,6 +180,19 @@ class Resuming(Evaluation):
         }
         self.store.append(RESUMES_FILE, record)
 
+    def _note_start(self, manifest: dict[str, Any]) -> None:
+        """Write down which browser the further attempts of this process are made with.
+
+        Raises:
+            RunStopped: the session goes on with another run than this process has found.
+        """
+        if not self.store.is_gone_on_with():
+            self.stopped = f"the session does not go on with {self.store.root}, which this process has found"
+            raise RunStopped(self.stopped)
+        self.store.append(
+            RESUMES_FILE, {"started_at": now(), "worker": self._worker, "browser": manifest["browser"]}
+        )
+
     def _made_of(self) -> dict[str, Any]:
         return manifest(self.config, "", self.tools, self.kits, self._registry.owners())
 
@@ -181,13 +203,8 @@ class Resuming(Evaluation):
         found = super().left_behind(entry)
         return found if found and found[0].row_hash == self._row_hash(entry) else None
 
-    def _is_result(self, entry: Entry, data: AttemptDigest | None) -> bool:
-        is_judged = data is not None and data.verdict is not Verdict.ERRORED
-        return is_judged and data is not None and data.row_hash == self._row_hash(entry)
-
     def _row_hash(self, entry: Entry) -> str:
-        task = self.plan.ready(entry).task
-        return (modify(task) if (modify := self.behaviour.modify_task) else task).content_hash()
+        return self.plan.ready(entry).task.content_hash()
 
     @property
     def goes_on(self) -> bool:
@@ -196,7 +213,7 @@ class Resuming(Evaluation):
 
     def selected(self, count: int) -> int | None:
         """Return how many trials the run is to have: those of this session, and those it has besides."""
-        return max(count + self._others, self._before or 0)
+        return None if self._before is None else max(count + self._others, self._before)
 
     # -- on the loop
 
@@ -224,7 +241,7 @@ def _listed(ids: Iterable[str]) -> str:
 
 
 def _machine(before: dict[str, Any], here: dict[str, Any]) -> Iterator[str]:
-    keys = [key for key in MACHINE if key not in ("browser", "git_commit")]
+    keys = [key for key in MACHINE if key != "browser"]  # which is not up yet
     if before:
         yield from differences({key: before.get(key) for key in keys}, {key: here[key] for key in keys})
 

@@ -14,7 +14,7 @@ import os
 import random
 import string
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,6 +31,9 @@ from pytest_browsereval.model.results import TaskMetadata
 
 IN_FLIGHT = "in-flight"
 """The folder of what stands for attempts that have begun, and for processes that write the run."""
+
+GOING_ON = ".resume.lock"
+"""The lock of a session that goes on with the run; other locks are those of the processes that write it."""
 
 
 def new_run_id() -> str:
@@ -89,7 +92,8 @@ class RunStore:
         self.root.mkdir(parents=True, exist_ok=True)
         target = self.root / "manifest.json"
         if not target.exists():
-            write_whole(target, json.dumps(manifest, ensure_ascii=False, indent=1) + "\n")
+            text = json.dumps(manifest, ensure_ascii=False, indent=1) + "\n"
+            write_whole(target, text, fsync=self.synced_from is not None)
 
     def manifest(self) -> dict[str, Any]:
         """Return the manifest; empty before one was written, and if it is damaged."""
@@ -109,6 +113,11 @@ class RunStore:
         """Return how many trials the run was to have, by its summary; None: nobody has written one."""
         return self._counted("selected")
 
+    def planned(self) -> int | None:
+        """Return how many trials the run was begun for, by its manifest; None if that does not say."""
+        count = self.manifest().get("selected")
+        return count if isinstance(count, int) else None
+
     def skipped(self) -> int:
         """Return how many of them were skipped before their attempt, by its summary."""
         return self._counted("skipped") or 0
@@ -120,13 +129,17 @@ class RunStore:
             return None
 
     def append(self, name: str, record: dict[str, Any]) -> None:
-        """Add a line to a file of the run.
+        """Add a line to a file of the run, which other processes may add to as well.
 
         Raises:
             OSError: it cannot be written.
         """
-        with (self.root / name).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+        line = json.dumps(record, ensure_ascii=False).encode() + b"\n"
+        with (self.root / name).open("ab+", buffering=0) as file:
+            if file.seek(0, os.SEEK_END):
+                file.seek(-1, os.SEEK_END)
+                line = line if file.read(1) == b"\n" else b"\n" + line  # a write that was cut stays alone
+            file.write(line)  # in one piece: other processes write too
 
     # -- who writes it
 
@@ -138,7 +151,7 @@ class RunStore:
             OSError: the run folder cannot be written.
         """
         (self.root / IN_FLIGHT).mkdir(parents=True, exist_ok=True)
-        with _locked(self.root / IN_FLIGHT / f"{self._worker}.lock"):
+        with _locked(self.root / IN_FLIGHT / f".{self._worker}.lock"):
             yield
 
     @contextmanager
@@ -146,16 +159,27 @@ class RunStore:
         """Keep others from going on with the run.
 
         Raises:
-            UsageError: a process is writing it, or somebody goes on with it already.
-            OSError: the run folder cannot be written.
+            UsageError: a process is writing it, or somebody goes on with it already; or it cannot be written.
         """
-        with ExitStack() as stack:
-            (self.root / IN_FLIGHT).mkdir(parents=True, exist_ok=True)
-            stack.enter_context(_locked(self.root / "resume.lock", self.root))
-            for lock in (self.root / IN_FLIGHT).glob("*.lock"):
-                with _locked(lock, self.root):
-                    pass
+        flight = self.root / IN_FLIGHT
+        try:
+            flight.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"{self.root} cannot be written: {error.strerror}.") from None
+        with _locked(flight / GOING_ON, self.root):
+            for lock in flight.glob(".*.lock"):
+                if lock.name != GOING_ON:
+                    with _locked(lock, self.root):
+                        pass
             yield
+
+    def is_gone_on_with(self) -> bool:
+        """Whether a process keeps others from going on with the run; True where that cannot be known."""
+        try:
+            with _locked(self.root / IN_FLIGHT / GOING_ON, self.root) as is_ours:
+                return not is_ours
+        except UsageError:
+            return True
 
     # -- attempts
 
@@ -177,14 +201,17 @@ class RunStore:
         return None
 
     def begin_attempt(self, key: TrialKey, node_id: str) -> AttemptFolder:
-        """Make the folder of a new attempt: the next number that no earlier one has.
+        """Make the folder of a new attempt: a higher number than any other one has.
+
+        (One between two others, whose folder was removed, would not be the last one.)
 
         Raises:
             OSError: it cannot be made.
         """
         trial = self.trial_folder(key)
         trial.mkdir(parents=True, exist_ok=True)
-        number = 1
+        names = (path.name.partition("-")[2] for path in trial.glob("attempt-*"))
+        number = 1 + max((int(name) for name in names if name.isdecimal()), default=0)
         while True:
             with contextlib.suppress(FileExistsError):
                 (path := trial / f"attempt-{number}").mkdir()
@@ -228,6 +255,19 @@ class RunStore:
         found = self.in_flight(worker)
         for path in (self.root / IN_FLIGHT).glob(f"{worker}-*.json"):
             path.unlink(missing_ok=True)
+        return found
+
+    def cut_off(self) -> list[str]:
+        """Return the node ids of attempts that were in flight and will never be finished.
+
+        Ask when no process writes the run.
+        """
+        found = []
+        for path in sorted((self.root / IN_FLIGHT).glob("*.json")):
+            with contextlib.suppress(OSError, ValueError, KeyError):
+                told = json.loads(path.read_text())
+                if not (self.root / str(told["folder"]) / "metadata.json").exists():
+                    found.append(str(told["node_id"]))
         return found
 
     def take_all_flights(self) -> list[str]:
@@ -287,8 +327,10 @@ class RunStore:
 
 
 @contextmanager
-def _locked(file: Path, run: Path | None = None) -> Iterator[None]:
-    """Hold a lock that the system takes back when the process dies, and remove its file.
+def _locked(file: Path, run: Path | None = None) -> Iterator[bool]:
+    """Hold a lock that the system takes back when the process dies; yields whether it is held.
+
+    The file stays: to remove one that another process is about to lock would leave two with the lock.
 
     Args:
         file: of the lock.
@@ -299,21 +341,21 @@ def _locked(file: Path, run: Path | None = None) -> Iterator[None]:
     """
     from filelock import FileLock, Timeout  # takes 10 ms
 
-    lock = FileLock(file, timeout=0)
+    lock = FileLock(
+        file, timeout=0, thread_local=False
+    )  # a run is let go of by another thread than it was held by
     try:
         lock.acquire()
     except Timeout:
         if run is not None:
             told = f"{run}: a process still writes this run ({file.name}). Wait for it, or end it."
             raise UsageError(told) from None
-    except NotImplementedError:  # a file system without locks: nobody can be asked
+    except (OSError, NotImplementedError):  # a disk without locks: nobody can be asked
         pass
     try:
-        yield
+        yield lock.is_locked
     finally:
-        if lock.is_locked:
-            file.unlink(missing_ok=True)  # before it is free: else another one's might be taken away
-            lock.release()
+        lock.release()
 
 
 def _below(folder: str, depth: int) -> Iterator[str]:

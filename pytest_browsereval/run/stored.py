@@ -275,7 +275,7 @@ class StoredPlan(Plan):
 
     def _protected(self, entry: StoredEntry, where: str, stored: StoredTask) -> Task:
         """Return the row itself: what is stored of it has no answers."""
-        row = self.row_of(entry)
+        row = self._read_row(entry)
         if row is None or row.content_hash() != entry.metadata.row_hash:
             why = "has been edited since" if row is not None else "cannot be read"
             more = f": {self.rows_problem}" if self.rows_problem else ""
@@ -283,14 +283,14 @@ class StoredPlan(Plan):
                 f"{where}: its answers are protected and stand in the dataset only, where the row {why}{more}"
                 ". Name the dataset of the run in the config, unchanged, or leave the row out."
             )
-        return Task.model_validate(fill(row.model_dump(), stored.site_urls))
+        return Task.model_validate(fill(self.modify(row).model_dump(), stored.site_urls))
 
-    def row_of(self, entry: StoredEntry) -> Task | None:
+    def _read_row(self, entry: StoredEntry) -> Task | None:
         """Return the row of a trial as the dataset has it now; None if it is gone or cannot be read."""
         if entry.ref.path == entry.folder / "metadata.json":
             return None
         try:
-            return self.modify(entry.dataset.read(entry.ref))
+            return entry.dataset.read(entry.ref)
         except DatasetError:
             return None
 
@@ -300,7 +300,7 @@ class StoredPlan(Plan):
 
     def edited(self) -> list[str]:
         """Return the ids of rows that are not what they were in the run."""
-        rows = [(entry, self.row_of(entry)) for entry in self.stored if entry.why_not is None]
+        rows = [(entry, self._read_row(entry)) for entry in self.stored if entry.why_not is None]
         found = [e for e, row in rows if row is not None and row.content_hash() != e.metadata.row_hash]
         return list(dict.fromkeys(entry.ref.query_id for entry in found))
 

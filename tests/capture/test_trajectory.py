@@ -157,6 +157,6 @@ def test_the_disk_confirms_an_attempt_before_its_metadata_and_then_that(
     named = events.index(("rename", metadata))
     before = {place for what, place in events[:named] if what == "sync"}
     kept = ("messages.jsonl", "screenshots/001.jpeg", "grades.json", "screenshots", ".")
-    above = ("..", "../..", "../../..", "../../../..", "../../../../..")
+    above = ("..", "../..", "../../..", "../../../..", "../../../../..", "../../../../../..")
     assert before == {metadata, *map(number, kept + above)}
     assert events[named + 1 :] == [("sync", number("."))]

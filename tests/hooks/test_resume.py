@@ -77,7 +77,7 @@ def test_a_finished_run_needs_no_browser(shop: Evals) -> None:
     assert results(shop) == before
     assert len(calls(shop)) == 3
     lines = (only_run(shop) / "resumes.jsonl").read_text().splitlines()
-    assert [json.loads(line)["finished"] for line in lines] == [3, 3]
+    assert [json.loads(line)["finished"] for line in lines] == [3, 3], "no browser was started"
 
 
 def test_errored_trials_run_again(evals: Evals) -> None:
@@ -152,12 +152,12 @@ def test_a_run_that_goes_on_is_left_alone(shop: Evals) -> None:
     """Two sessions would make the same attempts and pay twice."""
     cut(shop)
     flight = only_run(shop) / "in-flight"
-    with FileLock(flight / "main.lock"):
+    with FileLock(flight / ".main.lock"):
         result = shop.run("shop.eval.yaml", "--eval-resume")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*a process still writes this run (main.lock)*"])
+    result.stderr.fnmatch_lines(["*a process still writes this run (.main.lock)*"])
     shop.run("shop.eval.yaml", "--eval-resume").assert_outcomes(passed=2, failed=1)
-    assert list(flight.iterdir()) == []
+    assert list(flight.glob("*.json")) == []
 
 
 def test_rows_that_rest_on_others_run_with_them(evals: Evals) -> None:
