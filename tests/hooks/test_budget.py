@@ -76,6 +76,16 @@ def test_time_that_is_over_begins_nothing(evals: Evals) -> None:
     assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
+def test_rows_that_depend_on_one_that_was_not_run_are_skipped_too(evals: Evals) -> None:
+    """Nothing broke."""
+    evals.rows(row("a", says=None), row("b", says=None), row("c", says=None, depends_on=["b"]))
+    with ScriptedModel(lambda _: done("right").costing(1, 0)) as server:
+        evals.config(agent=agent(server.base_url), budget={"max_cost_usd": 1})
+        result = evals.run("shop.eval.yaml")
+    result.assert_outcomes(passed=1, skipped=2)
+    assert evals.summary()["over_budget"] == 2
+
+
 @pytest.mark.parametrize("given", [{"max_cost_usd": 0}, {"max_minutes": -1}, {"max_usd": 1}])
 def test_a_wrong_budget_is_refused(evals: Evals, given: dict[str, Any]) -> None:
     """Before anything is spent."""

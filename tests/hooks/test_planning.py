@@ -59,3 +59,18 @@ def test_a_plan_checks_what_a_run_would(evals: Evals) -> None:
     result = evals.run("shop.eval.yaml", "--eval-plan")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*Did you mean 'answer'*"])
+
+
+def test_nothing_is_run_where_there_is_no_eval(evals: Evals) -> None:
+    """A test by hand is not run either, nor an ordinary one; a damaged last run is told."""
+    (evals.path / "test_own.py").write_text("def test_it(run_eval):\n    assert False\n")
+    result = evals.run("--eval-plan", "test_own.py")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["nothing was run (--eval-plan)"])
+    evals.rows(row("a"))
+    evals.config()
+    evals.run("shop.eval.yaml")
+    next(evals.run_folder().glob("tasks/a/*/*/*/metadata.json")).write_text("{")
+    result = evals.run("--eval-plan", "shop.eval.yaml")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["tokens, money and time: unknown, since *metadata.json is damaged*"])

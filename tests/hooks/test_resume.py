@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
@@ -210,3 +211,94 @@ def test_a_damaged_attempt_is_told(shop: Evals) -> None:
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*metadata.json is damaged*"])
     assert calls(shop) == ["bad", "b"]
+
+
+STOPS = """
+from typing import Literal
+
+from pytest_browsereval import GraderConfig
+from pytest_browsereval.model.grades import GraderResult, Verdict
+
+
+class Refused(GraderConfig):
+    '''An opinion that cannot be had: its key is refused.'''
+
+    type: Literal["refused"] = "refused"
+
+    async def grade(self, recorded):
+        return GraderResult(
+            grader=self.label, verdict=Verdict.ERRORED, reasoning="401", stops_run=True, advisory=True
+        )
+
+
+def pytest_browsereval_register(registry):
+    registry.register(Refused)
+"""
+
+
+def test_what_stopped_the_run_does_not_stop_it_again(evals: Evals) -> None:
+    """A row that was judged though an opinion could not be had; that is mended, and the rest is run."""
+    (evals.path / "conftest.py").write_text(STOPS)
+    evals.rows(row("a", graders=["answer", "refused"]), row("b"))
+    evals.config()
+    assert evals.run("shop.eval.yaml").ret == pytest.ExitCode.TESTS_FAILED
+    assert results(evals) == {"a": ("passed", 1)}
+    evals.run("shop.eval.yaml", "--eval-resume").assert_outcomes(passed=2)
+
+
+def test_a_part_of_a_killed_run_is_not_the_run(shop: Evals) -> None:
+    """How many trials there were to be is known from its start."""
+    shop.config(agent={"type": "function", "function": "my_agent:solve"}, gate={"min_pass_rate": 0})
+    cut(shop)
+    result = shop.run("shop.eval.yaml", "--eval-resume", "-k", "bad")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["gate complete: 2 of the run's 3 trials have no result"])
+    assert shop.run("shop.eval.yaml", "--eval-resume").ret == 0
+
+
+def test_an_attempt_that_was_removed_counts_as_never_made(evals: Evals) -> None:
+    """The next one is the last one all the same."""
+    evals.rows(errored_row("a"))
+    evals.config(retries=1)
+    evals.run("shop.eval.yaml")
+    trial = evals.run_folder() / "tasks/a/default/1"
+    shutil.rmtree(trial / "attempt-1")
+    evals.run("shop.eval.yaml", "--eval-resume", "--eval-set=retries=0")
+    assert sorted(path.name for path in trial.iterdir()) == ["attempt-2", "attempt-3"]
+
+
+def test_hooks_that_change_tasks_edit_no_row(shop: Evals) -> None:
+    """What plug-ins make of a row is code, as the agent is; each call may make something else of it."""
+    (shop.path / "conftest.py").write_text(
+        "import uuid\n\ndef pytest_browsereval_modify_tasks(task):\n"
+        "    return task.model_copy(update={'query': f'{task.query} {uuid.uuid4()}'})\n"
+    )
+    cut(shop)
+    shop.run("shop.eval.yaml", "--eval-resume").assert_outcomes(passed=2, failed=1)
+    assert calls(shop) == ["bad", "b", "b", "c"]
+
+
+def test_tests_by_hand_make_no_attempts_in_an_earlier_run(shop: Evals) -> None:
+    """They would take the place of its results."""
+    (shop.path / "b.dies").unlink()
+    shop.run("shop.eval.yaml")
+    (shop.path / "test_own.py").write_text(
+        "import pytest\n\n@pytest.mark.browsereval(config='shop.eval.yaml')\n"
+        "def test_it(eval_task, run_eval):\n    run_eval(eval_task)\n"
+    )
+    result = shop.run("test_own.py", "--eval-resume")
+    assert result.ret != 0
+    assert "this test would make attempts anew" in result.stdout.str() + result.stderr.str()
+    assert len(calls(shop)) == 3
+
+
+def test_the_browser_of_further_attempts_is_written_down(shop: Evals) -> None:
+    """Which browser made which attempt can be told."""
+    cut(shop)
+    shop.run("shop.eval.yaml", "--eval-resume", "-n", "2")
+    lines = [json.loads(line) for line in (only_run(shop) / "resumes.jsonl").read_text().splitlines()]
+    assert [line["finished"] for line in lines if "finished" in line] == [1]
+    told = [line for line in lines if "browser" in line]
+    assert {line["worker"] for line in told} <= {"gw0", "gw1"}
+    manifest = json.loads((only_run(shop) / "manifest.json").read_text())
+    assert {line["browser"] for line in told} == {manifest["browser"]}

@@ -74,3 +74,26 @@ def test_minutes_are_those_of_the_session(tmp_path: Path) -> None:
     """They begin when the session does, in each of its processes."""
     assert budget(tmp_path, minutes=60).over() == ""
     assert budget(tmp_path, minutes=60, began=time.time() - 3601).over() == "budget.max_minutes is 60"
+
+
+def test_a_line_that_was_cut_is_mended(tmp_path: Path) -> None:
+    """By a full disk or a loss of power; the attempt's own record says what it cost."""
+    one = budget(tmp_path, usd=1.0)
+    one.paid(tmp_path / "tasks/a", 0.3)
+    with (tmp_path / LEDGER).open("a") as file:
+        file.write('{"attempt": "tasks/b", "co')
+    again = budget(tmp_path, usd=1.0)
+    again.paid_before([(tmp_path / "tasks/a", 0.3), (tmp_path / "tasks/b", 0.8)])
+    assert "$1.1000 is spent" in again.over()
+    assert "$1.1000 is spent" in one.over()
+
+
+def test_what_grading_again_has_cost_is_counted(tmp_path: Path) -> None:
+    """The record of an attempt has more than was noted of it."""
+    one = budget(tmp_path, usd=1.0)
+    one.paid(tmp_path / "tasks/a", 0.4)
+    for _ in range(2):
+        budget(tmp_path, usd=1.0).paid_before([(tmp_path / "tasks/a", 0.9)])
+    assert one.over() == ""
+    one.paid(tmp_path / "tasks/b", 0.1)
+    assert "$1.0000 is spent" in one.over()
