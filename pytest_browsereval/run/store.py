@@ -341,9 +341,7 @@ def _locked(file: Path, run: Path | None = None) -> Iterator[bool]:
     """
     from filelock import FileLock, Timeout  # takes 10 ms
 
-    lock = FileLock(
-        file, timeout=0, thread_local=False
-    )  # a run is let go of by another thread than it was held by
+    lock = FileLock(file, timeout=0, thread_local=False)  # another thread may let go of it
     try:
         lock.acquire()
     except Timeout:

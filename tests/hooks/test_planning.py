@@ -33,7 +33,7 @@ def test_a_plan_rests_on_the_last_run(evals: Evals) -> None:
     """With it, what is left of a run that is gone on with; neither writes anything."""
     evals.rows(row("a"), row("b"))
     evals.config(lanes=2)
-    evals.run("shop.eval.yaml", "-k", "a")
+    evals.run("shop.eval.yaml::a")
     folder = evals.run_folder()
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     planned = evals.run("shop.eval.yaml", "--eval-plan")

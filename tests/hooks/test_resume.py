@@ -227,7 +227,11 @@ class Refused(GraderConfig):
 
     async def grade(self, recorded):
         return GraderResult(
-            grader=self.label, verdict=Verdict.ERRORED, reasoning="401", stops_run=True, advisory=True
+            grader=self.label,
+            verdict=Verdict.ERRORED,
+            reasoning="401",
+            stops_run=True,
+            advisory=self.advisory,
         )
 
 
@@ -239,7 +243,7 @@ def pytest_browsereval_register(registry):
 def test_what_stopped_the_run_does_not_stop_it_again(evals: Evals) -> None:
     """A row that was judged though an opinion could not be had; that is mended, and the rest is run."""
     (evals.path / "conftest.py").write_text(STOPS)
-    evals.rows(row("a", graders=["answer", "refused"]), row("b"))
+    evals.rows(row("a", graders=["answer", {"type": "refused", "advisory": True}]), row("b"))
     evals.config()
     assert evals.run("shop.eval.yaml").ret == pytest.ExitCode.TESTS_FAILED
     assert results(evals) == {"a": ("passed", 1)}
@@ -270,7 +274,7 @@ def test_an_attempt_that_was_removed_counts_as_never_made(evals: Evals) -> None:
 def test_hooks_that_change_tasks_edit_no_row(shop: Evals) -> None:
     """What plug-ins make of a row is code, as the agent is; each call may make something else of it."""
     (shop.path / "conftest.py").write_text(
-        "import uuid\n\ndef pytest_browsereval_modify_tasks(task):\n"
+        "import uuid\n\ndef pytest_browsereval_modify_task(task):\n"
         "    return task.model_copy(update={'query': f'{task.query} {uuid.uuid4()}'})\n"
     )
     cut(shop)
