@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.errors import Fault as Fault
     from pytest_browsereval.errors import LimitReached as LimitReached
     from pytest_browsereval.errors import TerminationReason as TerminationReason
+    from pytest_browsereval.graders.base import Golden as Golden
     from pytest_browsereval.graders.base import GraderConfig as GraderConfig
     from pytest_browsereval.graders.base import Recorded as Recorded
     from pytest_browsereval.model.grades import Criterion as Criterion
@@ -57,6 +58,7 @@ _HOMES = {
     "ErrorSource": "errors",
     "EvalConfig": "config",
     "Fault": "errors",
+    "Golden": "graders.base",
     "GraderConfig": "graders.base",
     "GraderResult": "model.grades",
     "LimitReached": "errors",

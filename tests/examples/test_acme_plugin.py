@@ -107,6 +107,14 @@ def test_its_toolkit_keeps_the_contract(installed: Installed) -> None:
     assert result.returncode == 0, result.stdout
 
 
+def test_its_grader_knows_its_own_attempts(installed: Installed) -> None:
+    """The doctor lets it judge them, whatever else it finds: here nobody has started the browser."""
+    nowhere = "browser={type: cdp, url: 'http://127.0.0.1:9'}"
+    result = installed.run("browsereval", "doctor", "evals/button.yaml", "--eval-set", nowhere)
+    told = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert "ok grader acme/politeness right on 2 known attempts" in told, result.stdout + result.stderr
+
+
 def test_it_can_be_left_out(installed: Installed) -> None:
     """With ``-p no:acme`` its agent is unknown: exit code 4, before anything is spent."""
     result = installed.pytest("--eval-config=evals/button.yaml", "-p", "no:acme")

@@ -120,6 +120,28 @@ def test_done_in_a_poor_way_fails(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("points", "composite", "verdict"), [(50, 75, Verdict.PASSED), (49.9, 74.99, Verdict.FAILED)]
+)
+def test_the_composite_itself_passes(
+    tmp_path: Path, points: float, composite: float, verdict: Verdict
+) -> None:
+    """75 is enough, and nothing below it."""
+    result, _ = judge(tmp_path, review(error_recovery=points, autonomy=0))
+    assert (result.details["composite"], result.verdict) == (composite, verdict)
+
+
+@pytest.mark.parametrize(
+    ("points", "completed", "verdict"), [(50, True, Verdict.PASSED), (90, False, Verdict.FAILED)]
+)
+def test_the_limits_themselves_are_no_contradiction(
+    tmp_path: Path, points: float, verdict: Verdict, *, completed: bool
+) -> None:
+    """Completed with exactly 50 points, and not with exactly 90: the judge is asked once and believed."""
+    result, requests = judge(tmp_path, review(points, is_completed=completed))
+    assert (result.verdict, len(requests)) == (verdict, 1)
+
+
+@pytest.mark.parametrize(
     ("points", "word"),
     [(49.9, "completed"), (0, "completed"), (90.1, "not completed"), (100, "not completed")],
 )

@@ -195,6 +195,20 @@ def test_a_model_scores_goal_and_plan(tmp_path: Path) -> None:
     assert result.fingerprint != heuristic
 
 
+@pytest.mark.parametrize(
+    ("goal", "total", "verdict", "told"),
+    [(1, 0.7, Verdict.PASSED, "0.70 >= 0.7 "), (0.9999, 0.69996, Verdict.FAILED, " < 0.7 ")],
+)
+def test_the_threshold_itself_passes(
+    tmp_path: Path, goal: float, total: float, verdict: Verdict, told: str
+) -> None:
+    """0.7 is enough, and nothing below it."""
+    with ScriptedModel(rating(goal, 0)) as model:
+        result = grade(TrajectoryScoreGrader(method="model", judge=judge_at(model)), tmp_path, *LOG)
+    assert (result.score, result.verdict) == (total, verdict)
+    assert told in result.reasoning
+
+
 @pytest.mark.parametrize("score", [1.5, -1, "8/10", None])
 def test_a_number_out_of_range_is_errored(tmp_path: Path, score: Any) -> None:
     """It is never clamped, and never a neutral 0.5."""

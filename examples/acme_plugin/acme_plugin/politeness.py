@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pytest_browsereval import GraderConfig, GraderResult, Recorded, Verdict
+from pytest_browsereval import Golden, GraderConfig, GraderResult, Recorded, Task, Verdict
 
 
 class PolitenessConfig(GraderConfig):
@@ -22,4 +22,13 @@ class PolitenessConfig(GraderConfig):
             verdict=Verdict.PASSED if is_polite else Verdict.FAILED,
             score=float(is_polite),
             reasoning=f"the answer {'says' if is_polite else 'does not say'} {self.word!r}",
+        )
+
+    @classmethod
+    def golden(cls) -> tuple[Golden, ...]:
+        """Return a polite attempt and a rude one, which ``browsereval doctor`` lets the grader judge."""
+        task = Task(query_id="golden", query="Press the button.")
+        return (
+            Golden("polite", Verdict.PASSED, task, final_answer="Thank you for pressing."),
+            Golden("rude", Verdict.FAILED, task, final_answer="Pressed."),
         )
