@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.analysis.passrate import PassRate, pass_rate
+from pytest_browsereval.analysis.repeats import Repeats, repeats
 from pytest_browsereval.model.digest import AttemptDigest, GradeDigest, digest
 from pytest_browsereval.model.grades import Verdict, differ
 from pytest_browsereval.model.results import TaskMetadata
@@ -41,6 +42,11 @@ class RunSummary:
     def rate(self) -> PassRate:
         """The pass rate with its denominator, its intervals and what is left out."""
         return pass_rate(trial.metadata for trial in self.trials)
+
+    @cached_property
+    def repeats(self) -> Repeats | None:
+        """What repeated trials say of each other; None where no task has more than one."""
+        return repeats((trial.metadata, trial.attempts) for trial in self.trials)
 
     def count(self, verdict: Verdict) -> int:
         """Return how many trials have that verdict."""
@@ -92,6 +98,7 @@ class RunSummary:
             "error_rate": self.error_rate,
             "errors_by_source": self.errors_by_source(),
             "cost_usd": self.cost_usd,
+            **({"repeats": self.repeats.as_json()} if self.repeats else {}),
             "disagreements": [_disagreement(trial) for trial in self.disagreements],
             "results": [_row(trial) for trial in self.trials],
         }

@@ -14,7 +14,7 @@ from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.display import wrapped
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.report.table import disagreements, reasons, table, totals
+from pytest_browsereval.report.table import disagreements, reasons, repeated, table, totals
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.regrade import Regrading
 from pytest_browsereval.run.resume import Resuming
@@ -99,6 +99,7 @@ class Terminal:
         selected = self._controller.selected(evaluation)
         for text in totals(summary, selected, width=width):
             out.line(text.replace("·", "|") if ascii_only else text, bold=True)
+        self._repeated(out, summary, width, is_ascii=ascii_only)
         gating: Any = config.pluginmanager.get_plugin("browsereval-gating")
         for owner, name, rule in gating.results:
             if owner is evaluation:
@@ -107,6 +108,11 @@ class Terminal:
                     out.line(part, **{"green" if rule.is_met else "red": True})
         self._end(out, evaluation, summary, width)
         out.line(f"run folder: {_short(evaluation.store.root, config)}")  # in one piece, to be copied
+
+    def _repeated(self, out: Any, summary: RunSummary, width: int, *, is_ascii: bool) -> None:
+        for text in repeated(summary):
+            for part in wrapped(_ascii(text.replace("·", "|")) if is_ascii else text, width):
+                out.line(part)
 
     def _end(self, out: Any, evaluation: Evaluation, summary: RunSummary, width: int) -> None:
         """Tell what grading again has changed, and the browser of the run."""

@@ -6,16 +6,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from pytest_browsereval.analysis.passrate import PassRate
+from pytest_browsereval.analysis.repeats import Stability
 from pytest_browsereval.analysis.statistics import Interval
 from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
 from pytest_browsereval.model.digest import GradeDigest
-from pytest_browsereval.model.display import fit, width_of, wrapped
+from pytest_browsereval.model.display import fit, one_line, width_of, wrapped
 from pytest_browsereval.model.grades import Verdict
 
 MOST_ROWS = 60
 """With more trials than this, passed ones are counted instead of listed."""
 MOST_REASONS = 10
 MOST_DISAGREEMENTS = 5
+MOST_UNSTEADY = 10
 MARKS = {Verdict.PASSED: "✓", Verdict.FAILED: "✗", Verdict.ERRORED: "!"}
 
 
@@ -152,6 +154,26 @@ def totals(summary: RunSummary, selected: int | None, *, width: int = 80) -> Ite
         else:
             line = f"{line} · {part}"
     yield line
+
+
+def repeated(summary: RunSummary) -> Iterator[str]:
+    """Yield what repeated trials say: pass@k, pass^k, the tasks that are unsteady; nothing without any."""
+    found = summary.repeats
+    if found is None:
+        return
+    if found.pass_at_k is not None and found.pass_hat_k is not None:
+        yield (
+            f"pass@{found.k} {found.pass_at_k:.1%} · pass^{found.k} {found.pass_hat_k:.1%} "
+            f"({len(found.counted)} of {len(found.tasks)} tasks with {found.k} judged trials)"
+        )
+    yield " · ".join(f"{found.counts[kind]} {kind}" for kind in Stability if found.counts[kind])
+    for task in found.unsteady[:MOST_UNSTEADY]:
+        counts = {"passed": task.passed, "failed": task.failed, "errored": task.errored}
+        told = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+        variant = f" ({task.variant})" if task.variant != "default" else ""
+        yield f"  {task.stability}: {one_line(task.query_id, 60)}{variant}: {told}"
+    if (more := len(found.unsteady) - MOST_UNSTEADY) > 0:
+        yield f"  and {more} more, in summary.json"
 
 
 def intervals(rate: PassRate) -> str:
