@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -114,13 +116,16 @@ def check_baseline(config: EvalConfig) -> None:
         raise config.wrong(("gate", "baseline"), error) from None
 
 
-def against_baseline(gate: GateConfig, base: Path, run: RunOutcomes) -> RunComparison | None:
+def against_baseline(
+    gate: GateConfig, base: Path, run: RunOutcomes, *, left_out: Collection[str] = ()
+) -> RunComparison | None:
     """Compare a run with the baseline of its gate; None if the gate has none.
 
     Args:
         gate: the rules.
         base: the folder that the baseline's path is relative to.
         run: as comparisons read it.
+        left_out: ids of tasks that do not count.
 
     Raises:
         UsageError: the baseline cannot be read, or has no task of the run.
@@ -128,6 +133,12 @@ def against_baseline(gate: GateConfig, base: Path, run: RunOutcomes) -> RunCompa
     if gate.baseline is None:
         return None
     margin = MARGIN if gate.max_drop is None else gate.max_drop
-    return compare(
-        read_run(base / gate.baseline), run, margin=margin, confidence=gate.confidence or CONFIDENCE
-    )
+    a, b = (_without(one, left_out) for one in (read_run(base / gate.baseline), run))
+    return compare(a, b, margin=margin, confidence=gate.confidence or CONFIDENCE)
+
+
+def _without(run: RunOutcomes, left_out: Collection[str]) -> RunOutcomes:
+    if not left_out:
+        return run
+    kept = tuple(trial for trial in run.trials if trial.query_id not in left_out)
+    return replace(run, trials=kept)

@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from pytest_browsereval.analysis import quarantine
 from pytest_browsereval.analysis.compare import Change, RunComparison
 from pytest_browsereval.analysis.paired import POWER
 from pytest_browsereval.analysis.passrate import PassRate, pass_rate
-from pytest_browsereval.analysis.statistics import CONFIDENCE, Interval, quantile
+from pytest_browsereval.analysis.quarantine import quarantined
+from pytest_browsereval.analysis.statistics import CONFIDENCE, Interval, quantile, wilson
 from pytest_browsereval.analysis.summary import RunSummary
+from pytest_browsereval.analysis.taskrate import task_rate, tasks_of
 from pytest_browsereval.config import GateConfig
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.model.digest import AttemptDigest
@@ -75,16 +78,22 @@ def complete(summary: RunSummary, selected: int | None, skipped: int = 0) -> Rul
 def _rules(
     summary: RunSummary, gate: GateConfig, compared: RunComparison | str | None
 ) -> Iterator[RuleResult]:
-    data = [trial.metadata for trial in summary.trials]
+    whole = [trial.metadata for trial in summary.trials]
+    out = quarantined(gate, whole)
+    data = [one for one in whole if one.query_id not in out]
+    if gate.quarantine:
+        yield RuleResult("quarantine", is_met=True, message=quarantine.told(gate, whole, out))
     if gate.min_pass_rate is not None:
         yield _floor("min_pass_rate", "", data, gate.min_pass_rate, gate)
+    if gate.min_task_rate is not None:
+        yield _task_rate(data, gate.min_task_rate, gate)
     yield from _parts(data, gate)
     by_id: dict[str, list[AttemptDigest]] = {query_id: [] for query_id in gate.must_pass}
     for one in data if by_id else ():
         if one.query_id in by_id:
             by_id[one.query_id].append(one)
     for query_id, trials in by_id.items():
-        yield _must_pass(query_id, trials)
+        yield _must_pass(query_id, trials, gate.passed_trials)
     if gate.max_error_rate is not None:
         yield _max_error_rate(summary, gate.max_error_rate)
     if gate.max_cost_usd is not None:
@@ -158,8 +167,28 @@ def _more_trials(rate: PassRate, floor: float) -> str:
     return f"about {max(1, needed - rate.judged):,} more trials would tell"
 
 
-def _must_pass(query_id: str, trials: Sequence[AttemptDigest]) -> RuleResult:
-    bad = [t for t in trials if t.verdict is not Verdict.PASSED]
+def _task_rate(data: Iterable[AttemptDigest], floor: float, gate: GateConfig) -> RuleResult:
+    name, needed = "min_task_rate", gate.passed_trials
+    share, undecided = task_rate(tasks_of(data), needed)
+    beside = f"; {undecided:,} undecided by errors are in neither number" if undecided else ""
+    if share.value is None:
+        return RuleResult(name, is_met=False, message=f"no task was decided{beside}")
+    how = "all of their trials" if needed is None else f"at least {needed} of their trials"
+    figures = f"{share.value:.1%} of tasks ({share.hits:,}/{share.of:,}) passed in {how}"
+    ends = Interval(share.value, share.value)
+    if gate.confidence is not None and floor not in (0, 1):
+        ends = wilson(share.hits, share.of, gate.confidence)
+        figures += f", {_ends(ends, gate.confidence)},"
+    if ends.low >= floor or ends.high < floor:
+        is_met = ends.low >= floor
+        word = "meets" if is_met else "is under"
+        return RuleResult(name, is_met, f"{figures} {word} {floor:.1%}{beside}")
+    return _undecided(name, f"{figures} neither meets nor misses {floor:.1%}{beside}", gate)
+
+
+def _must_pass(query_id: str, trials: Sequence[AttemptDigest], needed: int | None) -> RuleResult:
+    passed = {t.variant for t in tasks_of(trials) if t.verdict(needed) is Verdict.PASSED}
+    bad = [t for t in trials if t.verdict is not Verdict.PASSED and t.variant not in passed]
     name = f"must_pass[{safe_id(query_id)}]"  # part of a node id, like the row's own name
     shown = one_line(query_id, 60)
     if not trials:

@@ -46,6 +46,7 @@ def gate(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.analysis.baseline import against_baseline, lacks_baseline
     from pytest_browsereval.analysis.gate import complete, decide
     from pytest_browsereval.analysis.outcomes import check_run, outcomes_of
+    from pytest_browsereval.analysis.quarantine import quarantined
     from pytest_browsereval.analysis.summary import summary_of
     from pytest_browsereval.report import gate as report
     from pytest_browsereval.run.store import RunStore
@@ -58,7 +59,8 @@ def gate(arguments: argparse.Namespace) -> int:
     summary = summary_of(store)
     compared = None
     if rules.baseline is not None:
-        compared = against_baseline(rules, base, outcomes_of(store, summary))
+        out = quarantined(rules, (trial.metadata for trial in summary.trials))
+        compared = against_baseline(rules, base, outcomes_of(store, summary), left_out=out)
     selected = store.selected()
     lacking = complete(summary, selected, store.skipped())
     results = (*decide(summary, rules, compared), *([lacking] if lacking else []))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -23,8 +24,16 @@ class GateConfig(Block):
     """The same for the rows of a website."""
     variants: dict[str, Rate] = Field(default_factory=dict)
     """The same for a variant."""
+    min_task_rate: Rate | None = None
+    """Passed tasks among the decided ones, at least; a task passes by ``passed_trials``."""
+    passed_trials: int | None = Field(default=None, ge=1)
+    """How many trials of a task have to pass for the task to pass, of those of a variant; all by default. Where an
+    errored trial would tell, the task is undecided."""
     must_pass: tuple[str, ...] = ()
-    """Ids of rows all of whose trials have to pass."""
+    """Ids of rows that have to pass: all of their trials, or ``passed_trials`` of them."""
+    quarantine: dict[str, date] = Field(default_factory=dict)
+    """Ids of rows that are run and shown, but left out of pass rates and regressions, each with its last day:
+    ``{checkout: 2027-01-31}``. Behind that day they count again."""
     max_error_rate: Rate = 0.05
     """Errored trials among all of them, at most."""
     max_cost_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
@@ -44,6 +53,16 @@ class GateConfig(Block):
     """What becomes of a rule that is undecided."""
     rows: Literal["xfail", "fail"] = "xfail"
     """How rows that did not pass show: ``xfail`` leaves the verdict to the gate, ``fail`` shows them red."""
+
+    @model_validator(mode="after")
+    def _pinned_rows_count(self) -> Self:
+        if both := [query_id for query_id in self.must_pass if query_id in self.quarantine]:
+            raise ValueError(f"{both[0]!r} is in must_pass and in quarantine. Take it out of one of them.")
+        if self.passed_trials is not None and self.min_task_rate is None and not self.must_pass:
+            raise ValueError(
+                "passed_trials is for a rule. Write  min_task_rate: 0.9  or must_pass beside it."
+            )
+        return self
 
     @property
     def compares(self) -> tuple[str, ...]:

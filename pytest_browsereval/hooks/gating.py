@@ -11,6 +11,7 @@ from pytest_browsereval.analysis.baseline import against_baseline
 from pytest_browsereval.analysis.compare import RunComparison
 from pytest_browsereval.analysis.gate import RuleResult, complete, decide
 from pytest_browsereval.analysis.outcomes import outcomes_of
+from pytest_browsereval.analysis.quarantine import quarantined
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.hooks.controller import Controller
@@ -27,7 +28,9 @@ def _rules(evaluation: Evaluation, summary: RunSummary) -> Iterator[RuleResult]:
     compared: RunComparison | str | None = None
     if config.gate.baseline is not None:
         try:
-            compared = against_baseline(config.gate, config.base_dir, outcomes_of(evaluation.store, summary))
+            out = quarantined(config.gate, (trial.metadata for trial in summary.trials))
+            run = outcomes_of(evaluation.store, summary)
+            compared = against_baseline(config.gate, config.base_dir, run, left_out=out)
         except UsageError as error:
             compared = str(error)
     yield from decide(summary, config.gate, compared)

@@ -183,3 +183,68 @@ def test_runs_that_lack_trials_are_told() -> None:
         found = complete(run, selected)
         assert found
         assert (found.name, found.is_met, found.message[: len(told)]) == ("complete", False, told)
+
+
+REPEATED = summary(
+    *(attempt("a", verdict, trial=n) for n, verdict in enumerate((PASSED, PASSED, FAILED), 1)),
+    *(attempt("b", verdict, trial=n) for n, verdict in enumerate((PASSED, FAILED, FAILED), 1)),
+    *(attempt("c", verdict, trial=n) for n, verdict in enumerate((PASSED, ERRORED, FAILED), 1)),
+)
+
+
+@pytest.mark.parametrize(
+    ("needed", "floor", "is_met", "message"),
+    [
+        (None, 0.5, False, "0.0% of tasks (0/3) passed in all of their trials is under 50.0%"),
+        (1, 1.0, True, "100.0% of tasks (3/3) passed in at least 1 of their trials meets 100.0%"),
+        (
+            2,
+            0.5,
+            True,
+            "50.0% of tasks (1/2) passed in at least 2 of their trials meets 50.0%; 1 undecided by errors are in "
+            "neither number",
+        ),
+        (4, 0.5, False, "no task was decided; 3 undecided by errors are in neither number"),
+    ],
+)
+def test_a_task_passes_by_so_many_of_its_trials(
+    needed: int | None,
+    floor: float,
+    is_met: bool,
+    message: str,
+) -> None:
+    """Where an errored trial would tell, the task is in neither number."""
+    found = rule(REPEATED, "min_task_rate", min_task_rate=floor, passed_trials=needed)
+    assert found == RuleResult("min_task_rate", is_met, message)
+
+
+def test_a_rate_of_tasks_is_as_sure_as_its_tasks_are_many() -> None:
+    """Three tasks say little."""
+    found = rule(REPEATED, "min_task_rate", min_task_rate=0.9, passed_trials=1, confidence=0.95)
+    assert (found.is_undecided, found.is_met) == (True, False)
+    assert "95 % interval 43.9% to 100.0%, neither meets nor misses 90.0%" in found.message
+
+
+def test_a_pinned_row_passes_by_so_many_of_its_trials() -> None:
+    """By each of its variants; without the number all of them have to."""
+    assert rule(REPEATED, "must_pass[a]", must_pass=["a"], passed_trials=2).is_met
+    assert not rule(REPEATED, "must_pass[b]", must_pass=["b"], passed_trials=2).is_met
+    assert not rule(REPEATED, "must_pass[c]", must_pass=["c"], passed_trials=2).is_met
+    two = summary(attempt("a", variant="x"), attempt("a", FAILED, variant="y"))
+    assert not rule(two, "must_pass[a]", must_pass=["a"], passed_trials=1).is_met
+
+
+def test_rows_in_quarantine_are_in_no_rate() -> None:
+    """Until their day is over, by the day of the run; who is left out is told with what it came to."""
+    run = summary(attempt("a"), attempt("b", FAILED), attempt("c", FAILED))
+    given = {"min_pass_rate": 1, "quarantine": {"b": "2025-01-01", "c": "2025-06-30", "z": "2024-12-31"}}
+    assert rule(run, "min_pass_rate", **given).message == "pass rate 100.0% (1/1) meets 100.0%"
+    assert rule(run, "quarantine", **given) == RuleResult(
+        "quarantine",
+        is_met=True,
+        message="left out of the rates: b until 2025-01-01 (1 failed), c until 2025-06-30 (1 failed); ended, and "
+        "counts again: z on 2024-12-31",
+    )
+    later = summary(attempt("a"), attempt("b", FAILED, started_at="2025-01-02T00:00:00.000Z"))
+    assert not rule(later, "min_pass_rate", **given).is_met
+    assert rule(run, "max_error_rate", **given).message == "error rate 0.0% (0/3) is within 5.0%"

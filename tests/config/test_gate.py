@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,10 @@ ALL = """gate:
   tags: {smoke: 1, my tag: 0.5}
   websites: {shop.example: 0.8}
   variants: {kimi: 0.7}
+  minTaskRate: 0.6
+  passedTrials: 2
   mustPass: [login]
+  quarantine: {checkout: 2027-01-31}
   maxErrorRate: 0
   maxCostUsd: 2.5
   maxMeanSteps: 12
@@ -38,7 +42,10 @@ def test_all_keys_of_the_gate(load: Load, tmp_path: Path) -> None:
         tags={"smoke": 1, "my tag": 0.5},
         websites={"shop.example": 0.8},
         variants={"kimi": 0.7},
+        min_task_rate=0.6,
+        passed_trials=2,
         must_pass=("login",),
+        quarantine={"checkout": date(2027, 1, 31)},
         max_error_rate=0,
         max_cost_usd=2.5,
         max_mean_steps=12,
@@ -58,6 +65,11 @@ def test_all_keys_of_the_gate(load: Load, tmp_path: Path) -> None:
     ("text", "told"),
     [
         ("gate: {baseline: x}\n", "gate: baseline is for a rule. Write  max_regressions: 0"),
+        ("gate: {must_pass: [a], quarantine: {a: 2027-01-01}}\n", "'a' is in must_pass and in quarantine."),
+        ("gate: {quarantine: {a: soon}}\n", "gate.quarantine.a: "),
+        ("gate: {quarantine: [a]}\n", "gate.quarantine: "),
+        ("gate: {passed_trials: 2}\n", "passed_trials is for a rule. Write  min_task_rate: 0.9"),
+        ("gate: {passed_trials: 0, min_task_rate: 1}\n", "gate.passed_trials: "),
         ("gate: {max_cost_usd: .inf}\n", "gate.max_cost_usd: "),
         ("gate: {max_mean_steps: .inf}\n", "gate.max_mean_steps: "),
         ("gate: {confidence: 95}\n", "gate.confidence: must be less than 1"),

@@ -1,0 +1,58 @@
+"""Tasks that a gate leaves out of its rates for a while: known to be broken, and run all the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from datetime import date
+
+from pytest_browsereval.config import GateConfig
+from pytest_browsereval.model.digest import AttemptDigest
+from pytest_browsereval.model.display import one_line
+
+NAMED = 5
+"""Tasks that are named; the rest is counted."""
+
+
+def quarantined(gate: GateConfig, trials: Iterable[AttemptDigest]) -> frozenset[str]:
+    """Return the ids that are left out: those whose last day is not before the day of the run.
+
+    The day of the run, in UTC, is that of its last attempt's begin: the folder says the same tomorrow.
+
+    Args:
+        gate: the rules.
+        trials: of the run.
+    """
+    day = max((trial.started_at[:10] for trial in trials), default="")
+    if not day:
+        return frozenset()
+    today = date.fromisoformat(day)
+    return frozenset(query_id for query_id, last in gate.quarantine.items() if last >= today)
+
+
+def told(gate: GateConfig, trials: Collection[AttemptDigest], out: Collection[str]) -> str:
+    """Return who is left out and how these did, and whose time is over.
+
+    Args:
+        gate: the rules.
+        trials: of the run.
+        out: ids that are left out.
+    """
+    verdicts: dict[str, Counter[str]] = {query_id: Counter() for query_id in out}
+    for trial in trials:
+        if trial.query_id in verdicts:
+            verdicts[trial.query_id][str(trial.verdict)] += 1
+    shown = []
+    for query_id in sorted(out):
+        counts = ", ".join(f"{count} {word}" for word, count in verdicts[query_id].items()) or "no result"
+        shown.append(f"{one_line(query_id, 60)} until {gate.quarantine[query_id]} ({counts})")
+    over = sorted(set(gate.quarantine) - set(out))
+    parts = [f"left out of the rates: {_listed(shown)}"] if shown else []
+    ended = [f"{one_line(query_id, 60)} on {gate.quarantine[query_id]}" for query_id in over]
+    parts += [f"ended, and counts again: {_listed(ended)}"] if ended else []
+    return "; ".join(parts)
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
