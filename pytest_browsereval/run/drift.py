@@ -25,7 +25,7 @@ def drift(store: RunStore, config: EvalConfig, tools: Sequence[Tool]) -> list[st
     last = next(_earlier(store, config), None)
     if last is None:
         return []
-    before: Mapping[str, str] = last.get("tool_hashes") or {}
+    before: Mapping[str, str] = last["tool_hashes"]
     now = tool_hashes(tools)
     kinds = {
         "new": [name for name in now if name not in before],
@@ -48,6 +48,6 @@ def _earlier(store: RunStore, config: EvalConfig) -> Iterator[dict[str, Any]]:
     folders = store.root.parent.iterdir() if store.root.parent.is_dir() else iter(())
     for folder in sorted(folders, key=lambda path: path.name, reverse=True):
         manifest = RunStore(folder).manifest()
-        is_same = manifest.get("config_file") == config.path.name and "tool_hashes" in manifest
-        if folder != store.root and is_same:
+        is_same = manifest.get("config_file") == config.path.name
+        if is_same and isinstance(manifest.get("tool_hashes"), dict) and folder != store.root:
             yield {**manifest, "run_id": folder.name}
