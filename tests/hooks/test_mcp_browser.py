@@ -135,7 +135,7 @@ def test_tools_that_change_after_the_check_stop_the_run(evals: Evals) -> None:
 
 
 def test_tools_that_have_changed_since_the_last_run_are_told(evals: Evals) -> None:
-    """Before the first row, in a note that names them; the next run, whose tools are the same, says nothing."""
+    """Before the first row, in a note that names them; the next run, with the same tools, says nothing."""
     evals.rows(row("one"))
     evals.config(browser={**PROGRAM, "env": {MORE_TOOLS: "more"}})
     first = evals.run("-v", "--eval-config=shop.eval.yaml")
