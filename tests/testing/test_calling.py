@@ -29,8 +29,6 @@ Arguments = Mapping[str, Any]
 class Fragile(StillWindow):
     """A window that a tool can break."""
 
-    dead: str | None = None
-
 
 @tool
 async def price(window: Window, thing: Annotated[str, Field(min_length=1)], count: int = 1) -> str:
@@ -42,7 +40,7 @@ async def price(window: Window, thing: Annotated[str, Field(min_length=1)], coun
 
 def test_a_good_tool_has_no_problem(recwarn: pytest.WarningsRecorder) -> None:
     """It says what it did, and refuses by its schema or in its own words."""
-    good = [{"thing": "mug"}, {"thing": "mug", "count": 3}]
+    good: list[Arguments] = [{"thing": "mug"}, {"thing": "mug", "count": 3}]
     bad: list[Arguments] = [{"thing": "cup"}, {"thing": ""}, {"thing": 1}, {"thing": "mug", "count": "many"}]
     asyncio.run(check_calls(price, StillWindow(), good=good, bad=bad))
     assert not recwarn.list
