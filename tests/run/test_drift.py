@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -129,6 +130,16 @@ def test_only_the_newest_run_counts(runs: Runs) -> None:
     runs.ran(OLDER, press)
     assert runs.told(press, look) == []
     assert runs.told(press) == note("gone: look")
+
+
+@pytest.mark.parametrize("letters", ["bbbbbb", "cccccc"])
+def test_two_runs_of_one_second_are_told_apart(runs: Runs, letters: str) -> None:
+    """Their names are no order; which was written later is."""
+    first = runs.ran("20260102T000000Z-bbbbbc", press)
+    second = runs.ran(f"20260102T000000Z-{letters}", look)
+    os.utime(first, (1_000, 1_000))
+    os.utime(second, (1_001, 1_001))
+    assert runs.told(look) == []
 
 
 def test_a_run_is_not_compared_with_itself(runs: Runs) -> None:
