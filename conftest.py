@@ -49,5 +49,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in skipped]
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a run of a tier that has skipped every test: who asks for a tier wants it to run."""
+    tiers = [tier for tier in TIERS if tier not in _left_out(session.config)]
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if not tiers or reporter is None or session.config.option.collectonly:
+        return
+    if session.exitstatus == pytest.ExitCode.OK and not reporter.stats.get("passed"):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        reporter.write_line(f"\nnothing of {', '.join(tiers)} was run: every test was skipped", red=True)
+
+
 def _left_out(config: pytest.Config) -> tuple[str, ...]:
     return tuple(tier for tier in TIERS if tier not in config.option.markexpr)

@@ -144,7 +144,7 @@ class StillWindow(Window):
 
     window_id = 1
     tab_id = 1
-    dead = None
+    dead: str | None = None
 
     def __init__(self, url: str = "http://shop.test/") -> None:
         self.pictures: list[bytes | Exception] = []

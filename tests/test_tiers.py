@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -40,3 +42,60 @@ def test_a_tier_runs_by_its_name() -> None:
 def test_ci_runs_every_tier() -> None:
     """No mark without a run."""
     assert sorted(re.findall(r"^ *tier (\w+)$", CI, re.MULTILINE)) == sorted(TIERS)
+
+
+SKIPPED = """
+import pytest
+
+pytestmark = pytest.mark.peers
+
+def test_one():
+    pytest.skip("a part is missing")
+"""
+RUNS = """
+
+def test_two():
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("content", "option", "code", "told"),
+    [
+        (SKIPPED, "-q", pytest.ExitCode.TESTS_FAILED, "nothing of peers was run: every test was skipped"),
+        (SKIPPED + RUNS, "-q", pytest.ExitCode.OK, "1 passed, 1 skipped"),
+        (SKIPPED, "--collect-only", pytest.ExitCode.OK, "1 test collected"),
+    ],
+    ids=["all skipped", "one skipped", "only collected"],
+)
+def test_a_tier_that_skips_everything_fails(
+    tmp_path: Path, content: str, option: str, code: int, told: str
+) -> None:
+    """Green would say that it holds; a part that is left out is told, no more."""
+    (tmp_path / "test_peers.py").write_text(content)
+    command = [sys.executable, "-m", "pytest", "-p", "conftest", "-p", "no:cacheprovider"]
+    command += ["-c", str(ROOT / "pyproject.toml"), "-m", "peers", option, str(tmp_path)]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    result = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600, check=False)
+    assert (result.returncode, told in result.stdout) == (code, True), result.stdout + result.stderr
+
+
+def test_ci_fails_where_the_peers_cannot_be_installed(tmp_path: Path) -> None:
+    """Without npm, and without a way to get it; the rest of CI goes on, and is told as well."""
+    functions = re.findall(r"^(?:note|peers)\(\) \{$.*?^\}$", CI, re.MULTILINE | re.DOTALL)
+    assert len(functions) == 2
+    script = ["set -euo pipefail", "told=() failed=()", *functions, "peers"]
+    script += ['printf "%s\\n" "${told[@]}"', "[ ${#failed[@]} = 0 ]"]
+    bash = shutil.which("bash")
+    assert bash is not None
+    result = subprocess.run(
+        [bash, "-c", "\n".join(script)],
+        env={"PATH": str(tmp_path)},  # with nothing in it
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert result.returncode == 1
+    told = r"peers \(there is no npm here and it could not be installed\): FAILED \(exit code 1\), \d+ s\n"
+    assert re.fullmatch(told, result.stdout)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError
 
 from pytest_browsereval.config.block import Block
-from pytest_browsereval.config.browseros_agents import ScreenSize, convert_agents, points
+from pytest_browsereval.config.browseros_agents import PAIRS, ScreenSize, convert_agents, points
 from pytest_browsereval.config.browseros_suites import convert_suite
 from pytest_browsereval.config.draft import Draft
 from pytest_browsereval.problems import problems_in, written_key
@@ -55,6 +56,9 @@ HEADERS = {"X-BrowserOS-Source": "sdk-internal"}
 _ATTACHED = ("mcp", "cdp")
 """Browsers that run before we come."""
 
+ACTIONS = 300
+"""How many actions BrowserOS lets the executors of a pair do; then the orchestrator has to answer."""
+
 _WHY = {
     "captcha": "no captcha solver is started",
     "restart": "every attempt has a browser context of its own anyway",
@@ -71,6 +75,8 @@ def convert(draft: Draft, environ: Mapping[str, str]) -> None:
         draft: a run config of BrowserOS, a suite of it, or a config of ours, which stays as it is.
         environ: where the variant of a suite stands.
     """
+    if "id" in draft.tree or written_key(draft.tree, "browseros") is not None:
+        draft.checks.append(partial(_allow_actions, draft))
     if "id" in draft.tree:
         convert_suite(draft, environ)
     draft.move(("timeout_ms",), ("limits", "timeout_ms"))
@@ -88,6 +94,17 @@ def _take_judge(draft: Draft) -> None:
     judge = draft.tree.get("judge")
     if given and isinstance(judge, dict) and not {"provider", "base_url", "baseUrl"} & set(judge):
         judge["provider"] = "openai"
+
+
+def _allow_actions(draft: Draft) -> None:
+    """Let a pair do all that BrowserOS lets it do, unless somebody says how much an attempt may do."""
+    if not any(isinstance(agent, dict) and agent.get("type") in PAIRS for agent in _agents(draft.tree)):
+        return
+    limits = draft.tree.setdefault("limits", {})
+    if isinstance(limits, dict) and written_key(limits, "max_steps") is None:
+        # One more: at the limit of an attempt the orchestrator could not answer any more.
+        limits["max_steps"] = ACTIONS + 1
+        draft.notes.append(f"limits.max_steps is {ACTIONS + 1}: BrowserOS lets a pair do {ACTIONS} actions.")
 
 
 def convert_blocks(draft: Draft, registry: Registry) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.config import EvalConfig
@@ -25,7 +26,7 @@ def drift(store: RunStore, config: EvalConfig, tools: Sequence[Tool]) -> list[st
     last = next(_earlier(store, config), None)
     if last is None:
         return []
-    before: Mapping[str, str] = last.get("tool_hashes") or {}
+    before: Mapping[str, str] = last["tool_hashes"]
     now = tool_hashes(tools)
     kinds = {
         "new": [name for name in now if name not in before],
@@ -46,8 +47,17 @@ def _listed(names: Sequence[str]) -> str:
 def _earlier(store: RunStore, config: EvalConfig) -> Iterator[dict[str, Any]]:
     """Yield the manifests of earlier runs of the config, the newest first; damaged ones are left out."""
     folders = store.root.parent.iterdir() if store.root.parent.is_dir() else iter(())
-    for folder in sorted(folders, key=lambda path: path.name, reverse=True):
+    for folder in sorted(folders, key=_age, reverse=True):
         manifest = RunStore(folder).manifest()
-        is_same = manifest.get("config_file") == config.path.name and "tool_hashes" in manifest
-        if folder != store.root and is_same:
+        is_same = manifest.get("config_file") == config.path.name
+        if is_same and isinstance(manifest.get("tool_hashes"), dict) and folder != store.root:
             yield {**manifest, "run_id": folder.name}
+
+
+def _age(folder: Path) -> tuple[str, int]:
+    """Return what sorts runs by time: the second is in the name; in one second the manifests' times tell."""
+    try:
+        written = (folder / "manifest.json").stat().st_mtime_ns
+    except OSError:
+        written = 0
+    return folder.name.partition("-")[0], written

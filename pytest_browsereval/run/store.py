@@ -98,10 +98,10 @@ class RunStore:
     def manifest(self) -> dict[str, Any]:
         """Return the manifest; empty before one was written, and if it is damaged."""
         try:
-            loaded: dict[str, Any] = json.loads((self.root / "manifest.json").read_bytes())
+            loaded = json.loads((self.root / "manifest.json").read_bytes())
         except (OSError, ValueError):
             return {}
-        return loaded
+        return loaded if isinstance(loaded, dict) else {}
 
     def write_summary(self, summary: dict[str, Any]) -> Path:
         """Write ``summary.json`` and return its path."""

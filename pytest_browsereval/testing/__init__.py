@@ -2,6 +2,7 @@
 
 from pytest_browsereval.testing.agents import AgentConformance
 from pytest_browsereval.testing.browsers import BrowserConformance
+from pytest_browsereval.testing.calling import call_problems, check_calls, open_window
 from pytest_browsereval.testing.model_server import ModelRequest, ScriptedModel
 from pytest_browsereval.testing.replies import (
     Call,
@@ -24,10 +25,13 @@ __all__ = [
     "Reply",
     "ScriptedModel",
     "call",
+    "call_problems",
     "calls",
+    "check_calls",
     "check_tool",
     "check_toolkit",
     "done",
+    "open_window",
     "refuses",
     "says",
     "sends",

@@ -310,13 +310,7 @@ class Toolbox:
                 ok=False, output=f"unknown tool {name!r}.{hint} Tools: {', '.join(self._tools)}."
             )
         try:
-            values = known.checked(arguments)
-        except ValueError as error:
-            return ToolResult(ok=False, output=f"wrong arguments for {name}: {error}")
-        if name in ENDINGS:
-            return self._end(name, values)
-        try:
-            return await self._run(known, values)
+            return await self._performed(known, arguments)
         except (Fault, LimitReached):
             raise
         except ToolError as error:
@@ -324,3 +318,12 @@ class Toolbox:
         except Exception as error:  # noqa: BLE001 a tool must never throw into an agent
             self._capture.add_warning(ErrorSource.TOOL, f"{name} raised {type(error).__name__}: {error}")
             return ToolResult(ok=False, output=str(error) or type(error).__name__)
+
+    async def _performed(self, known: Tool, arguments: dict[str, Any]) -> ToolResult:
+        try:
+            values = known.checked(arguments)
+        except ValueError as error:
+            return ToolResult(ok=False, output=f"wrong arguments for {known.name}: {error}")
+        if known.name in ENDINGS:
+            return self._end(known.name, values)
+        return await self._run(known, values)

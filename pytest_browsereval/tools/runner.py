@@ -128,7 +128,7 @@ class WindowToolRunner(_OneAtATime):
             is_ok = False
             window.mark_stuck()
             said.append(f"{tool.name} took longer than {limit_s:g} s: the page does not react.")
-        except (ToolError, NoTab, LookupError) as error:
+        except (ToolError, NoTab) as error:
             is_ok = False
             said.append(str(error))
         except Exception as error:

@@ -167,6 +167,16 @@ def test_all_actions_together_have_a_limit(pair: Pair) -> None:
     assert pair.desk.capture.steps == 3
 
 
+def test_an_attempt_may_have_one_step_more_than_all_actions(make_desk: MakeDesk) -> None:
+    """Then the limit of the actions comes first, and the orchestrator answers; with as many it cannot."""
+    lead, hand = [delegates("a"), done("x")], [TWICE, TWICE]
+    roomy, narrow = Pair(make_desk(max_steps=4)), Pair(make_desk(max_steps=3))
+    assert roomy.solve(lead, hand, max_actions=3).final_answer == "x"
+    assert (roomy.statuses, roomy.desk.capture.steps) == ([("max_steps", 3)], 3)
+    with pytest.raises(LimitReached, match=r"limits\.max_steps is 3"):
+        narrow.solve(lead, hand, max_actions=3)
+
+
 def test_the_attempts_own_steps_count_too(make_desk: MakeDesk) -> None:
     """They end the whole attempt, whatever a delegation might still do."""
     pair = Pair(make_desk(max_steps=2))

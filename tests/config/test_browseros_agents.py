@@ -9,6 +9,7 @@ from typing import Any, Literal
 import pytest
 
 from pytest_browsereval.agents.noop import NoopConfig
+from pytest_browsereval.agents.orchestrator_executor import OrchestratorExecutorConfig
 from pytest_browsereval.config import EvalConfig, load_config
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.members import builtin_registry
@@ -65,6 +66,48 @@ def test_a_pair_of_models_loads_unchanged(load: Load) -> None:
     found = block(load(run(PAIR)))
     assert part(found["orchestrator"], model="moonshotai/kimi-k2", max_turns=12, api_key="OPENROUTER_API_KEY")
     assert part(found["executor"], type="single", model="gpt-4o", supports_images=True)
+
+
+def test_a_pair_of_browseros_may_do_what_it_may_do_there(load: Load) -> None:
+    """300 actions, after which the orchestrator can still answer: the attempt's limit comes later."""
+    note = "limits.max_steps is 301: BrowserOS lets a pair do 300 actions."
+    theirs: dict[str, Any] = {"browseros": {"headless": True}}
+    config = load(run(PAIR, **theirs))
+    assert (config.limits.max_steps, config.notes) == (301, (note,))
+    agent = config.variants["default"]
+    assert isinstance(agent, OrchestratorExecutorConfig)
+    assert agent.max_actions == 300
+    timed = load(run(PAIR, **theirs, timeout_ms=60_000))
+    assert (timed.limits.max_steps, timed.limits.timeout_ms) == (301, 60_000)
+
+
+@pytest.mark.parametrize(
+    ("keys", "overrides", "steps"),
+    [
+        ({"browseros": {}, "limits": {"max_steps": 7}}, [], 7),
+        ({"browseros": {}, "limits": {"maxSteps": 7}}, [], 7),
+        ({"browseros": {}}, ["limits.max_steps=7"], 7),
+        ({"browseros": {}}, ["agent=noop"], 100),
+        ({"browseros": {}, "agent": {"type": "single", **MODEL}}, [], 100),
+        ({"limits": {}}, [], 100),
+        ({}, [], 100),
+    ],
+    ids=[
+        *("the file says it", "in its other spelling", "the command line says it", "another agent then"),
+        *("no pair", "a file of ours with limits", "a file of ours"),
+    ],
+)
+def test_any_other_limit_stays(load: Load, keys: dict[str, Any], overrides: list[str], steps: int) -> None:
+    """What is said counts, and files of our own have our own default; nothing is noted."""
+    config = load(run(**{"agent": PAIR, **keys}), *overrides)
+    assert config.limits.max_steps == steps
+    assert not [note for note in config.notes if "max_steps" in note]
+
+
+def test_limits_that_are_no_block_are_told(refused: Refused) -> None:
+    """As in any other file."""
+    (line,) = refused(run(PAIR, browseros={}, limits=3))
+    assert "limits: " in line
 
 
 def test_an_executor_that_predicts_actions_is_asked_over_http(load: Load) -> None:

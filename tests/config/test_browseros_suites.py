@@ -86,6 +86,8 @@ def test_a_pair_of_models_loads_unchanged(load: Load) -> None:
     assert part(found["orchestrator"], model="moonshotai/kimi-k2", api_key="EVAL_AGENT_API_KEY", max_turns=15)
     assert part(found["executor"], type="single", model="small", base_url="http://gpu.example/v1")
     assert found["executor"]["api_key"] == "EVAL_EXECUTOR_API_KEY"
+    assert config.limits.max_steps == 301
+    assert "limits.max_steps is 301: BrowserOS lets a pair do 300 actions." in config.notes
 
 
 def test_an_executor_without_an_address_is_asked_where_the_orchestrator_is(load: Load) -> None:

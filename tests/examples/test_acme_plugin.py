@@ -96,15 +96,33 @@ def test_its_toolkit_works(installed: Installed) -> None:
     assert read == {"note": "Thank you for pressing.", "empty": "There are no notes."}
 
 
+PROOF = """
+import asyncio
+from acme_plugin.notes import NotesConfig, read_notes, write_note
+from pytest_browsereval.testing import check_calls, check_toolkit, open_window
+
+
+def test_notes():
+    check_toolkit(NotesConfig().build())
+
+
+def test_calls():
+    async def work():
+        async with open_window() as window:
+            await check_calls(read_notes, window, good=[{}])
+            bad = [{"text": "x" * 501}, {"text": 1}]
+            await check_calls(write_note, window, good=[{"text": "milk"}], bad=bad)
+
+    asyncio.run(work())
+"""
+
+
 def test_its_toolkit_keeps_the_contract(installed: Installed) -> None:
     """As its author would prove it."""
-    (installed.folder / "test_notes.py").write_text(
-        "from acme_plugin.notes import NotesConfig\n"
-        "from pytest_browsereval.testing import check_toolkit\n\n\n"
-        "def test_notes():\n    check_toolkit(NotesConfig().build())\n"
-    )
+    (installed.folder / "test_notes.py").write_text(PROOF)
     result = installed.pytest("test_notes.py")
     assert result.returncode == 0, result.stdout
+    assert "2 passed" in result.stdout
 
 
 def test_its_grader_knows_its_own_attempts(installed: Installed) -> None:

@@ -132,3 +132,18 @@ def test_tools_that_change_after_the_check_stop_the_run(evals: Evals) -> None:
     result = evals.run("--eval-config=shop.eval.yaml")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert "the tools of the browser are not those that were checked" in told(result)
+
+
+def test_tools_that_have_changed_since_the_last_run_are_told(evals: Evals) -> None:
+    """Before the first row, in a note that names them; the next run, with the same tools, says nothing."""
+    evals.rows(row("one"))
+    evals.config(browser={**PROGRAM, "env": {MORE_TOOLS: "more"}})
+    first = evals.run("-v", "--eval-config=shop.eval.yaml")
+    (run_id,) = (folder.name for folder in (evals.path / "results" / "shop").iterdir())
+    (evals.path / "more").write_text("leap")
+    second, third = (evals.run("-v", "--eval-config=shop.eval.yaml") for _ in range(2))
+    for result in (first, second, third):
+        result.assert_outcomes(passed=1)
+    note = f"*note: the tools are not those of the last run ({run_id}): new: leap. Compare the two with care."
+    second.stdout.fnmatch_lines([note, "*::one PASSED*"])
+    assert "the tools are not those" not in told(first) + told(third)

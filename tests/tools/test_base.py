@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig
@@ -54,6 +54,19 @@ def capture(tmp_path: Path) -> Iterator[CaptureContext]:
     context.close()
 
 
+def on_the_map(place: str) -> str:
+    """Check a place as an author of tools may, who takes any exception for a refusal."""
+    if place != "here":
+        raise KeyError(place)
+    return place
+
+
+@tool
+async def travel(window: Window, place: Annotated[str, AfterValidator(on_the_map)]) -> str:
+    """Travel."""
+    return f"from {window.url} to {place}"
+
+
 Boxes = Callable[..., Toolbox]
 
 
@@ -63,7 +76,7 @@ def box(capture: CaptureContext) -> Boxes:
         return ToolResult(ok=True, output=await tool.body(capture.window, **arguments))
 
     def make(max_steps: int | None = None) -> Toolbox:
-        return Toolbox((greet, look, die, refuse, done), run, capture, max_steps=max_steps)
+        return Toolbox((greet, look, die, refuse, travel, done), run, capture, max_steps=max_steps)
 
     return make
 
@@ -106,7 +119,11 @@ def test_a_call_is_recorded_with_its_result(box: Boxes, capture: CaptureContext)
 @pytest.mark.parametrize(
     ("name", "arguments", "said"),
     [
-        ("gret", {}, "unknown tool 'gret'. Did you mean 'greet'? Tools: greet, look, die, refuse, done."),
+        (
+            "gret",
+            {},
+            "unknown tool 'gret'. Did you mean 'greet'? Tools: greet, look, die, refuse, travel, done.",
+        ),
         ("greet", {}, "wrong arguments for greet: name: Field required"),
         ("greet", {"name": "x", "times": 0}, "wrong arguments for greet: times: Input should be greater"),
         ("greet", {"name": "x", "mood": 1}, "wrong arguments for greet: mood: Extra inputs"),
@@ -124,6 +141,14 @@ def test_a_wrong_call_is_an_answer_not_an_exception(
     assert isinstance(last, ToolResultMessage)
     assert last.is_error
     assert capture.steps == 1
+
+
+def test_a_check_of_arguments_that_raises_is_an_answer_too(box: Boxes, capture: CaptureContext) -> None:
+    """An agent never sees an exception; a reader of the report does."""
+    result = asyncio.run(box().call("travel", {"place": "there"}))
+    assert result == ToolResult(ok=False, output="'there'")
+    (warning,) = capture.warnings
+    assert (warning.source, warning.message) == (ErrorSource.TOOL, "travel raised KeyError: 'there'")
 
 
 def test_steps_are_limited_but_done_is_not_one(box: Boxes) -> None:

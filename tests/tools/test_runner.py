@@ -25,6 +25,12 @@ async def broken(window: PlaywrightWindow) -> str:
 
 
 @tool
+async def careless(window: PlaywrightWindow) -> str:
+    """Look for what is not there."""
+    return list[str]()[window.tab_id]
+
+
+@tool
 async def choosy(window: PlaywrightWindow) -> str:
     """Refuse."""
     raise ToolError(f"Not on {window.tab_id}.")
@@ -79,13 +85,13 @@ def test_a_window_of_another_kind_is_refused() -> None:
 
 def test_a_tool_that_raises_becomes_a_refusal_and_a_warning(visit: Visits) -> None:
     """An agent never sees an exception; a reader of the report does."""
-    opened = visit(tools=(broken, choosy))
+    opened = visit(tools=(broken, careless, choosy))
     assert opened.refusal("broken") == opened.window.url
-    (warning,) = opened.capture.warnings
-    assert (warning.source, warning.message) == (
-        ErrorSource.TOOL,
-        f"broken raised ZeroDivisionError: {opened.window.url}",
-    )
+    assert opened.refusal("careless") == "list index out of range"
+    assert [(warning.source, warning.message) for warning in opened.capture.warnings] == [
+        (ErrorSource.TOOL, f"broken raised ZeroDivisionError: {opened.window.url}"),
+        (ErrorSource.TOOL, "careless raised IndexError: list index out of range"),
+    ]
     assert opened.refusal("choosy") == "Not on 1."
 
 

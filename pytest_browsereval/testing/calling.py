@@ -1,0 +1,177 @@
+"""Conformance of tools that are called: what an attempt relies on, whatever the arguments."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pytest_browsereval.browsers.base import BrowserConfig, Window, WindowRequest
+from pytest_browsereval.browsers.playwright import PlaywrightBrowserConfig
+from pytest_browsereval.browsers.tabs import NoTab
+from pytest_browsereval.browsers.waiting import is_playwright_error
+from pytest_browsereval.errors import Fault
+from pytest_browsereval.testing.site import ConformanceSite
+from pytest_browsereval.tools.base import Tool, ToolError, ToolResult
+from pytest_browsereval.tools.runner import runner_for
+
+LONGEST_OUTPUT = 200
+"""Characters of an output that nobody is warned of: it stays in the model's context to the end."""
+UNKNOWN = "no_such_argument"
+
+Arguments = Mapping[str, Any]
+
+
+@asynccontextmanager
+async def open_window(
+    start_url: str | None = None, browser: BrowserConfig | None = None
+) -> AsyncIterator[Window]:
+    """Open a window to call tools in, with a browser of its own.
+
+    Args:
+        start_url: None opens a page with a button and a link, on this machine.
+        browser: None is a Chromium without a screen.
+    """
+    running = (browser or PlaywrightBrowserConfig()).prepared(Path.cwd()).build()
+    with ConformanceSite() as site:
+        await running.start()
+        try:
+            window = await running.open_window(WindowRequest("tools", start_url or f"{site.url}/"))
+            try:
+                yield window
+            finally:
+                await window.close()
+        finally:
+            await running.close()
+
+
+async def call_problems(
+    tool: Tool, window: Window, *, good: Sequence[Arguments], bad: Sequence[Arguments] = ()
+) -> list[str]:
+    """Return what of its contract a tool breaks when it is called; nothing if it keeps it.
+
+    The contract: with good arguments it says in a text of its own what it has done; with bad ones it
+    refuses, by :class:`ToolError` or by its schema, and raises nothing else. Unknown arguments, and required
+    ones that are missing, are tried as well. Outputs of more than 200 characters are warned of.
+
+    Args:
+        tool: is called once with each of the arguments, in this order.
+        window: where; the tool may change its page.
+        good: arguments that it has to take, at least one set: ``{}`` for a tool that has none.
+        bad: arguments that it has to refuse.
+
+    Raises:
+        ValueError: there are no good arguments.
+    """
+    if not good:
+        raise ValueError("give one set of good arguments at least: {} for a tool that has none")
+    problems: list[str] = []
+    tries = [(each, True) for each in good] + [(each, False) for each in (*bad, *_wrong(tool, good[0]))]
+    for arguments, is_good in tries:
+        told = await _Call(tool, window, arguments).problems(is_good=is_good)
+        problems += [f"with {json.dumps(arguments, default=repr):.200}: {problem}" for problem in told]
+        if window.dead:
+            break
+    return problems
+
+
+async def check_calls(
+    tool: Tool, window: Window, *, good: Sequence[Arguments], bad: Sequence[Arguments] = ()
+) -> None:
+    """Assert that a tool keeps its contract when it is called; see :func:`call_problems`.
+
+    ::
+
+        async def work():
+            async with open_window() as window:
+                await check_calls(write_note, window, good=[{"text": "milk"}], bad=[{"text": ""}])
+
+        asyncio.run(work())
+
+    Raises:
+        AssertionError: it does not; all problems are named.
+        ValueError: there are no good arguments.
+    """
+    problems = await call_problems(tool, window, good=good, bad=bad)
+    if problems:
+        raise AssertionError(f"tool {tool.name!r}: " + "; ".join(problems))
+
+
+def _wrong(tool: Tool, good: Arguments) -> Iterator[Arguments]:
+    """Yield arguments that no tool takes: one too many, one too few."""
+    yield {**good, UNKNOWN: 1}
+    for name in tool.schema.get("required", ()):
+        yield {key: value for key, value in good.items() if key != name}
+
+
+class _Call:
+    """One call, made as an attempt makes it, with an eye on the body."""
+
+    def __init__(self, tool: Tool, window: Window, arguments: Arguments) -> None:
+        self._tool = tool
+        self._window = window
+        self._arguments = dict(arguments)
+        self._seen = ""
+        """What the body has done wrong: some of it passes for a refusal where the body is run."""
+
+    async def problems(self, *, is_good: bool) -> list[str]:
+        """Make it; return what is wrong with it."""
+        try:
+            result = await self._result()
+        except Fault as error:
+            return [self._seen or f"the window has died: {error}"]
+        except Exception as error:  # noqa: BLE001 it is told, whatever it is
+            return [self._seen or _raises(error)]
+        return [self._seen] if self._seen else list(self._wrong_with(result, is_good=is_good))
+
+    async def _result(self) -> ToolResult:
+        try:
+            values = self._tool.checked(self._arguments)
+        except ValueError as error:
+            return ToolResult(ok=False, output=str(error))
+        try:
+            return await runner_for(self._window)(replace(self._tool, body=self._body), values)
+        except ToolError as error:
+            return ToolResult(ok=False, output=str(error))
+
+    async def _body(self, window: Window, **values: Any) -> str:
+        try:
+            output: object = await self._tool.body(window, **values)
+        except Exception as error:
+            if not isinstance(error, ToolError | NoTab) and not is_playwright_error(error):
+                self._seen = _raises(error)
+            raise
+        if not isinstance(output, str):
+            self._seen = f"it returns {output!r:.80}, which is no text"
+        elif _is_envelope(output):
+            self._seen = f"it returns an envelope itself: {output:.80}; return the text, or raise ToolError"
+        return str(output)
+
+    def _wrong_with(self, result: ToolResult, *, is_good: bool) -> Iterator[str]:
+        if is_good and not result.ok:
+            yield f"it refuses good arguments: {result.output}"
+        if result.ok and not is_good:
+            yield f"it takes bad arguments, and says: {result.output}"
+        if not result.output.strip():
+            yield "its output is empty; say what was done, or why not"
+        if (length := len(result.output)) > LONGEST_OUTPUT:
+            warnings.warn(
+                f"tool {self._tool.name!r} with {self._arguments}: the output has {length} characters, "
+                f"which a model keeps to the end; have {LONGEST_OUTPUT} at most if that can be",
+                stacklevel=2,
+            )
+
+
+def _raises(error: Exception) -> str:
+    return f"it raises {type(error).__name__}: {error}"
+
+
+def _is_envelope(text: str) -> bool:
+    with suppress(ValueError):
+        loaded = json.loads(text)
+        return isinstance(loaded, dict) and {"ok", "output"} <= loaded.keys()
+    return False
