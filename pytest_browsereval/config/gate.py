@@ -27,8 +27,8 @@ class GateConfig(Block):
     min_task_rate: Rate | None = None
     """Passed tasks among the decided ones, at least; a task passes by ``passed_trials``."""
     passed_trials: int | None = Field(default=None, ge=1)
-    """How many trials of a task have to pass for the task to pass, of those of a variant; all by default. Where an
-    errored trial would tell, the task is undecided."""
+    """How many trials of a task have to pass for the task to pass, of those of a variant; all by default.
+    Where an errored trial would tell, the task is undecided."""
     must_pass: tuple[str, ...] = ()
     """Ids of rows that have to pass: all of their trials, or ``passed_trials`` of them."""
     quarantine: dict[str, date] = Field(default_factory=dict)

@@ -139,3 +139,14 @@ def test_damaged_files(tmp_path: Path, content: str, told: str) -> None:
     with pytest.raises(UsageError, match=told) as caught:
         read_run(file)
     assert "Write it by  browsereval baseline RUN FILE" in str(caught.value)
+
+
+def test_tasks_in_quarantine_regress_nothing(tmp_path: Path) -> None:
+    """Neither one by one nor in the rate over the tasks of both."""
+    run(tmp_path / "a", attempt("a"), attempt("b"))
+    found = run(tmp_path / "b", attempt("a"), attempt("b", FAILED))
+    gate = GateConfig(baseline=Path("a"), max_drop=0, max_regressions=0)
+    for left_out, is_met in (((), False), (("b",), True)):
+        compared = against_baseline(gate, tmp_path, found, left_out=left_out)
+        results = {r.name: r.is_met for r in decide(summary_of(RunStore(tmp_path / "b")), gate, compared)}
+        assert (results["max_regressions"], results["max_drop"]) == (is_met, is_met)

@@ -185,6 +185,8 @@ def test_runs_that_lack_trials_are_told() -> None:
         assert (found.name, found.is_met, found.message[: len(told)]) == ("complete", False, told)
 
 
+UNDECIDED = "undecided by errors are in neither number"
+
 REPEATED = summary(
     *(attempt("a", verdict, trial=n) for n, verdict in enumerate((PASSED, PASSED, FAILED), 1)),
     *(attempt("b", verdict, trial=n) for n, verdict in enumerate((PASSED, FAILED, FAILED), 1)),
@@ -201,16 +203,15 @@ REPEATED = summary(
             2,
             0.5,
             True,
-            "50.0% of tasks (1/2) passed in at least 2 of their trials meets 50.0%; 1 undecided by errors are in "
-            "neither number",
+            f"50.0% of tasks (1/2) passed in at least 2 of their trials meets 50.0%; 1 {UNDECIDED}",
         ),
-        (4, 0.5, False, "no task was decided; 3 undecided by errors are in neither number"),
+        (4, 0.5, False, f"no task was decided; 3 {UNDECIDED}"),
     ],
 )
 def test_a_task_passes_by_so_many_of_its_trials(
     needed: int | None,
     floor: float,
-    is_met: bool,
+    is_met: bool,  # noqa: FBT001
     message: str,
 ) -> None:
     """Where an errored trial would tell, the task is in neither number."""
@@ -242,8 +243,8 @@ def test_rows_in_quarantine_are_in_no_rate() -> None:
     assert rule(run, "quarantine", **given) == RuleResult(
         "quarantine",
         is_met=True,
-        message="left out of the rates: b until 2025-01-01 (1 failed), c until 2025-06-30 (1 failed); ended, and "
-        "counts again: z on 2024-12-31",
+        message="left out of the rates: b until 2025-01-01 (1 failed), c until 2025-06-30 (1 failed); "
+        "ended, and counts again: z on 2024-12-31",
     )
     later = summary(attempt("a"), attempt("b", FAILED, started_at="2025-01-02T00:00:00.000Z"))
     assert not rule(later, "min_pass_rate", **given).is_met

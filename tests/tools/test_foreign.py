@@ -112,7 +112,7 @@ def test_a_dead_window_is_a_fault(run: Run) -> None:
     """Whatever the last call said."""
 
     class DeadWindow(OutsideWindow):
-        dead = "The browser has gone."  # type: ignore[assignment]
+        dead = "The browser has gone."
 
     with pytest.raises(Fault, match="has gone") as caught:
         run(runner_for(DeadWindow())(outside(PRESS), {}))
