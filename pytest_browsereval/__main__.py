@@ -14,6 +14,7 @@ from pytest_browsereval.commands import (
     importing,
     listing,
     machine,
+    merging,
     regrading,
     viewing,
 )
@@ -28,6 +29,7 @@ COMMANDS = (
     *exchanging.COMMANDS,
     *calibrating.COMMANDS,
     *comparing.COMMANDS,
+    *merging.COMMANDS,
     *viewing.COMMANDS,
 )
 """In the order in which help lists them."""

@@ -41,6 +41,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run this variant only, or this agent type instead of the config's",
     )
     add("--eval-limit", type=positive_integer, metavar="N", help="run the first N rows of each config")
+    add(
+        "--eval-shard",
+        metavar="I/N",
+        help="run one of N parts of the rows (1/4: the first); browsereval merge makes one run of them",
+    )
+    add(
+        "--eval-shard-by",
+        metavar="RUN",
+        help="have parts that take about as long as each other, by how long rows took in this run",
+    )
     add("--eval-trials", type=positive_integer, metavar="N", help="repeat each task N times")
     add("--eval-lanes", type=positive_integer, metavar="N", help="attempts at once in each process")
     add("--eval-output", metavar="DIR", help="where run folders go (default: results/ beside the config)")

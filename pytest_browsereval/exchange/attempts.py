@@ -24,7 +24,7 @@ from pytest_browsereval.model.messages import SCHEMA_VERSION, Message, ToolCallM
 from pytest_browsereval.model.results import EvalWarning, TaskError, TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
-from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.run.store import RunStore, TrialKey, check_new
 
 NOT_GRADED = "not graded yet: `browsereval regrade` does it"
 
@@ -76,7 +76,7 @@ def write_run(attempts: Sequence[Imported], target: Path, kind: str, source: Pat
         UsageError: two attempts have one id, the folder is there already, or a picture is none.
         OSError: it cannot be written.
     """
-    check_target(target)
+    check_new(target)
     _check_ids(attempts)
     partial = target.with_name(f".{target.name}.partial")
     if partial.exists():
@@ -94,20 +94,6 @@ def write_run(attempts: Sequence[Imported], target: Path, kind: str, source: Pat
         shutil.rmtree(partial, ignore_errors=True)
         raise
     return RunStore(target, worker="import")
-
-
-def check_target(target: Path) -> None:
-    """Check that a folder can be made, or is there and empty.
-
-    Raises:
-        UsageError: it cannot.
-    """
-    if target.is_symlink() or (target.exists() and not target.is_dir()):
-        raise wrong(target, "is there already, and no folder. Name another one.")
-    if target.is_dir() and any(target.iterdir()):
-        raise wrong(target, "is there already, with files in it. Name a new folder.")
-    if not target.absolute().parent.is_dir():
-        raise wrong(target, f"there is no folder {target.parent} to make it in. Make it first.")
 
 
 def _check_ids(attempts: Sequence[Imported]) -> None:

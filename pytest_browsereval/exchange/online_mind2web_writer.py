@@ -11,14 +11,13 @@ from typing import Any
 
 from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.errors import ErrorSource, UsageError
-from pytest_browsereval.exchange.attempts import check_target
 from pytest_browsereval.exchange.files import wrong
 from pytest_browsereval.exchange.online_mind2web import RESULT, TRAJECTORY
 from pytest_browsereval.graders.judging.pictures import number_of, pictures_of
 from pytest_browsereval.graders.judging.steps import Step, messages_of, steps_of
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.run.store import RunStore, read_metadata
+from pytest_browsereval.run.store import RunStore, check_new, read_metadata
 
 ENDS = "done"
 """The tool that gives the answer: its judges are to see actions only, never what the agent says of them."""
@@ -47,7 +46,7 @@ def write_run(store: RunStore, target: Path) -> Exported:
         UsageError: the folder is there already, or nothing is to be written.
         OSError: it cannot be written.
     """
-    check_target(target)
+    check_new(target)
     trials = store.last_digests()
     if not trials:
         raise UsageError(f"{store.root} has no finished attempt.")

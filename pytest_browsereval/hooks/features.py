@@ -16,6 +16,7 @@ from pytest_browsereval.hooks.order import Order
 from pytest_browsereval.hooks.planning import Planning
 from pytest_browsereval.hooks.progress import Progress
 from pytest_browsereval.hooks.session import EvalSession, eval_session_key
+from pytest_browsereval.hooks.sharding import Sharding, shard_of
 from pytest_browsereval.hooks.terminal import Terminal
 from pytest_browsereval.hooks.termination import Termination
 from pytest_browsereval.hooks.viewing import Viewing
@@ -40,6 +41,10 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     manager.register(Reports(), "browsereval-reports")
     manager.register(Groups(), "browsereval-groups")
     manager.register(Order(), "browsereval-order")
+    if (given := config.getoption("eval_shard")) is not None:
+        manager.register(Sharding(session, shard_of(given)), "browsereval-sharding")
+    elif config.getoption("eval_shard_by") is not None:
+        raise pytest.UsageError("--eval-shard-by has no effect without --eval-shard. Write  --eval-shard=1/4")
     if session.is_worker:
         return
     controller = Controller(session)

@@ -13,6 +13,8 @@ LEFT_OUT = frozenset(
         "name",
         "config_file",
         "selected",
+        "merged_from",
+        "merged_at",
         "config_hash",  # the keys of the config are told one by one
         "tools",
         "toolkits",

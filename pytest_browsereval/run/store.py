@@ -24,6 +24,7 @@ from pydantic import ValidationError
 
 from pytest_browsereval.capture.trajectory import open_written, write_whole
 from pytest_browsereval.datasets.ids import safe_folder
+from pytest_browsereval.documents import shown
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.digest import AttemptDigest, digest
 from pytest_browsereval.model.grades import Verdict
@@ -40,6 +41,20 @@ def new_run_id() -> str:
     """Return ``<UTC time>-<6 random letters>``: sorts by time, and two runs never share one."""
     letters = "".join(random.SystemRandom().choices(string.ascii_lowercase, k=6))
     return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{letters}"
+
+
+def check_new(folder: Path) -> None:
+    """Check that a run's folder can be made, or is there and empty.
+
+    Raises:
+        UsageError: it cannot.
+    """
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise UsageError(f"{shown(folder)}: is there already, and no folder. Name another one.")
+    if folder.is_dir() and any(folder.iterdir()):
+        raise UsageError(f"{shown(folder)}: is there already, with files in it. Name a new folder.")
+    if not folder.absolute().parent.is_dir():
+        raise UsageError(f"{shown(folder)}: there is no folder {folder.parent} to make it in. Make it first.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +187,16 @@ class RunStore:
                     with _locked(lock, self.root):
                         pass
             yield
+
+    def check_idle(self) -> None:
+        """Check that no process writes the run; nothing is written for it.
+
+        Raises:
+            UsageError: one does.
+        """
+        for lock in (self.root / IN_FLIGHT).glob(".*.lock"):
+            with _locked(lock, self.root):
+                pass
 
     def is_gone_on_with(self) -> bool:
         """Whether a process keeps others from going on with the run; True where that cannot be known."""

@@ -1,0 +1,155 @@
+"""Several runs of one eval as one: shards that were run on several machines."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_browsereval.analysis.summary import summary_of
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.model.messages import now
+from pytest_browsereval.run.budget import LEDGER
+from pytest_browsereval.run.provenance import differences
+from pytest_browsereval.run.resume import MACHINE, RESUMES_FILE
+from pytest_browsereval.run.store import RunStore, TrialKey, check_new
+
+TOLD = 5
+"""Trials and differences that a message lists before it counts the rest."""
+
+LINES = (LEDGER, RESUMES_FILE, "labels.jsonl")
+"""Files of a run folder that have a line for each thing: those of all runs one after another."""
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What a merge has made."""
+
+    trials: int
+    selected: int | None
+    """How many there were to be in all; None if a run does not say."""
+    notes: tuple[str, ...]
+    """What the runs differ in that is no other eval: machines, browsers."""
+
+
+def merge_runs(runs: Sequence[Path], target: Path) -> Merged:
+    """Write several runs as one run folder, as a whole or not at all; the runs stay as they are.
+
+    Args:
+        runs: their folders.
+        target: the new one.
+
+    Raises:
+        UsageError: a run cannot be read or is still written; the runs are not of one eval; a trial has other
+            results in one than in another; or the target cannot be written.
+    """
+    stores = [RunStore(run) for run in runs]
+    check_new(target)
+    _check_runs(stores)
+    notes = tuple(_check_alike(stores))
+    owners = _owners(stores)
+    partial = target.with_name(f".{target.name}.partial")
+    try:
+        shutil.rmtree(partial, ignore_errors=True)
+        merged = _write(stores, owners, RunStore(partial), notes)
+        if target.exists():
+            target.rmdir()
+        partial.replace(target)
+    except (OSError, shutil.Error) as error:
+        raise UsageError(f"{target} cannot be written: {error}.") from None
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return merged
+
+
+def _check_runs(stores: Sequence[RunStore]) -> None:
+    if len(stores) < 2:
+        raise UsageError("one run is merged with nothing. Name two or more.")
+    seen: set[Path] = set()
+    for store in stores:
+        if not (store.root / "tasks").is_dir():
+            raise UsageError(f"{store.root} is no run folder: it has no folder 'tasks'.")
+        if store.root.resolve() in seen:
+            raise UsageError(f"{store.root} is named twice. Name each run once.")
+        seen.add(store.root.resolve())
+        store.check_idle()
+
+
+def _check_alike(stores: Sequence[RunStore]) -> Iterator[str]:
+    """Yield what may differ; refuse what may not.
+
+    Raises:
+        UsageError: config, datasets or tools differ.
+    """
+    first, *others = stores
+    manifest = first.manifest()
+    for other in others:
+        drift = differences(manifest, other.manifest(), besides=MACHINE)
+        if drift:
+            shown = "".join(f"\n  {line}" for line in drift[: 4 * TOLD])
+            raise UsageError(
+                f"{first.root.name} and {other.root.name} are no parts of one run, since they were made of "
+                f"something else:{shown}\nCompare them:  browsereval compare {first.root} {other.root}"
+            )
+        here, there = ({key: one.get(key) for key in MACHINE} for one in (manifest, other.manifest()))
+        yield from (f"{first.root.name} -> {other.root.name}: {line}" for line in differences(here, there))
+
+
+def _owners(stores: Sequence[RunStore]) -> dict[TrialKey, RunStore]:
+    """Return the run that each trial is taken from.
+
+    Raises:
+        UsageError: a trial is in two runs with other results; or a file is damaged.
+    """
+    owners: dict[TrialKey, RunStore] = {}
+    results: dict[TrialKey, Mapping[str, Any]] = {}
+    clashing: list[str] = []
+    for store in stores:
+        for folder, data in store.last_digests():
+            key = TrialKey(data.query_id, data.variant, data.trial)
+            result = json.loads((folder / "metadata.json").read_bytes())
+            if key not in owners:
+                owners[key], results[key] = store, result
+            elif results[key] != result:
+                clashing.append(f"{key.query_id} ({owners[key].root.name}, {store.root.name})")
+    if clashing:
+        more = f" and {len(clashing) - TOLD} more" if len(clashing) > TOLD else ""
+        raise UsageError(
+            f"{len(clashing)} trials have other results in one run than in another: "
+            f"{', '.join(clashing[:TOLD])}{more}. Parts of one run share no row; take one of the runs out."
+        )
+    return owners
+
+
+def _write(
+    stores: Sequence[RunStore], owners: Mapping[TrialKey, RunStore], target: RunStore, notes: tuple[str, ...]
+) -> Merged:
+    for key, store in owners.items():
+        shutil.copytree(store.trial_folder(key), target.trial_folder(key), symlinks=True)
+    counts = [store.selected() if store.selected() is not None else store.planned() for store in stores]
+    shared = sum(len(store.last_digests()) for store in stores) - len(owners)
+    known = [count for count in counts if count is not None]
+    selected = sum(known) - shared if len(known) == len(counts) else None
+    target.write_manifest(
+        {
+            **stores[0].manifest(),
+            "selected": selected,
+            "merged_from": [store.root.resolve().name for store in stores],
+            "merged_at": now(),
+        }
+    )
+    for name in LINES:
+        lines = [line for store in stores for line in _lines(store.root / name)]
+        if lines:
+            (target.root / name).write_bytes(b"".join(lines))
+    summary = summary_of(target)
+    skipped = sum(store.skipped() for store in stores)
+    target.write_summary({"selected": selected, "skipped": skipped, **summary.as_json()})
+    return Merged(len(summary.trials), selected, notes)
+
+
+def _lines(file: Path) -> list[bytes]:
+    return file.read_bytes().splitlines(keepends=True) if file.is_file() else []

@@ -1,0 +1,36 @@
+"""``merge``: several runs of one eval as one."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from pytest_browsereval.commands.base import Command
+
+
+def merge(arguments: argparse.Namespace) -> int:
+    """Merge runs and say what came of it."""
+    from pytest_browsereval.analysis.merge import merge_runs
+    from pytest_browsereval.analysis.summary import summary_of
+    from pytest_browsereval.report.table import totals
+    from pytest_browsereval.report.viewer.writing import write_viewer
+    from pytest_browsereval.run.store import RunStore
+
+    merged = merge_runs(arguments.run_folders, arguments.output)
+    write_viewer(arguments.output)
+    for note in merged.notes:
+        print(f"note: {note}")
+    for line in totals(summary_of(RunStore(arguments.output)), merged.selected):
+        print(line)
+    print(f"{len(arguments.run_folders)} runs, {merged.trials} trials: {arguments.output}", flush=True)
+    return 0
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run_folders", metavar="RUN", nargs="+", type=Path, help="the runs' folders")
+    parser.add_argument(
+        "-o", "--output", metavar="FOLDER", type=Path, required=True, help="the new run's folder"
+    )
+
+
+COMMANDS = (Command("merge", "make one run of several, the shards of one eval", merge, _arguments),)

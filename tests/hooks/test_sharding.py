@@ -1,0 +1,66 @@
+"""``--eval-shard``: the parts of a run, by several sessions, which are one again in the end."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tests.hooks.small_evals import Evals, row
+
+ROWS = [*(row(f"r{n}") for n in range(6)), row("last", depends_on=["r0"])]
+
+
+def collected(evals: Evals, *args: str) -> set[str]:
+    """Return the names of the items that a session would run."""
+    result = evals.run("shop.eval.yaml", "--co", "-q", *args)
+    assert result.ret in (0, pytest.ExitCode.NO_TESTS_COLLECTED)
+    return {line.partition("::")[2] for line in result.stdout.lines if "::" in line}
+
+
+def test_every_row_is_in_one_shard(evals: Evals) -> None:
+    """With all its trials, and with what it depends on."""
+    evals.rows(*ROWS)
+    evals.config(trials=2)
+    shards = [collected(evals, f"--eval-shard={n}/3") for n in (1, 2, 3)]
+    assert sum(map(len, shards)) == len(set.union(*shards)) == 14
+    for names in shards:
+        assert {name.partition("[")[0] for name in names if name.endswith("[1]")} == {
+            name.partition("[")[0] for name in names if name.endswith("[2]")
+        }
+        assert ("last[1]" in names) == ("r0[1]" in names)
+
+
+def test_shards_are_merged_into_the_run(evals: Evals) -> None:
+    """Here the second one in two workers; the summary is that of a session that ran all."""
+    evals.rows(*ROWS, row("bad", says="wrong"))
+    evals.config()
+    for shard, args in (("1/2", ()), ("2/2", ("-n", "2"))):
+        assert evals.run("shop.eval.yaml", f"--eval-shard={shard}", *args).ret in (0, 1)
+    runs = sorted((evals.path / "results/shop").iterdir())
+    assert len(runs) == 2
+    merged = evals.pytester.run(
+        sys.executable, "-m", "pytest_browsereval", "merge", *map(str, runs), "-o", "results/shop/whole"
+    )
+    assert merged.ret == 0, merged.stderr.str()
+    merged.stdout.fnmatch_lines(["pass rate 87.5% (7 of 8 judged)*", "2 runs, 8 trials: results/shop/whole"])
+    again = evals.run("shop.eval.yaml", "--eval-resume=whole")
+    again.assert_outcomes(passed=7, failed=1)
+
+
+def test_shards_by_earlier_durations(evals: Evals) -> None:
+    """The run is named; a wrong one is told, as is a wrong shard."""
+    evals.rows(*ROWS)
+    evals.config()
+    evals.run("shop.eval.yaml")
+    shards = [collected(evals, f"--eval-shard={n}/2", "--eval-shard-by=latest") for n in (1, 2)]
+    assert sorted(map(len, shards)) in ([2, 5], [3, 4])
+    assert len(set.union(*shards)) == 7
+    for args, told in (
+        (("--eval-shard=1/2", "--eval-shard-by=none"), "there is no run 'none'"),
+        (("--eval-shard=3/2",), "--eval-shard=3/2: parts are numbered from 1 to 2"),
+        (("--eval-shard-by=latest",), "--eval-shard-by has no effect without --eval-shard"),
+    ):
+        result = evals.run("shop.eval.yaml", *args)
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        assert told in result.stdout.str() + result.stderr.str()
