@@ -7,7 +7,7 @@ pytest (budget: 30 ms of CPU; ``benchmarks/startup.py`` measures it).
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the ``--eval-*`` options."""
-    group = parser.getgroup("browsereval", "browser-agent evals")
-    add = group.addoption
+    add = parser.getgroup("browsereval", "browser-agent evals").addoption
     add(
         "--eval-config", action="append", default=[], metavar="FILE", help="run this eval config (repeatable)"
     )
@@ -41,6 +40,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run this variant only, or this agent type instead of the config's",
     )
     add("--eval-limit", type=positive_integer, metavar="N", help="run the first N rows of each config")
+    add("--eval-trials", type=positive_integer, metavar="N", help="repeat each task N times")
+    add("--eval-lanes", type=positive_integer, metavar="N", help="attempts at once in each process")
+    add("--eval-output", metavar="DIR", help="where run folders go (default: results/ beside the config)")
+    add(
+        "--eval-min-pass-rate",
+        type=rate_from_0_to_1,
+        metavar="RATE",
+        help="gate: fail under this pass rate (0 to 1)",
+    )
+    add("--eval-headed", action="store_true", default=False, help="show the browser's windows")
+    _add_options_of_runs(add)
+
+
+def _add_options_of_runs(add: Callable[..., None]) -> None:
+    """Add those that have to do with parts of a run, or with earlier runs."""
     add(
         "--eval-shard",
         metavar="I/N",
@@ -51,19 +65,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="RUN",
         help="have parts that take about as long as each other, by how long rows took in this run",
     )
-    add("--eval-trials", type=positive_integer, metavar="N", help="repeat each task N times")
-    add("--eval-lanes", type=positive_integer, metavar="N", help="attempts at once in each process")
-    add("--eval-output", metavar="DIR", help="where run folders go (default: results/ beside the config)")
     add(
         "--eval-baseline",
         metavar="RUN",
         help="compare with this run (a folder, an id, a baseline's file, or 'latest'), also in the gate",
-    )
-    add(
-        "--eval-min-pass-rate",
-        type=rate_from_0_to_1,
-        metavar="RATE",
-        help="gate: fail under this pass rate (0 to 1)",
     )
     add(
         "--eval-plan",
@@ -71,7 +76,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=False,
         help="tell how many tasks and attempts, and an estimate of tokens, money and time; run nothing",
     )
-    add("--eval-headed", action="store_true", default=False, help="show the browser's windows")
     add(
         "--eval-resume",
         nargs="?",

@@ -31,9 +31,12 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 
 IN_FLIGHT = "in-flight"
-"""The folder of what stands for attempts that have begun, and for processes that write the run."""
+"""The folder of what stands for attempts that have begun."""
 
-GOING_ON = ".resume.lock"
+LOCKS = ".locks"
+"""The folder of the locks of processes that write the run."""
+
+GOING_ON = "resume"
 """The lock of a session that goes on with the run; other locks are those of the processes that write it."""
 
 
@@ -165,8 +168,8 @@ class RunStore:
         Raises:
             OSError: the run folder cannot be written.
         """
-        (self.root / IN_FLIGHT).mkdir(parents=True, exist_ok=True)
-        with _locked(self.root / IN_FLIGHT / f".{self._worker}.lock"):
+        (self.root / LOCKS).mkdir(parents=True, exist_ok=True)
+        with _locked(self.root / LOCKS / self._worker):
             yield
 
     @contextmanager
@@ -176,32 +179,32 @@ class RunStore:
         Raises:
             UsageError: a process is writing it, or somebody goes on with it already; or it cannot be written.
         """
-        flight = self.root / IN_FLIGHT
         try:
-            flight.mkdir(parents=True, exist_ok=True)
+            (self.root / LOCKS).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(f"{self.root} cannot be written: {error.strerror}.") from None
-        with _locked(flight / GOING_ON, self.root):
-            for lock in flight.glob(".*.lock"):
-                if lock.name != GOING_ON:
-                    with _locked(lock, self.root):
-                        pass
+        with _locked(self.root / LOCKS / GOING_ON, self.root):
+            self.check_idle(besides=GOING_ON)
             yield
 
-    def check_idle(self) -> None:
+    def check_idle(self, *, besides: str | None = None) -> None:
         """Check that no process writes the run; nothing is written for it.
+
+        Args:
+            besides: the lock that this process has.
 
         Raises:
             UsageError: one does.
         """
-        for lock in (self.root / IN_FLIGHT).glob(".*.lock"):
-            with _locked(lock, self.root):
-                pass
+        for lock in (self.root / LOCKS).glob("*"):
+            if lock.name != besides:
+                with _locked(lock, self.root):
+                    pass
 
     def is_gone_on_with(self) -> bool:
         """Whether a process keeps others from going on with the run; True where that cannot be known."""
         try:
-            with _locked(self.root / IN_FLIGHT / GOING_ON, self.root) as is_ours:
+            with _locked(self.root / LOCKS / GOING_ON, self.root) as is_ours:
                 return not is_ours
         except UsageError:
             return True

@@ -138,7 +138,7 @@ nmae: x
     assert agents.startswith("single, tool-loop, ")
     assert graders.startswith("answer, page_state, ")
     keys = (
-        "agent, browser, capture, dataset, gate, graders, judge, lanes, limits, name, num_workers, "
+        "agent, browser, budget, capture, dataset, gate, graders, judge, lanes, limits, name, num_workers, "
         "output_dir, "
     )
     told = (

@@ -92,7 +92,7 @@ def test_one_of_two_rivals_puts_the_other_out(load: Load) -> None:
         ("limits={", "--eval-set 'limits={': limits: the value is not YAML: "),
         ("limits={a: 1, a: 2}", "limits: the key 'a' occurs twice"),
         ("timeout_ms=1", "--eval-set 'timeout_ms=1': limits.timeout_ms: must be at least 1_000; it is 1."),
-        ("budget.max_minutes=3", "--eval-set 'budget.max_minutes=3': budget: not supported yet."),
+        ("gate.groups=3", "--eval-set 'gate.groups=3': gate.groups: not supported yet."),
     ],
 )
 def test_wrong_overrides_are_told_with_their_words(refused: Refused, text: str, told: str) -> None:

@@ -152,13 +152,12 @@ def test_rows_that_are_gone_are_told(shop: Evals) -> None:
 def test_a_run_that_goes_on_is_left_alone(shop: Evals) -> None:
     """Two sessions would make the same attempts and pay twice."""
     cut(shop)
-    flight = only_run(shop) / "in-flight"
-    with FileLock(flight / ".main.lock"):
+    with FileLock(only_run(shop) / ".locks/main"):
         result = shop.run("shop.eval.yaml", "--eval-resume")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*a process still writes this run (.main.lock)*"])
+    result.stderr.fnmatch_lines(["*a process still writes this run (main)*"])
     shop.run("shop.eval.yaml", "--eval-resume").assert_outcomes(passed=2, failed=1)
-    assert list(flight.glob("*.json")) == []
+    assert list((only_run(shop) / "in-flight").iterdir()) == []
 
 
 def test_rows_that_rest_on_others_run_with_them(evals: Evals) -> None:
