@@ -98,6 +98,9 @@ class Window(ABC):
     def dead(self) -> str | None:
         """Why the window can never be used again (its browser died), or None."""
 
+    async def look(self) -> None:  # noqa: B027 -- most kinds know at once that they are dead
+        """Find out whether the window still lives, if ``dead`` may come later than the end of its pages."""
+
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader of the report should know of: a crashed page, a flood of pop-ups."""

@@ -23,6 +23,13 @@ STUCK_S = 1.0
 """How long a page that did not react is given for its next picture."""
 
 
+REFUSAL = "Unable to capture screenshot"
+"""What Chromium says of a frame that it could not copy; on a busy machine the next one can be."""
+
+PAUSES_S = (0.1, 0.2, 0.4, 0.8, 1.6)
+"""How long it is left alone after each refusal; then the picture has failed."""
+
+
 class Camera:
     """Takes pictures of tabs.
 
@@ -96,6 +103,17 @@ class Camera:
         return tab
 
     async def _draw(self, tab: OpenTab, picture: PictureFormat, quality: int) -> bytes:
+        """Draw a tab, again where Chromium refuses to."""
+        for pause_s in PAUSES_S:
+            try:
+                return await self._drawn(tab, picture, quality)
+            except Exception as error:
+                if not is_playwright_error(error) or REFUSAL not in str(error) or tab.is_crashed:
+                    raise
+                await asyncio.sleep(pause_s)
+        return await self._drawn(tab, picture, quality)
+
+    async def _drawn(self, tab: OpenTab, picture: PictureFormat, quality: int) -> bytes:
         options: dict[str, Any] = {} if picture == "png" else {"quality": quality}
         try:
             session = await asyncio.shield(tab.session or self.point_at(tab))

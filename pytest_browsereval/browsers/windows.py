@@ -143,7 +143,12 @@ class PlaywrightWindow(Window):
         return await quietly(_answer(tab.session), self.rules.action_s) is not None
 
     async def look(self) -> None:
-        """Find out whether the window still lives, after something in it has gone."""
+        """Find out whether the window still lives, after something in it has gone.
+
+        When a browser dies, Playwright tells of its pages first and of the browser's end some time later.
+        """
+        if self._dead is not None:
+            return
         try:
             await asyncio.wait_for(self.context.cookies("about:blank"), self.rules.action_s)
         except TimeoutError:
@@ -151,7 +156,7 @@ class PlaywrightWindow(Window):
         except Exception as error:
             if not is_playwright_error(error):
                 raise
-            self.mark_dead(self._dead or "The browser or its driver ended unexpectedly.")
+            self.mark_dead(self._dead or "The browser or its driver ended unexpectedly.")  # told meanwhile?
 
     # -- tabs
 

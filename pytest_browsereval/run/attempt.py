@@ -248,6 +248,7 @@ class _Attempt:
         finally:
             self.progress.agent_ms = (time.perf_counter() - started) * 1000
             await capture.final_picture()
+        await window.look()  # nothing is judged in a browser that has died unnoticed
         if window.dead:
             raise Fault(ErrorSource.BROWSER, window.dead)
 

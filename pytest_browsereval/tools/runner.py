@@ -131,6 +131,8 @@ class WindowToolRunner(_OneAtATime):
         except (ToolError, NoTab) as error:
             is_ok = False
             said.append(str(error))
+            if not window.url:  # its last page has gone, perhaps with the browser
+                await window.look()
         except Exception as error:
             if not is_playwright_error(error):
                 raise

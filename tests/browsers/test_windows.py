@@ -6,23 +6,22 @@ import io
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 from PIL import Image
+from playwright.async_api import CDPSession, Error
 
 from pytest_browsereval.browsers.base import PictureFormat
 from pytest_browsereval.browsers.contexts import Viewport
 from pytest_browsereval.browsers.manager import WindowManager
+from pytest_browsereval.browsers.pictures import PAUSES_S, REFUSAL
 from pytest_browsereval.browsers.playwright import PlaywrightBrowser, PlaywrightBrowserConfig
 from pytest_browsereval.browsers.tabs import NoTab
 from pytest_browsereval.browsers.waiting import DialogOpened
 from pytest_browsereval.browsers.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
 from tests.support import PageServer, Run, Visit, Visits, until
-
-if TYPE_CHECKING:
-    from playwright.async_api import CDPSession
 
 LOOP = """<button onclick='const asked = new XMLHttpRequest(); asked.open("GET", "/looping", false);
 asked.send(); for(;;);'>loop</button>"""
@@ -227,6 +226,37 @@ def test_a_picture_is_taken_another_way_when_the_session_is_lost(visit: Visits) 
 
     for data in opened.run(lose()):
         assert Image.open(io.BytesIO(data)).size == (1280, 720)
+
+
+@pytest.mark.parametrize("refusals", [3, len(PAUSES_S), len(PAUSES_S) + 1])
+def test_a_picture_that_chromium_refuses_is_asked_for_again(
+    visit: Visits, monkeypatch: pytest.MonkeyPatch, refusals: int
+) -> None:
+    """It does so on a busy machine, whichever way it is asked, and takes it a moment later."""
+    opened = visit("<h1>Hello")
+    window, refused = opened.window, 0
+    drawn = window._camera._in_css_pixels
+
+    async def refuse(*given: Any, **more: Any) -> bytes:
+        nonlocal refused
+        if refused < refusals:
+            raise Error(f"Page.captureScreenshot: Protocol error: {REFUSAL}")
+        return await drawn(*given)
+
+    async def refuse_again(**_: Any) -> bytes:
+        nonlocal refused
+        refused += 1
+        raise Error(f"Page.screenshot: Protocol error: {REFUSAL}")
+
+    monkeypatch.setattr(window._camera, "_in_css_pixels", refuse)
+    monkeypatch.setattr(window.page, "screenshot", refuse_again)
+    if refusals <= len(PAUSES_S):
+        assert Image.open(io.BytesIO(opened.run(window.screenshot("png")))).size == (1280, 720)
+    else:
+        with pytest.raises(Fault, match=REFUSAL) as caught:
+            opened.run(window.screenshot("png"))
+        assert caught.value.source is ErrorSource.SCREENSHOT
+    assert refused == refusals
 
 
 def test_a_page_that_loops_for_ever_costs_one_picture_not_the_attempt(

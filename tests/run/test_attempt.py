@@ -248,6 +248,26 @@ def test_a_browser_that_dies_is_blamed(bench: Bench) -> None:
         assert metadata.reason == "the browser has died"
 
 
+@pytest.mark.parametrize("calls", [True, False], ids=["a call", "no call"])
+def test_a_browser_whose_death_is_told_late_is_blamed(bench: Bench, *, calls: bool) -> None:
+    """Its pages are told of first: an agent that answers then is not graded."""
+
+    async def answers(context: AgentContext) -> str:
+        window = context.window
+        assert isinstance(window, PlaywrightWindow)
+        window.context.remove_listener("close", window._on_closed)
+        await window.context.close()
+        assert (window.url, window.dead) == ("", None)
+        if calls:
+            await context.tools.call("read_text")
+        return "right"
+
+    metadata = bench.run(answers)
+    assert (metadata.verdict, metadata.error_source) == (ERRORED, ErrorSource.BROWSER)
+    assert metadata.reason == "The browser or its driver ended unexpectedly."
+    assert metadata.final_answer == (None if calls else "right")
+
+
 def test_too_many_steps_are_judged_all_the_same(bench: Bench) -> None:
     """A limit is a result: what was reached until then is graded, and a warning says which limit."""
     bench.keys = {"limits": {"max_steps": 2}}
