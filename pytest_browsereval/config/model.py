@@ -159,6 +159,8 @@ class EvalConfig(Block):
     """The rules that the run must meet."""
     output_dir: Path = Path("results")
     """Where run folders go; relative to the file."""
+    cassettes: Path = Path("cassettes")
+    """Where ``--eval-llm=record`` keeps model calls to be replayed; relative to the file."""
 
     _path: Path = PrivateAttr(default=Path("eval.yaml"))
     _secrets: tuple[str, ...] = PrivateAttr(default=())
@@ -257,6 +259,6 @@ class EvalConfig(Block):
     def content_hash(self) -> str:
         """Return 16 hex digits over what can change results: not where, how fast, or by which gate."""
         dump = self.public_dump()
-        for key in ("name", "output_dir", "lanes", "num_workers", "gate", "budget"):
+        for key in ("name", "output_dir", "cassettes", "lanes", "num_workers", "gate", "budget"):
             dump.pop(key)
         return hashlib.sha256(json.dumps(dump, sort_keys=True).encode()).hexdigest()[:16]

@@ -15,11 +15,13 @@ from pytest_browsereval.hooks.names import planned_processes_key
 from pytest_browsereval.hooks.order import Order
 from pytest_browsereval.hooks.planning import Planning
 from pytest_browsereval.hooks.progress import Progress
+from pytest_browsereval.hooks.replaying import Replaying
 from pytest_browsereval.hooks.session import EvalSession, eval_session_key
 from pytest_browsereval.hooks.sharding import Sharding, shard_of
 from pytest_browsereval.hooks.terminal import Terminal
 from pytest_browsereval.hooks.termination import Termination
 from pytest_browsereval.hooks.viewing import Viewing
+from pytest_browsereval.run.cassettes import ModelCalls
 
 
 def start(config: pytest.Config) -> EvalSession:
@@ -41,6 +43,8 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     manager.register(Reports(), "browsereval-reports")
     manager.register(Groups(), "browsereval-groups")
     manager.register(Order(), "browsereval-order")
+    if session.model_calls is not ModelCalls.LIVE:
+        manager.register(Replaying(session), "browsereval-replaying")
     if (given := config.getoption("eval_shard")) is not None:
         manager.register(Sharding(session, shard_of(given)), "browsereval-sharding")
     elif config.getoption("eval_shard_by") is not None:

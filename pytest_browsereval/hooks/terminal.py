@@ -15,6 +15,7 @@ from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.display import wrapped
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.table import disagreements, reasons, repeated, table, totals
+from pytest_browsereval.run.cassettes import ModelCalls
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.regrade import Regrading
 from pytest_browsereval.run.resume import Resuming
@@ -60,6 +61,10 @@ class Terminal:
                 parts.append(f"--dist {config.getoption('dist')}: at most 2 lanes")
         if loaded.trials > 1:
             parts.append(f"{loaded.trials} trials")
+        if evaluation.model_calls is not ModelCalls.LIVE:
+            parts.append(
+                f"model calls: {evaluation.model_calls} ({_short(evaluation.cassettes.root, config)})"
+            )
         if isinstance(evaluation, Resuming):
             parts.append(f"going on with {_short(evaluation.store.root, config)}")
         return [f"eval {loaded.name}: {', '.join(parts)}", *(f"  note: {note}" for note in loaded.notes)]

@@ -25,12 +25,14 @@ from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, StopRun,
 from pytest_browsereval.graders.asked import StandIn
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.verdicts import combine
+from pytest_browsereval.llm.taping import ReplayingTape, Tape
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import Message, now
 from pytest_browsereval.model.results import AgentResult, TaskError, TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.run.budget import Budget
+from pytest_browsereval.run.cassettes import Cassettes, leftover
 from pytest_browsereval.run.grading import Grading, grade_all, total_cost
 from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey
 from pytest_browsereval.run.workplace import agent_context, open_capture
@@ -66,6 +68,7 @@ class Services:
     tools: tuple[Tool, ...]
     behaviour: Behaviour
     budget: Budget
+    cassettes: Cassettes
     redact: Callable[[str], str] = str
     kits: tuple[Toolkit, ...] = ()
 
@@ -111,7 +114,8 @@ async def run_attempt(job: Job, services: Services) -> tuple[TaskMetadata, Attem
     folder = services.store.begin_attempt(job.key, job.node_id)
     attempt = _Attempt(job, services, folder)
     try:
-        await attempt.run()
+        with services.cassettes.taping(job.key) as attempt.tape:
+            await attempt.run()
     except Fault as error:
         attempt.progress.fault = error
     except asyncio.CancelledError:
@@ -119,7 +123,9 @@ async def run_attempt(job: Job, services: Services) -> tuple[TaskMetadata, Attem
         raise
     except Exception as error:  # noqa: BLE001 whatever breaks, the attempt is recorded
         attempt.progress.fault = Fault(ErrorSource.HARNESS, told(error))
-    return attempt.save(), folder
+    metadata = attempt.save()
+    services.cassettes.keep(job.key, attempt.tape, metadata)
+    return metadata, folder
 
 
 def record_fault(job: Job, services: Services, fault: Fault) -> tuple[TaskMetadata, AttemptFolder]:
@@ -148,6 +154,7 @@ class _Attempt:
             synced_from=services.store.synced_from,
         )
         self.capture: CaptureContext | None = None
+        self.tape: Tape | None = None
         self.recording: Recording | None = None
 
     # -- the course of an attempt
@@ -336,6 +343,8 @@ class _Attempt:
             lost = "the attempt's folder was removed while it ran, with all that was recorded of it"
             progress.fault = Fault(ErrorSource.AGENT, lost)
         verdict, source, reason = self._verdict()
+        if (told := leftover(self.tape)) and capture and progress.fault is None:
+            capture.add_warning(ErrorSource.REPLAY, told)
         errors = progress.errors
         if progress.fault is not None:
             text = self.services.redact(str(progress.fault))
@@ -353,6 +362,7 @@ class _Attempt:
             tags=task.tags,
             website=task.metadata.website,
             row_hash=self.row_hash,
+            replayed=self._is_replayed,
             start_url=progress.start_url,
             started_at=progress.started_at,
             completed_at=now(),
@@ -379,9 +389,13 @@ class _Attempt:
             final_url=progress.final_url,
         )
         metadata = self.saver.save_metadata(metadata)
-        self.services.budget.paid(self.folder.path, metadata.cost_usd)
+        self.services.budget.paid(self.folder.path, 0.0 if self._is_replayed else metadata.cost_usd)
         self.folder.finished()
         return metadata
+
+    @property
+    def _is_replayed(self) -> bool:
+        return isinstance(self.tape, ReplayingTape)
 
     def _verdict(self) -> tuple[Verdict, ErrorSource | None, str]:
         if self.progress.fault is not None:

@@ -194,7 +194,14 @@ class Resuming(Evaluation):
         )
 
     def _made_of(self) -> dict[str, Any]:
-        return manifest(self.config, "", self.tools, self.kits, self._registry.owners())
+        return manifest(
+            self.config,
+            "",
+            self.tools,
+            self.kits,
+            self._registry.owners(),
+            model_calls=self.model_calls.value,
+        )
 
     # -- what there is already
 
