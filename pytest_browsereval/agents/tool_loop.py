@@ -39,6 +39,7 @@ class Model(Protocol):
         *,
         tools: Sequence[Mapping[str, Any]] = (),
         tool_choice: str | Mapping[str, Any] | None = None,
+        role: str = "agent",
     ) -> Completion:
         """Send a conversation and return the reply."""
 

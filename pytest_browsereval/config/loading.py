@@ -142,7 +142,7 @@ def _finished(draft: Draft, path: Path, registry: Registry, environment: Interpo
         raise ConfigError("\n".join(draft.told_all()))
     config._path, config._notes = path, tuple(draft.notes)  # noqa: SLF001 set once, here
     config._told = draft.told  # noqa: SLF001
-    config._secrets = tuple(dict.fromkeys(environment.secrets))  # noqa: SLF001
+    config._secrets = dict(environment.named)  # noqa: SLF001
     return config.model_copy(update={"output_dir": (path.parent / config.output_dir).absolute()})
 
 

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -60,6 +60,9 @@ VariantName = Annotated[str, AfterValidator(_variant_name), Field(max_length=60)
 SiteName = Annotated[str, AfterValidator(_site_name), Field(max_length=60)]
 """What rows write in braces: ``{shop}``."""
 
+Traffic = Literal["record", "replay", "auto"]
+"""What becomes of the requests of pages, beside their record for graders."""
+
 RULES = ("all", "any", "majority")
 
 
@@ -97,9 +100,11 @@ class CaptureConfig(Block):
     """The pictures' format."""
     quality: int = Field(default=80, ge=1, le=100)
     """Of JPEG and WebP pictures."""
-    har: bool = False
+    har: bool | Traffic = False
     """Whether the network traffic is recorded, as ``network.har``: addresses, headers, what was sent and the
-    status, without cookies and keys; replies only where a grader looks at them."""
+    status, without cookies and keys; replies only where a grader looks at them. ``record`` keeps the replies
+    of all servers but the config's sites with the cassettes as well, ``replay`` answers pages from there,
+    ``auto`` does what ``--eval-llm`` does."""
     trace: TraceMode = "off"
     """Whether there is a ``trace.zip`` for Playwright's trace viewer, without cookies, keys and replies that
     are not drawn: ``on``, ``off``; ``retain-on-failure`` keeps it only of attempts that did not pass."""
@@ -163,7 +168,7 @@ class EvalConfig(Block):
     """Where ``--eval-llm=record`` keeps model calls to be replayed; relative to the file."""
 
     _path: Path = PrivateAttr(default=Path("eval.yaml"))
-    _secrets: tuple[str, ...] = PrivateAttr(default=())
+    _secrets: dict[str, str] = PrivateAttr(default_factory=dict)
     _notes: tuple[str, ...] = PrivateAttr(default=())
     _told: Callable[[tuple[str | int, ...], str], str] | None = PrivateAttr(default=None)
 
@@ -243,7 +248,11 @@ class EvalConfig(Block):
 
     def secrets(self) -> tuple[str, ...]:
         """Return values of secret-looking environment variables that the file names by ``${NAME}``."""
-        return self._secrets
+        return tuple(dict.fromkeys(self._secrets.values()))
+
+    def named_secrets(self) -> dict[str, str]:
+        """Return the same by the names of their variables."""
+        return dict(self._secrets)
 
     def public_dump(self) -> dict[str, Any]:
         """Return the config as JSON without any secret and without paths of this machine."""
@@ -253,7 +262,7 @@ class EvalConfig(Block):
         members = (*self.variants.values(), *self.graders, *self.toolkits, self.browser)
         secrets = {secret for member in members for secret in member.secrets() if secret}
         secrets |= set(self.judge.secrets()) if self.judge else set()
-        result: dict[str, Any] = redacted(dump, [*self._secrets, *sorted(secrets, key=len, reverse=True)])
+        result: dict[str, Any] = redacted(dump, [*self.secrets(), *sorted(secrets, key=len, reverse=True)])
         return result
 
     def content_hash(self) -> str:

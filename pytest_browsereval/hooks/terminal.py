@@ -125,9 +125,21 @@ class Terminal:
             for text in _changed(evaluation, summary):
                 for part in wrapped(text, width):
                     out.line(part, bold=True)
-        if browser := evaluation.store.manifest().get("browser"):
-            for part in wrapped(f"browser: {browser}", width):
-                out.line(part)
+        lines = [f"browser: {name}" for name in [evaluation.store.manifest().get("browser")] if name]
+        if evaluation.model_calls is not ModelCalls.LIVE:
+            place = _short(evaluation.cassettes.root, self._session.config)
+            lines.append(_model_calls([trial.metadata.replayed for trial in summary.trials], place))
+        for part in (part for line in lines for part in wrapped(line, width)):
+            out.line(part)
+
+
+def _model_calls(replayed: list[bool], place: str) -> str:
+    """Return the line that tells where the model calls of trials came from, or went to."""
+    count, total = sum(replayed), len(replayed)
+    if not count:
+        return f"model calls: recorded in {place}"
+    most = "" if count == total else f" in {count} of {total} trials, in the others recorded"
+    return f"model calls: replayed from {place}{most}; tokens and cost of a replay are those of its recording"
 
 
 def _changed(evaluation: Regrading, summary: RunSummary) -> Iterator[str]:

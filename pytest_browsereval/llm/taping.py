@@ -165,8 +165,9 @@ class ReplayingTape(Tape):
             told = f"only {number - 1} were recorded"
         else:
             expected, template = waiting[0]
-            told = f"recorded was call {expected.number}: {difference(template, given)}"
-            told = told.replace(f"call {expected.number}: ", "") if expected.number == number else told
+            told = difference(template, given)
+            if expected.number != number:
+                told = f"recorded was call {expected.number}: {told}"
         return Fault(
             ErrorSource.REPLAY,
             f"call {number} of the {role} was not recorded in {self._where}: {told}. If the change is meant, "

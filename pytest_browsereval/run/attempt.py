@@ -13,7 +13,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
-from pytest_browsereval.browsers.base import Window
+from pytest_browsereval.browsers.base import Window, WindowTraffic
 from pytest_browsereval.browsers.manager import WindowManager
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.capture.har import Traffic, recorded_traffic
@@ -33,6 +33,7 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.run.budget import Budget
 from pytest_browsereval.run.cassettes import Cassettes, leftover
+from pytest_browsereval.run.cassettes import Traffic as PageTraffic
 from pytest_browsereval.run.grading import Grading, grade_all, total_cost
 from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey
 from pytest_browsereval.run.workplace import agent_context, open_capture
@@ -124,7 +125,7 @@ async def run_attempt(job: Job, services: Services) -> tuple[TaskMetadata, Attem
     except Exception as error:  # noqa: BLE001 whatever breaks, the attempt is recorded
         attempt.progress.fault = Fault(ErrorSource.HARNESS, told(error))
     metadata = attempt.save()
-    services.cassettes.keep(job.key, attempt.tape, metadata)
+    services.cassettes.keep(job.key, metadata, attempt.tape, attempt.traffic.recording)
     return metadata, folder
 
 
@@ -155,6 +156,7 @@ class _Attempt:
         )
         self.capture: CaptureContext | None = None
         self.tape: Tape | None = None
+        self.traffic = PageTraffic()
         self.recording: Recording | None = None
 
     # -- the course of an attempt
@@ -193,12 +195,19 @@ class _Attempt:
                 self._recording().add_warning(ErrorSource.BROWSER, warning)
 
     async def _in_window(self, task: Task, graders: list[GraderConfig], urls: Mapping[str, str]) -> None:
-        if not self.services.config.capture.har:
+        services, key = self.services, self.job.key
+        if not services.config.capture.har:
             await self._with_window(task, graders, urls)
             return
         wanted = Traffic.all_of(grader.reads_traffic(task) for grader in graders)
-        async with recorded_traffic(self.folder.path, wanted, self.services.redact) as har:
-            await self._with_window(task, graders, urls, har)
+        async with (
+            services.cassettes.traffic(key, urls.values()) as self.traffic,
+            recorded_traffic(self.folder.path, wanted, services.redact, self.traffic.keep) as har,
+        ):
+            try:
+                await self._with_window(task, graders, urls, har)
+            except Fault as error:  # a start page that was not recorded does not load
+                raise self.traffic.fault() or error from None
 
     async def _with_window(
         self, task: Task, graders: list[GraderConfig], urls: Mapping[str, str], har: Path | None = None
@@ -210,7 +219,7 @@ class _Attempt:
                 task.start_url,
                 task.setup_script,
                 wants_cdp=self.job.agent.wants_cdp,
-                har=har,
+                traffic=WindowTraffic(har, self.traffic.answers),
                 opened=None if self.recording is None else self.recording.begin,
             )
             self.capture = self._open_capture(window)
@@ -258,6 +267,8 @@ class _Attempt:
         await window.look()  # nothing is judged in a browser that has died unnoticed
         if window.dead:
             raise Fault(ErrorSource.BROWSER, window.dead)
+        if fault := self.traffic.fault():
+            raise fault
 
     async def _limited(self, context: AgentContext) -> AgentResult:
         """Run the agent within its limits; a limit is a result, anything else that breaks a fault."""
@@ -343,8 +354,9 @@ class _Attempt:
             lost = "the attempt's folder was removed while it ran, with all that was recorded of it"
             progress.fault = Fault(ErrorSource.AGENT, lost)
         verdict, source, reason = self._verdict()
-        if (told := leftover(self.tape)) and capture and progress.fault is None:
-            capture.add_warning(ErrorSource.REPLAY, told)
+        for warning in filter(None, (leftover(self.tape), self.traffic.warning())):
+            if capture and progress.fault is None:
+                capture.add_warning(ErrorSource.REPLAY, warning)
         errors = progress.errors
         if progress.fault is not None:
             text = self.services.redact(str(progress.fault))

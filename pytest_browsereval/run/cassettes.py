@@ -1,42 +1,47 @@
-"""Cassettes: the model calls of a trial in a file, to be kept beside the config and replayed.
+"""What becomes of the model calls of trials, and of the requests of their pages: live, recorded or replayed.
 
-``cassettes/<config>/<variant>/<row>-<trial>.jsonl`` has a line that says whose it is, a line for every call
-of a model, and one that says how the attempt ended. What a request shares with the one before it is left
-out. Each line carries a digest over itself and all lines above it: a cassette is evidence, and nobody writes
-evidence by hand.
+Recordings are kept beside the config: ``cassettes/<config>/<variant>/<row>-<trial>.jsonl`` for the model
+calls, the same with ``.har`` for replies of servers.
 """
 
 from __future__ import annotations
 
-import hashlib
+import asyncio
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from pytest_browsereval.browsers.base import RecordedAnswers
+from pytest_browsereval.browsers.origins import shorten as shortened
 from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.documents import shown
-from pytest_browsereval.errors import ErrorSource, Fault, TerminationReason, UsageError
-from pytest_browsereval.llm.taping import Exchange, RecordingTape, ReplayingTape, Tape, taped
+from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.llm.taping import RecordingTape, ReplayingTape, Tape, taped
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.model.messages import now
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.hiding import Hiding
+from pytest_browsereval.run.recordings import (
+    AGAIN,
+    CassetteError,
+    cassette_lines,
+    read_cassette,
+    read_recording,
+    signed,
+    without,
+)
 from pytest_browsereval.run.store import TrialKey
-
-FORMAT = 1
-"""Of the files; one of a higher number was written by a newer version."""
 
 TOLD = 5
 """Problems that a message lists before it counts the rest."""
-
-_AGAIN = "Record it again with  --eval-llm=record"
 
 
 class ModelCalls(StrEnum):
@@ -52,17 +57,34 @@ class ModelCalls(StrEnum):
     """Trials that have a cassette replay it, all others are recorded."""
 
 
-class CassetteError(UsageError):
-    """A cassette is missing or cannot be used; the message has file and line."""
+@dataclass
+class Traffic:
+    """The requests of an attempt's pages, beyond the record that is kept of them for graders."""
 
+    answers: RecordedAnswers | None = None
+    """Stand in for servers, where the attempt is a replay."""
+    keep: Callable[[dict[str, Any]], None] | None = None
+    """Gets the recording, where there is to be one."""
+    recording: dict[str, Any] | None = None
+    """What it got."""
 
-@dataclass(frozen=True)
-class Cassette:
-    """What is in the file."""
+    def fault(self) -> Fault | None:
+        """Return what is wrong with a replay: pages asked for what was not recorded; None if nothing is."""
+        missed = self.answers.missed if self.answers is not None else []
+        if not missed:
+            return None
+        more = f", and {len(missed) - 1} more requests," if len(missed) > 1 else ""
+        return Fault(
+            ErrorSource.REPLAY,
+            f"the page asked for {shortened(missed[0])}{more} which was not recorded. {AGAIN}",
+        )
 
-    exchanges: tuple[Exchange, ...]
-    ended: TerminationReason
-    """Why the recorded agent stopped."""
+    def warning(self) -> str | None:
+        """Return what a reader should know of: pictures, say, that were not recorded; None if all were."""
+        missed = self.answers.missed_parts if self.answers is not None else []
+        if not missed:
+            return None
+        return f"{len(missed)} requests for pictures and the like were not recorded: {shortened(missed[0])}"
 
 
 class Cassettes:
@@ -76,6 +98,7 @@ class Cassettes:
 
     def __init__(self, config: EvalConfig, mode: ModelCalls, hiding: Hiding) -> None:
         self.mode = mode
+        self._traffic = config.capture.har
         self.root = config.base_dir / config.cassettes / safe_folder(config.name)
         """The folder of the config's cassettes."""
         self._hiding = hiding
@@ -88,6 +111,19 @@ class Cassettes:
         """Whether the model calls of a trial are answered from its cassette."""
         return self.mode is ModelCalls.REPLAY or (self.mode is ModelCalls.AUTO and self.path(key).exists())
 
+    def recording(self, key: TrialKey) -> Path:
+        """Return where the replies of servers to a trial's pages are, or will be."""
+        return self.path(key).with_suffix(".har")
+
+    def replays_pages(self, key: TrialKey) -> bool:
+        """Whether the requests of a trial's pages are answered from a recording."""
+        return self._traffic == "replay" or (self._traffic == "auto" and self.replays(key))
+
+    def records_pages(self, key: TrialKey) -> bool:
+        """Whether the replies of servers to a trial's pages are kept."""
+        is_live = self.mode is ModelCalls.LIVE or self.replays(key)
+        return self._traffic == "record" or (self._traffic == "auto" and not is_live)
+
     def check(self, keys: Iterable[TrialKey]) -> None:
         """Check that what is to be replayed can be, and what is to be recorded be written.
 
@@ -95,14 +131,16 @@ class Cassettes:
             CassetteError: cassettes are missing or damaged; the first five are told, the others counted.
         """
         problems = []
-        if self.mode in (ModelCalls.RECORD, ModelCalls.AUTO):
+        if self.mode in (ModelCalls.RECORD, ModelCalls.AUTO) or self._traffic == "record":
             self._check_folder()
         for key in keys:
-            if self.replays(key):
-                try:
+            try:
+                if self.replays(key):
                     read_cassette(self.path(key))
-                except CassetteError as error:
-                    problems.append(str(error))
+                if self.replays_pages(key):
+                    read_recording(self.recording(key))
+            except CassetteError as error:
+                problems.append(str(error))
         if problems:
             more = [f"... and {len(problems) - TOLD} more"] if len(problems) > TOLD else []
             raise CassetteError("\n".join([*problems[:TOLD], *more]))
@@ -141,16 +179,60 @@ class Cassettes:
             restored=self._hiding.restored,
         )
 
-    def keep(self, key: TrialKey, tape: Tape | None, metadata: TaskMetadata) -> None:
+    @asynccontextmanager
+    async def traffic(self, key: TrialKey, live: Iterable[str]) -> AsyncIterator[Traffic]:
+        """Give what becomes of the requests of an attempt's pages.
+
+        Args:
+            key: the trial.
+            live: origins of the config's sites, which are asked in every case.
+
+        Raises:
+            Fault: source *replay*: the recording cannot be used any more.
+        """
+        if self.records_pages(key):
+            origins, traffic = tuple(live), Traffic()
+
+            def keep(recording: dict[str, Any]) -> None:
+                traffic.recording = self._hiding.hidden(without(recording, origins))
+
+            traffic.keep = keep
+            yield traffic
+        elif self.replays_pages(key):
+            try:
+                content = await asyncio.to_thread(read_recording, self.recording(key))
+            except CassetteError as error:
+                raise Fault(ErrorSource.REPLAY, str(error)) from None
+            # With the secrets of this run in it: in a folder that nobody else can read, which goes.
+            place = Path(tempfile.mkdtemp(prefix="browsereval-replay-"))
+            try:
+                file = place / "answers.har"
+                file.write_text(json.dumps(self._hiding.restored(content)), encoding="utf-8")
+                yield Traffic(RecordedAnswers(file, tuple(live)))
+            finally:
+                await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
+        else:
+            yield Traffic()
+
+    def keep(
+        self,
+        key: TrialKey,
+        metadata: TaskMetadata,
+        tape: Tape | None,
+        recording: dict[str, Any] | None = None,
+    ) -> None:
         """Write what was taken down of an attempt, unless that errored: it would be replayed as a fault.
 
         Raises:
             OSError: it cannot be written.
         """
-        if isinstance(tape, RecordingTape) and metadata.verdict is not Verdict.ERRORED:
-            path = self.path(key)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, "".join(_lines(key, tape.exchanges, metadata)))
+        if metadata.verdict is Verdict.ERRORED:
+            return
+        self.path(key).parent.mkdir(parents=True, exist_ok=True)
+        if recording is not None:
+            write_whole(self.recording(key), signed(recording))
+        if isinstance(tape, RecordingTape):  # last: where it is, all of the trial is
+            write_whole(self.path(key), "".join(cassette_lines(key, tape.exchanges, metadata)))
 
 
 def leftover(tape: Tape | None) -> str | None:
@@ -160,128 +242,3 @@ def leftover(tape: Tape | None) -> str | None:
         return None
     first = f"the first is call {left[0].number} of the {left[0].role}"
     return f"{len(left)} recorded model calls were not made; {first}"
-
-
-# -- the file
-
-
-def _lines(key: TrialKey, exchanges: Sequence[Exchange], metadata: TaskMetadata) -> Iterator[str]:
-    records = [
-        {
-            "cassette": FORMAT,
-            "query_id": key.query_id,
-            "variant": key.variant,
-            "trial": key.trial,
-            "recorded_at": now(),
-        },
-        *_calls(exchanges),
-        {"ended": metadata.termination_reason.value, "verdict": metadata.verdict.value},
-    ]
-    chain = ""
-    for record in records:
-        chain = _digest(chain, record)
-        yield json.dumps({**record, "digest": chain}, ensure_ascii=False) + "\n"
-
-
-def _digest(before: str, record: dict[str, Any]) -> str:
-    text = before + json.dumps(record, ensure_ascii=False, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _calls(exchanges: Iterable[Exchange]) -> Iterator[dict[str, Any]]:
-    """Yield the lines of the calls; a request's begin is that of the role's request before it."""
-    before: dict[str, dict[str, Any]] = {}
-    for one in exchanges:
-        last = before.get(one.role, {})
-        same = sorted(
-            name for name, value in one.request.items() if name != "messages" and last.get(name) == value
-        )
-        shortened = {name: value for name, value in one.request.items() if name not in same}
-        kept = _common(last.get("messages"), one.request.get("messages"))
-        if kept:
-            shortened["messages"] = shortened["messages"][kept:]
-        record: dict[str, Any] = {"role": one.role, "call": one.number}
-        record |= {"as_before": same} if same else {}
-        record |= {"messages_as_before": kept} if kept else {}
-        record["request"] = shortened
-        if one.fault is not None:
-            record["fault"] = one.fault
-        elif one.reply is not None:
-            record["reply"] = one.reply
-        yield {**record, "duration_ms": one.duration_ms}
-        before[one.role] = one.request
-
-
-def _common(before: Any, after: Any) -> int:
-    if not isinstance(before, list) or not isinstance(after, list):
-        return 0
-    pairs = enumerate(zip(before, after, strict=False))
-    return next((place for place, (one, other) in pairs if one != other), min(len(before), len(after)))
-
-
-def read_cassette(path: Path) -> Cassette:
-    """Return what is in a cassette.
-
-    Raises:
-        CassetteError: it is missing, cut off, of a newer version, or was edited.
-    """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError:
-        raise CassetteError(f"{shown(path)}: there is no such cassette. {_AGAIN}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise CassetteError(f"{shown(path)}: cannot be read: {error}. {_AGAIN}") from None
-    records = list(_records(path, lines))
-    if len(records) < 2 or "ended" not in records[-1]:
-        raise CassetteError(f"{shown(path)}:{len(lines) or 1}: the cassette was cut off. {_AGAIN}")
-    try:
-        exchanges = tuple(_exchanges(records[1:-1]))
-        return Cassette(exchanges, TerminationReason(records[-1]["ended"]))
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise CassetteError(
-            f"{shown(path)}: is no cassette: {type(error).__name__}: {error}. {_AGAIN}"
-        ) from None
-
-
-def _records(path: Path, lines: Sequence[str]) -> Iterator[dict[str, Any]]:
-    chain = ""
-    for number, line in enumerate(lines, 1):
-        where = f"{shown(path)}:{number}"
-        try:
-            record = json.loads(line)
-            digest = record.pop("digest")
-        except (ValueError, KeyError, TypeError, AttributeError):
-            told = "the cassette was cut off" if number == len(lines) > 1 else "this is no line of a cassette"
-            raise CassetteError(f"{where}: {told}. {_AGAIN}") from None
-        version = record.get("cassette", FORMAT)
-        if isinstance(version, int) and version > FORMAT:
-            raise CassetteError(
-                f"{where}: the cassette has format {version}, of a newer version than this one, which knows "
-                f"{FORMAT}. Upgrade pytest-browsereval, or record it again."
-            )
-        chain = _digest(chain, record)
-        if digest != chain:
-            raise CassetteError(
-                f"{where}: the cassette was edited: this line, or lines above it, are not as they were "
-                f"recorded. Restore the file. {_AGAIN.replace('Record', 'Or record')}"
-            )
-        yield record
-
-
-def _exchanges(records: Iterable[dict[str, Any]]) -> Iterator[Exchange]:
-    before: dict[str, dict[str, Any]] = {}
-    for record in records:
-        role = record["role"]
-        last = before.get(role, {})
-        request = {**{name: last[name] for name in record.get("as_before", ())}, **record["request"]}
-        if kept := record.get("messages_as_before", 0):
-            request["messages"] = [*last["messages"][:kept], *request.get("messages", ())]
-        before[role] = request
-        yield Exchange(
-            role,
-            record["call"],
-            request,
-            record.get("reply"),
-            record.get("fault"),
-            record.get("duration_ms", 0.0),
-        )

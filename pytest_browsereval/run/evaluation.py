@@ -162,7 +162,7 @@ class Evaluation:
     @property
     def cassettes(self) -> Cassettes:
         """Where the calls of its models are recorded, or replayed from."""
-        return Cassettes(self.config, self.model_calls, Hiding(self.config.secrets(), self.redact))
+        return Cassettes(self.config, self.model_calls, Hiding(self.config.named_secrets(), self.redact))
 
     def asks_no_model(self) -> bool:
         """Whether the model calls of all its trials are replayed, so that no key is needed."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pytest_browsereval.capture.redaction import redacted
@@ -12,22 +12,23 @@ from pytest_browsereval.capture.redaction import redacted
 class Hiding:
     """Takes secrets out of plain JSON, and puts those in again that a config names.
 
-    ``[secret:1]`` stands for the value of the first variable that the config names by ``${NAME}``; written
-    within JSON text it is ``[secret:1:json]``. What is a secret otherwise, a key say, does not come back.
+    ``[secret:NAME]`` stands for the value of a variable that the config names by ``${NAME}``. A text that is
+    JSON itself, the arguments of a tool call say, gets it back as JSON writes it. What is a secret otherwise,
+    a key for example, does not come back.
 
     Args:
-        named: the values of the variables, in the config's order.
+        named: the values of the variables by their names.
         redact: takes all secrets out of a text.
     """
 
-    def __init__(self, named: Sequence[str], redact: Callable[[str], str]) -> None:
+    def __init__(self, named: Mapping[str, str], redact: Callable[[str], str]) -> None:
         self._redact = redact
-        pairs = []
-        for number, secret in enumerate(named, 1):
-            if secret:
-                pairs.append((secret, f"[secret:{number}]"))
-                quoted = json.dumps(secret)[1:-1]
-                pairs += [(quoted, f"[secret:{number}:json]")] if quoted != secret else []
+        pairs: list[tuple[str, str]] = []
+        self._marks: dict[str, str] = {}
+        for name, secret in named.items():
+            mark = f"[secret:{name}]"
+            pairs += [(secret, mark), (json.dumps(secret)[1:-1], mark)]
+            self._marks[mark] = secret
         self._pairs = sorted(pairs, key=lambda pair: -len(pair[0]))
 
     def hidden(self, value: Any) -> Any:
@@ -44,6 +45,19 @@ class Hiding:
         return self._redact(text)
 
     def _in(self, text: str) -> str:
-        for secret, mark in self._pairs:
-            text = text.replace(mark, secret)
+        found = [mark for mark in self._marks if mark in text]
+        is_json = bool(found) and _is_json(text)
+        for mark in found:
+            secret = self._marks[mark]
+            text = text.replace(mark, json.dumps(secret)[1:-1] if is_json else secret)
         return text
+
+
+def _is_json(text: str) -> bool:
+    if not text.lstrip().startswith(("{", "[")):
+        return False
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -19,6 +19,8 @@ KEYS = {
     "JUDGE_KEY": "sk-judge-0123456789",
     "SHOP_PASSWORD": 'open"sesame',
 }
+OTHER = {"SHOP_PASSWORD": "11 letters!"}
+"""As many as that of the recording, which the page tells."""
 PAGE = """<!doctype html><title>Shop</title><label>Password <input id=password></label>
 <p>Served at <span id=where></span></p>
 <button onclick="document.title = document.querySelector('#password').value.length">Go</button>
@@ -30,14 +32,15 @@ def plays(request: ModelRequest) -> Reply:
     if "verdict" in request.text and not request.tool_names:
         is_right = re.search(r"\[final answer of the agent \w+\]\nright\n", request.text)
         return says(json.dumps({"reasoning": "looked", "verdict": "success" if is_right else "not_success"}))
-    turns = sum(message["role"] == "assistant" for message in request.messages)
+    turns: int = sum(message["role"] == "assistant" for message in request.messages)
     where = re.findall(r"http://127\.0\.0\.1:\d+", request.text)[0]
     answer = "right" if "answer of good" in request.text else "wrong"
-    return [
+    replies: list[Reply] = [
         calls(call("navigate", url=f"{where}/index.html")),
         calls(call("fill", target="#password", text=KEYS["SHOP_PASSWORD"]), call("click", target="text=Go")),
         done(answer),
-    ][turns]
+    ]
+    return replies[turns]
 
 
 def write(evals: Evals, server: ScriptedModel, **keys: Any) -> None:
@@ -71,7 +74,7 @@ def recorded(evals: Evals) -> Evals:
         code, output = go(evals, "--eval-llm=record", env=KEYS)
         assert code == 1, output
         assert not server.problems
-        assert "model calls: record (cassettes/shop)" in output
+        assert "model calls: recorded in cassettes/shop" in output
     return evals
 
 
@@ -87,20 +90,21 @@ def test_a_run_is_replayed_without_model_and_key(recorded: Evals) -> None:
         assert not set(files_with(recorded.path, secret)) & set(cassettes)
     before = verdicts(recorded.summary()), {name: log(recorded, name) for name in NAMES}
     assert before[0] == {"good": "passed", "bad": "failed", "plain": "failed"}
-    code, output = go(recorded, "--eval-llm=replay", env={"SHOP_PASSWORD": "other secret"})
+    code, output = go(recorded, "--eval-llm=replay", env=OTHER)
     assert code == 1, output
     assert (verdicts(recorded.summary()), {name: log(recorded, name) for name in NAMES}) == before
+    assert "model calls: replayed from cassettes/shop; tokens and cost of a replay are those" in output
     good = metadata(recorded.run_folder(), "good")
     assert good.replayed
     assert good.warnings == ()
     assert json.loads((recorded.run_folder() / "manifest.json").read_text())["model_calls"] == "replay"
-    assert "other secret" not in output
-    assert files_with(recorded.path, "other secret") == []
+    assert OTHER["SHOP_PASSWORD"] not in output
+    assert files_with(recorded.path, OTHER["SHOP_PASSWORD"]) == []
 
 
 def test_a_run_is_replayed_by_two_workers(recorded: Evals) -> None:
     """Each of them answers from the cassettes."""
-    code, output = go(recorded, "--eval-llm=replay", "-n2", env={"SHOP_PASSWORD": "x"})
+    code, output = go(recorded, "--eval-llm=replay", "-n2", env=OTHER)
     assert code == 1, output
     assert verdicts(recorded.summary()) == {"good": "passed", "bad": "failed", "plain": "failed"}
 
@@ -109,7 +113,7 @@ def test_a_page_that_has_changed_is_errored_with_the_first_difference(recorded: 
     """Not failed: what the model would have done with the new page nobody knows."""
     page = recorded.path / "site/index.html"
     page.write_text(page.read_text().replace("Served at", "Served from"))
-    code, output = go(recorded, "--eval-llm=replay", env={"SHOP_PASSWORD": "x"})
+    code, output = go(recorded, "--eval-llm=replay", env=OTHER)
     assert code == 1, output
     assert set(verdicts(recorded.summary()).values()) == {"errored (replay)"}
     told = metadata(recorded.run_folder(), "good").reason
@@ -128,7 +132,7 @@ def test_what_cannot_be_replayed_is_told_before_anything_runs(recorded: Evals) -
     text = (folder / "good-1.jsonl").read_text()
     (folder / "good-1.jsonl").write_text(text.replace("right", "wrong"))
     runs = len(list((recorded.path / "results/shop").iterdir()))
-    code, output = go(recorded, "--eval-llm=replay", env={"SHOP_PASSWORD": "x"})
+    code, output = go(recorded, "--eval-llm=replay", env=OTHER)
     assert code == 4, output
     assert "cassettes/shop/default/plain-1.jsonl: there is no such cassette" in output
     assert re.search(r"cassettes/shop/default/good-1\.jsonl:\d+: the cassette was edited", output)
@@ -137,11 +141,11 @@ def test_what_cannot_be_replayed_is_told_before_anything_runs(recorded: Evals) -
 
 def test_auto_records_what_is_missing(recorded: Evals) -> None:
     """With nothing missing it needs no key; with something missing it does."""
-    code, output = go(recorded, "--eval-llm=auto", env={"SHOP_PASSWORD": "x"})
+    code, output = go(recorded, "--eval-llm=auto", env=OTHER)
     assert code == 1, output
     assert all(metadata(recorded.run_folder(), name).replayed for name in NAMES)
     (recorded.path / "cassettes/shop/default/plain-1.jsonl").unlink()
-    code, output = go(recorded, "--eval-llm=auto", env={"SHOP_PASSWORD": "x"})
+    code, output = go(recorded, "--eval-llm=auto", env=OTHER)
     assert code == 4, output
     assert "AGENT_KEY" in output
     with ScriptedModel(plays) as server:
@@ -151,6 +155,7 @@ def test_auto_records_what_is_missing(recorded: Evals) -> None:
         assert len(server.requests) == 3
     replayed = {name: metadata(recorded.run_folder(), name).replayed for name in NAMES}
     assert replayed == {"good": True, "bad": True, "plain": False}
+    assert "cassettes/shop in 2 of 3 trials, in the others recorded; tokens" in " ".join(output.split())
     assert (recorded.path / "cassettes/shop/default/plain-1.jsonl").exists()
 
 

@@ -137,7 +137,7 @@ class Bench:
             tools=resolve_tools({}),
             behaviour=self.behaviour,
             budget=Budget(config.budget, self.store, 0.0),
-            cassettes=Cassettes(config, self.model_calls, Hiding([], str)),
+            cassettes=Cassettes(config, self.model_calls, Hiding({}, str)),
             redact=lambda text: text.replace(self.secret, "[redacted]"),
         )
 

@@ -16,8 +16,9 @@ from pytest_browsereval.llm.taping import Exchange, RecordingTape, ReplayingTape
 from pytest_browsereval.members import builtin_registry
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.run.cassettes import CassetteError, Cassettes, ModelCalls, leftover, read_cassette
+from pytest_browsereval.run.cassettes import Cassettes, ModelCalls, leftover
 from pytest_browsereval.run.hiding import Hiding
+from pytest_browsereval.run.recordings import CassetteError, read_cassette
 from pytest_browsereval.run.store import TrialKey
 
 KEY = TrialKey("mugs/Red", "fast", 2)
@@ -27,7 +28,7 @@ def made(folder: Path, mode: ModelCalls, **keys: Any) -> Cassettes:
     path = folder / "shop.json"
     (folder / "rows.jsonl").touch()
     path.write_text(json.dumps({"agent": "noop", "dataset": "rows.jsonl", **keys}))
-    return Cassettes(load_config(path, registry=builtin_registry()), mode, Hiding([], str))
+    return Cassettes(load_config(path, registry=builtin_registry()), mode, Hiding({}, str))
 
 
 def metadata(
@@ -42,6 +43,7 @@ def metadata(
         total_duration_ms=1.0,
         total_steps=0,
         termination_reason=ended,
+        final_answer=None,
         verdict=verdict,
     )
 
@@ -66,7 +68,7 @@ def kept(folder: Path, exchanges: list[Exchange] = EXCHANGES) -> Path:
     cassettes = made(folder, ModelCalls.RECORD)
     tape = RecordingTape(lambda value: value)
     tape.exchanges += exchanges
-    cassettes.keep(KEY, tape, metadata(Verdict.FAILED, TerminationReason.TIMEOUT))
+    cassettes.keep(KEY, metadata(Verdict.FAILED, TerminationReason.TIMEOUT), tape)
     return cassettes.path(KEY)
 
 
@@ -104,7 +106,7 @@ def test_an_errored_attempt_leaves_no_cassette(tmp_path: Path) -> None:
     path = kept(tmp_path)
     before = path.read_bytes()
     cassettes = made(tmp_path, ModelCalls.RECORD)
-    cassettes.keep(KEY, RecordingTape(lambda value: value), metadata(Verdict.ERRORED))
+    cassettes.keep(KEY, metadata(Verdict.ERRORED), RecordingTape(lambda value: value))
     assert path.read_bytes() == before
 
 
