@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -183,3 +187,89 @@ def test_grading_again_replays_nothing(recorded: Evals) -> None:
     code, output = go(recorded, "--eval-regrade=latest", "--eval-llm=replay", env=KEYS)
     assert code == 4, output
     assert "--eval-regrade makes no attempts, and --eval-llm=replay is for the model calls of" in output
+
+
+STOCK = """<!doctype html><title>Stock</title><p>?</p>
+<button onclick="show('/mugs')">Mugs</button> <button onclick="show('/cups')">Cups</button>
+<script>async function show(where) {
+  document.querySelector('p').textContent = await (await fetch(where)).text();
+}</script>"""
+
+
+@contextmanager
+def stock() -> Iterator[str]:
+    """A site of others: it is no site of the config."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            page = {"/": STOCK, "/mugs": "3 mugs left", "/cups": "no cup left"}.get(self.path)
+            self.send_response(200 if page else 404)
+            self.send_header("content-type", "text/html")
+            self.send_header("set-cookie", "session=of-the-visitor")
+            self.end_headers()
+            self.wfile.write((page or "").encode())
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    serving.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+        serving.join()
+
+
+def stock_row(query_id: str, url: str, button: str) -> dict[str, Any]:
+    solution = [{"tool": "click", "target": f"text={button}"}, {"tool": "wait_for_text", "text": "left"}]
+    check = {"text": "3 mugs left"}
+    return row(
+        query_id, start_url=url, solution=solution, graders=["page_state"], checks=[check], answer=None
+    )
+
+
+def test_pages_of_others_are_replayed(evals: Evals) -> None:
+    """Their server is gone; what passed passes, what failed fails, and no cookie is kept."""
+    with stock() as url:
+        evals.rows(stock_row("mugs", url, "Mugs"), stock_row("cups", url, "Cups"))
+        evals.config(capture={"har": "auto"}, lanes=2)
+        code, output = go(evals, "--eval-llm=record")
+        assert code == 1, output
+    before = verdicts(evals.summary()), log(evals, "mugs"), log(evals, "cups")
+    assert before[0] == {"mugs": "passed", "cups": "failed"}
+    folder = evals.path / "cassettes/shop/default"
+    assert sorted(path.name for path in folder.glob("*.har")) == ["cups-1.har", "mugs-1.har"]
+    assert files_with(folder, "of-the-visitor") == []
+    code, output = go(evals, "--eval-llm=replay")
+    assert code == 1, output
+    assert (verdicts(evals.summary()), log(evals, "mugs"), log(evals, "cups")) == before
+    # Without the recordings the site would be asked, which is not there.
+    code, output = go(evals)
+    assert set(verdicts(evals.summary()).values()) == {"errored (navigation)"}
+
+
+def test_what_a_page_asks_for_and_was_not_recorded_is_a_fault(evals: Evals) -> None:
+    """Never a failure: what the server would have answered nobody knows. Damaged recordings are refused."""
+    with stock() as url:
+        evals.rows(stock_row("mugs", url, "Mugs"))
+        evals.config(capture={"har": "auto"})
+        assert go(evals, "--eval-llm=record")[0] == 0
+    evals.rows(stock_row("mugs", url, "Cups"))
+    code, output = go(evals, "--eval-llm=replay")
+    assert code == 1, output
+    assert verdicts(evals.summary()) == {"mugs": "errored (replay)"}
+    assert f"the page asked for GET {url}cups which was not recorded" in output
+    recording = evals.path / "cassettes/shop/default/mugs-1.har"
+    whole = recording.read_text()
+    for damage, told in (
+        (whole.replace("3 mugs", "4 mugs"), "the recording was edited"),
+        (whole[: len(whole) // 2], "is no whole recording of pages"),
+        (None, "there is no such recording of pages"),
+    ):
+        recording.unlink() if damage is None else recording.write_text(damage)
+        code, output = go(evals, "--eval-llm=replay")
+        assert code == 4, output
+        assert f"cassettes/shop/default/mugs-1.har: {told}" in output
