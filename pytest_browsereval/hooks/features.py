@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from pytest_browsereval.hooks.ahead import Ahead
 from pytest_browsereval.hooks.comparing import Comparing
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.gating import Gating
+from pytest_browsereval.hooks.github import SUMMARY, GitHub
 from pytest_browsereval.hooks.groups import Groups
 from pytest_browsereval.hooks.html import HtmlReport
 from pytest_browsereval.hooks.items import Reports
@@ -54,7 +57,8 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     controller = Controller(session)
     manager.register(controller, "browsereval-controller")
     manager.register(Termination(), "browsereval-termination")
-    manager.register(Gating(session, controller), "browsereval-gating")
+    gating = Gating(session, controller)
+    manager.register(gating, "browsereval-gating")
     if config.getoption("eval_baseline") is not None:
         manager.register(Comparing(controller), "browsereval-comparing")
     if config.getoption("eval_plan"):
@@ -69,3 +73,5 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     manager.register(Progress(session, controller), "browsereval-progress")
     manager.register(Terminal(session, controller), "browsereval-terminal")
     manager.register(Viewing(), "browsereval-viewing")
+    if os.environ.get("GITHUB_ACTIONS") == "true" or os.environ.get(SUMMARY):
+        manager.register(GitHub(controller, gating), "browsereval-github")

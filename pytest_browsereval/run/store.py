@@ -329,7 +329,7 @@ class RunStore:
         if isinstance(form, int) and form > SCHEMA_VERSION:
             raise UsageError(
                 f"{shown(self.root)}: a newer version of pytest-browsereval has written this run (form "
-                f"{form}; this version reads up to {SCHEMA_VERSION}). Type  pip install --upgrade pytest-browsereval"
+                f"{form}, here {SCHEMA_VERSION} is known). Type  pip install --upgrade pytest-browsereval"
             )
 
     def attempts(self) -> Iterator[tuple[Path, TaskMetadata]]:
