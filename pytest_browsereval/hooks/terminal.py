@@ -14,6 +14,7 @@ from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.display import wrapped
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.report.table import disagreements, reasons, repeated, table, totals
 from pytest_browsereval.run.cassettes import ModelCalls
 from pytest_browsereval.run.evaluation import Evaluation
@@ -113,6 +114,8 @@ class Terminal:
                     out.line(part, **{"green" if rule.is_met else "red": True})
         self._end(out, evaluation, summary, width)
         out.line(f"run folder: {_short(evaluation.store.root, config)}")  # in one piece, to be copied
+        if (page := evaluation.store.root / PAGE).is_file():
+            out.line(f"page: {_short(page, config)}")
 
     def _repeated(self, out: Any, summary: RunSummary, width: int, *, is_ascii: bool) -> None:
         for text in repeated(summary):

@@ -16,13 +16,11 @@ from pathlib import Path
 from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import well_formed
+from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.report.viewer.attempts import StoredAttempt, files_of, message_log, stored_attempts
 from pytest_browsereval.report.viewer.page import as_script, page
 from pytest_browsereval.report.viewer.rows import DAMAGED, Table, about_run
 from pytest_browsereval.run.store import RunStore
-
-FILE = "index.html"
-"""The page in a run's folder."""
 
 CHUNK = 400_000
 """Characters after which a script with details is full; a browser loads it in a moment."""
@@ -100,7 +98,7 @@ def write_viewer(run: Path, file: Path | None = None) -> Written:
     """
     if not (run / "tasks").is_dir():
         raise UsageError(f"{run} is no run folder: it has no folder 'tasks'.")
-    target = run / FILE if file is None else file
+    target = run / PAGE if file is None else file
     _check(target)
     store, table, details = RunStore(run), Table(), _Details(target.with_suffix(".files"))
     for attempt in stored_attempts(run / "tasks"):
