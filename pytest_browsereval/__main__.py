@@ -16,6 +16,7 @@ from pytest_browsereval.commands import (
     machine,
     merging,
     regrading,
+    showing,
     viewing,
 )
 from pytest_browsereval.commands.base import version_of
@@ -30,6 +31,7 @@ COMMANDS = (
     *calibrating.COMMANDS,
     *comparing.COMMANDS,
     *merging.COMMANDS,
+    *showing.COMMANDS,
     *viewing.COMMANDS,
 )
 """In the order in which help lists them."""

@@ -1,4 +1,4 @@
-"""What two runs were made of: where their manifests differ in anything but time, place and speed."""
+"""What two runs were made of, and where their manifests differ."""
 
 from __future__ import annotations
 
@@ -27,22 +27,40 @@ LEFT_OUT = frozenset(
         "config.budget",
     }
 )
+"""Time, place, speed, what is asked of results, and what another key tells: none changes a result."""
+
+TIME = frozenset({"started_at", "merged_at", "imported_from.imported_at", "config_hash", "tools"})
+"""Time alone, and what another key tells: the config its keys, the tools their hashes."""
 
 
 def differences(
     a: Mapping[str, Any], b: Mapping[str, Any], *, besides: Collection[str] = ()
 ) -> tuple[str, ...]:
-    """Return what differs, a line for each value.
+    """Return what differs that may change results, a line for each value.
 
     Args:
         a: a manifest.
         b: another one.
         besides: further keys that are left out, with dots: ``config.retries``.
     """
+    return _told(a, b, LEFT_OUT.union(besides))
+
+
+def all_differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what differs in anything but time, a line for each value.
+
+    Args:
+        a: a manifest.
+        b: another one.
+    """
+    return _told(a, b, TIME)
+
+
+def _told(a: Mapping[str, Any], b: Mapping[str, Any], left_out: Collection[str]) -> tuple[str, ...]:
     if not a or not b:
         which = "both runs" if not a and not b else "A" if not a else "B"
         return (f"the manifest of {which} is missing or damaged, so what else differs is unknown",)
-    return tuple(_lines("", a, b, LEFT_OUT.union(besides)))
+    return tuple(_lines("", a, b, left_out))
 
 
 def _lines(path: str, a: Any, b: Any, left_out: Collection[str]) -> Iterator[str]:
