@@ -53,6 +53,28 @@ def quantile(confidence: float = CONFIDENCE) -> float:
     return NormalDist().inv_cdf(0.5 + confidence / 2)
 
 
+def percentile(values: Sequence[float], share: float) -> float:
+    """Return a percentile of values, interpolated linearly between the two that are nearest to it.
+
+    Of n values in order it is at the place ``(n - 1) * share``, counted from 0: definition 7 of Hyndman and
+    Fan (1996), which numpy calls ``linear``.
+
+    Args:
+        values: in any order.
+        share: from 0 to 1; 0.95 is the 95th percentile.
+
+    Raises:
+        ValueError: there is no value, or no such share.
+    """
+    if not values or not 0 <= share <= 1:
+        raise ValueError(f"{len(values)} values have no percentile at {share:g}")
+    ordered = sorted(values)
+    place = (len(ordered) - 1) * share
+    below = math.floor(place)
+    low, high = ordered[below], ordered[min(below + 1, len(ordered) - 1)]
+    return low + (high - low) * (place - below)
+
+
 def wilson(hits: int, of: int, confidence: float = CONFIDENCE) -> Interval:
     """Return Wilson's score interval of a share.
 

@@ -8,7 +8,14 @@ from scipy import stats
 from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.proportion import proportion_confint
 
-from pytest_browsereval.analysis.statistics import Share, clustered, cohens_kappa, students_t, wilson
+from pytest_browsereval.analysis.statistics import (
+    Share,
+    clustered,
+    cohens_kappa,
+    percentile,
+    students_t,
+    wilson,
+)
 
 
 @pytest.mark.parametrize(
@@ -32,6 +39,32 @@ def test_intervals_of_shares_end_at_nothing_and_all() -> None:
     for hits, of in ((0, 0), (3, 2), (-1, 2)):
         with pytest.raises(ValueError, match=f"{hits} of {of} is no share"):
             wilson(hits, of)
+
+
+@pytest.mark.parametrize(
+    ("values", "share", "expected"),
+    [
+        ([7], 0.95, 7),
+        ([1, 2], 0.95, 1.95),
+        ([4, 1, 3, 2], 0.5, 2.5),
+        ([10, 20, 30, 40, 50], 0.95, 48),  # place 3.8: 40 and eight tenths of the way to 50
+        ([*range(1, 21)], 0.95, 19.05),  # place 18.05
+        ([*range(1, 22)], 0.95, 20),  # place 19: a value itself
+        ([5, 1, 9], 0, 1),
+        ([5, 1, 9], 1, 9),
+    ],
+)
+def test_percentiles(values: list[float], share: float, expected: float) -> None:
+    """They are what one computes by hand, and what numpy says by default."""
+    assert percentile(values, share) == pytest.approx(expected)
+    assert percentile(values, share) == pytest.approx(np.percentile(values, 100 * share))
+
+
+@pytest.mark.parametrize(("values", "share"), [([], 0.95), ([1], 95), ([1], -0.1)])
+def test_percentiles_that_there_are_not(values: list[float], share: float) -> None:
+    """Of nothing there is none, and a share is from 0 to 1."""
+    with pytest.raises(ValueError, match="have no percentile at"):
+        percentile(values, share)
 
 
 @pytest.mark.parametrize(
