@@ -43,6 +43,19 @@ def differences(
         b: another one.
         besides: further keys that are left out, with dots: ``config.retries``.
     """
+    return tuple(differences_by_key(a, b, besides=besides).values())
+
+
+def differences_by_key(
+    a: Mapping[str, Any], b: Mapping[str, Any], *, besides: Collection[str] = ()
+) -> dict[str, str]:
+    """Return the same by the keys that differ; where a manifest is missing, by no key.
+
+    Args:
+        a: a manifest.
+        b: another one.
+        besides: further keys that are left out, with dots: ``config.retries``.
+    """
     return _told(a, b, LEFT_OUT.union(besides))
 
 
@@ -53,17 +66,17 @@ def all_differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[str, ..
         a: a manifest.
         b: another one.
     """
-    return _told(a, b, TIME)
+    return tuple(_told(a, b, TIME).values())
 
 
-def _told(a: Mapping[str, Any], b: Mapping[str, Any], left_out: Collection[str]) -> tuple[str, ...]:
+def _told(a: Mapping[str, Any], b: Mapping[str, Any], left_out: Collection[str]) -> dict[str, str]:
     if not a or not b:
         which = "both runs" if not a and not b else "A" if not a else "B"
-        return (f"the manifest of {which} is missing or damaged, so what else differs is unknown",)
-    return tuple(_lines("", a, b, left_out))
+        return {"": f"the manifest of {which} is missing or damaged, so what else differs is unknown"}
+    return dict(_lines("", a, b, left_out))
 
 
-def _lines(path: str, a: Any, b: Any, left_out: Collection[str]) -> Iterator[str]:
+def _lines(path: str, a: Any, b: Any, left_out: Collection[str]) -> Iterator[tuple[str, str]]:
     if a == b or path in left_out:
         return
     if isinstance(a, Mapping) and isinstance(b, Mapping):
@@ -73,7 +86,7 @@ def _lines(path: str, a: Any, b: Any, left_out: Collection[str]) -> Iterator[str
         for place, (one, other) in enumerate(zip(a, b, strict=True)):
             yield from _lines(f"{path}.{place}", one, other, left_out)
     else:
-        yield f"{one_line(path, 60)}: {_shown(a)} -> {_shown(b)}"
+        yield path, f"{one_line(path, 60)}: {_shown(a)} -> {_shown(b)}"
 
 
 def _shown(value: Any) -> str:
