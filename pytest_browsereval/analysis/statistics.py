@@ -97,6 +97,59 @@ def _score_interval(rate: float, of: float, z: float) -> Interval:
 
 
 @dataclass(frozen=True)
+class Estimate:
+    """A value and where it lies."""
+
+    value: float
+    interval: Interval
+
+
+def rogan_gladen(
+    seen: Share, sensitivity: Share, specificity: Share, confidence: float = CONFIDENCE
+) -> Estimate | None:
+    """Return a share corrected for the errors of whoever has counted it.
+
+    The estimate is ``(seen + specificity - 1) / (sensitivity + specificity - 1)`` of Rogan and Gladen (1978),
+    bounded to 0 and 1. The interval is that of Lang and Reiczigel (2014, Preventive Veterinary Medicine 113,
+    13-22): by the delta method, with the errors of all three shares, of which each is moved to the middle (by
+    ``z * z`` cases, and by two for each of the others), and with a shift of the centre.
+
+    Args:
+        seen: what was counted, of how many.
+        sensitivity: of what is truly so, what is counted; of cases other than those of ``specificity``.
+        specificity: of what is truly not so, what is not counted.
+        confidence: of the interval.
+
+    Returns:
+        None where sensitivity and specificity, as they are or moved to the middle, are together not more
+        than 1: what is counted has then nothing to do with what is so.
+
+    Raises:
+        ValueError: one of the shares is of nothing.
+    """
+    if seen.value is None or sensitivity.value is None or specificity.value is None:
+        raise ValueError("a share of nothing cannot be corrected, and corrects nothing")
+    z = quantile(confidence)
+    cases = seen.of + z * z
+    p = (seen.hits + z * z / 2) / cases
+    se, sp = ((share.hits + 1) / (share.of + 2) for share in (sensitivity, specificity))
+    youden = se + sp - 1
+    if min(youden, sensitivity.value + specificity.value - 1) <= 0:
+        return None
+    middle = (p + sp - 1) / youden
+    of_se, of_sp = se * (1 - se) / (sensitivity.of + 2), sp * (1 - sp) / (specificity.of + 2)
+    variance = p * (1 - p) / cases + middle**2 * of_se + (1 - middle) ** 2 * of_sp
+    centre = middle + 2 * z * z * (middle * of_se - (1 - middle) * of_sp)
+    reach = z * math.sqrt(variance) / youden
+    value = (seen.value + specificity.value - 1) / (sensitivity.value + specificity.value - 1)
+    return Estimate(_bounded(value), Interval(_bounded(centre - reach), _bounded(centre + reach)))
+
+
+def _bounded(value: float) -> float:
+    return min(1.0, max(0.0, value))
+
+
+@dataclass(frozen=True)
 class Clustered:
     """A share whose cases come in groups that are alike inside: pages of one site."""
 
