@@ -79,7 +79,7 @@ def _rules(arguments: argparse.Namespace, run: Path) -> tuple[GateConfig, Path]:
 
     sets = [*arguments.eval_set]
     if arguments.baseline is not None:
-        place = named_baseline(arguments.baseline, arguments.config).absolute()
+        place = named_baseline(arguments.baseline, arguments.config, of=run).absolute()
         sets.append(f"gate.baseline={json.dumps(str(place))}")
     if arguments.config is not None:
         return load_gate(arguments.config, overrides=sets), arguments.config.absolute().parent
@@ -157,7 +157,9 @@ def _gate_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="override a key of the gate: gate.min_pass_rate=0.9 (repeatable)",
     )
-    parser.add_argument("--baseline", metavar="RUN", help=f"the baseline, {HELP_OF_BASELINE}")
+    parser.add_argument(
+        "--baseline", metavar="RUN", help=f"the baseline, {HELP_OF_BASELINE}; 'latest' is the run before RUN"
+    )
     add_reports(parser)
 
 

@@ -34,19 +34,19 @@ def is_run(folder: Path, *, is_empty_allowed: bool = False) -> bool:
     return (folder / "tasks").is_dir() or (is_empty_allowed and (folder / "manifest.json").is_file())
 
 
-def age(folder: Path) -> tuple[str, int]:
-    """Return what sorts runs by time: when they began, in UTC, and when the manifest was written, in ns.
+def age(folder: Path) -> tuple[str, int, str]:
+    """Return what sorts runs by time: when they began, when the manifest was written, in ns, and the name.
 
-    The second is in the id; two of one second are told apart by their manifests. A folder of another name,
-    that of a merged run say, is as old as its manifest.
+    The second, in UTC, is in the id; two of one second are told apart by their manifests. A folder of another
+    name, that of a merged run say, is as old as its manifest.
     """
     try:
         written = (folder / "manifest.json").stat().st_mtime_ns
     except OSError:
         written = 0
     if begun := _SECOND.match(folder.name):
-        return begun[0], written
-    return f"{datetime.fromtimestamp(written // 10**9, UTC):%Y%m%dT%H%M%SZ}", written
+        return begun[0], written, folder.name
+    return f"{datetime.fromtimestamp(written // 10**9, UTC):%Y%m%dT%H%M%SZ}", written, folder.name
 
 
 @dataclass(frozen=True)

@@ -226,6 +226,6 @@ def test_a_correction_needs_a_judge_that_tells() -> None:
     assert rogan_gladen(Share(5, 10), Share(5, 10), Share(5, 10)) is None
     assert rogan_gladen(Share(5, 10), Share(2, 10), Share(7, 10)) is None
     assert rogan_gladen(Share(5, 10), Share(9, 10), Share(110, 1000)) is None
-    for shares in ((0, 9, 9), (9, 0, 9), (9, 9, 0)):
+    for seen, passed, failed in ((0, 9, 9), (9, 0, 9), (9, 9, 0)):
         with pytest.raises(ValueError, match="a share of nothing"):
-            rogan_gladen(*(Share(of, of) for of in shares))
+            rogan_gladen(Share(seen, seen), Share(passed, passed), Share(failed, failed))

@@ -31,6 +31,10 @@ def test_ids_and_latest(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["gate", "latest"]) == 1
     assert main(["gate", "latest", "--baseline", FIRST, "--eval-set", "gate.max_regressions=0"]) == 1
     assert f"1 regressed against {FIRST} (a)" in " ".join(capsys.readouterr().out.split())
+    assert main(["gate", "latest", "--baseline", "latest", "--eval-set", "gate.max_regressions=0"]) == 1
+    assert f"1 regressed against {FIRST} (a)" in " ".join(capsys.readouterr().out.split())
+    assert main(["gate", FIRST, "--baseline", "latest", "--eval-set", "gate.max_regressions=0"]) == 4
+    assert "there is no run 'latest'" in capsys.readouterr().err
     assert main(["view", "latest"]) == 0
     assert Path("results/shop", SECOND, "index.html").is_file()
     assert main(["baseline", FIRST, "base.json"]) == 0
@@ -58,6 +62,7 @@ def test_a_config_says_where_its_runs_are(tmp_path: Path, capsys: pytest.Capture
     Path("evals/mail.yaml").write_text("outputDir: '${NO_SUCH_PLACE}'\ndataset: x.jsonl\n")
     assert main(["gate", "latest", "--config", "evals/mail.yaml"]) == 4
     assert "evals/mail.yaml:1: outputDir: the environment variable 'NO_SUCH" in capsys.readouterr().err
+    assert main(["gate", f"evals/out/post/{FIRST}", "--config", "evals/mail.yaml"]) == 0
 
 
 @pytest.mark.parametrize(
