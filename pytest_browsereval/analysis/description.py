@@ -161,10 +161,7 @@ def describe(folder: Path) -> RunDescription:
     tasks = folder / "tasks"
     return RunDescription(
         folder=folder,
-        manifest={
-            key: value if key == "tool_hashes" else redacted(value, key=key)  # press_key is a tool, no key
-            for key, value in manifest.items()
-        },
+        manifest=redacted(manifest),
         counts={key: summary[key] for key in COUNTS if summary.get(key) is not None},
         rows=sum(row.is_dir() for row in tasks.iterdir()) if tasks.is_dir() else 0,
         resumes=tuple(_lines(folder / RESUMES_FILE, problems)),
