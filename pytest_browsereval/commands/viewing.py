@@ -7,6 +7,7 @@ import webbrowser
 from pathlib import Path
 
 from pytest_browsereval.commands.base import Command
+from pytest_browsereval.commands.runs import HELP, named_run
 from pytest_browsereval.errors import UsageError
 
 
@@ -14,10 +15,11 @@ def view(arguments: argparse.Namespace) -> int:
     """Write the page of a run and say where it is."""
     from pytest_browsereval.report.viewer.writing import write_viewer
 
+    run = named_run(arguments.run_name)
     try:
-        written = write_viewer(arguments.run_folder, arguments.output)
+        written = write_viewer(run, arguments.output)
     except OSError as error:
-        where = error.filename or arguments.output or arguments.run_folder
+        where = error.filename or arguments.output or run
         raise UsageError(f"{where} cannot be written: {error.strerror or error}.") from None
     damaged = f", {written.damaged} of them damaged" if written.damaged else ""
     print(f"{written.attempts} attempts{damaged}\n{written.file}", flush=True)
@@ -27,7 +29,7 @@ def view(arguments: argparse.Namespace) -> int:
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run_folder", metavar="RUN", type=Path, help="the run's folder")
+    parser.add_argument("run_name", metavar="RUN", help=HELP)
     parser.add_argument(
         "-o",
         "--output",

@@ -138,6 +138,9 @@ class EvalConfig(Block):
     """How grades make the verdict: ``all``, ``any``, ``majority`` of them, or ``{primary: NAME}``."""
     judge: JudgeConfig | None = None
     """The model that graders ask, for those that name none of their own."""
+    calibration: Path | None = None
+    """What labels say of the graders, a file of ``browsereval calibrate --json``: beside the pass rate there
+    is then one that is corrected for their errors. It changes no result."""
     tools: dict[str, bool] = Field(default_factory=dict)
     """Switches by the name of a tool or a toolkit; a toolkit set false beats its members."""
     toolkits: tuple[Annotated[ToolkitConfig, Plugged("toolkit")], ...] = ()
@@ -268,6 +271,7 @@ class EvalConfig(Block):
     def content_hash(self) -> str:
         """Return 16 hex digits over what can change results: not where, how fast, or by which gate."""
         dump = self.public_dump()
-        for key in ("name", "output_dir", "cassettes", "lanes", "num_workers", "gate", "budget"):
+        own = ("name", "output_dir", "cassettes", "lanes", "num_workers", "gate", "budget", "calibration")
+        for key in own:
             dump.pop(key)
         return hashlib.sha256(json.dumps(dump, sort_keys=True).encode()).hexdigest()[:16]

@@ -13,7 +13,7 @@ import pytest
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.report.links import page_of
-from pytest_browsereval.report.table import totals
+from pytest_browsereval.report.table import corrected, totals
 
 COLUMNS = ("Verdict", "Grades", "Steps", "Cost")
 AT = 2
@@ -56,7 +56,10 @@ class HtmlReport:
         for evaluation, summary in self._controller.summaries.items():
             selected = self._controller.selected(evaluation)
             rules = [(name, rule.message) for owner, name, rule in gating.results if owner is evaluation]
-            lines = [*totals(summary, selected), *(f"gate {name}: {message}" for name, message in rules)]
+            found = self._controller.corrections.get(evaluation)
+            beside = () if found is None else tuple(corrected(found))
+            gate = (f"gate {name}: {message}" for name, message in rules)
+            lines = [*totals(summary, selected), *beside, *gate]
             told = [f"<b>eval {html.escape(evaluation.config.name)}</b>", *map(html.escape, lines)]
             if link := self._link(evaluation.store.root):
                 told.append(f'<a href="{link}/">run folder</a>')

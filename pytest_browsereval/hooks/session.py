@@ -18,10 +18,10 @@ from pytest_browsereval.hooks.names import is_eval
 from pytest_browsereval.hooks.registration import Registration
 from pytest_browsereval.run.cassettes import ModelCalls
 from pytest_browsereval.run.evaluation import Evaluation
+from pytest_browsereval.run.finding import LATEST, run_folder
 from pytest_browsereval.run.regrade import Regrading
 from pytest_browsereval.run.resume import Resuming
 from pytest_browsereval.run.store import new_run_id
-from pytest_browsereval.run.stored import LATEST, run_folder
 
 eval_session_key = pytest.StashKey["EvalSession"]()
 
@@ -115,7 +115,8 @@ class EvalSession:
             return Path(base / given)
         other = self.config.getoption("eval_resume") or self.config.getoption("eval_regrade")
         if given == LATEST and other:  # a run is not compared with itself
-            before = run_folder(loaded, other, base, before=before, is_empty_allowed=True).name
+            own = run_folder(loaded, other, base, before=before, is_empty_allowed=True)
+            return run_folder(loaded, given, base, before=own)
         return run_folder(loaded, given, base, before=before)
 
     def _evaluation_of(self, loaded: EvalConfig) -> Evaluation:

@@ -15,7 +15,7 @@ from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.display import wrapped
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.links import PAGE
-from pytest_browsereval.report.table import disagreements, reasons, repeated, table, totals
+from pytest_browsereval.report.table import corrected, disagreements, reasons, repeated, table, totals
 from pytest_browsereval.run.cassettes import ModelCalls
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.regrade import Regrading
@@ -102,9 +102,7 @@ class Terminal:
                 out.line(line.text, **({COLOURS[line.verdict]: True} if line.verdict else {}))
         for line in disagreements(summary, width=width, ascii_only=ascii_only):
             out.line(line.text)
-        selected = self._controller.selected(evaluation)
-        for text in totals(summary, selected, width=width):
-            out.line(text.replace("·", "|") if ascii_only else text, bold=True)
+        self._rates(out, evaluation, summary, width, is_ascii=ascii_only)
         self._repeated(out, summary, width, is_ascii=ascii_only)
         gating: Any = config.pluginmanager.get_plugin("browsereval-gating")
         for owner, name, rule in gating.results:
@@ -116,6 +114,18 @@ class Terminal:
         out.line(f"run folder: {_short(evaluation.store.root, config)}")  # in one piece, to be copied
         if (page := evaluation.store.root / PAGE).is_file():
             out.line(f"page: {_short(page, config)}")
+
+    def _rates(
+        self, out: Any, evaluation: Evaluation, summary: RunSummary, width: int, *, is_ascii: bool
+    ) -> None:
+        """Print the pass rate, and beside it the one that is corrected for errors of judges."""
+        selected = self._controller.selected(evaluation)
+        for text in totals(summary, selected, width=width):
+            out.line(text.replace("·", "|") if is_ascii else text, bold=True)
+        if (found := self._controller.corrections.get(evaluation)) is not None:
+            for text in corrected(found):
+                for part in wrapped(_ascii(text) if is_ascii else text, width):
+                    out.line(part)
 
     def _repeated(self, out: Any, summary: RunSummary, width: int, *, is_ascii: bool) -> None:
         for text in repeated(summary):
