@@ -260,8 +260,9 @@ class EvalConfig(Block):
     def public_dump(self) -> dict[str, Any]:
         """Return the config as JSON without any secret and without paths of this machine."""
         dump = self.model_dump(mode="json")
-        if self.output_dir.is_relative_to(self.base_dir):
-            dump["output_dir"] = self.output_dir.relative_to(self.base_dir).as_posix()
+        for key, folder in (("output_dir", self.output_dir), ("cassettes", self.cassettes)):
+            if folder.is_relative_to(self.base_dir):
+                dump[key] = folder.relative_to(self.base_dir).as_posix()
         members = (*self.variants.values(), *self.graders, *self.toolkits, self.browser)
         secrets = {secret for member in members for secret in member.secrets() if secret}
         secrets |= set(self.judge.secrets()) if self.judge else set()

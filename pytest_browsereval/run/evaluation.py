@@ -166,7 +166,8 @@ class Evaluation:
 
     def asks_no_model(self) -> bool:
         """Whether the model calls of all its trials are replayed, so that no key is needed."""
-        return all(self.cassettes.replays(entry.key) for entry in self.plan.entries())
+        cassettes = self.cassettes
+        return all(cassettes.replays(entry.key) for entry in self.plan.entries())
 
     # -- before anything is spent
 
