@@ -11,15 +11,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
 import pytest
 
 from pytest_browsereval.browsers.binary import candidates
-from tests.hooks.launched import FUNCTION, verdicts, wait_for, write_agent
+from tests.hooks.launched import FUNCTION, Launched, verdicts, wait_for, write_agent
 from tests.hooks.small_evals import Evals, row
-from tests.hooks.test_trouble import go
 
-NEAR, FAR = "10.213.77.1", "10.213.77.2"
 WORKER_PORT, BROWSER_PORT = 8888, 9222
 
 FORWARDS = """
@@ -47,6 +44,8 @@ asyncio.run(main())
 """
 """Chromium listens on loopback only: this lets the other machine in."""
 
+ASKS = "import sys, urllib.request; urllib.request.urlopen(sys.argv[1], timeout=5).read()"
+
 AGENT = """
 import os
 
@@ -62,9 +61,17 @@ pytestmark = pytest.mark.machines
 
 @dataclass
 class Machine:
-    """A network namespace, joined to ours by a cable."""
+    """A network namespace, joined to another one by a cable."""
 
     name: str
+    address: str
+
+    def network(self) -> str:
+        """What a process there sees as its network."""
+        told = subprocess.run(
+            self.command("readlink", "/proc/self/ns/net"), check=True, capture_output=True, text=True
+        )
+        return told.stdout.strip()
 
     def command(self, *words: str) -> list[str]:
         return ["ip", "netns", "exec", self.name, *words]
@@ -85,45 +92,50 @@ def ip(*words: str) -> None:
     subprocess.run(["ip", *words], check=True, capture_output=True)
 
 
+@contextmanager
+def machine(name: str, address: str) -> Iterator[Machine]:
+    """Make a network of its own."""
+    ip("netns", "add", name)
+    try:
+        ip("-n", name, "link", "set", "lo", "up")
+        yield Machine(name, address)
+    finally:
+        ip("netns", "del", name)
+
+
 @pytest.fixture
-def far(evals: Evals) -> Iterator[Machine]:
-    """Return the other machine: a browser is at its door, and a worker of xdist's may be asked for."""
+def machines(evals: Evals) -> Iterator[tuple[Machine, Machine]]:
+    """Return two machines; the second one has a browser, and a worker for whoever asks."""
     assert os.geteuid() == 0, "network namespaces need root"
     assert shutil.which("ip"), "there is no `ip`: apt-get install iproute2"
-    name, cable = f"far-{os.getpid()}", f"v{os.getpid()}"
-    machine = Machine(name)
     with ExitStack() as stack:
-        ip("netns", "add", name)
-        stack.callback(ip, "netns", "del", name)
-        ip("link", "add", cable, "type", "veth", "peer", "name", "door", "netns", name)
-        ip("addr", "add", f"{NEAR}/24", "dev", cable)
-        ip("link", "set", cable, "up")
-        for words in (("addr", "add", f"{FAR}/24", "dev", "door"), ("link", "set", "door", "up")):
-            ip("-n", name, *words)
-        ip("-n", name, "link", "set", "lo", "up")
+        near, far = (
+            stack.enter_context(machine(f"{name}-{os.getpid()}", address))
+            for name, address in (("near", "10.213.77.1"), ("far", "10.213.77.2"))
+        )
+        ends = ["type", "veth", "peer", "name", "cable", "netns", far.name]
+        ip("link", "add", "cable", "netns", near.name, *ends)
+        for one in (near, far):
+            ip("-n", one.name, "addr", "add", f"{one.address}/24", "dev", "cable")
+            ip("-n", one.name, "link", "set", "cable", "up")
         binary = next(one.path for one in candidates() if one.path is not None and one.path.exists())
         profile = evals.path / "profile"
         chromium = [str(binary), "--headless", "--no-sandbox", f"--user-data-dir={profile}"]
         chromium += [f"--remote-debugging-port={BROWSER_PORT}", "about:blank"]
-        stack.enter_context(machine.running(*chromium, folder=evals.path))
-        forwards = [sys.executable, "-c", FORWARDS, FAR, str(BROWSER_PORT)]
-        stack.enter_context(machine.running(*forwards, folder=evals.path))
-        server = [sys.executable, "-m", "execnet.script.socketserver", f"{FAR}:{WORKER_PORT}"]
-        stack.enter_context(machine.running(*server, folder=evals.path))
-        wait_for(lambda: answers(f"http://{FAR}:{BROWSER_PORT}/json/version"), "the far browser answers")
-        yield machine
+        forwards = [sys.executable, "-c", FORWARDS, far.address, str(BROWSER_PORT)]
+        server = [sys.executable, "-m", "execnet.script.socketserver", f"{far.address}:{WORKER_PORT}"]
+        for command in (chromium, forwards, server):
+            stack.enter_context(far.running(*command, folder=evals.path))
+        asks = near.command(sys.executable, "-c", ASKS, f"http://{far.address}:{BROWSER_PORT}/json/version")
+        wait_for(lambda: subprocess.run(asks, check=False).returncode == 0, "the far browser answers")
+        yield near, far
 
 
-def answers(url: str) -> bool:
-    try:
-        return httpx.get(url, trust_env=False, timeout=5).status_code == 200
-    except httpx.HTTPError:
-        return False
-
-
-@pytest.mark.usefixtures("far")
-def test_a_worker_and_its_browser_are_on_another_machine(evals: Evals) -> None:
+def test_a_worker_and_its_browser_are_on_another_machine(
+    evals: Evals, machines: tuple[Machine, Machine]
+) -> None:
     """Every row is run there; the gate, the report and the number are made here."""
+    near, far = machines
     (evals.path / "site").mkdir()
     (evals.path / "site/index.html").write_text("<title>Shop</title><h1>Mugs</h1>")
     write_agent(evals, AGENT)
@@ -131,15 +143,16 @@ def test_a_worker_and_its_browser_are_on_another_machine(evals: Evals) -> None:
     evals.config(
         agent=FUNCTION,
         sites={"site": {"static": "site"}},
-        browser={"type": "cdp", "url": f"http://{FAR}:{BROWSER_PORT}"},
+        browser={"type": "cdp", "url": f"http://{far.address}:{BROWSER_PORT}"},
         lanes=2,
         gate={"min_pass_rate": 1},
     )
-    there = f"socket={FAR}:{WORKER_PORT}//chdir={evals.path}"
-    code, output = go(evals, "--dist=load", f"--tx={there}", "--junit-xml=junit.xml")
-    assert code == 0, output + (evals.path / "far.txt").read_text()
+    there = f"socket={far.address}:{WORKER_PORT}//chdir={evals.path}"
+    run = Launched(evals, "shop.eval.yaml", "--dist=load", f"--tx={there}", by=near.command())
+    code = run.wait()
+    assert code == 0, run.output + (evals.path / "far.txt").read_text()
     assert verdicts(evals.summary()) == {f"r{number}": "passed" for number in range(6)}
     networks = {(evals.path / f"r{number}.network").read_text() for number in range(6)}
-    assert len(networks) == 1
-    assert networks != {str(Path("/proc/self/ns/net").readlink())}
-    assert "gate pass_rate" in output
+    assert networks == {far.network()}
+    assert networks != {near.network()}
+    assert "gate pass_rate" in run.output
