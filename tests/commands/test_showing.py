@@ -49,7 +49,9 @@ def made(name: str, *, config: str = CONFIG, **more: Any) -> Path:
         graded("a", grade("webvoyager", PASSED, fingerprint="w/1/o4-mini/0")),
         graded("b", grade("webvoyager", FAILED, fingerprint="w/1/o4-mini/0")),
     )
-    content = manifest(loaded, "Chromium 156.0 (PATH: /usr/bin/chromium)", (), (), ["acme 1.0"])
+    content = manifest(
+        loaded, "Chromium 156.0 (PATH: /usr/bin/chromium)", (), (), ["acme 1.0"], model_calls="live"
+    )
     times = {"started_at": f"2026-01-0{len(name)}T00:00:00.000Z", "git_commit": "0123456789abcdef"}
     store.write_manifest({**content, **times, "selected": 4, **more})
     store.write_summary({"selected": 4, "trials": 2, "passed": 1, "failed": 1, "errored": 0})

@@ -29,7 +29,7 @@ def test_a_job_gets_a_summary_and_annotations(evals: Evals) -> None:
     assert "| b |" in text
     lines = [line for line in output.splitlines() if line.startswith("::")]
     assert len(lines) == 3
-    assert lines[0].startswith("::error title=gate shop::pass_rate: ")
+    assert lines[0].startswith("::error title=gate shop::min_pass_rate: ")
     assert lines[1].startswith("::warning file=rows.jsonl,line=2,title=failed%3A b::")
     assert lines[2].startswith("::warning file=rows.jsonl,line=3,title=errored%3A c::")
 

@@ -21,7 +21,7 @@ def test_it_shows_everything_without_the_run(store: RunStore, tmp_path: Path, lo
     file = tmp_path / "sent/page.html"
     file.parent.mkdir()
     written, told = write_single(store.root, file)
-    assert (written.attempts, written.damaged, told) == (9, 1, "")
+    assert (written.attempts, written.damaged, told) == (8, 1, "")
     store.root.rename(tmp_path / "gone")
 
     async def work(reader: Reader) -> None:
@@ -55,25 +55,29 @@ def test_nothing_in_it_runs(store: RunStore, tmp_path: Path, look: Look) -> None
 
 
 def test_what_does_not_fit_is_told(store: RunStore, tmp_path: Path, look: Look) -> None:
-    """Pictures of attempts that passed go first; the page says how many are missing, and where one was."""
-    whole, small = tmp_path / "whole.html", tmp_path / "small.html"
-    write_single(store.root, whole)
-    size = whole.stat().st_size
-    told = ""
-    for share in (0.9, 0.6, 0.3):
-        most = int(size * share)
-        _, told = write_single(store.root, small, most)
-        assert small.stat().st_size <= most
-        assert told.startswith("Left out, to stay below ")
-    with pytest.raises(UsageError, match="without any log or picture the page takes"):
-        write_single(store.root, tmp_path / "none.html", 10_000)
-    assert "message log" in told
+    """Pictures of attempts that passed are left out first; the page says how many, and where one would be."""
+    failed, passed = (folder_of(store, name) / "screenshots" for name in ("buy", "find"))
+    for folder in (failed, passed):
+        folder.mkdir(exist_ok=True)
+        for number in (7, 8):
+            (folder / f"{number:03d}.png").write_bytes(bytes([number]) * 60_000)
+    file = tmp_path / "page.html"
+    _, told = write_single(store.root, file)
+    whole = file.stat().st_size
+    assert told == ""
+    for most, missing in ((whole - 1, 1), (whole - 90_000, 2), (whole - 170_000, 3)):
+        _, told = write_single(store.root, file, most)
+        assert file.stat().st_size <= most
+        assert told == f"Left out, to stay below {most / 1e6:g} MB: {missing} picture{'s' * (missing > 1)}."
+    assert '"008.png":"data:image/png;base64,CAgI' in file.read_text()
 
     async def work(reader: Reader) -> None:
         await reader.open()
         assert told in await reader.text("#notes")
 
-    look(small, work)
+    look(file, work)
+    with pytest.raises(UsageError, match="without any log or picture the page takes"):
+        write_single(store.root, file, 10_000)
 
 
 def test_the_command(store: RunStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,7 +85,7 @@ def test_the_command(store: RunStore, tmp_path: Path, capsys: pytest.CaptureFixt
     page = str(tmp_path / "page.html")
     run = str(store.root)
     assert main(["view", run, "--single-file", page]) == 0
-    assert capsys.readouterr().out.splitlines() == ["9 attempts, 1 of them damaged", page]
+    assert capsys.readouterr().out.splitlines() == ["8 attempts, 1 of them damaged", page]
     for words, told in (
         (["--max-mb", "3"], "--max-mb has no effect without --single-file FILE."),
         (["--single-file", page, "-o", "x.html"], "Leave one out."),
