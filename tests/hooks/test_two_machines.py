@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.browsers.binary import candidates
-from tests.hooks.launched import FUNCTION, Launched, verdicts, wait_for, write_agent
+from tests.hooks.launched import BEGINS, FUNCTION, Launched, verdicts, wait_for
 from tests.hooks.small_evals import Evals, row
 
 WORKER_PORT, BROWSER_PORT = 8888, 9222
@@ -127,7 +127,10 @@ def machines(evals: Evals) -> Iterator[tuple[Machine, Machine]]:
         for command in (chromium, forwards, server):
             stack.enter_context(far.running(*command, folder=evals.path))
         asks = near.command(sys.executable, "-c", ASKS, f"http://{far.address}:{BROWSER_PORT}/json/version")
-        wait_for(lambda: subprocess.run(asks, check=False).returncode == 0, "the far browser answers")
+        wait_for(
+            lambda: subprocess.run(asks, check=False, capture_output=True).returncode == 0,
+            "the far browser answers",
+        )
         yield near, far
 
 
@@ -136,23 +139,35 @@ def test_a_worker_and_its_browser_are_on_another_machine(
 ) -> None:
     """Every row is run there; the gate, the report and the number are made here."""
     near, far = machines
-    (evals.path / "site").mkdir()
-    (evals.path / "site/index.html").write_text("<title>Shop</title><h1>Mugs</h1>")
-    write_agent(evals, AGENT)
-    evals.rows(*(row(f"r{number}", start_url="{site}/") for number in range(6)))
+    folder, home = evals.path / "evals", evals.path / "home-of-far"
+    (folder / "site").mkdir(parents=True)
+    home.mkdir()
+    (folder / "site/index.html").write_text("<title>Shop</title><h1>Mugs</h1>")
+    (folder / "my_agent.py").write_text(BEGINS + AGENT)
+    rows = (row(f"r{number}", start_url="{site}/") for number in range(6))
+    evals.rows(*rows, name="evals/rows.jsonl")
     evals.config(
+        "evals/shop.eval.yaml",
         agent=FUNCTION,
         sites={"site": {"static": "site"}},
         browser={"type": "cdp", "url": f"http://{far.address}:{BROWSER_PORT}"},
         lanes=2,
         gate={"min_pass_rate": 1},
     )
-    there = f"socket={far.address}:{WORKER_PORT}//chdir={evals.path}"
-    run = Launched(evals, "shop.eval.yaml", "--dist=load", f"--tx={there}", by=near.command())
+    options = [
+        "--eval-config=evals/shop.eval.yaml",
+        "--rsyncdir=evals",
+        f"--eval-output={evals.path / 'results'}",
+        "--dist=load",
+        "-p",
+        "no:rerunfailures",  # its workers look for the controller on their own machine
+        f"--tx=socket={far.address}:{WORKER_PORT}//chdir={home}",
+    ]
+    run = Launched(evals, *options, by=near.command())
     code = run.wait()
     assert code == 0, run.output + (evals.path / "far.txt").read_text()
     assert verdicts(evals.summary()) == {f"r{number}": "passed" for number in range(6)}
-    networks = {(evals.path / f"r{number}.network").read_text() for number in range(6)}
+    networks = {file.read_text() for file in home.rglob("r?.network")}
     assert networks == {far.network()}
     assert networks != {near.network()}
-    assert "gate pass_rate" in run.output
+    assert "gate min_pass_rate" in run.output
