@@ -11,7 +11,7 @@ import pytest
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.gating import Gating
-from pytest_browsereval.report.github import MOST_BYTES, JobPart, annotations, job_summary
+from pytest_browsereval.report.github import MOST_BYTES, JobPart, annotations_of, job_summary
 from pytest_browsereval.run.evaluation import Evaluation
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -42,7 +42,7 @@ class GitHub:
             workspace = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
             for owner, part in parts.items():
                 places = {entry.key: entry.ref for entry in owner.plan.entries()}
-                for line in annotations(part, places, workspace):
+                for line in annotations_of(part, places, workspace):
                     terminalreporter.line(line)
 
     def _part(self, owner: Evaluation, summary: RunSummary) -> JobPart:

@@ -113,7 +113,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 # -- annotations
 
 
-def annotations(part: JobPart, places: dict[TrialKey, RowRef], workspace: Path) -> Iterator[str]:
+def annotations_of(part: JobPart, places: dict[TrialKey, RowRef], workspace: Path) -> Iterator[str]:
     """Yield the commands that mark missed rules, and rows that did not pass, where they are written.
 
     What a gate judges is a warning; without a gate it is an error, as it is for pytest.

@@ -10,7 +10,7 @@ import pytest
 from pytest_browsereval.analysis.gate import RuleResult
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.datasets.base import RowRef
-from pytest_browsereval.report.github import JobPart, annotations, job_summary
+from pytest_browsereval.report.github import JobPart, annotations_of, job_summary
 from pytest_browsereval.run.store import TrialKey
 from tests.recorded import ERRORED, FAILED, attempt, summary
 
@@ -68,25 +68,25 @@ def places(count: int, folder: Path) -> dict[TrialKey, RowRef]:
 def test_annotations_are_at_the_lines_of_the_rows(tmp_path: Path) -> None:
     """Relative to the repository; of a file outside of it no place is told."""
     found = summary(attempt("r1", FAILED, reason="no mug: 1, 2"), attempt("r0"), attempt("r2", ERRORED))
-    lines = list(annotations(part(found), places(3, tmp_path / "evals"), tmp_path))
+    lines = list(annotations_of(part(found), places(3, tmp_path / "evals"), tmp_path))
     assert lines == [
         "::error file=evals/rows.jsonl,line=2,title=failed%3A r1::no mug: 1, 2",
         "::error file=evals/rows.jsonl,line=3,title=errored%3A r2::r2 errored",
     ]
-    outside = list(annotations(part(found), places(3, tmp_path / "evals"), tmp_path / "other"))
+    outside = list(annotations_of(part(found), places(3, tmp_path / "evals"), tmp_path / "other"))
     assert outside[0] == "::error title=failed%3A r1::no mug: 1, 2"
 
 
 def test_there_are_no_more_annotations_than_are_shown(tmp_path: Path) -> None:
     """Ten of a kind; the last one counts the rest. Under a gate rows are warnings."""
     found = summary(*(attempt(f"r{number}", FAILED) for number in range(30)))
-    lines = list(annotations(part(found), places(30, tmp_path), tmp_path))
+    lines = list(annotations_of(part(found), places(30, tmp_path), tmp_path))
     assert len(lines) == 10
     assert lines[-1].startswith("::error title=21 more::21 more like this one: failed: r")
-    gated = list(annotations(part(found, MISSED, are_rows_expected=True), places(30, tmp_path), tmp_path))
+    gated = list(annotations_of(part(found, MISSED, are_rows_expected=True), places(30, tmp_path), tmp_path))
     kinds = [line.split()[0] for line in gated]
     assert (kinds.count("::error"), kinds.count("::warning")) == (1, 10)
-    both = list(annotations(part(found, MISSED), places(30, tmp_path), tmp_path))
+    both = list(annotations_of(part(found, MISSED), places(30, tmp_path), tmp_path))
     assert len(both) == 10
 
 
@@ -97,7 +97,7 @@ def test_what_a_row_says_is_no_command_and_no_markup(tmp_path: Path) -> None:
     assert "<script" not in text
     assert "\\](http\\:" in text
     assert "@all" not in text
-    (line,) = annotations(part(found), places(1, tmp_path), tmp_path)
+    (line,) = annotations_of(part(found), places(1, tmp_path), tmp_path)
     assert line.count("\n") == 0
     assert "%250A" in line
     assert line.startswith("::error file=rows.jsonl,line=1,title=failed%3A r0::")
