@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,8 +19,8 @@ from tests.hooks.small_evals import Evals, errored_row, row
 
 KILLS = 60
 """How often something is killed, over as many runs as that takes."""
-ROWS = 150
-LONGEST_S = 4.0
+ROWS = 50
+LONGEST_S = 5.0
 """The latest moment of a session at which something is killed."""
 
 WORKS = """
@@ -62,7 +63,7 @@ class Killed:
                 time.sleep(self.dice.uniform(0, LONGEST_S))
                 self._kill(run)
             if "INTERNALERROR" in run.output:  # xdist's, if a worker dies while it is set up
-                assert run.process.returncode == pytest.ExitCode.INTERNAL_ERROR, run.output
+                assert run.process.returncode in {pytest.ExitCode.INTERNAL_ERROR, -signal.SIGKILL}, run.output
                 assert "xdist" in run.output.partition("INTERNALERROR")[2], run.output
         finally:
             run.process.wait(600)
