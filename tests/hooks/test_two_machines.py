@@ -7,10 +7,11 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 import pytest
 
 from pytest_browsereval.browsers.binary import candidates
@@ -83,8 +84,10 @@ class Machine:
             process = subprocess.Popen(self.command(*words), cwd=folder, stdout=output, stderr=output)
             try:
                 yield process
-            finally:
-                process.kill()
+            finally:  # Debian's chromium is a script that starts another: with all that came of it
+                for one in [*psutil.Process(process.pid).children(recursive=True), process]:
+                    with suppress(psutil.NoSuchProcess):
+                        one.kill()
                 process.wait()
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.browsers.mcp import peers
 from tests.report.viewer.conftest import Look, Reader
 
-PINNED = "axe-core@4.11.0"
+PINNED = "axe-core@4.14.1"
 PLACES = ("#?", "#?verdict=failed", "#/buy/default/1/attempt-1", "#/buy/default/1/attempt-1/step-2")
 LOOKS = [(width, scheme) for width in (1280, 400) for scheme in ("light", "dark")]
 
