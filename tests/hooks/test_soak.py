@@ -66,7 +66,7 @@ class Killed:
                 assert run.process.returncode in {pytest.ExitCode.INTERNAL_ERROR, -signal.SIGKILL}, run.output
                 assert "xdist" in run.output.partition("INTERNALERROR")[2], run.output
         finally:
-            run.process.wait(600)
+            run.wait()
         run.assert_nothing_left()
 
     def _kill(self, run: Launched) -> None:
