@@ -325,8 +325,8 @@ def test_a_browser_that_ends_right_after_its_start_is_launched_once_more(
     run: Run, pages: PageServer, monkeypatch: pytest.MonkeyPatch, times: int
 ) -> None:
     """Killed before it was spoken to: another one is there, or the run stops and says so; none stays."""
-    url, before, killed = pages.page("/again", "<title>Again</title>"), chromiums(), []
-    listen = Connection.listen
+    url, before = pages.page("/again", "<title>Again</title>"), chromiums()
+    listen, killed = Connection.listen, list[int]()
 
     async def listen_late(connection: Connection) -> None:
         if len(killed) < times:

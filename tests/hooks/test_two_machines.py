@@ -85,9 +85,10 @@ class Machine:
             try:
                 yield process
             finally:  # Debian's chromium is a script that starts another: with all that came of it
-                for one in [*psutil.Process(process.pid).children(recursive=True), process]:
+                for one in psutil.Process(process.pid).children(recursive=True):
                     with suppress(psutil.NoSuchProcess):
                         one.kill()
+                process.kill()
                 process.wait()
 
 
