@@ -226,7 +226,8 @@ class Cassettes:
         Raises:
             OSError: it cannot be written.
         """
-        if metadata.verdict is Verdict.ERRORED:
+        is_taped = isinstance(tape, RecordingTape)
+        if metadata.verdict is Verdict.ERRORED or not (is_taped or recording is not None):
             return
         self.path(key).parent.mkdir(parents=True, exist_ok=True)
         if recording is not None:

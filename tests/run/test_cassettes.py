@@ -110,6 +110,13 @@ def test_an_errored_attempt_leaves_no_cassette(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
+def test_an_attempt_that_nothing_was_taken_down_of_leaves_no_folder(tmp_path: Path) -> None:
+    """A live run makes no folder of cassettes."""
+    cassettes = made(tmp_path, ModelCalls.LIVE)
+    cassettes.keep(KEY, metadata(), None)
+    assert not cassettes.path(KEY).parent.exists()
+
+
 def _cut(text: str) -> str:
     return text[: len(text) // 2]
 
