@@ -9,7 +9,7 @@ import pytest
 TEST_TIMEOUT_S = 900
 """For what hangs: a machine that is busy with something else takes a multiple of the usual time."""
 PROCESSES = 3
-TIERS = ("real_model", "peers", "browser_use", "published")
+TIERS = ("real_model", "peers", "browser_use", "machines", "soak", "published")
 """Marks of tests that need more than the test extras; ``pyproject.toml`` says what."""
 
 

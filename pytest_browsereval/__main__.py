@@ -11,11 +11,13 @@ from pytest_browsereval.commands import (
     calibrating,
     comparing,
     exchanging,
+    flaking,
     importing,
     listing,
     machine,
     merging,
     regrading,
+    showing,
     viewing,
 )
 from pytest_browsereval.commands.base import version_of
@@ -29,7 +31,9 @@ COMMANDS = (
     *exchanging.COMMANDS,
     *calibrating.COMMANDS,
     *comparing.COMMANDS,
+    *flaking.COMMANDS,
     *merging.COMMANDS,
+    *showing.COMMANDS,
     *viewing.COMMANDS,
 )
 """In the order in which help lists them."""

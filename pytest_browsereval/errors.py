@@ -35,6 +35,8 @@ class ErrorSource(StrEnum):
     MESSAGE_LOGGING = "message_logging"
     GRADER = "grader"
     CLEANUP = "cleanup"
+    REPLAY = "replay"
+    """A model call or a request of the page that was not recorded."""
     HARNESS = "harness"
     UNKNOWN = "unknown"
 

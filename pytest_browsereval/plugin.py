@@ -49,6 +49,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="RATE",
         help="gate: fail under this pass rate (0 to 1)",
     )
+    add(
+        "--eval-llm",
+        choices=("live", "record", "replay", "auto"),
+        default="live",
+        help="model calls: sent; sent and recorded; answered from records, without a network or a key; "
+        "replayed where there is a record, else recorded (default: live)",
+    )
     add("--eval-headed", action="store_true", default=False, help="show the browser's windows")
     _add_options_of_runs(add)
 

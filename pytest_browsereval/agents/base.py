@@ -79,6 +79,11 @@ class AgentConfig(Component):
         """Whether a program of the agent attaches to the window's browser by ``window.cdp_url``."""
         return False
 
+    @property
+    def unrecorded(self) -> str | None:
+        """Why calls of its models cannot be recorded and replayed; None: they go by our own client."""
+        return None
+
     @abstractmethod
     def build(self, context: AgentContext) -> AgentEvaluator:
         """Return the evaluator of one attempt."""

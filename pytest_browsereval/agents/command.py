@@ -143,6 +143,11 @@ class CommandAgentConfig(AgentConfig):
         """Whether the program attaches to the window's browser."""
         return self.cdp
 
+    @property
+    def unrecorded(self) -> str | None:
+        """Why its model calls cannot be recorded: they are the program's own."""
+        return "its program asks its models by itself"
+
     def _preset(self) -> Preset | None:
         return preset(self.preset) if self.preset else None
 

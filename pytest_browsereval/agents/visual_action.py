@@ -24,6 +24,7 @@ from pytest_browsereval.agents.pointing.spellings import read_action
 from pytest_browsereval.agents.tool_loop import Picture
 from pytest_browsereval.browsers.windows import PlaywrightWindow
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, TerminationReason
+from pytest_browsereval.llm.client import needs_keys
 from pytest_browsereval.llm.config import BOTH_SPELLINGS, KEYLESS, SHORTEST_SECRET, ApiKey
 from pytest_browsereval.llm.retries import RetryPolicy
 from pytest_browsereval.model.results import AgentResult
@@ -107,7 +108,8 @@ class VisualActionConfig(PointingConfig):
             ConfigError: its variable is not set.
         """
         del base_dir
-        self.key()
+        if needs_keys():
+            self.key()
 
     def label(self) -> str:
         """Return type and address."""
@@ -120,7 +122,8 @@ class VisualActionAgent(AgentEvaluator):
     def __init__(self, context: AgentContext, config: VisualActionConfig, policy: RetryPolicy) -> None:
         self._context = context
         self._config = config
-        self._service = ActionService(config.url, config.key(), config.request_timeout_s, policy)
+        key = config.key() if needs_keys() else None
+        self._service = ActionService(config.url, key, config.request_timeout_s, policy)
         self._sight = Sight(context.capture, config.coordinates)
         self._picture: Picture | None = None
         self._history: list[dict[str, Any]] = []

@@ -11,7 +11,7 @@ from functools import cached_property
 from statistics import fmean
 from typing import Any
 
-from pytest_browsereval.analysis.outcomes import Outcome, RunOutcomes
+from pytest_browsereval.analysis.outcomes import Outcome, RunOutcomes, judge_differences
 from pytest_browsereval.analysis.paired import MARGIN, Judgement, Paired, paired
 from pytest_browsereval.analysis.passrate import PassRate, pass_rate
 from pytest_browsereval.analysis.statistics import CONFIDENCE, Interval, students_t
@@ -254,7 +254,7 @@ def compare(
         for label in several
     }
     whole = Comparison(pairs, _rate(a, left), _rate(b, right), margin, confidence)
-    found = (*differences(a.manifest, b.manifest), *_judges(a, b))
+    found = (*differences(a.manifest, b.manifest), *judge_differences(a, b))
     return RunComparison(a, b, whole, parts, found, tuple(_notes(a, b, names)))
 
 
@@ -328,22 +328,6 @@ def _nothing(a: RunOutcomes, b: RunOutcomes, tasks: set[str]) -> str:
         f"{a.folder} and {b.folder} have no task in common: one has {first!r}, the other {second!r}. "
         "They are of different datasets; give two runs over the same rows."
     )
-
-
-def _judges(a: RunOutcomes, b: RunOutcomes) -> Iterator[str]:
-    before, after = (_fingerprints(run) for run in (a, b))
-    for name in sorted(before.keys() | after.keys()):
-        old, new = (" and ".join(sorted(known.get(name, ()))) for known in (before, after))
-        if old != new:
-            yield f"grader {name}: {old or 'not asked'} -> {new or 'not asked'}"
-
-
-def _fingerprints(run: RunOutcomes) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
-    for judges in {trial.judges for trial in run.trials}:
-        for name, fingerprint in judges:
-            found.setdefault(name, set()).add(fingerprint or "without a fingerprint")
-    return found
 
 
 def _notes(a: RunOutcomes, b: RunOutcomes, names: Mapping[str, str]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from pytest_browsereval.analysis.compare import Change, RunComparison
 from pytest_browsereval.analysis.paired import POWER
 from pytest_browsereval.analysis.passrate import PassRate, pass_rate
 from pytest_browsereval.analysis.quarantine import quarantined
-from pytest_browsereval.analysis.statistics import CONFIDENCE, Interval, quantile, wilson
+from pytest_browsereval.analysis.statistics import CONFIDENCE, Interval, percentile, quantile, wilson
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.analysis.taskrate import task_rate, tasks_of
 from pytest_browsereval.config import GateConfig
@@ -98,8 +98,7 @@ def _rules(
         yield _max_error_rate(summary, gate.max_error_rate)
     if gate.max_cost_usd is not None:
         yield _max_cost(summary.cost_usd, gate.max_cost_usd)
-    if gate.max_mean_steps is not None:
-        yield _max_mean_steps(data, gate.max_mean_steps)
+    yield from _per_trial(data, gate)
     yield from _against_baseline(gate, compared)
 
 
@@ -223,8 +222,37 @@ def _max_cost(cost: float | None, ceiling: float) -> RuleResult:
     return RuleResult("max_cost_usd", is_met, f"cost ${cost:.4f} {relation} ${ceiling:.4f}")
 
 
-def _max_mean_steps(data: Sequence[AttemptDigest], ceiling: float) -> RuleResult:
-    steps = [one.total_steps for one in data if one.verdict is not Verdict.ERRORED]
+def _per_trial(data: Iterable[AttemptDigest], gate: GateConfig) -> Iterator[RuleResult]:
+    """Yield the rules on what a judged trial takes, by its last attempt: steps and time."""
+    judged = [one for one in data if one.verdict is not Verdict.ERRORED]
+    if gate.max_mean_steps is not None:
+        yield _max_mean_steps([one.total_steps for one in judged], gate.max_mean_steps)
+    if gate.max_p95_steps is not None:
+        yield _ceiling("max_p95_steps", [one.total_steps for one in judged], gate.max_p95_steps, "steps")
+    durations = [one.total_duration_ms for one in judged]
+    for name in ("max_mean_duration_s", "max_p95_duration_s"):
+        if (ceiling := getattr(gate, name)) is not None:
+            known = [ms / 1000 for ms in durations if ms is not None]
+            if unknown := len(durations) - len(known):
+                told = f"how long {unknown:,} of {len(durations):,} judged trials took is not known"
+                yield RuleResult(name, is_met=False, message=told)
+            else:
+                yield _ceiling(name, known, ceiling, "s")
+
+
+def _ceiling(name: str, values: Sequence[float], ceiling: float, unit: str) -> RuleResult:
+    if not values:
+        return RuleResult(name, is_met=False, message="no trial was judged")
+    is_mean = name.startswith("max_mean_")
+    value = fmean(values) if is_mean else percentile(values, 0.95)
+    kind = "mean" if is_mean else "95th percentile"
+    is_met = value <= ceiling + _ROUNDING
+    relation = "is within" if is_met else "is over"
+    told = f"{kind} of {len(values):,} judged trials {value:.2f} {unit} {relation} {ceiling:g} {unit}"
+    return RuleResult(name, is_met, told)
+
+
+def _max_mean_steps(steps: Sequence[int], ceiling: float) -> RuleResult:
     if not steps:
         return RuleResult("max_mean_steps", is_met=False, message="no trial was judged")
     mean = fmean(steps)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -122,3 +122,21 @@ def _outcome(trial: TrialOutcome, seen: dict[Any, Any]) -> Outcome:
         cost_usd=trial.cost_usd,
         judges=seen.setdefault(judges, judges),
     )
+
+
+def judge_differences(a: RunOutcomes, b: RunOutcomes) -> Iterator[str]:
+    """Yield the graders that decide and are not the same in two runs, by their fingerprints."""
+    before, after = (fingerprints_of(run) for run in (a, b))
+    for name in sorted(before.keys() | after.keys()):
+        old, new = (" and ".join(sorted(known.get(name, ()))) for known in (before, after))
+        if old != new:
+            yield f"grader {name}: {old or 'not asked'} -> {new or 'not asked'}"
+
+
+def fingerprints_of(run: RunOutcomes) -> dict[str, set[str]]:
+    """Return the fingerprints of the graders that decide in a run."""
+    found: dict[str, set[str]] = {}
+    for judges in {trial.judges for trial in run.trials}:
+        for name, fingerprint in judges:
+            found.setdefault(name, set()).add(fingerprint or "without a fingerprint")
+    return found

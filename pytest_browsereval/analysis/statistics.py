@@ -53,6 +53,28 @@ def quantile(confidence: float = CONFIDENCE) -> float:
     return NormalDist().inv_cdf(0.5 + confidence / 2)
 
 
+def percentile(values: Sequence[float], share: float) -> float:
+    """Return a percentile of values, interpolated linearly between the two that are nearest to it.
+
+    Of n values in order it is at the place ``(n - 1) * share``, counted from 0: definition 7 of Hyndman and
+    Fan (1996), which numpy calls ``linear``.
+
+    Args:
+        values: in any order.
+        share: from 0 to 1; 0.95 is the 95th percentile.
+
+    Raises:
+        ValueError: there is no value, or no such share.
+    """
+    if not values or not 0 <= share <= 1:
+        raise ValueError(f"{len(values)} values have no percentile at {share:g}")
+    ordered = sorted(values)
+    place = (len(ordered) - 1) * share
+    below = math.floor(place)
+    low, high = ordered[below], ordered[min(below + 1, len(ordered) - 1)]
+    return low + (high - low) * (place - below)
+
+
 def wilson(hits: int, of: int, confidence: float = CONFIDENCE) -> Interval:
     """Return Wilson's score interval of a share.
 
@@ -72,6 +94,59 @@ def _score_interval(rate: float, of: float, z: float) -> Interval:
     middle, scale = rate + z * z / (2 * of), 1 + z * z / of
     low = 0.0 if rate == 0 else max(0.0, (middle - spread) / scale)
     return Interval(low, 1.0 if rate == 1 else min(1.0, (middle + spread) / scale))
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value and where it lies."""
+
+    value: float
+    interval: Interval
+
+
+def rogan_gladen(
+    seen: Share, sensitivity: Share, specificity: Share, confidence: float = CONFIDENCE
+) -> Estimate | None:
+    """Return a share corrected for the errors of whoever has counted it.
+
+    The estimate is ``(seen + specificity - 1) / (sensitivity + specificity - 1)`` of Rogan and Gladen (1978),
+    bounded to 0 and 1. The interval is that of Lang and Reiczigel (2014, Preventive Veterinary Medicine 113,
+    13-22): by the delta method, with the errors of all three shares, of which each is moved to the middle (by
+    ``z * z`` cases, and by two for each of the others), and with a shift of the centre.
+
+    Args:
+        seen: what was counted, of how many.
+        sensitivity: of what is truly so, what is counted; of cases other than those of ``specificity``.
+        specificity: of what is truly not so, what is not counted.
+        confidence: of the interval.
+
+    Returns:
+        None where sensitivity and specificity, as they are or moved to the middle, are together not more
+        than 1: what is counted has then nothing to do with what is so.
+
+    Raises:
+        ValueError: one of the shares is of nothing.
+    """
+    if seen.value is None or sensitivity.value is None or specificity.value is None:
+        raise ValueError("a share of nothing cannot be corrected, and corrects nothing")
+    z = quantile(confidence)
+    cases = seen.of + z * z
+    p = (seen.hits + z * z / 2) / cases
+    se, sp = ((share.hits + 1) / (share.of + 2) for share in (sensitivity, specificity))
+    youden = se + sp - 1
+    if min(youden, sensitivity.value + specificity.value - 1) <= 0:
+        return None
+    middle = (p + sp - 1) / youden
+    of_se, of_sp = se * (1 - se) / (sensitivity.of + 2), sp * (1 - sp) / (specificity.of + 2)
+    variance = p * (1 - p) / cases + middle**2 * of_se + (1 - middle) ** 2 * of_sp
+    centre = middle + 2 * z * z * (middle * of_se - (1 - middle) * of_sp)
+    reach = z * math.sqrt(variance) / youden
+    value = (seen.value + specificity.value - 1) / (sensitivity.value + specificity.value - 1)
+    return Estimate(_bounded(value), Interval(_bounded(centre - reach), _bounded(centre + reach)))
+
+
+def _bounded(value: float) -> float:
+    return min(1.0, max(0.0, value))
 
 
 @dataclass(frozen=True)

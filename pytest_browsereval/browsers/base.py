@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -12,6 +12,34 @@ from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.registry import Component
 
 PictureFormat = Literal["jpeg", "png", "webp"]
+
+
+@dataclass(frozen=True)
+class RecordedAnswers:
+    """Replies of servers that were recorded, and stand in for them."""
+
+    har: Path
+    """The recording; it is read while the window is open."""
+    live: tuple[str, ...] = ()
+    """Origins that are asked all the same: those of the config's sites."""
+    missed: list[str] = field(default_factory=list)
+    """``GET https://...``: what pages asked for that was not recorded, in that order."""
+    missed_parts: list[str] = field(default_factory=list)
+    """The same of pictures, fonts and what pages only tell their servers: a page may do without."""
+
+
+@dataclass(frozen=True)
+class WindowTraffic:
+    """What becomes of the network traffic of a window."""
+
+    har: Path | None = None
+    """Where it is recorded; complete once the window has closed."""
+    answers: RecordedAnswers | None = None
+    """What pages get for their requests; None: what servers answer."""
+
+
+PLAIN_TRAFFIC = WindowTraffic()
+"""Servers answer, and nothing is recorded."""
 
 
 @dataclass(frozen=True)
@@ -25,8 +53,8 @@ class WindowRequest:
     """JavaScript evaluated in the start page once it has loaded."""
     wants_cdp: bool = False
     """True: a program of another process attaches to the window's browser, by :attr:`Window.cdp_url`."""
-    har: Path | None = None
-    """Where the network traffic is recorded; complete once the window has closed."""
+    traffic: WindowTraffic = PLAIN_TRAFFIC
+    """How its network traffic is recorded, and what answers its requests."""
     opened: Callable[[Window], Awaitable[object]] | None = None
     """Called with the window before it goes to its start page, to record what happens there."""
 

@@ -8,7 +8,8 @@ from collections.abc import Coroutine
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_browsereval.browsers.base import Browser, WindowRequest
+from pytest_browsereval.browsers.answers import answer_from
+from pytest_browsereval.browsers.base import PLAIN_TRAFFIC, Browser, WindowRequest
 from pytest_browsereval.browsers.contexts import PageOptions
 from pytest_browsereval.browsers.origins import shorten
 from pytest_browsereval.browsers.place import Place, WindowEvents, WindowRules
@@ -172,15 +173,17 @@ class ChromiumBrowser(Browser):
     def _options(self, request: WindowRequest) -> dict[str, Any]:
         """Return the keyword arguments for the window's context."""
         options = self.config.context_options()
-        if request.har is not None:
+        if request.traffic.har is not None:
             # Attached: with no content at all, what was sent would not be recorded either.
-            recording = {"path": request.har, "content": "attach", "mode": "full"}
+            recording = {"path": request.traffic.har, "content": "attach", "mode": "full"}
             options |= {f"record_har_{name}": value for name, value in recording.items()}
+        if request.traffic.answers is not None:
+            options["service_workers"] = "block"  # nobody sees what they ask for
         return options
 
     def _rules(self, request: WindowRequest) -> WindowRules:
         rules = self.config.rules(request.start_url)
-        return rules if request.har is None else replace(rules, close_s=HAR_CLOSE_S)
+        return rules if request.traffic.har is None else replace(rules, close_s=HAR_CLOSE_S)
 
     async def _serving(self, request: WindowRequest) -> Connection:
         """Return the connection that the window is opened by."""
@@ -238,6 +241,8 @@ class ChromiumBrowser(Browser):
         """
         window = await self._ready_window(request) or await self._new_window(request)
         try:
+            if request.traffic.answers is not None:
+                await answer_from(window.context, request.traffic.answers)
             if request.opened is not None:
                 await request.opened(window)
             await go_to_start(window, request)
@@ -263,7 +268,7 @@ class ChromiumBrowser(Browser):
 
     async def _ready_window(self, request: WindowRequest) -> PlaywrightWindow | None:
         """Return a window that was opened ahead and is as this one has to be, if there is one."""
-        if request.wants_cdp or request.har is not None:
+        if request.wants_cdp or request.traffic != PLAIN_TRAFFIC:
             return None
         window = await self._ready.take(self._recipe())
         if window is not None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 
-from pytest_browsereval.browsers.base import Browser, Window, WindowRequest
+from pytest_browsereval.browsers.base import PLAIN_TRAFFIC, Browser, Window, WindowRequest, WindowTraffic
 
 
 class WindowManager:
@@ -43,8 +42,8 @@ class WindowManager:
         setup_script: str | None = None,
         *,
         wants_cdp: bool = False,
-        har: Path | None = None,
         opened: Callable[[Window], Awaitable[object]] | None = None,
+        traffic: WindowTraffic = PLAIN_TRAFFIC,
     ) -> Window:
         """Open a window at its start page.
 
@@ -53,8 +52,8 @@ class WindowManager:
             start_url: absolute; None opens an empty page.
             setup_script: JavaScript evaluated in the start page.
             wants_cdp: a program of another process will attach to the window's browser.
-            har: where the network traffic is recorded; None records none.
             opened: called with the window before it goes to its start page.
+            traffic: how its network traffic is recorded, and what answers its requests.
 
         Raises:
             Fault: source *window_creation* or *navigation*; nothing is left open.
@@ -65,7 +64,7 @@ class WindowManager:
                 f"A window is already open for {query_id!r}. Close it by close_window({query_id!r}) first, "
                 "or give each attempt a key of its own."
             )
-        request = WindowRequest(query_id, start_url, setup_script, wants_cdp, har, opened)
+        request = WindowRequest(query_id, start_url, setup_script, wants_cdp, traffic, opened)
         self._opening.add(query_id)
         try:
             window = await self._open(request)

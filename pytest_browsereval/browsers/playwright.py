@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from pytest_browsereval.browsers.base import WindowRequest
-from pytest_browsereval.browsers.binary import candidates, launch_first, start_driver
+from pytest_browsereval.browsers.binary import candidates, launch_first, reason, start_driver
 from pytest_browsereval.browsers.chromium import END_S, ChromiumBrowser, Connection
 from pytest_browsereval.browsers.contexts import PageOptions
 from pytest_browsereval.browsers.place import Place, WindowRules
-from pytest_browsereval.browsers.waiting import quietly
+from pytest_browsereval.browsers.waiting import is_closed_error, quietly
 from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.errors import ErrorSource, StopRun
 
 PORT_S = 10.0
 """How long a browser may take to say at which port it listens."""
@@ -92,7 +93,7 @@ class PlaywrightBrowser(ChromiumBrowser):
 
 
 async def _launch(config: PlaywrightBrowserConfig, *, context: dict[str, Any] | None = None) -> Connection:
-    """Start a driver and a browser.
+    """Start a driver and a browser; another one if it ends right after its start.
 
     Args:
         config: which one, and how.
@@ -102,6 +103,21 @@ async def _launch(config: PlaywrightBrowserConfig, *, context: dict[str, Any] | 
         StopRun: source *browser*; the message tells what to type next.
         ConfigError: the named browser cannot be meant.
     """
+    for _ in range(2):
+        try:
+            return await _launch_once(config, context)
+        except Exception as error:
+            if not is_closed_error(error):
+                raise
+            why = reason(str(error))
+    raise StopRun(
+        ErrorSource.BROWSER,
+        f"The browser started and ended at once, two times: {why}\nRun it in a terminal to see what it "
+        "prints; browsereval doctor tells which one it is.",
+    )
+
+
+async def _launch_once(config: PlaywrightBrowserConfig, context: dict[str, Any] | None) -> Connection:
     headed = not config.headless
     choice = candidates(config.binary, headed=headed)
     driver = await start_driver()

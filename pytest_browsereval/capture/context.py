@@ -91,6 +91,8 @@ class CaptureContext:
         self.usage = Usage()
         self.usage_by_role: dict[str, Usage] = {}
         """Of agents in which several models play a part each: who used what."""
+        self.role = "agent"
+        """Who works in what is recorded here: the agent, or a part of it."""
         self.steps = 0
         """Tool calls begun."""
         self.findings = Findings()
@@ -328,6 +330,7 @@ class NestedCapture(CaptureContext):
         """The last text that a model of the part said."""
         self.findings = parent.findings
         self._parent, self._span_id, self._role = parent, span_id, role
+        self.role = role or parent.role
 
     def placed(self, message: Message) -> Message:
         """Return a message nested in the part's span."""

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import copy
 import json
 import re
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.capture.redaction import redacted
+from pytest_browsereval.capture.redaction import redacted, spellings
 from pytest_browsereval.capture.trajectory import write_whole
 
 HAR_FILE = "network.har"
@@ -24,6 +26,9 @@ REMOVED = "[removed]"
 
 TEXT_LIMIT_BYTES = 1_000_000
 """What is longer, a file that is sent up say, is left out."""
+
+SHORTEST_TOKEN = 12
+"""Characters: what is shorter is a kind of token, say, and stands in many places."""
 
 _SECRET_HEADER = re.compile(
     r"(?:^|[-_])(?:authorization|(?:api|auth|access|subscription)[-_]?key|credentials?|signature"
@@ -53,7 +58,10 @@ class Traffic:
 
 @asynccontextmanager
 async def recorded_traffic(
-    folder: Path, wanted: Traffic, redact: Callable[[str], str]
+    folder: Path,
+    wanted: Traffic,
+    redact: Callable[[str], str],
+    keep: Callable[[dict[str, Any]], None] | None = None,
 ) -> AsyncIterator[Path]:
     """Give the path at which a window records, and save what it recorded once it has closed.
 
@@ -63,6 +71,7 @@ async def recorded_traffic(
         folder: the attempt's; nothing is written there where the window recorded nothing.
         wanted: what has to be kept for graders.
         redact: takes the run's secrets out of a text.
+        keep: gets the recording with all that was sent and answered, to be replayed; see ``replayable``.
     """
     # Not in a thread: a folder made while this is cancelled would be known to nobody.
     place = Path(tempfile.mkdtemp(prefix="browsereval-har-"))
@@ -70,17 +79,25 @@ async def recorded_traffic(
         try:
             yield place / HAR_FILE
         finally:  # what went on before something broke is worth most
-            await asyncio.to_thread(_save, place / HAR_FILE, folder, wanted, redact)
+            await asyncio.to_thread(_save, place / HAR_FILE, folder, wanted, redact, keep)
     finally:
         await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
 
 
-def _save(raw: Path, folder: Path, wanted: Traffic, redact: Callable[[str], str]) -> None:
+def _save(
+    raw: Path,
+    folder: Path,
+    wanted: Traffic,
+    redact: Callable[[str], str],
+    keep: Callable[[dict[str, Any]], None] | None,
+) -> None:
     try:
         content = json.loads(raw.read_bytes())
         entries = content["log"]["entries"]
     except (FileNotFoundError, ValueError, KeyError, TypeError):  # the browser died before it could tell
         return
+    if keep is not None:
+        keep(replayable(content, raw.parent))
     for entry in entries:
         _complete(entry["request"].get("postData"), raw.parent, keep=True)
         reply = entry["response"].get("content", {})
@@ -90,6 +107,75 @@ def _save(raw: Path, folder: Path, wanted: Traffic, redact: Callable[[str], str]
     safe = redacted(content, redact)
     if folder.is_dir():
         write_whole(folder / HAR_FILE, json.dumps(safe, ensure_ascii=False, indent=1) + "\n")
+
+
+def replayable(content: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return a recording as one file that pages can be answered from, without what logs a reader in.
+
+    Cookies and headers that log somebody in are left out. So are tokens: what a reply in JSON calls a token,
+    a session or a secret is ``[removed]`` wherever it stands, so that pages that send it on are answered all
+    the same.
+
+    Args:
+        content: what a browser recorded.
+        folder: where it put the bodies of requests and replies.
+    """
+    entries = copy.deepcopy(content["log"]["entries"])
+    for entry in entries:
+        for body in (entry["request"].get("postData"), entry["response"].get("content")):
+            _embed(body, folder)
+        for side in (entry["request"], entry["response"]):
+            without_logins(side)
+            side["headers"] = [header for header in side.get("headers", ()) if header["value"] != REMOVED]
+    tokens = {token for entry in entries for token in _tokens(entry["response"].get("content", {}))}
+    kept = {"log": {**content["log"], "entries": entries}}
+    secrets = spellings(tokens)
+
+    def without_tokens(text: str) -> str:
+        for secret in secrets:
+            text = text.replace(secret, REMOVED)
+        return text
+
+    safe: dict[str, Any] = redacted(kept, without_tokens) if secrets else kept
+    return safe
+
+
+def _embed(content: dict[str, Any] | None, folder: Path) -> None:
+    """Put a body that was recorded beside the file into it: as text, or else in base 64."""
+    name = content.pop("_file", None) if content else None
+    file = folder / Path(str(name)).name
+    if content is None or name is None or not file.is_file():
+        return
+    data = file.read_bytes()
+    try:
+        content["text"] = data.decode()
+    except UnicodeDecodeError:
+        content["text"], content["encoding"] = base64.b64encode(data).decode(), "base64"
+
+
+def _tokens(content: dict[str, Any]) -> Iterator[str]:
+    """Yield what a reply in JSON says that logs somebody in."""
+    if _JSON.search(content.get("mimeType", "")):
+        try:
+            yield from _secrets_in(json.loads(content.get("text", "")))
+        except (ValueError, RecursionError):
+            return
+
+
+def _secrets_in(value: Any, name: str = "") -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _secrets_in(inner, key)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _secrets_in(inner, name)
+    elif isinstance(value, str) and len(value) >= SHORTEST_TOKEN and _SECRET_HEADER.search(_dashed(name)):
+        yield value
+
+
+def _dashed(name: str) -> str:
+    """Return ``accessToken`` as ``access-token``."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
 
 
 def _complete(content: dict[str, Any] | None, folder: Path, *, keep: bool) -> None:

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command
+from pytest_browsereval.commands.reporting import write
+from pytest_browsereval.commands.runs import HELP, named_runs
 from pytest_browsereval.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ def label(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.report.labelling.server import LabellingServer
     from pytest_browsereval.run.stored import check_log
 
-    (run,) = _runs([arguments.run_folder])
+    (run,) = _runs([arguments.run_name])
     found = attempts_of([run])
     attempts = [one for one in found if one.metadata.grader_results]
     if not attempts:
@@ -56,7 +58,7 @@ def calibrate(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.analysis.calibration import calibrate as compare
     from pytest_browsereval.report import calibration as report
 
-    runs = _runs(arguments.run_folder)
+    runs = _runs(arguments.run_names)
     result = compare(runs, _lines(arguments.labels, runs), arguments.grader)
     bar = Bar(arguments.min_kappa, arguments.max_fpr, is_strict=arguments.strict)
     rules = hold(result, bar, arguments.grader)
@@ -65,29 +67,17 @@ def calibrate(arguments: argparse.Namespace) -> int:
     if arguments.json:
         told = [{"name": r.name, "met": r.is_met, "message": r.message} for r in rules]
         content = {**result.as_json(), "rules": told}
-        _write(arguments.json, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+        write(arguments.json, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
     if arguments.markdown:
-        _write(arguments.markdown, report.markdown(result, rules))
+        write(arguments.markdown, report.markdown(result, rules))
     return 0 if all(rule.is_met for rule in rules) else 1
 
 
-def _write(path: Path, text: str) -> None:
-    from pytest_browsereval.capture.trajectory import write_whole
-
-    try:
-        write_whole(path, text)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}.") from None
-
-
-def _runs(folders: Sequence[Path]) -> list[RunStore]:
+def _runs(given: Sequence[str]) -> list[RunStore]:
     from pytest_browsereval.run.store import RunStore
 
-    seen: set[Path] = set()
+    folders, seen = named_runs(given), set[Path]()
     for folder in folders:
-        if not (folder / "tasks").is_dir():
-            told = "has no folder 'tasks'" if folder.is_dir() else "is no folder"
-            raise UsageError(f"{folder} {told}: give a run folder, results/NAME/TIME-LETTERS.")
         if folder.resolve() in seen:
             raise UsageError(f"the run {folder} is given twice. Leave one out.")
         seen.add(folder.resolve())
@@ -122,7 +112,7 @@ def _share(text: str) -> float:
 
 
 def _label_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run_folder", metavar="RUN", type=Path, help="the run's folder")
+    parser.add_argument("run_name", metavar="RUN", help=HELP)
     parser.add_argument(
         "--labels", metavar="FILE", type=Path, help="default: labels.jsonl in the run's folder"
     )
@@ -132,7 +122,7 @@ def _label_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _calibrate_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run_folder", metavar="RUN", type=Path, nargs="+", help="folders of graded runs")
+    parser.add_argument("run_names", metavar="RUN", nargs="+", help=HELP)
     parser.add_argument(
         "--labels",
         metavar="FILE",

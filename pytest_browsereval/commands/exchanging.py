@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command
+from pytest_browsereval.commands.runs import HELP, named_run
 from pytest_browsereval.errors import UsageError
 
 if TYPE_CHECKING:
@@ -57,9 +58,7 @@ def export_run(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.exchange.online_mind2web_writer import write_run
     from pytest_browsereval.run.store import RunStore
 
-    run, target = Path(arguments.folder), Path(arguments.output)
-    if not (run / "tasks").is_dir():
-        raise UsageError(f"{run} is no run folder: it has no folder 'tasks'.")
+    run, target = named_run(arguments.run_name), Path(arguments.output)
     try:
         exported = write_run(RunStore(run), target)
     except OSError as error:
@@ -82,7 +81,7 @@ def _import_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _export_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", metavar="RUN", help="the run folder")
+    parser.add_argument("run_name", metavar="RUN", help=HELP)
     parser.add_argument("--to", choices=FORMS, required=True, help="the form to write")
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="the folder to make")
 

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from pytest_browsereval.commands.base import Command
+from pytest_browsereval.commands.runs import HELP, named_runs
 
 
 def merge(arguments: argparse.Namespace) -> int:
@@ -16,18 +17,19 @@ def merge(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.report.viewer.writing import write_viewer
     from pytest_browsereval.run.store import RunStore
 
-    merged = merge_runs(arguments.run_folders, arguments.output)
+    runs = named_runs(arguments.run_names)
+    merged = merge_runs(runs, arguments.output)
     write_viewer(arguments.output)
     for note in merged.notes:
         print(f"note: {note}")
     for line in totals(summary_of(RunStore(arguments.output)), merged.selected):
         print(line)
-    print(f"{len(arguments.run_folders)} runs, {merged.trials} trials: {arguments.output}", flush=True)
+    print(f"{len(runs)} runs, {merged.trials} trials: {arguments.output}", flush=True)
     return 0
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run_folders", metavar="RUN", nargs="+", type=Path, help="the runs' folders")
+    parser.add_argument("run_names", metavar="RUN", nargs="+", help=HELP)
     parser.add_argument(
         "-o", "--output", metavar="FOLDER", type=Path, required=True, help="the new run's folder"
     )

@@ -9,15 +9,15 @@ import sys
 from pathlib import Path
 
 from pytest_browsereval.commands.base import Command
+from pytest_browsereval.commands.runs import HELP, named_run
 from pytest_browsereval.errors import UsageError
 
 
 def regrade(arguments: argparse.Namespace) -> int:
     """Have pytest grade a run again and return its exit code: 0, or 1 if the gate or a trial is not met."""
-    run = Path(arguments.folder)
-    if not (run / "tasks").is_dir():
-        raise UsageError(f"{run} is no run folder: it has no folder 'tasks'.")
-    config = Path(arguments.config) if arguments.config else _config_of(run)
+    config = Path(arguments.config) if arguments.config else None
+    run = named_run(arguments.run_name, config)
+    config = config or _config_of(run)
     sets = [f"--eval-set=judge.{text}" for text in arguments.judge_set]
     command = [sys.executable, "-m", "pytest", f"--eval-config={config}", f"--eval-regrade={run}", *sets]
     with subprocess.Popen(command) as process:  # noqa: S603 ourselves
@@ -50,7 +50,7 @@ def _config_of(run: Path) -> Path:
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", metavar="RUN", help="the run folder")
+    parser.add_argument("run_name", metavar="RUN", help=HELP)
     parser.add_argument(
         "--config", metavar="FILE", help="the config with graders and judge (default: that of the run)"
     )

@@ -7,27 +7,46 @@ import webbrowser
 from pathlib import Path
 
 from pytest_browsereval.commands.base import Command
+from pytest_browsereval.commands.runs import HELP, named_run
 from pytest_browsereval.errors import UsageError
 
 
 def view(arguments: argparse.Namespace) -> int:
     """Write the page of a run and say where it is."""
+    single, told = arguments.single_file, ""
+    if single is None and arguments.max_mb is not None:
+        raise UsageError("--max-mb has no effect without --single-file FILE. Add it.")
+    if single is not None and arguments.output is not None:
+        raise UsageError("-o is a page with files beside it, --single-file one without. Leave one out.")
+    from pytest_browsereval.report.viewer.single import MOST_MB, write_single
     from pytest_browsereval.report.viewer.writing import write_viewer
 
+    run = named_run(arguments.run_name)
     try:
-        written = write_viewer(arguments.run_folder, arguments.output)
+        if single is None:
+            written = write_viewer(run, arguments.output)
+        else:
+            written, told = write_single(run, single, round((arguments.max_mb or MOST_MB) * 1e6))
     except OSError as error:
-        where = error.filename or arguments.output or arguments.run_folder
+        where = error.filename or single or arguments.output or run
         raise UsageError(f"{where} cannot be written: {error.strerror or error}.") from None
     damaged = f", {written.damaged} of them damaged" if written.damaged else ""
-    print(f"{written.attempts} attempts{damaged}\n{written.file}", flush=True)
+    print(f"{written.attempts} attempts{damaged}", *filter(None, [told]), written.file, sep="\n", flush=True)
     if arguments.open:
         webbrowser.open(written.file.resolve().as_uri())
     return 0
 
 
+def _megabytes(text: str) -> float:
+    """Read an option; argparse puts this function's name into its message."""
+    number = float(text)
+    if not 0 < number < 10_000:
+        raise ValueError(text)
+    return number
+
+
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run_folder", metavar="RUN", type=Path, help="the run's folder")
+    parser.add_argument("run_name", metavar="RUN", help=HELP)
     parser.add_argument(
         "-o",
         "--output",
@@ -35,6 +54,13 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="the page; it shows pictures where they are, in the run's folder (default: index.html there)",
     )
+    parser.add_argument(
+        "--single-file",
+        metavar="FILE",
+        type=Path,
+        help="one page with everything in it, to be sent: logs and pictures as far as they fit",
+    )
+    parser.add_argument("--max-mb", metavar="N", type=_megabytes, help="how large it may be (default: 25)")
     parser.add_argument("--open", action="store_true", help="open it in the browser")
 
 

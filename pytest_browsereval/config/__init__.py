@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_browsereval.config.gate import GateConfig
-from pytest_browsereval.config.loading import config_from, gate_from, load_config, load_gate
+from pytest_browsereval.config.loading import config_from, gate_from, load_config, load_gate, load_place
 from pytest_browsereval.config.model import CaptureConfig, EvalConfig, LimitsConfig
 from pytest_browsereval.config.schema import config_schema
 
@@ -17,4 +17,5 @@ __all__ = [
     "gate_from",
     "load_config",
     "load_gate",
+    "load_place",
 ]

@@ -25,7 +25,13 @@ class Interpolation:
 
     environ: Mapping[str, str]
     problems: list[Problem] = field(default_factory=list)
-    secrets: list[str] = field(default_factory=list)
+    named: dict[str, str] = field(default_factory=dict)
+    """Secrets by the names of their variables."""
+
+    @property
+    def secrets(self) -> list[str]:
+        """The secrets, each once."""
+        return list(dict.fromkeys(self.named.values()))
 
     def fill(self, value: Any, path: tuple[str | int, ...] = ()) -> Any:
         """Return the value with its texts filled in; ``$${`` stands for a plain ``${``."""
@@ -51,5 +57,5 @@ class Interpolation:
             return match[0]
         value = self.environ[name]
         if (is_secret_key(name) or name.endswith(_ALSO_SECRET)) and len(value) >= MIN_SECRET:
-            self.secrets.append(value)
+            self.named[name] = value
         return value

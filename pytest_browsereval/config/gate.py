@@ -40,6 +40,12 @@ class GateConfig(Block):
     """What all attempts may cost together; a cost that is not known is over it."""
     max_mean_steps: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """Steps of the judged trials, at most on average."""
+    max_p95_steps: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """The 95th percentile of the same, at most; between two trials it is interpolated linearly."""
+    max_mean_duration_s: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """Seconds that judged trials took, grading included, at most on average; an unknown time is over it."""
+    max_p95_duration_s: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """The 95th percentile of the same, at most."""
     baseline: Path | None = None
     """An earlier run to compare with: its folder, or a file that ``browsereval baseline`` has written."""
     max_regressions: int | None = Field(default=None, ge=0)

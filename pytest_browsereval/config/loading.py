@@ -105,6 +105,32 @@ def gate_from(value: object, *, name: str, overrides: Sequence[str] = ()) -> Gat
     return _gate(Draft({} if value is None else {"gate": value}, name, lambda _: None), overrides)
 
 
+def load_place(path: Path) -> tuple[Path, str] | None:
+    """Return a config's results folder and the name of its runs; None for a file that holds a gate alone.
+
+    The rest of the file is not looked at, so no key has to be set.
+
+    Args:
+        path: the file.
+
+    Raises:
+        ConfigError: the file cannot be read, or a variable in one of the two is not set.
+    """
+    path = path.absolute()
+    document = _read(path, shown(path))
+    if written_key(document.value, "dataset") is None:
+        return None
+    environment = Interpolation(os.environ)
+    keys = {name: written_key(document.value, name) for name in ("output_dir", "name", "id")}
+    given = {name: environment.fill(document.value[key], (key,)) for name, key in keys.items() if key}
+    if environment.problems:
+        draft = Draft({}, shown(path), document.line_of)
+        draft.problems += environment.problems
+        raise ConfigError("\n".join(draft.told_all()))
+    name = given.get("name") or given.get("id") or path.stem.removesuffix(".eval") or path.stem
+    return (path.parent / str(given.get("output_dir") or "results")).absolute(), str(name)
+
+
 def _gate(draft: Draft, overrides: Sequence[str]) -> GateConfig:
     for text in overrides:
         draft.override(text)
@@ -142,7 +168,7 @@ def _finished(draft: Draft, path: Path, registry: Registry, environment: Interpo
         raise ConfigError("\n".join(draft.told_all()))
     config._path, config._notes = path, tuple(draft.notes)  # noqa: SLF001 set once, here
     config._told = draft.told  # noqa: SLF001
-    config._secrets = tuple(dict.fromkeys(environment.secrets))  # noqa: SLF001
+    config._secrets = dict(environment.named)  # noqa: SLF001
     return config.model_copy(update={"output_dir": (path.parent / config.output_dir).absolute()})
 
 

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -60,6 +60,9 @@ VariantName = Annotated[str, AfterValidator(_variant_name), Field(max_length=60)
 SiteName = Annotated[str, AfterValidator(_site_name), Field(max_length=60)]
 """What rows write in braces: ``{shop}``."""
 
+Traffic = Literal["record", "replay", "auto"]
+"""What becomes of the requests of pages, beside their record for graders."""
+
 RULES = ("all", "any", "majority")
 
 
@@ -97,9 +100,11 @@ class CaptureConfig(Block):
     """The pictures' format."""
     quality: int = Field(default=80, ge=1, le=100)
     """Of JPEG and WebP pictures."""
-    har: bool = False
+    har: bool | Traffic = False
     """Whether the network traffic is recorded, as ``network.har``: addresses, headers, what was sent and the
-    status, without cookies and keys; replies only where a grader looks at them."""
+    status, without cookies and keys; replies only where a grader looks at them. ``record`` keeps the replies
+    of all servers but the config's sites with the cassettes as well, ``replay`` answers pages from there,
+    ``auto`` does what ``--eval-llm`` does."""
     trace: TraceMode = "off"
     """Whether there is a ``trace.zip`` for Playwright's trace viewer, without cookies, keys and replies that
     are not drawn: ``on``, ``off``; ``retain-on-failure`` keeps it only of attempts that did not pass."""
@@ -133,6 +138,9 @@ class EvalConfig(Block):
     """How grades make the verdict: ``all``, ``any``, ``majority`` of them, or ``{primary: NAME}``."""
     judge: JudgeConfig | None = None
     """The model that graders ask, for those that name none of their own."""
+    calibration: Path | None = None
+    """What labels say of the graders, a file of ``browsereval calibrate --json``: beside the pass rate there
+    is then one that is corrected for their errors. It changes no result."""
     tools: dict[str, bool] = Field(default_factory=dict)
     """Switches by the name of a tool or a toolkit; a toolkit set false beats its members."""
     toolkits: tuple[Annotated[ToolkitConfig, Plugged("toolkit")], ...] = ()
@@ -159,9 +167,11 @@ class EvalConfig(Block):
     """The rules that the run must meet."""
     output_dir: Path = Path("results")
     """Where run folders go; relative to the file."""
+    cassettes: Path = Path("cassettes")
+    """Where ``--eval-llm=record`` keeps model calls to be replayed; relative to the file."""
 
     _path: Path = PrivateAttr(default=Path("eval.yaml"))
-    _secrets: tuple[str, ...] = PrivateAttr(default=())
+    _secrets: dict[str, str] = PrivateAttr(default_factory=dict)
     _notes: tuple[str, ...] = PrivateAttr(default=())
     _told: Callable[[tuple[str | int, ...], str], str] | None = PrivateAttr(default=None)
 
@@ -241,22 +251,28 @@ class EvalConfig(Block):
 
     def secrets(self) -> tuple[str, ...]:
         """Return values of secret-looking environment variables that the file names by ``${NAME}``."""
-        return self._secrets
+        return tuple(dict.fromkeys(self._secrets.values()))
+
+    def named_secrets(self) -> dict[str, str]:
+        """Return the same by the names of their variables."""
+        return dict(self._secrets)
 
     def public_dump(self) -> dict[str, Any]:
         """Return the config as JSON without any secret and without paths of this machine."""
         dump = self.model_dump(mode="json")
-        if self.output_dir.is_relative_to(self.base_dir):
-            dump["output_dir"] = self.output_dir.relative_to(self.base_dir).as_posix()
+        for key, folder in (("output_dir", self.output_dir), ("cassettes", self.cassettes)):
+            if folder.is_relative_to(self.base_dir):
+                dump[key] = folder.relative_to(self.base_dir).as_posix()
         members = (*self.variants.values(), *self.graders, *self.toolkits, self.browser)
         secrets = {secret for member in members for secret in member.secrets() if secret}
         secrets |= set(self.judge.secrets()) if self.judge else set()
-        result: dict[str, Any] = redacted(dump, [*self._secrets, *sorted(secrets, key=len, reverse=True)])
+        result: dict[str, Any] = redacted(dump, [*self.secrets(), *sorted(secrets, key=len, reverse=True)])
         return result
 
     def content_hash(self) -> str:
         """Return 16 hex digits over what can change results: not where, how fast, or by which gate."""
         dump = self.public_dump()
-        for key in ("name", "output_dir", "lanes", "num_workers", "gate", "budget"):
+        own = ("name", "output_dir", "cassettes", "lanes", "num_workers", "gate", "budget", "calibration")
+        for key in own:
             dump.pop(key)
         return hashlib.sha256(json.dumps(dump, sort_keys=True).encode()).hexdigest()[:16]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.analysis.baseline import check_baseline
+from pytest_browsereval.analysis.correction import Calibrated, Correction, calibration_of, corrections
 from pytest_browsereval.analysis.summary import RunSummary, summary_of
 from pytest_browsereval.errors import RunStopped, UsageError
 from pytest_browsereval.hooks.items import EvalItem
@@ -44,6 +45,9 @@ class Controller:
         self.summaries: dict[Evaluation, RunSummary] = {}
         self.unsummed: dict[Evaluation, str] = {}
         """Evals whose run folder cannot be read or written at the end, and why: their gate is undecided."""
+        self.corrections: dict[Evaluation, tuple[Correction, ...]] = {}
+        """Of evals whose config names a calibration: pass rates corrected for the errors of judges."""
+        self._calibrated: dict[Evaluation, tuple[Calibrated, ...]] = {}
         self.missing: list[str] = []
         self.has_looped = False
         self.was_stopped = False
@@ -74,6 +78,8 @@ class Controller:
     def _check(self, evaluation: Evaluation, file: str, names: set[str]) -> None:
         evaluation.preflight()
         check_baseline(evaluation.config)
+        if (calibrated := calibration_of(evaluation.config)) is not None:
+            self._calibrated[evaluation] = calibrated
         self._tell(evaluation)
         said = len(evaluation.notes)
         given: dict[str, list[str]] = {}
@@ -188,11 +194,18 @@ class Controller:
     def _summarise(self, evaluation: Evaluation) -> None:
         summary = summary_of(evaluation.store)
         self.summaries[evaluation] = summary
+        corrected: dict[str, Any] = {}
+        if calibrated := self._calibrated.get(evaluation):
+            digests = (trial.metadata for trial in summary.trials)
+            found = corrections(digests, calibrated, evaluation.config.pass_when)
+            self.corrections[evaluation] = found
+            corrected["pass_rate_corrected"] = [one.as_json() for one in found]
         over = sum(self.rows[node_id] is evaluation for node_id in self.over_budget)
         counted = {
             "selected": self.selected(evaluation),
             "skipped": self._skipped(evaluation),
             **({"over_budget": over} if over else {}),
+            **corrected,
         }
         evaluation.store.write_summary({**counted, **summary.as_json()})
         self.session.config.hook.pytest_browsereval_run_summary(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from pytest_browsereval.hooks.ahead import Ahead
 from pytest_browsereval.hooks.comparing import Comparing
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.gating import Gating
+from pytest_browsereval.hooks.github import SUMMARY, GitHub
 from pytest_browsereval.hooks.groups import Groups
 from pytest_browsereval.hooks.html import HtmlReport
 from pytest_browsereval.hooks.items import Reports
@@ -15,11 +18,13 @@ from pytest_browsereval.hooks.names import planned_processes_key
 from pytest_browsereval.hooks.order import Order
 from pytest_browsereval.hooks.planning import Planning
 from pytest_browsereval.hooks.progress import Progress
+from pytest_browsereval.hooks.replaying import Replaying
 from pytest_browsereval.hooks.session import EvalSession, eval_session_key
 from pytest_browsereval.hooks.sharding import Sharding, shard_of
 from pytest_browsereval.hooks.terminal import Terminal
 from pytest_browsereval.hooks.termination import Termination
 from pytest_browsereval.hooks.viewing import Viewing
+from pytest_browsereval.run.cassettes import ModelCalls
 
 
 def start(config: pytest.Config) -> EvalSession:
@@ -41,6 +46,8 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     manager.register(Reports(), "browsereval-reports")
     manager.register(Groups(), "browsereval-groups")
     manager.register(Order(), "browsereval-order")
+    if session.model_calls is not ModelCalls.LIVE:
+        manager.register(Replaying(session), "browsereval-replaying")
     if (given := config.getoption("eval_shard")) is not None:
         manager.register(Sharding(session, shard_of(given)), "browsereval-sharding")
     elif config.getoption("eval_shard_by") is not None:
@@ -50,7 +57,8 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     controller = Controller(session)
     manager.register(controller, "browsereval-controller")
     manager.register(Termination(), "browsereval-termination")
-    manager.register(Gating(session, controller), "browsereval-gating")
+    gating = Gating(session, controller)
+    manager.register(gating, "browsereval-gating")
     if config.getoption("eval_baseline") is not None:
         manager.register(Comparing(controller), "browsereval-comparing")
     if config.getoption("eval_plan"):
@@ -65,3 +73,5 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     manager.register(Progress(session, controller), "browsereval-progress")
     manager.register(Terminal(session, controller), "browsereval-terminal")
     manager.register(Viewing(), "browsereval-viewing")
+    if os.environ.get("GITHUB_ACTIONS") == "true" or os.environ.get(SUMMARY):
+        manager.register(GitHub(controller, gating), "browsereval-github")

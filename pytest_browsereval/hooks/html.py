@@ -12,9 +12,10 @@ import pytest
 
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.session import EvalSession
-from pytest_browsereval.report.table import totals
+from pytest_browsereval.report.links import page_of
+from pytest_browsereval.report.table import corrected, totals
 
-COLUMNS = ("Verdict", "Grades", "Steps")
+COLUMNS = ("Verdict", "Grades", "Steps", "Cost")
 AT = 2
 """Where the columns go: behind result and test name."""
 PICTURES = 3
@@ -55,7 +56,10 @@ class HtmlReport:
         for evaluation, summary in self._controller.summaries.items():
             selected = self._controller.selected(evaluation)
             rules = [(name, rule.message) for owner, name, rule in gating.results if owner is evaluation]
-            lines = [*totals(summary, selected), *(f"gate {name}: {message}" for name, message in rules)]
+            found = self._controller.corrections.get(evaluation)
+            beside = () if found is None else tuple(corrected(found))
+            gate = (f"gate {name}: {message}" for name, message in rules)
+            lines = [*totals(summary, selected), *beside, *gate]
             told = [f"<b>eval {html.escape(evaluation.config.name)}</b>", *map(html.escape, lines)]
             if link := self._link(evaluation.store.root):
                 told.append(f'<a href="{link}/">run folder</a>')
@@ -78,7 +82,9 @@ class HtmlReport:
             for name, score in values.items()
             if name.startswith("score.")
         )
-        shown = (values.get("verdict", ""), grades, values.get("steps", ""))
+        cost = values.get("cost_usd")
+        money = "" if cost is None else f"${cost:.4f}" if cost else "$0"
+        shown = (values.get("verdict", ""), grades, values.get("steps", ""), money)
         cells[AT:AT] = [f'<td class="browsereval">{html.escape(str(value))}</td>' for value in shown]
 
     @pytest.hookimpl(optionalhook=True)
@@ -93,4 +99,8 @@ class HtmlReport:
             f'<a href="{link}" target="_blank"><img src="{link}" alt="{name}" loading="lazy"></a>'
             for link, name in links
         )
+        place, _, attempt = page_of(Path(folder)).partition("#")
+        if link := self._link(Path(place)):
+            where = html.escape(quote(attempt, safe="/+"), quote=True)
+            shown += f'<p><a href="{link}#{where}" target="_blank">every step, in the run\'s page</a></p>'
         data.append(f'<div class="browsereval">{shown}</div>')

@@ -14,6 +14,7 @@ from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict, cost_of
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.report.assertion import explain
+from pytest_browsereval.report.links import page_of
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.plan import Entry
 
@@ -192,6 +193,9 @@ def properties(metadata: TaskMetadata, folder: Path) -> Iterator[tuple[str, Any]
     yield "trial", metadata.trial
     yield "attempt", metadata.attempt
     yield "folder", folder.as_posix()
+    yield "page", page_of(folder)
+    if metadata.replayed:
+        yield "replayed", True
 
 
 class Reports:

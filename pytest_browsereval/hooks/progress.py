@@ -31,7 +31,7 @@ class Progress:
         """Count the money that a trial cost."""
         if getattr(report, "browsereval_verdict", None) is not None:
             told = dict(report.user_properties)
-            cost = 0.0 if told.get("resumed") else told.get("cost_usd")
+            cost = 0.0 if told.get("resumed") or told.get("replayed") else told.get("cost_usd")
             owner = self._controller.rows.get(report.nodeid)
             if cost is not None and isinstance(owner, Regrading):
                 cost -= owner.cost_before(report.nodeid)

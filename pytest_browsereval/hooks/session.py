@@ -16,11 +16,12 @@ from pytest_browsereval.errors import RegistryError, UsageError, nearest
 from pytest_browsereval.hooks.behaviour import connect
 from pytest_browsereval.hooks.names import is_eval
 from pytest_browsereval.hooks.registration import Registration
+from pytest_browsereval.run.cassettes import ModelCalls
 from pytest_browsereval.run.evaluation import Evaluation
+from pytest_browsereval.run.finding import LATEST, run_folder
 from pytest_browsereval.run.regrade import Regrading
 from pytest_browsereval.run.resume import Resuming
 from pytest_browsereval.run.store import new_run_id
-from pytest_browsereval.run.stored import LATEST, run_folder
 
 eval_session_key = pytest.StashKey["EvalSession"]()
 
@@ -55,6 +56,7 @@ class EvalSession:
         self.worker = given.get("workerid", "main")
         self.run_id = given.get("browsereval_run_id") or new_run_id()
         self.began = float(given.get("browsereval_began") or time.time())
+        self.model_calls = ModelCalls(config.getoption("eval_llm"))
         self.evaluations: dict[Path, Evaluation] = {}
         self.problems: list[UsageError] = []
         """Found while collecting; the run ends with them before anything is spent."""
@@ -93,6 +95,7 @@ class EvalSession:
             loaded = loaded.model_copy(update={"gate": gate})
         evaluation = self._evaluation_of(loaded)
         evaluation.baseline = baseline
+        evaluation.model_calls = self.model_calls
         connect(evaluation, self.config)
         evaluation.is_planned = self.config.getoption("eval_plan")
         evaluation.plan.limit = self.config.getoption("eval_limit")
@@ -112,7 +115,8 @@ class EvalSession:
             return Path(base / given)
         other = self.config.getoption("eval_resume") or self.config.getoption("eval_regrade")
         if given == LATEST and other:  # a run is not compared with itself
-            before = run_folder(loaded, other, base, before=before, is_empty_allowed=True).name
+            own = run_folder(loaded, other, base, before=before, is_empty_allowed=True)
+            return run_folder(loaded, given, base, before=own)
         return run_folder(loaded, given, base, before=before)
 
     def _evaluation_of(self, loaded: EvalConfig) -> Evaluation:
@@ -163,6 +167,11 @@ class EvalSession:
                 raise UsageError(
                     f"--eval-regrade runs no agent, so that --eval-{name} has no effect. Leave it out."
                 )
+        if self.model_calls is not ModelCalls.LIVE:
+            raise UsageError(
+                f"--eval-regrade makes no attempts, and --eval-llm={self.model_calls} is for the model calls "
+                "of attempts. Leave one out."
+            )
         folder = self._earlier_run(loaded, run, "regrade")
         return Regrading(loaded, self.registration.registry, folder, worker=self.worker)
 
@@ -192,6 +201,7 @@ class EvalSession:
         """
         registry = self.registration.registry
         evaluation = Evaluation(loaded, registry, run_id=self.run_id, worker=self.worker, began=self.began)
+        evaluation.model_calls = self.model_calls
         connect(evaluation, self.config)
         self.evaluations[path] = evaluation
         return evaluation

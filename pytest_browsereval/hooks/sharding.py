@@ -12,10 +12,10 @@ from pytest_browsereval.hooks.items import EvalItem
 from pytest_browsereval.hooks.order import relations_of
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.run.evaluation import Evaluation
+from pytest_browsereval.run.finding import run_folder
 from pytest_browsereval.run.relations import groups
 from pytest_browsereval.run.shards import Shard, read_shard, shards_of
 from pytest_browsereval.run.store import RunStore
-from pytest_browsereval.run.stored import run_folder
 
 
 def shard_of(text: str) -> Shard:

@@ -14,7 +14,9 @@ from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.display import wrapped
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.report.table import disagreements, reasons, repeated, table, totals
+from pytest_browsereval.report.links import PAGE
+from pytest_browsereval.report.table import corrected, disagreements, reasons, repeated, table, totals
+from pytest_browsereval.run.cassettes import ModelCalls
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.regrade import Regrading
 from pytest_browsereval.run.resume import Resuming
@@ -60,6 +62,10 @@ class Terminal:
                 parts.append(f"--dist {config.getoption('dist')}: at most 2 lanes")
         if loaded.trials > 1:
             parts.append(f"{loaded.trials} trials")
+        if evaluation.model_calls is not ModelCalls.LIVE:
+            parts.append(
+                f"model calls: {evaluation.model_calls} ({_short(evaluation.cassettes.root, config)})"
+            )
         if isinstance(evaluation, Resuming):
             parts.append(f"going on with {_short(evaluation.store.root, config)}")
         return [f"eval {loaded.name}: {', '.join(parts)}", *(f"  note: {note}" for note in loaded.notes)]
@@ -96,9 +102,7 @@ class Terminal:
                 out.line(line.text, **({COLOURS[line.verdict]: True} if line.verdict else {}))
         for line in disagreements(summary, width=width, ascii_only=ascii_only):
             out.line(line.text)
-        selected = self._controller.selected(evaluation)
-        for text in totals(summary, selected, width=width):
-            out.line(text.replace("·", "|") if ascii_only else text, bold=True)
+        self._rates(out, evaluation, summary, width, is_ascii=ascii_only)
         self._repeated(out, summary, width, is_ascii=ascii_only)
         gating: Any = config.pluginmanager.get_plugin("browsereval-gating")
         for owner, name, rule in gating.results:
@@ -108,6 +112,20 @@ class Terminal:
                     out.line(part, **{"green" if rule.is_met else "red": True})
         self._end(out, evaluation, summary, width)
         out.line(f"run folder: {_short(evaluation.store.root, config)}")  # in one piece, to be copied
+        if (page := evaluation.store.root / PAGE).is_file():
+            out.line(f"page: {_short(page, config)}")
+
+    def _rates(
+        self, out: Any, evaluation: Evaluation, summary: RunSummary, width: int, *, is_ascii: bool
+    ) -> None:
+        """Print the pass rate, and beside it the one that is corrected for errors of judges."""
+        selected = self._controller.selected(evaluation)
+        for text in totals(summary, selected, width=width):
+            out.line(text.replace("·", "|") if is_ascii else text, bold=True)
+        if (found := self._controller.corrections.get(evaluation)) is not None:
+            for text in corrected(found):
+                for part in wrapped(_ascii(text) if is_ascii else text, width):
+                    out.line(part)
 
     def _repeated(self, out: Any, summary: RunSummary, width: int, *, is_ascii: bool) -> None:
         for text in repeated(summary):
@@ -120,9 +138,21 @@ class Terminal:
             for text in _changed(evaluation, summary):
                 for part in wrapped(text, width):
                     out.line(part, bold=True)
-        if browser := evaluation.store.manifest().get("browser"):
-            for part in wrapped(f"browser: {browser}", width):
-                out.line(part)
+        lines = [f"browser: {name}" for name in [evaluation.store.manifest().get("browser")] if name]
+        if evaluation.model_calls is not ModelCalls.LIVE:
+            place = _short(evaluation.cassettes.root, self._session.config)
+            lines.append(_model_calls([trial.metadata.replayed for trial in summary.trials], place))
+        for part in (part for line in lines for part in wrapped(line, width)):
+            out.line(part)
+
+
+def _model_calls(replayed: list[bool], place: str) -> str:
+    """Return the line that tells where the model calls of trials came from, or went to."""
+    count, total = sum(replayed), len(replayed)
+    if not count:
+        return f"model calls: recorded in {place}"
+    most = "" if count == total else f" in {count} of {total} trials, in the others recorded"
+    return f"model calls: replayed from {place}{most}; tokens and cost of a replay are those of its recording"
 
 
 def _changed(evaluation: Regrading, summary: RunSummary) -> Iterator[str]:

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.report.links import PAGE
+
 
 class Viewing:
     """Writes the page. That it cannot be written is told in a line and never breaks a run."""
@@ -17,14 +19,14 @@ class Viewing:
     @pytest.hookimpl(trylast=True)
     def pytest_browsereval_run_summary(self, run_folder: Path) -> None:
         """Write it, after plug-ins have had the summary."""
-        from pytest_browsereval.report.viewer.writing import FILE, write_viewer
+        from pytest_browsereval.report.viewer.writing import write_viewer
 
         try:
             write_viewer(run_folder)
         except Exception as error:  # noqa: BLE001 the run is over and recorded: a page of it is no part of it
             told = f"{type(error).__name__}: {error}".partition("\n")[0]
             self.problems.append(
-                f"{run_folder / FILE} was not written: {told}. Later: browsereval view {run_folder}"
+                f"{run_folder / PAGE} was not written: {told}. Later: browsereval view {run_folder}"
             )
 
     @pytest.hookimpl(trylast=True)

@@ -31,14 +31,15 @@ Send = Callable[[Body], Awaitable[Body]]
 class Interceptor(Protocol):
     """Stands between every client and the network: records replies, or answers from a record."""
 
-    is_offline: bool
-    """True if it never sends anything: then no key is needed."""
+    @property
+    def is_offline(self) -> bool:
+        """True if it never sends anything: then no key is needed."""
 
-    async def exchange(self, url: str, request: Body, send: Send) -> Body:
+    async def exchange(self, role: str, request: Body, send: Send) -> Body:
         """Return the reply to a request, by ``send(request)`` or from elsewhere.
 
         Args:
-            url: the provider's base URL.
+            role: who asks, ``agent`` or ``judge`` for example.
             request: model, messages and all other parameters; holds no key.
             send: sends it, retries included.
 
@@ -67,6 +68,7 @@ class ChatClient:
         tools: Sequence[Mapping[str, Any]] = (),
         response_format: Mapping[str, Any] | None = None,
         tool_choice: str | Mapping[str, Any] | None = None,
+        role: str = "agent",
     ) -> Completion:
         """Send a conversation and return the model's reply.
 
@@ -76,6 +78,7 @@ class ChatClient:
                 tool calling is told them as text, and each of its replies is one call.
             response_format: a JSON schema that the reply has to follow, for providers that know it.
             tool_choice: ``auto``, ``required``, ``none`` or a tool.
+            role: who asks; recorded calls are told apart by it.
 
         Raises:
             Fault: source *provider*; the provider refused the request, or gave no usable reply in time.
@@ -94,9 +97,7 @@ class ChatClient:
             reply, retries = await self._send(body)
             return reply
 
-        body = await (
-            _interceptor.exchange(self.config.url, request, send) if _interceptor else send(request)
-        )
+        body = await exchange(role, request, send)
         reply = read_body(body)
         if is_by_text and tools and tool_choice != "none":
             reply = json_tools.as_tool_call(reply, len(messages))
@@ -194,6 +195,20 @@ def set_interceptor(interceptor: Interceptor | None) -> None:
     _interceptor = interceptor
 
 
+async def exchange(role: str, request: Body, send: Send) -> Body:
+    """Return the reply to a request: what stands between, or else ``send``, has it.
+
+    Args:
+        role: who asks.
+        request: what is sent, without a key.
+        send: sends it.
+
+    Raises:
+        Fault: there is no reply.
+    """
+    return await (_interceptor.exchange(role, request, send) if _interceptor else send(request))
+
+
 def chat_client(config: LLMConfig) -> ChatClient:
     """Return the client of a model on the running loop: attempts share it, and its connections."""
     clients = _clients.setdefault(asyncio.get_running_loop(), {})
@@ -209,11 +224,16 @@ async def close_clients() -> None:
             await client.close()
 
 
+def needs_keys() -> bool:
+    """Whether anything is sent to models, so that keys are needed."""
+    return _interceptor is None or not _interceptor.is_offline
+
+
 def check_key(config: LLMConfig) -> None:
     """Check before anything is spent that there is a key, where one will be needed.
 
     Raises:
         ConfigError: there is none; the message tells which variable to set.
     """
-    if _interceptor is None or not _interceptor.is_offline:
+    if needs_keys():
         config.resolve_key()

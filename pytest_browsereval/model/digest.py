@@ -42,6 +42,7 @@ class AttemptDigest:
     tags: tuple[str, ...]
     website: str | None
     row_hash: str
+    replayed: bool
     started_at: str
     completed_at: str
     total_duration_ms: float | None

@@ -48,6 +48,8 @@ class TaskMetadata(BaseModel):
     tags: tuple[str, ...] = ()
     website: str | None = None
     row_hash: str = ""
+    replayed: bool = False
+    """Whether its model calls came from a cassette: usage and cost are those of the recording."""
     start_url: str | None = None
     started_at: str
     """ISO 8601, UTC; empty for an attempt of another system whose record does not say."""

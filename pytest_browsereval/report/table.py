@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from pytest_browsereval.analysis.correction import Correction
 from pytest_browsereval.analysis.passrate import PassRate
 from pytest_browsereval.analysis.repeats import Stability
-from pytest_browsereval.analysis.statistics import Interval
+from pytest_browsereval.analysis.statistics import Interval, Share
 from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
 from pytest_browsereval.model.digest import GradeDigest
 from pytest_browsereval.model.display import fit, one_line, width_of, wrapped
@@ -174,6 +175,31 @@ def repeated(summary: RunSummary) -> Iterator[str]:
         yield f"  {task.stability}: {one_line(task.query_id, 60)}{variant}: {told}"
     if (more := len(found.unsteady) - MOST_UNSTEADY) > 0:
         yield f"  and {more} more, in summary.json"
+
+
+def corrected(found: Sequence[Correction]) -> Iterator[str]:
+    """Yield the pass rates that are corrected for errors of judges, or why one is not.
+
+    Args:
+        found: one for each calibrated grader that decides trials alone.
+    """
+    if not found:
+        yield "pass rate not corrected for errors of judges: no calibrated one decides a judged trial alone"
+    for one in found:
+        if one.corrected is None or one.labels is None:
+            yield f"pass rate not corrected for errors of {one.grader}: {one_line(one.why_not, 400)}"
+            continue
+        labels = one.labels
+        yield (
+            f"pass rate corrected for errors of {one.grader}: {one.corrected.value:.1%} (95 % interval "
+            f"{_percents(one.corrected.interval)}) of the {one.seen.of:,} judged trials that it decides "
+            f"alone; by {labels.confusion.total:,} labelled attempts it passes {_of(labels.sensitivity)} of "
+            f"what people pass and fails {_of(labels.specificity)} of what people fail"
+        )
+
+
+def _of(share: Share) -> str:
+    return f"{share.hits:,} of {share.of:,}"
 
 
 def intervals(rate: PassRate) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
-from pytest_browsereval.browsers.base import Window
+from pytest_browsereval.browsers.base import Window, WindowTraffic
 from pytest_browsereval.browsers.manager import WindowManager
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.capture.har import Traffic, recorded_traffic
@@ -25,12 +25,15 @@ from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, StopRun,
 from pytest_browsereval.graders.asked import StandIn
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.verdicts import combine
+from pytest_browsereval.llm.taping import ReplayingTape, Tape
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import Message, now
 from pytest_browsereval.model.results import AgentResult, TaskError, TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.run.budget import Budget
+from pytest_browsereval.run.cassettes import Cassettes, leftover
+from pytest_browsereval.run.cassettes import Traffic as PageTraffic
 from pytest_browsereval.run.grading import Grading, grade_all, total_cost
 from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey
 from pytest_browsereval.run.workplace import agent_context, open_capture
@@ -66,6 +69,7 @@ class Services:
     tools: tuple[Tool, ...]
     behaviour: Behaviour
     budget: Budget
+    cassettes: Cassettes
     redact: Callable[[str], str] = str
     kits: tuple[Toolkit, ...] = ()
 
@@ -111,7 +115,8 @@ async def run_attempt(job: Job, services: Services) -> tuple[TaskMetadata, Attem
     folder = services.store.begin_attempt(job.key, job.node_id)
     attempt = _Attempt(job, services, folder)
     try:
-        await attempt.run()
+        with services.cassettes.taping(job.key) as attempt.tape:
+            await attempt.run()
     except Fault as error:
         attempt.progress.fault = error
     except asyncio.CancelledError:
@@ -119,7 +124,9 @@ async def run_attempt(job: Job, services: Services) -> tuple[TaskMetadata, Attem
         raise
     except Exception as error:  # noqa: BLE001 whatever breaks, the attempt is recorded
         attempt.progress.fault = Fault(ErrorSource.HARNESS, told(error))
-    return attempt.save(), folder
+    metadata = attempt.save()
+    services.cassettes.keep(job.key, metadata, attempt.tape, attempt.traffic.recording)
+    return metadata, folder
 
 
 def record_fault(job: Job, services: Services, fault: Fault) -> tuple[TaskMetadata, AttemptFolder]:
@@ -148,6 +155,8 @@ class _Attempt:
             synced_from=services.store.synced_from,
         )
         self.capture: CaptureContext | None = None
+        self.tape: Tape | None = None
+        self.traffic = PageTraffic()
         self.recording: Recording | None = None
 
     # -- the course of an attempt
@@ -186,12 +195,19 @@ class _Attempt:
                 self._recording().add_warning(ErrorSource.BROWSER, warning)
 
     async def _in_window(self, task: Task, graders: list[GraderConfig], urls: Mapping[str, str]) -> None:
-        if not self.services.config.capture.har:
+        services, key = self.services, self.job.key
+        if not services.config.capture.har:
             await self._with_window(task, graders, urls)
             return
         wanted = Traffic.all_of(grader.reads_traffic(task) for grader in graders)
-        async with recorded_traffic(self.folder.path, wanted, self.services.redact) as har:
-            await self._with_window(task, graders, urls, har)
+        async with (
+            services.cassettes.traffic(key, urls.values()) as self.traffic,
+            recorded_traffic(self.folder.path, wanted, services.redact, self.traffic.keep) as har,
+        ):
+            try:
+                await self._with_window(task, graders, urls, har)
+            except Fault as error:  # a start page that was not recorded does not load
+                raise self.traffic.fault() or error from None
 
     async def _with_window(
         self, task: Task, graders: list[GraderConfig], urls: Mapping[str, str], har: Path | None = None
@@ -203,7 +219,7 @@ class _Attempt:
                 task.start_url,
                 task.setup_script,
                 wants_cdp=self.job.agent.wants_cdp,
-                har=har,
+                traffic=WindowTraffic(har, self.traffic.answers),
                 opened=None if self.recording is None else self.recording.begin,
             )
             self.capture = self._open_capture(window)
@@ -251,6 +267,8 @@ class _Attempt:
         await window.look()  # nothing is judged in a browser that has died unnoticed
         if window.dead:
             raise Fault(ErrorSource.BROWSER, window.dead)
+        if fault := self.traffic.fault():
+            raise fault
 
     async def _limited(self, context: AgentContext) -> AgentResult:
         """Run the agent within its limits; a limit is a result, anything else that breaks a fault."""
@@ -336,6 +354,9 @@ class _Attempt:
             lost = "the attempt's folder was removed while it ran, with all that was recorded of it"
             progress.fault = Fault(ErrorSource.AGENT, lost)
         verdict, source, reason = self._verdict()
+        for warning in filter(None, (leftover(self.tape), self.traffic.warning())):
+            if capture and progress.fault is None:
+                capture.add_warning(ErrorSource.REPLAY, warning)
         errors = progress.errors
         if progress.fault is not None:
             text = self.services.redact(str(progress.fault))
@@ -353,6 +374,7 @@ class _Attempt:
             tags=task.tags,
             website=task.metadata.website,
             row_hash=self.row_hash,
+            replayed=self._is_replayed,
             start_url=progress.start_url,
             started_at=progress.started_at,
             completed_at=now(),
@@ -379,9 +401,13 @@ class _Attempt:
             final_url=progress.final_url,
         )
         metadata = self.saver.save_metadata(metadata)
-        self.services.budget.paid(self.folder.path, metadata.cost_usd)
+        self.services.budget.paid(self.folder.path, 0.0 if self._is_replayed else metadata.cost_usd)
         self.folder.finished()
         return metadata
+
+    @property
+    def _is_replayed(self) -> bool:
+        return isinstance(self.tape, ReplayingTape)
 
     def _verdict(self) -> tuple[Verdict, ErrorSource | None, str]:
         if self.progress.fault is not None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.run.finding import age
 from pytest_browsereval.run.manifest import tool_hashes
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.tools.base import Tool
@@ -47,17 +47,8 @@ def _listed(names: Sequence[str]) -> str:
 def _earlier(store: RunStore, config: EvalConfig) -> Iterator[dict[str, Any]]:
     """Yield the manifests of earlier runs of the config, the newest first; damaged ones are left out."""
     folders = store.root.parent.iterdir() if store.root.parent.is_dir() else iter(())
-    for folder in sorted(folders, key=_age, reverse=True):
+    for folder in sorted(folders, key=age, reverse=True):
         manifest = RunStore(folder).manifest()
         is_same = manifest.get("config_file") == config.path.name
         if is_same and isinstance(manifest.get("tool_hashes"), dict) and folder != store.root:
             yield {**manifest, "run_id": folder.name}
-
-
-def _age(folder: Path) -> tuple[str, int]:
-    """Return what sorts runs by time: the second is in the name; in one second the manifests' times tell."""
-    try:
-        written = (folder / "manifest.json").stat().st_mtime_ns
-    except OSError:
-        written = 0
-    return folder.name.partition("-")[0], written

@@ -22,7 +22,9 @@ from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.run.attempt import Behaviour, Job, Services, record_fault, run_trial
 from pytest_browsereval.run.budget import Budget
+from pytest_browsereval.run.cassettes import Cassettes, ModelCalls
 from pytest_browsereval.run.drift import drift
+from pytest_browsereval.run.hiding import Hiding
 from pytest_browsereval.run.manifest import manifest
 from pytest_browsereval.run.plan import Entry, Plan
 from pytest_browsereval.run.store import AttemptFolder, RunStore
@@ -90,6 +92,8 @@ class Evaluation:
         """How many items of the session are its trials, in all processes; None before they are collected."""
         self.baseline: Path | None = None
         """The earlier run, or a baseline's file, that the command line wants the run compared with."""
+        self.model_calls = ModelCalls.LIVE
+        """What becomes of the calls of models."""
         self.is_planned = False
         """Whether nothing is to be run, only counted."""
         self.has_started = False
@@ -155,6 +159,16 @@ class Evaluation:
         except ValueError as error:
             raise self.config.wrong(("toolkits",), error) from None
 
+    @property
+    def cassettes(self) -> Cassettes:
+        """Where the calls of its models are recorded, or replayed from."""
+        return Cassettes(self.config, self.model_calls, Hiding(self.config.named_secrets(), self.redact))
+
+    def asks_no_model(self) -> bool:
+        """Whether the model calls of all its trials are replayed, so that no key is needed."""
+        cassettes = self.cassettes
+        return all(cassettes.replays(entry.key) for entry in self.plan.entries())
+
     # -- before anything is spent
 
     def preflight(self) -> None:
@@ -166,6 +180,7 @@ class Evaluation:
             ConfigError: with what to type next.
         """
         check(self.config.sites, self.config.base_dir)
+        self._check_model_calls()
         browser = self._browser_config()
         for name, agent in self.config.variants.items():
             self._preflight(agent, "variants", name)
@@ -189,6 +204,20 @@ class Evaluation:
             member.preflight(self.config.base_dir)
         except ConfigError as error:
             raise self.config.wrong(path, error) from None
+
+    def _check_model_calls(self) -> None:
+        """Refuse to record or replay agents whose models we do not ask for them.
+
+        Raises:
+            ConfigError: there is one.
+        """
+        for name, agent in self.config.variants.items():
+            if self.model_calls is not ModelCalls.LIVE and agent.unrecorded is not None:
+                raise self.config.wrong(
+                    ("variants", name),
+                    f"--eval-llm={self.model_calls} is not possible with this agent: {agent.unrecorded}. "
+                    "Leave --eval-llm out, or choose another variant by --eval-agent.",
+                )
 
     def _check_cdp(self) -> None:
         """Refuse agents whose programs cannot attach to the browser.
@@ -240,9 +269,11 @@ class Evaluation:
         Raises:
             DatasetError: rows are wrong.
             ConfigError: a grader's program is missing.
+            CassetteError: what is to be replayed cannot be.
         """
         entries = list(entries)
         self.plan.check(entries)
+        self.cassettes.check(entry.key for entry in entries)
         seen: set[str] = set()
         for entry in entries:
             for grader in self.plan.ready(entry).graders:
@@ -332,6 +363,7 @@ class Evaluation:
             kits=self.kits,
             behaviour=self.behaviour,
             budget=self.budget,
+            cassettes=self.cassettes,
             redact=self.redact,
         )
 
@@ -356,7 +388,12 @@ class Evaluation:
                 self._browser = browser = await self._start_browser()
                 self._take_tools(browser.survey)
                 content = manifest(
-                    self.config, browser.description, self.tools, self.kits, self._registry.owners()
+                    self.config,
+                    browser.description,
+                    self.tools,
+                    self.kits,
+                    self._registry.owners(),
+                    model_calls=self.model_calls.value,
                 )
                 self._held.enter_context(self.store.held())
                 self.store.write_manifest({**content, "selected": self.items})

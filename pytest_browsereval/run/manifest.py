@@ -34,6 +34,8 @@ def manifest(
     tools: Sequence[Tool],
     kits: Sequence[Toolkit],
     plugins: Sequence[str],
+    *,
+    model_calls: str,
 ) -> dict[str, Any]:
     """Return the manifest's content: plain JSON, no secrets.
 
@@ -43,6 +45,7 @@ def manifest(
         tools: the tools that are switched on.
         kits: the toolkits of the run.
         plugins: who else brings members: packages with their versions, conftests.
+        model_calls: what becomes of the calls of models, ``replay`` for example.
     """
     return {
         "schema_version": SCHEMA_VERSION,
@@ -58,6 +61,7 @@ def manifest(
         "tool_schema_hash": tool_schema_hash(tools),
         "tool_hashes": tool_hashes(tools),
         "plugins": list(plugins),
+        "model_calls": model_calls,
         "python": platform.python_version(),
         "platform": sys.platform,
         "packages": {name: _version(name) for name in PACKAGES},

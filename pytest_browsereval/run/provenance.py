@@ -1,4 +1,4 @@
-"""What two runs were made of: where their manifests differ in anything but time, place and speed."""
+"""What two runs were made of, and where their manifests differ."""
 
 from __future__ import annotations
 
@@ -25,27 +25,59 @@ LEFT_OUT = frozenset(
         "config.num_workers",
         "config.gate",
         "config.budget",
+        "config.calibration",
     }
 )
+"""Time, place, speed, what is asked of results, and what another key tells: none changes a result."""
+
+TIME = frozenset({"started_at", "merged_at", "imported_from.imported_at", "config_hash", "tools"})
+"""Time alone, and what another key tells: the config its keys, the tools their hashes."""
 
 
 def differences(
     a: Mapping[str, Any], b: Mapping[str, Any], *, besides: Collection[str] = ()
 ) -> tuple[str, ...]:
-    """Return what differs, a line for each value.
+    """Return what differs that may change results, a line for each value.
 
     Args:
         a: a manifest.
         b: another one.
         besides: further keys that are left out, with dots: ``config.retries``.
     """
+    return tuple(differences_by_key(a, b, besides=besides).values())
+
+
+def differences_by_key(
+    a: Mapping[str, Any], b: Mapping[str, Any], *, besides: Collection[str] = ()
+) -> dict[str, str]:
+    """Return the same by the keys that differ; where a manifest is missing, by no key.
+
+    Args:
+        a: a manifest.
+        b: another one.
+        besides: further keys that are left out, with dots: ``config.retries``.
+    """
+    return _told(a, b, LEFT_OUT.union(besides))
+
+
+def all_differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what differs in anything but time, a line for each value.
+
+    Args:
+        a: a manifest.
+        b: another one.
+    """
+    return tuple(_told(a, b, TIME).values())
+
+
+def _told(a: Mapping[str, Any], b: Mapping[str, Any], left_out: Collection[str]) -> dict[str, str]:
     if not a or not b:
         which = "both runs" if not a and not b else "A" if not a else "B"
-        return (f"the manifest of {which} is missing or damaged, so what else differs is unknown",)
-    return tuple(_lines("", a, b, LEFT_OUT.union(besides)))
+        return {"": f"the manifest of {which} is missing or damaged, so what else differs is unknown"}
+    return dict(_lines("", a, b, left_out))
 
 
-def _lines(path: str, a: Any, b: Any, left_out: Collection[str]) -> Iterator[str]:
+def _lines(path: str, a: Any, b: Any, left_out: Collection[str]) -> Iterator[tuple[str, str]]:
     if a == b or path in left_out:
         return
     if isinstance(a, Mapping) and isinstance(b, Mapping):
@@ -55,7 +87,7 @@ def _lines(path: str, a: Any, b: Any, left_out: Collection[str]) -> Iterator[str
         for place, (one, other) in enumerate(zip(a, b, strict=True)):
             yield from _lines(f"{path}.{place}", one, other, left_out)
     else:
-        yield f"{one_line(path, 60)}: {_shown(a)} -> {_shown(b)}"
+        yield path, f"{one_line(path, 60)}: {_shown(a)} -> {_shown(b)}"
 
 
 def _shown(value: Any) -> str:

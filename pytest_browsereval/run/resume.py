@@ -106,7 +106,10 @@ class Resuming(Evaluation):
         self._has_work = finished < len(entries)
         self._note(entries, stored, finished, drift)
         if not self.is_planned:
-            self.budget.paid_before((folder, data.cost_usd) for folder, data in self.store.digests())
+            paid = (
+                (folder, 0.0 if data.replayed else data.cost_usd) for folder, data in self.store.digests()
+            )
+            self.budget.paid_before(paid)
             self._record(len(entries), finished, drift)
 
     def to_run(self, entries: Iterable[Entry]) -> list[Entry]:
@@ -194,7 +197,14 @@ class Resuming(Evaluation):
         )
 
     def _made_of(self) -> dict[str, Any]:
-        return manifest(self.config, "", self.tools, self.kits, self._registry.owners())
+        return manifest(
+            self.config,
+            "",
+            self.tools,
+            self.kits,
+            self._registry.owners(),
+            model_calls=self.model_calls.value,
+        )
 
     # -- what there is already
 

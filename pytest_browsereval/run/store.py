@@ -28,6 +28,7 @@ from pytest_browsereval.documents import shown
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.digest import AttemptDigest, digest
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.messages import SCHEMA_VERSION
 from pytest_browsereval.model.results import TaskMetadata
 
 IN_FLIGHT = "in-flight"
@@ -318,12 +319,27 @@ class RunStore:
                     if os.path.basename(folder).startswith("attempt-"):  # noqa: PTH119 the same
                         yield Path(folder)
 
+    def check_version(self) -> None:
+        """Refuse a run that a newer version of this package has written: it may mean something else.
+
+        Raises:
+            UsageError: with what to install.
+        """
+        form = self.manifest().get("schema_version")
+        if isinstance(form, int) and form > SCHEMA_VERSION:
+            raise UsageError(
+                f"{shown(self.root)}: a newer version of pytest-browsereval has written this run (form "
+                f"{form}, here {SCHEMA_VERSION} is known). Type  pip install --upgrade pytest-browsereval"
+            )
+
     def attempts(self) -> Iterator[tuple[Path, TaskMetadata]]:
         """Yield every finished attempt with its folder, in the order of the folders' names.
 
         Raises:
-            UsageError: a file is damaged: it is written whole, so something else has changed it.
+            UsageError: a file is damaged: it is written whole, so something else has changed it; or a newer
+                version has written the run.
         """
+        self.check_version()
         for folder in self.folders():
             try:
                 metadata = _read(folder)

@@ -15,7 +15,7 @@ from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.datasets.rows import refuse
-from pytest_browsereval.errors import ConfigError, DatasetError, ErrorSource, UsageError
+from pytest_browsereval.errors import DatasetError, ErrorSource, UsageError
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.protection import unquoted
 from pytest_browsereval.graders.verdicts import check_pass_when
@@ -28,9 +28,6 @@ from pytest_browsereval.run.store import RunStore, TrialKey
 from pytest_browsereval.sites import fill
 
 REDACTED = "[redacted]"
-
-LATEST = "latest"
-"""Stands for the newest run of a config."""
 
 
 class StoredTask(BaseModel):
@@ -317,43 +314,3 @@ def _names(trials: Iterable[AttemptDigest]) -> dict[TrialKey, str]:
         names[TrialKey(data.query_id, data.variant, data.trial)] = name
         taken.add(name)
     return names
-
-
-def run_folder(
-    config: EvalConfig, given: str, base: Path, *, before: str | None = None, is_empty_allowed: bool = False
-) -> Path:
-    """Return the folder of a run.
-
-    Args:
-        config: whose runs are looked through.
-        given: a folder, the id of a run of this config, or ``latest``.
-        base: the folder that a path is relative to.
-        before: the id of this session's own run: every process finds the same *latest* one, whatever else
-            is started meanwhile.
-        is_empty_allowed: whether a run counts that was ended before its first attempt.
-
-    Raises:
-        ConfigError: there is none; the message has the runs that there are.
-    """
-
-    def is_run(folder: Path) -> bool:
-        return (folder / "tasks").is_dir() or (is_empty_allowed and (folder / "manifest.json").is_file())
-
-    home = RunStore.locate(config.output_dir, config.name, "x").root.parent
-    known = home.iterdir() if home.is_dir() else ()
-    runs = sorted((path.name for path in known if is_run(path)), reverse=True)
-    if given == LATEST and (earlier := [run for run in runs if before is None or run < before]):
-        return home / earlier[0]
-    candidates = [] if given in ("", LATEST) else [base / given, home / given]
-    for folder in candidates:
-        if is_run(folder):
-            return folder.resolve()
-    raise ConfigError(_no_run(given, home, runs))
-
-
-def _no_run(given: str, home: Path, runs: list[str]) -> str:
-    if not runs:
-        where = f"{home} has no run"
-    else:
-        where = f"Runs in {home}, the newest first: {', '.join(runs[:5])}{' ...' if len(runs) > 5 else ''}"
-    return f"there is no run {given!r}: a run folder has a folder 'tasks'. {where}. Give a run folder."

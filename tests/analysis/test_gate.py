@@ -147,6 +147,43 @@ def test_money_and_steps_have_ceilings() -> None:
     assert not rule(summary(attempt("c", ERRORED)), "max_mean_steps", max_mean_steps=9).is_met
 
 
+def test_slow_trials_have_ceilings() -> None:
+    """Steps and seconds of judged trials: of 1 to 20 the mean is 10.5 and the 95th percentile 19.05."""
+    run = summary(
+        *(attempt(str(n), total_steps=n, total_duration_ms=n * 1000) for n in range(1, 21)),
+        attempt("broken", ERRORED, total_steps=99, total_duration_ms=99_000),
+        attempt("known", FAILED, total_steps=99, total_duration_ms=99_000),
+    )
+    out = {"quarantine": {"known": "2025-12-31"}}
+    cases = {
+        ("max_p95_steps", 19.05): (
+            True,
+            "95th percentile of 20 judged trials 19.05 steps is within 19.05 steps",
+        ),
+        ("max_p95_steps", 19): (False, "95th percentile of 20 judged trials 19.05 steps is over 19 steps"),
+        ("max_mean_duration_s", 10.5): (True, "mean of 20 judged trials 10.50 s is within 10.5 s"),
+        ("max_mean_duration_s", 10.4): (False, "mean of 20 judged trials 10.50 s is over 10.4 s"),
+        ("max_p95_duration_s", 19.05): (
+            True,
+            "95th percentile of 20 judged trials 19.05 s is within 19.05 s",
+        ),
+        ("max_p95_duration_s", 19): (False, "95th percentile of 20 judged trials 19.05 s is over 19 s"),
+    }
+    for (name, ceiling), (is_met, message) in cases.items():
+        assert rule(run, name, **{name: ceiling}, **out) == RuleResult(name, is_met, message)
+
+
+@pytest.mark.parametrize("name", ["max_p95_steps", "max_mean_duration_s", "max_p95_duration_s"])
+def test_no_ceiling_is_met_by_nothing(name: str) -> None:
+    """Where no trial was judged; and a time that nobody knows is not within any."""
+    nothing = rule(summary(attempt("a", ERRORED)), name, **{name: 99})
+    assert (nothing.is_met, nothing.message) == (False, "no trial was judged")
+    unknown = summary(attempt("a", total_duration_ms=None), attempt("b"))
+    found = rule(unknown, name, **{name: 99})
+    told = "how long 1 of 2 judged trials took is not known"
+    assert (found.is_met, found.message == told) == ((True, False) if "steps" in name else (False, True))
+
+
 @pytest.mark.parametrize(
     ("passed", "of", "floor", "word"),
     [(18, 20, 0.65, "met"), (18, 20, 0.8, "undecided"), (18, 20, 0.98, "not met"), (20, 20, 1.0, "met")],

@@ -8,7 +8,15 @@ from scipy import stats
 from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.proportion import proportion_confint
 
-from pytest_browsereval.analysis.statistics import Share, clustered, cohens_kappa, students_t, wilson
+from pytest_browsereval.analysis.statistics import (
+    Share,
+    clustered,
+    cohens_kappa,
+    percentile,
+    rogan_gladen,
+    students_t,
+    wilson,
+)
 
 
 @pytest.mark.parametrize(
@@ -32,6 +40,32 @@ def test_intervals_of_shares_end_at_nothing_and_all() -> None:
     for hits, of in ((0, 0), (3, 2), (-1, 2)):
         with pytest.raises(ValueError, match=f"{hits} of {of} is no share"):
             wilson(hits, of)
+
+
+@pytest.mark.parametrize(
+    ("values", "share", "expected"),
+    [
+        ([7], 0.95, 7),
+        ([1, 2], 0.95, 1.95),
+        ([4, 1, 3, 2], 0.5, 2.5),
+        ([10, 20, 30, 40, 50], 0.95, 48),  # place 3.8: 40 and eight tenths of the way to 50
+        ([*range(1, 21)], 0.95, 19.05),  # place 18.05
+        ([*range(1, 22)], 0.95, 20),  # place 19: a value itself
+        ([5, 1, 9], 0, 1),
+        ([5, 1, 9], 1, 9),
+    ],
+)
+def test_percentiles(values: list[float], share: float, expected: float) -> None:
+    """They are what one computes by hand, and what numpy says by default."""
+    assert percentile(values, share) == pytest.approx(expected)
+    assert percentile(values, share) == pytest.approx(np.percentile(values, 100 * share))
+
+
+@pytest.mark.parametrize(("values", "share"), [([], 0.95), ([1], 95), ([1], -0.1)])
+def test_percentiles_that_there_are_not(values: list[float], share: float) -> None:
+    """Of nothing there is none, and a share is from 0 to 1."""
+    with pytest.raises(ValueError, match="have no percentile at"):
+        percentile(values, share)
 
 
 @pytest.mark.parametrize(
@@ -144,3 +178,54 @@ def test_groups_that_say_nothing_of_their_likeness() -> None:
     assert same.interval.low < 0.3
     assert alike.standard_error == 0.0
     assert alike.interval.low <= wilson(150, 300).low
+
+
+@pytest.mark.parametrize(
+    ("seen", "sensitivity", "specificity", "value", "low", "high"),
+    [
+        pytest.param(
+            *(Share(4060, 11284), Share(178, 179), Share(358, 359), 0.360, 0.349, 0.372),
+            id="example 1 of Lang and Reiczigel (2014)",
+        ),
+        pytest.param(Share(60, 100), Share(45, 50), Share(40, 50), 4 / 7, 0.3963, 0.7432, id="by hand"),
+        pytest.param(Share(30, 40), Share(18, 20), Share(8, 10), 11 / 14, 0.4897, 1.0, id="cut at 1"),
+        pytest.param(Share(1, 10), Share(10, 10), Share(8, 10), 0.0, 0.0, 0.3170, id="cut at 0"),
+    ],
+)
+def test_shares_are_corrected_for_errors(  # noqa: PLR0917
+    seen: Share, sensitivity: Share, specificity: Share, value: float, low: float, high: float
+) -> None:
+    """By Rogan and Gladen, with the interval of Lang and Reiczigel; neither leaves 0 to 1."""
+    found = rogan_gladen(seen, sensitivity, specificity)
+    assert found
+    given = (found.value, found.interval.low, found.interval.high)
+    assert given == pytest.approx((value, low, high), abs=6e-4)
+
+
+def test_the_correction_step_by_step() -> None:
+    """60 of 100 seen, 45 of 50 and 40 of 50 known; z * z is 3.841459."""
+    found = rogan_gladen(Share(60, 100), Share(45, 50), Share(40, 50))
+    assert found
+    seen = 61.920729 / 103.841459  # half of z * z of the z * z cases that are added
+    sensitivity, specificity = 46 / 52, 41 / 52  # one of two
+    middle = (seen + specificity - 1) / (35 / 52)
+    errors = (
+        seen * (1 - seen) / 103.841459,
+        middle**2 * (46 / 52) * (6 / 52) / 52,
+        (1 - middle) ** 2 * (41 / 52) * (11 / 52) / 52,
+    )
+    reach = 1.959964 * sum(errors) ** 0.5 / (35 / 52)
+    shift = 2 * 3.841459 * (middle * 46 * 6 / 52**3 - (1 - middle) * 41 * 11 / 52**3)
+    assert sensitivity + specificity - 1 == pytest.approx(35 / 52)
+    expected = (middle + shift - reach, middle + shift + reach)
+    assert (found.interval.low, found.interval.high) == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_correction_needs_a_judge_that_tells() -> None:
+    """No better than chance, or better by chance only, is not corrected; nothing is not either."""
+    assert rogan_gladen(Share(5, 10), Share(5, 10), Share(5, 10)) is None
+    assert rogan_gladen(Share(5, 10), Share(2, 10), Share(7, 10)) is None
+    assert rogan_gladen(Share(5, 10), Share(9, 10), Share(110, 1000)) is None
+    for seen, passed, failed in ((0, 9, 9), (9, 0, 9), (9, 9, 0)):
+        with pytest.raises(ValueError, match="a share of nothing"):
+            rogan_gladen(Share(seen, seen), Share(passed, passed), Share(failed, failed))

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.browsers.base import WindowRequest
+from pytest_browsereval.browsers.base import WindowRequest, WindowTraffic
 from pytest_browsereval.browsers.cdp import CdpBrowserConfig
 from pytest_browsereval.browsers.playwright import PlaywrightBrowser
 from pytest_browsereval.browsers.windows import PlaywrightWindow
@@ -90,7 +90,7 @@ async def buy(browser: Any, url: str, folder: Path, wanted: Traffic = NOTHING, *
         return text.replace("card-4711", "***")
 
     async with recorded_traffic(folder, wanted, redact) as har:
-        window = await browser.open_window(WindowRequest("row", url, har=har, **request))
+        window = await browser.open_window(WindowRequest("row", url, traffic=WindowTraffic(har), **request))
         assert isinstance(window, PlaywrightWindow)
         await window.page.evaluate(SEND)
         await window.page.click("button")
@@ -186,7 +186,7 @@ def test_what_is_too_long_is_left_out(
 
     async def course() -> None:
         async with recorded_traffic(tmp_path, Traffic(), str) as har:
-            window = await browser.open_window(WindowRequest("row", shop.url, har=har))
+            window = await browser.open_window(WindowRequest("row", shop.url, traffic=WindowTraffic(har)))
             body = f"'x'.repeat({TEXT_LIMIT_BYTES + 1})"
             await window.page.evaluate(f"() => fetch('/up', {{method: 'POST', body: {body}}})")
             await window.close()

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,11 @@ import pytest
 from pydantic import ValidationError
 
 from pytest_browsereval.browsers.base import WindowRequest
+from pytest_browsereval.browsers.chromium import Connection
 from pytest_browsereval.browsers.manager import WindowManager
 from pytest_browsereval.browsers.playwright import PlaywrightBrowser, PlaywrightBrowserConfig
 from pytest_browsereval.browsers.windows import PlaywrightWindow
-from pytest_browsereval.errors import ConfigError, ErrorSource, Fault
+from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, StopRun
 from tests.support import PageServer, Run, Visit, configured, has_ended, running, until, visiting
 
 
@@ -315,6 +317,35 @@ def test_a_killed_browser_is_launched_again_once_for_all_lanes(run: Run, pages: 
 
     with running(PlaywrightBrowserConfig(), run) as browser:
         run(asyncio.wait_for(kill(browser), 120))
+    run(until(lambda: chromiums() <= before))
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_browser_that_ends_right_after_its_start_is_launched_once_more(
+    run: Run, pages: PageServer, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    """Killed before it was spoken to: another one is there, or the run stops and says so; none stays."""
+    url, before = pages.page("/again", "<title>Again</title>"), chromiums()
+    listen, killed = Connection.listen, list[int]()
+
+    async def listen_late(connection: Connection) -> None:
+        if len(killed) < times:
+            (pid,) = chromiums() - before
+            os.kill(pid, signal.SIGKILL)
+            killed.append(pid)
+            await until(lambda: not connection.browser.is_connected())
+        await listen(connection)
+
+    monkeypatch.setattr(Connection, "listen", listen_late)
+    with ExitStack() as stack:
+        if times == 1:
+            browser = stack.enter_context(running(PlaywrightBrowserConfig(), run))
+            window = run(browser.open_window(WindowRequest("first", url)))
+            assert run(window.page.title()) == "Again"
+        else:
+            with pytest.raises(StopRun, match=r"at once, two times: .+\nRun it in a terminal"):
+                stack.enter_context(running(PlaywrightBrowserConfig(), run))
+    assert len(killed) == times
     run(until(lambda: chromiums() <= before))
 
 

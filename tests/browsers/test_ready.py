@@ -17,7 +17,7 @@ from playwright.async_api import BrowserContext
 from pydantic import ValidationError
 
 from pytest_browsereval.browsers import binary
-from pytest_browsereval.browsers.base import WindowRequest
+from pytest_browsereval.browsers.base import WindowRequest, WindowTraffic
 from pytest_browsereval.browsers.cdp import CdpBrowserConfig
 from pytest_browsereval.browsers.manager import WindowManager
 from pytest_browsereval.browsers.playwright import PlaywrightBrowser, PlaywrightBrowserConfig
@@ -210,7 +210,7 @@ def test_recorded_and_lent_windows_are_their_own(
     async def use() -> None:
         (context,) = await made_ready(browser)
         plain = WindowRequest("one", url)
-        recorded = await browser.open_window(replace(plain, har=tmp_path / "all.har"))
+        recorded = await browser.open_window(replace(plain, traffic=WindowTraffic(tmp_path / "all.har")))
         lent = await browser.open_window(replace(plain, wants_cdp=True))
         window = await browser.open_window(plain)
         assert [each.context is context for each in (recorded, lent, window)] == [False, False, True]

@@ -100,14 +100,14 @@ def test_wrong_usage(run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFix
     damaged = write_run(tmp_path / "damaged", graded("a", grade("judge")))
     (folder_of(damaged, "a") / "messages.jsonl").write_text('{"type": "user\n{"type": "user"\n')
     cases = {
-        ("calibrate", "nowhere"): "nowhere is no folder: give a run folder",
+        ("calibrate", "nowhere"): "there is no run 'nowhere'",
         ("calibrate", "."): "has no folder 'tasks'",
         ("calibrate", "run", "run"): "is given twice",
         ("calibrate", "other"): "Write some by  browsereval label other",
         ("calibrate", "run", "--grader", "juge"): "Did you mean 'judge'?",
         ("calibrate", "run", "--labels", "label.jsonl"): "no such file",
         ("label", "broken"): "has no graded attempt",
-        ("label", "nowhere"): "nowhere is no folder",
+        ("label", "nowhere"): "there is no run 'nowhere'",
         ("label", "damaged"): "messages.jsonl:1 is damaged: it is no message. Restore it.",
         ("label", "run", "--labels", "run/tasks"): "is a folder, not a file",
         ("label", "run", "--labels", "no/labels.jsonl"): "the folder 'no' does not exist. Make it first.",

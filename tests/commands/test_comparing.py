@@ -102,13 +102,13 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     run(Path("else"), attempt("other"))
     Path("gate.yaml").write_text("gate:\n  min_pass_rat: 0.9\n  tags: {x: 2}\n")
     cases = {
-        f"compare {A} nowhere": "nowhere is no folder: give a run folder, results/NAME/TIME-LETTERS.",
-        f"compare {A} results": "has no folder 'tasks'",
+        f"compare {A} nowhere": "there is no run 'nowhere': a run folder has a folder 'tasks'. Runs in",
+        f"compare {A} results": "results is no run folder: it has no folder 'tasks'.",
         f"compare {A} gate.yaml": "gate.yaml is no baseline, or is damaged",
         f"compare {A} else": "have no task in common: one has '0', the other 'other'",
         f"compare {A} {B} --variants x=default": "has no variant 'x'. It has: default.",
         f"compare {A} {B} --json no/such.json": "no/such.json cannot be written",
-        "gate nowhere": "nowhere is no folder",
+        "gate nowhere": "there is no run 'nowhere'",
         "gate plain": "plain has no gate of its own. Name rules by --config FILE or --eval-set",
         "gate bare": "bare has no manifest that tells its gate. Name rules",
         f"gate {A} --config no.yaml": "no.yaml",
@@ -117,9 +117,9 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
         f"gate {A} --eval-set limits.max_steps=3": "limits: only keys of the gate can be set here",
         f"gate {A} --eval-set gate.max_drop=0": "max_drop needs a baseline",
         f"gate {A} --baseline {B}": "baseline is for a rule. Write  max_regressions: 0",
-        f"gate {A} --baseline x --eval-set gate.max_drop=0": "x is no folder: give a run folder",
+        f"gate {A} --baseline x --eval-set gate.max_drop=0": "there is no run 'x'",
         f"baseline {A} no/such.json": "no/such.json cannot be written",
-        "baseline nowhere x.json": "nowhere is no folder",
+        "baseline nowhere x.json": "there is no run 'nowhere'",
     }
     for typed, told in cases.items():
         assert main(typed.split()) == 4, typed

@@ -25,6 +25,9 @@ ALL = """gate:
   maxErrorRate: 0
   maxCostUsd: 2.5
   maxMeanSteps: 12
+  maxP95Steps: 20
+  maxMeanDurationS: 30.5
+  maxP95DurationS: 60
   baseline: base.json
   maxRegressions: 1
   maxDrop: 0.02
@@ -49,6 +52,9 @@ def test_all_keys_of_the_gate(load: Load, tmp_path: Path) -> None:
         max_error_rate=0,
         max_cost_usd=2.5,
         max_mean_steps=12,
+        max_p95_steps=20,
+        max_mean_duration_s=30.5,
+        max_p95_duration_s=60,
         baseline=Path("base.json"),
         max_regressions=1,
         max_drop=0.02,
@@ -72,6 +78,8 @@ def test_all_keys_of_the_gate(load: Load, tmp_path: Path) -> None:
         ("gate: {passed_trials: 0, min_task_rate: 1}\n", "gate.passed_trials: "),
         ("gate: {max_cost_usd: .inf}\n", "gate.max_cost_usd: "),
         ("gate: {max_mean_steps: .inf}\n", "gate.max_mean_steps: "),
+        ("gate: {max_p95_steps: -1}\n", "gate.max_p95_steps: "),
+        ("gate: {max_p95_duration: 60}\n", "unknown key. Did you mean 'max_p95_duration_s'?"),
         ("gate: {confidence: 95}\n", "gate.confidence: must be less than 1"),
         ("gate: {confidence: 0.5}\n", "gate.confidence: must be more than 0.5"),
         ("gate: {tags: {smoke: 2}}\n", "gate.tags.smoke: must be at most 1"),

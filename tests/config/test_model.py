@@ -58,6 +58,7 @@ def test_the_hash_is_of_what_can_change_results(load: Load) -> None:
     same = load(SMALL).content_hash()
     assert (
         load(SMALL + "output_dir: x\nlanes: 4\nname: other\ngate: {min_pass_rate: 1}\n").content_hash()
+        == load(SMALL + "calibration: judge.json\n").content_hash()
         == same
     )
     assert load(SMALL, name="other.yaml").content_hash() == same

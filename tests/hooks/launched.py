@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -45,12 +45,14 @@ def wait_for(holds: Callable[[], object], what: str) -> None:
 class Launched:
     """A pytest process of its own session, whose descendants can be told from all others."""
 
-    def __init__(self, evals: Evals, *args: str, env: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, evals: Evals, *args: str, env: dict[str, str] | None = None, by: Sequence[str] = ()
+    ) -> None:
         self._evals = evals
         self._mark = uuid4().hex
         temp = evals.path / "tmp"
         temp.mkdir(exist_ok=True)
-        command = [sys.executable, "-c", START, "-p", "no:playwright", "-p", "no:asyncio", *args]
+        command = [*by, sys.executable, "-c", START, "-p", "no:playwright", "-p", "no:asyncio", *args]
         self._output = (evals.path / "output.txt").open("wb")
         self.process = subprocess.Popen(
             command,

@@ -47,6 +47,14 @@ def cells(result: dict[str, Any]) -> list[str]:
     return [unescape(re.sub(r"<[^>]*>", "", cell)) for cell in result["resultsTableRow"]]
 
 
+def leads_to(report: Path, link: str) -> None:
+    """Assert that a link leads to an attempt in the page of its run."""
+    file, _, place = link.partition("#/")
+    page = report.parent / unquote(file)
+    assert page.name == "index.html"
+    assert (page.parent / "tasks" / unquote(place) / "metadata.json").is_file()
+
+
 @pytest.fixture
 def report(evals: Evals) -> Path:
     """Run three rows and a plain test with a report in a folder of its own."""
@@ -66,16 +74,18 @@ def test_rows_have_columns_and_linked_pictures(report: Path) -> None:
     """Verdict, grades and steps stand beside each row, its pictures are links that lead to the files."""
     told = results(report)
     bad = next(name for name in told if name.startswith("bad"))
-    assert cells(told["good"])[2:5] == ["passed", "answer 1", "0"]
-    assert cells(told[bad])[2:5] == ["failed", f"{HOSTILE} 0", "0"]
-    assert cells(told["broken"])[2:5] == ["errored", "", "0"]
-    assert cells(told["test_other"])[2:5] == ["", "", ""]
+    assert cells(told["good"])[2:6] == ["passed", "answer 1", "0", "$0"]
+    assert cells(told[bad])[2:6] == ["failed", f"{HOSTILE} 0", "0", "$0"]
+    assert cells(told["broken"])[2:6] == ["errored", "", "0", "$0"]
+    assert cells(told["test_other"])[2:6] == ["", "", "", ""]
     for name in ("good", bad):
         links = Links(told[name]["log"])
-        assert links.tags == ["div", "a", "img"]
+        assert links.tags == ["div", "a", "img", "p", "a"]
         assert all(link.startswith("../results/shop/") for link in links.found)
-        assert all((report.parent / unquote(link)).read_bytes()[:2] == b"\xff\xd8" for link in links.found)
-    assert Links(told["broken"]["log"]).found == []
+        *pictures, page = links.found
+        assert all((report.parent / unquote(link)).read_bytes()[:2] == b"\xff\xd8" for link in pictures)
+        leads_to(report, page)
+    assert Links(told["broken"]["log"]).tags == ["div", "p", "a"]
     assert "data:" not in told["good"]["log"]
 
 

@@ -204,7 +204,9 @@ def test_what_judges_used_is_a_property() -> None:
             f"g{n}": GraderResult(grader=f"g{n}", verdict=PASSED, score=1, usage=u, cost_usd=u.cost_usd)
             for n, u in enumerate(usages)
         }
-        found = dict(properties(attempt("a", grader_results=grades), Path("/run")))
+        found = dict(
+            properties(attempt("a", grader_results=grades), Path("/run/tasks/a/default/1/attempt-1"))
+        )
         return {name: value for name, value in found.items() if name.startswith("judge_")}
 
     assert told(Usage()) == {}

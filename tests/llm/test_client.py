@@ -393,12 +393,12 @@ class Recorder:
 
     async def exchange(
         self,
-        url: str,
+        role: str,
         request: dict[str, Any],
         send: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]],
     ) -> dict[str, Any]:
         reply = await send(request)
-        self.seen.append((url, request, reply))
+        self.seen.append((role, request, reply))
         return reply
 
 
@@ -408,8 +408,8 @@ class Player:
     def __init__(self, reply: dict[str, Any]) -> None:
         self.reply = reply
 
-    async def exchange(self, url: str, request: dict[str, Any], send: Any) -> dict[str, Any]:
-        del url, request, send
+    async def exchange(self, role: str, request: dict[str, Any], send: Any) -> dict[str, Any]:
+        del role, request, send
         return self.reply
 
 
@@ -428,8 +428,8 @@ def test_an_interceptor_sees_every_exchange_once(waits: Waits) -> None:
         config = settings(model)
         reply = ask(config, waits.policy())
     assert (reply.text, reply.retries) == ("kept", 1)
-    [(url, request, body)] = recorder.seen
-    assert (url, request["messages"]) == (config.url, HELLO)
+    [(role, request, body)] = recorder.seen
+    assert (role, request["messages"]) == ("agent", HELLO)
     assert body["choices"][0]["message"]["content"] == "kept"
     assert KEY not in str(request)
 

@@ -27,6 +27,8 @@ from pytest_browsereval.model.results import AgentResult, TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.run.attempt import Behaviour, Job, Services, record_fault, run_attempt, run_trial
 from pytest_browsereval.run.budget import Budget
+from pytest_browsereval.run.cassettes import Cassettes, ModelCalls
+from pytest_browsereval.run.hiding import Hiding
 from pytest_browsereval.run.store import RunStore, TrialKey
 from pytest_browsereval.sites import Sites
 from pytest_browsereval.tools.toolkits import resolve_tools
@@ -119,6 +121,7 @@ class Bench:
         self.graders: tuple[GraderConfig, ...] = (AnswerGrader(),)
         self.keys: dict[str, Any] = {}
         self.secret = "no secret"
+        self.model_calls = ModelCalls.LIVE
         self.store = RunStore(folder / "run")
 
     def services(self) -> Services:
@@ -134,6 +137,7 @@ class Bench:
             tools=resolve_tools({}),
             behaviour=self.behaviour,
             budget=Budget(config.budget, self.store, 0.0),
+            cassettes=Cassettes(config, self.model_calls, Hiding({}, str)),
             redact=lambda text: text.replace(self.secret, "[redacted]"),
         )
 

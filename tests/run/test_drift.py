@@ -64,7 +64,7 @@ class Runs:
     def ran(self, run_id: str, *tools: Tool, config: EvalConfig | None = None) -> Path:
         """Leave what a run with these tools leaves; return its manifest."""
         store = self.store(run_id)
-        store.write_manifest(manifest(config or self.config, "a browser", tools, (), ()))
+        store.write_manifest(manifest(config or self.config, "a browser", tools, (), (), model_calls="live"))
         return store.root / "manifest.json"
 
     def told(self, *tools: Tool) -> list[str]:

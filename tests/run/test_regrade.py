@@ -19,9 +19,10 @@ from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.run.finding import run_folder
 from pytest_browsereval.run.regrade import Regrading, history_record
 from pytest_browsereval.run.store import RunStore, TrialKey, read_metadata
-from pytest_browsereval.run.stored import StoredEntry, run_folder
+from pytest_browsereval.run.stored import StoredEntry
 from pytest_browsereval.testing import ScriptedModel, says
 from tests.recorded import attempt
 from tests.support import until

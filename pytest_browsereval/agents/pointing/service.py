@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 from pytest_browsereval.errors import ErrorSource, Fault, StopRun
+from pytest_browsereval.llm.client import exchange
 from pytest_browsereval.llm.retries import RetryPolicy, TryFailed, retry_after, told_by
 
 if TYPE_CHECKING:
@@ -78,11 +79,21 @@ class ActionService:
             "image_base64": base64.b64encode(picture).decode(),
             "history": history,
         }
+        retries = 0
+
+        async def send(body: dict[str, Any]) -> dict[str, Any]:
+            nonlocal retries
+            reply, retries = await self._send(body)
+            return reply
+
+        return Prediction(await exchange("pointer", body, send), retries)
+
+    async def _send(self, body: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
         policy = self._policy
         deadline = policy.clock() + policy.deadline_s
         for tries in range(1, policy.max_tries + 1):
             try:
-                return Prediction(await self._try(body, deadline - policy.clock()), tries - 1)
+                return await self._try(body, deadline - policy.clock()), tries - 1
             except TryFailed as failure:
                 wait_s = policy.delay(tries, failure)
                 is_late = policy.clock() + wait_s >= deadline
@@ -98,7 +109,7 @@ class ActionService:
             await client.aclose()
         _LOG.removeFilter(self._hidden)
 
-    async def _try(self, body: Mapping[str, Any], left_s: float) -> Mapping[str, Any]:
+    async def _try(self, body: Mapping[str, Any], left_s: float) -> dict[str, Any]:
         import httpx
 
         limit_s = min(self._timeout_s, left_s)

@@ -209,7 +209,7 @@ class Judge:
         ]
         try:
             completion = await chat_client(self.config).complete(
-                messages, response_format=response_format(question.reply, mode)
+                messages, response_format=response_format(question.reply, mode), role="judge"
             )
         except StopRun:
             raise

@@ -24,12 +24,13 @@ _POLICY = (
 """Only the page's own script runs, and the scripts with details that it loads."""
 
 
-def page(data: Mapping[str, Any], title: str) -> str:
+def page(data: Mapping[str, Any], title: str, details: str = "") -> str:
     """Return the page.
 
     Args:
         data: what its script draws, plain values.
         title: of the window.
+        details: markup with the details of attempts, for a page that stands alone.
     """
     home = files("pytest_browsereval.report.viewer")
     style = home.joinpath("page.css").read_text(encoding="utf-8")
@@ -43,6 +44,7 @@ def page(data: Mapping[str, Any], title: str) -> str:
         "style": style,
         "script": script,
         "data": in_html(data),
+        "details": details,
     }
     head, *rest = text.split("@@")  # names and texts take turns, so that no text is searched for names
     return head + "".join(marks[part] if place % 2 == 0 else part for place, part in enumerate(rest))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from pytest_browsereval.analysis.description import agents_of
 from pytest_browsereval.analysis.statistics import Share
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
@@ -181,7 +182,7 @@ def about_run(manifest: Mapping[str, Any], name: str, selected: int | None) -> d
         "Eval": manifest.get("name"),
         "Run": name,
         "Started": manifest.get("started_at"),
-        "Agent": _agents(config.get("variants")),
+        "Agent": _agents(config),
         "Browser": manifest.get("browser"),
         "Datasets": _files(manifest.get("datasets")),
         "Commit": manifest.get("git_commit"),
@@ -192,16 +193,9 @@ def about_run(manifest: Mapping[str, Any], name: str, selected: int | None) -> d
     return {"facts": told, "selected": selected, "viewport": _size(viewport)}
 
 
-def _agents(variants: Any) -> str:
-    blocks = variants.items() if isinstance(variants, Mapping) else ()
-    return ", ".join(_agent(str(name), block) for name, block in blocks if isinstance(block, Mapping))
-
-
-def _agent(name: str, block: Mapping[str, Any]) -> str:
-    model = block.get("model")
-    model = model.get("model") if isinstance(model, Mapping) else model
-    told = " ".join(part for part in (block.get("type"), model) if isinstance(part, str))
-    return told if name == "default" else f"{name}: {told}"
+def _agents(config: Mapping[str, Any]) -> str:
+    agents = agents_of(config).items()
+    return ", ".join(told if name == "default" else f"{name}: {told}" for name, told in agents)
 
 
 def _files(datasets: Any) -> str:

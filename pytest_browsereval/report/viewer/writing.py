@@ -16,13 +16,11 @@ from pathlib import Path
 from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import well_formed
+from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.report.viewer.attempts import StoredAttempt, files_of, message_log, stored_attempts
 from pytest_browsereval.report.viewer.page import as_script, page
 from pytest_browsereval.report.viewer.rows import DAMAGED, Table, about_run
 from pytest_browsereval.run.store import RunStore
-
-FILE = "index.html"
-"""The page in a run's folder."""
 
 CHUNK = 400_000
 """Characters after which a script with details is full; a browser loads it in a moment."""
@@ -98,10 +96,9 @@ def write_viewer(run: Path, file: Path | None = None) -> Written:
         UsageError: there is no run, or the page cannot be there.
         OSError: it cannot be written.
     """
-    if not (run / "tasks").is_dir():
-        raise UsageError(f"{run} is no run folder: it has no folder 'tasks'.")
-    target = run / FILE if file is None else file
-    _check(target)
+    check_run(run)
+    target = run / PAGE if file is None else file
+    check_page(target)
     store, table, details = RunStore(run), Table(), _Details(target.with_suffix(".files"))
     for attempt in stored_attempts(run / "tasks"):
         table.add(attempt, details.add(attempt))
@@ -114,7 +111,22 @@ def write_viewer(run: Path, file: Path | None = None) -> Written:
     return Written(target, table.attempts, table.count(DAMAGED))
 
 
-def _check(target: Path) -> None:
+def check_run(run: Path) -> None:
+    """Check that there is a run.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if not (run / "tasks").is_dir():
+        raise UsageError(f"{run} is no run folder: it has no folder 'tasks'.")
+
+
+def check_page(target: Path) -> None:
+    """Check that a page can be there.
+
+    Raises:
+        UsageError: it cannot.
+    """
     if target.suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"{target} is to be the page: name a file that ends in .html.")
     if target.is_dir():

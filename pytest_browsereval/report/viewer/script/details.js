@@ -27,6 +27,11 @@ async function detailsOf(row) {
 
 /** @param {number} chunk @returns {Promise<void>} */
 function load(chunk) {
+  const inside = document.querySelector(`script[data-chunk="${Number(chunk)}"]`);
+  if (inside) {
+    /** @type {any} */ (window).browsereval(JSON.parse(inside.textContent || "{}"));
+    return Promise.resolve();
+  }
   const name = `${String(chunk).padStart(4, "0")}.js`;
   return new Promise((done, refuse) => {
     const script = document.createElement("script");
@@ -37,6 +42,9 @@ function load(chunk) {
     script.addEventListener("load", () => script.remove());
   });
 }
+
+/** A picture that is inside of a page that stands alone. @param {Row} row @param {string} name @returns {string | undefined} */
+const insideOf = (row, name) => keptOf(row.key)?.[6]?.[name];
 
 /** @param {any[]} raw @returns {Details} */
 function parsed([metadata, log, files, pictures, leftOut, problem]) {

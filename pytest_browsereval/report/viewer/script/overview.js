@@ -72,6 +72,7 @@ function drawSummary() {
   if (totals.damaged) notes.push(`${counted(totals.damaged, "attempt is", "attempts are")} damaged and counted nowhere.`);
   if (totals.unfinished) notes.push(`${counted(totals.unfinished, "attempt is", "attempts are")} not finished.`);
   if (run.selected !== null && run.selected > totals.trials) notes.push(`${counted(run.selected - totals.trials, "trial")} of ${run.selected.toLocaleString("en")} never finished.`);
+  if (run.left_out) notes.push(run.left_out);
   $("notes").textContent = notes.join(" ");
   const known = TRIALS.filter((row) => row.ms !== null);
   /** @type {[string, Child][]} */

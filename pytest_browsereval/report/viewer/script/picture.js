@@ -12,9 +12,13 @@ function pointsOf(params) {
  * @param {Row} row @param {string} name the picture's file @param {string} alt @param {[number, number][]} points
  */
 function pictureOf(row, name, alt, points) {
-  const address = way(...row.key.split("/"), "screenshots", name);
+  const inside = DATA.run.alone ? insideOf(row, name) : "";
+  if (inside === undefined) return element("p", { className: "none shot-gone", textContent: `The picture ${name} is left out of this page.` });
+  const address = inside || way(...row.key.split("/"), "screenshots", name);
   const image = element("img", { alt, loading: "lazy", decoding: "async" });
-  const frame = element("a", { className: "shot", href: address, target: "_blank", rel: "noopener", title: "Open the picture" }, image);
+  const frame = inside
+    ? element("span", { className: "shot" }, image)
+    : element("a", { className: "shot", href: address, target: "_blank", rel: "noopener", title: "Open the picture" }, image);
   image.onload = () => mark(frame, image, points);
   image.onerror = () => {
     image.remove();

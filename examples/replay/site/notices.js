@@ -1,0 +1,5 @@
+for (const button of document.querySelectorAll('button')) {
+  button.addEventListener('click', () => {
+    document.title = `${button.textContent} was chosen`;
+  });
+}

@@ -1,0 +1,193 @@
+"""A pass rate corrected for the errors of the judge behind it, as far as labels tell how often it errs.
+
+It stands beside the pass rate and never takes its place: it holds where the judge errs as often in the run as
+on the labelled attempts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from pytest_browsereval.analysis.agreement import Confusion, share_json
+from pytest_browsereval.analysis.statistics import Estimate, Share, rogan_gladen
+from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.documents import shown
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.graders.verdicts import PassWhen, Primary
+from pytest_browsereval.model.digest import AttemptDigest
+from pytest_browsereval.model.grades import Verdict
+
+LEAST = 10
+"""Labelled attempts of each kind, passed and failed, without which nothing is corrected."""
+
+_AGAIN = "Write it by  browsereval calibrate RUN --json FILE"
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """What labels say of a grader under one fingerprint."""
+
+    grader: str
+    fingerprint: str
+    """Empty for grades that have none."""
+    confusion: Confusion
+
+    @property
+    def sensitivity(self) -> Share:
+        """Of what people pass, what it passes."""
+        return self.confusion.recall
+
+    @property
+    def specificity(self) -> Share:
+        """Of what people fail, what it fails."""
+        wrong = self.confusion.false_positive_rate
+        return Share(wrong.of - wrong.hits, wrong.of)
+
+
+@dataclass(frozen=True)
+class Correction:
+    """The trials that one calibrated grader decides alone, and their pass rate corrected for its errors."""
+
+    grader: str
+    fingerprint: str
+    """Under which it graded them."""
+    seen: Share
+    """What it passed of the judged trials that it decides alone."""
+    labels: Calibrated | None = None
+    """What people say of it; None if nobody has labelled its grades."""
+    corrected: Estimate | None = None
+    """None if it is not to be corrected."""
+    why_not: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        found, labels = self.corrected, self.labels
+        return {
+            "grader": self.grader,
+            "fingerprint": self.fingerprint,
+            "passed": self.seen.hits,
+            "judged": self.seen.of,
+            "value": found and found.value,
+            "interval": found and [found.interval.low, found.interval.high],
+            "why_not": self.why_not,
+            "labels": labels and labels.confusion.total,
+            "sensitivity": labels and share_json(labels.sensitivity),
+            "specificity": labels and share_json(labels.specificity),
+        }
+
+
+@cache
+def _graders() -> TypeAdapter[tuple[Calibrated, ...]]:
+    """Made when it is first needed: most runs have no calibration."""
+    return TypeAdapter(tuple[Calibrated, ...])
+
+
+def read_calibration(file: Path) -> tuple[Calibrated, ...]:
+    """Return what a file of ``browsereval calibrate --json`` says of its graders.
+
+    Raises:
+        UsageError: it is none, or says nothing.
+    """
+    try:
+        found = _graders().validate_python(json.loads(file.read_bytes())["graders"])
+    except (OSError, ValueError, KeyError, TypeError, ValidationError) as error:
+        why = str(error).partition("\n")[0]
+        raise UsageError(f"{shown(file)} is no calibration, or is damaged: {why}. {_AGAIN}") from None
+    if any(min(map(min, one.confusion.table)) < 0 for one in found):
+        raise UsageError(f"{shown(file)} is damaged: a count is less than 0. {_AGAIN}")
+    if not any(one.confusion.total for one in found):
+        raise UsageError(f"{shown(file)} compares no grade with a label. {_AGAIN}")
+    return found
+
+
+def calibration_of(config: EvalConfig) -> tuple[Calibrated, ...] | None:
+    """Return what labels say of the config's judges; None if it names no file.
+
+    Raises:
+        ConfigError: the file cannot be used; with file and line of the config.
+    """
+    if config.calibration is None:
+        return None
+    try:
+        return read_calibration(config.base_dir / config.calibration)
+    except UsageError as error:
+        raise config.wrong(("calibration",), error) from None
+
+
+def corrections(
+    trials: Iterable[AttemptDigest], calibrated: Sequence[Calibrated], pass_when: PassWhen
+) -> tuple[Correction, ...]:
+    """Correct the pass rates of trials whose verdict is the grade of one calibrated grader.
+
+    Trials that several graders decide together are in none of them, nor are errored ones.
+
+    Args:
+        trials: each by its last attempt.
+        calibrated: what labels say of graders.
+        pass_when: how grades make the verdict.
+
+    Returns:
+        One for each grader and fingerprint under which it decided, corrected or with why it is not.
+    """
+    names = {one.grader for one in calibrated}
+    by_print: dict[tuple[str, str], list[bool]] = {}
+    for trial in trials:
+        name = _decider(trial, pass_when)
+        if trial.verdict is not Verdict.ERRORED and name in names:
+            key = (name, trial.grader_results[name].fingerprint)
+            by_print.setdefault(key, []).append(trial.verdict is Verdict.PASSED)
+    labelled = {(one.grader, one.fingerprint): one for one in calibrated}
+    return tuple(
+        _corrected(name, fingerprint, Share(sum(passed), len(passed)), labelled)
+        for (name, fingerprint), passed in sorted(by_print.items())
+    )
+
+
+def _decider(trial: AttemptDigest, pass_when: PassWhen) -> str:
+    """Return the grader whose grade is the verdict; "" if several decide."""
+    deciding = [name for name, grade in trial.grader_results.items() if not grade.advisory]
+    if isinstance(pass_when, Primary):
+        return pass_when.primary if pass_when.primary in deciding else ""
+    return deciding[0] if len(deciding) == 1 else ""
+
+
+def _corrected(
+    name: str, fingerprint: str, seen: Share, labelled: Mapping[tuple[str, str], Calibrated]
+) -> Correction:
+    labels = labelled.get((name, fingerprint)) if fingerprint else None
+    if labels is None:
+        others = sorted(other for grader, other in labelled if grader == name)
+        return Correction(name, fingerprint, seen, why_not=_another(fingerprint, others))
+    sensitivity, specificity = labels.sensitivity, labels.specificity
+    if min(sensitivity.of, specificity.of) < LEAST:
+        why = (
+            f"by people's word {sensitivity.of:,} labelled attempts passed and {specificity.of:,} failed; it "
+            f"takes at least {LEAST} of each"
+        )
+        return Correction(name, fingerprint, seen, labels, why_not=why)
+    found = rogan_gladen(seen, sensitivity, specificity)
+    if found is None:
+        why = (
+            f"it passes {_of(sensitivity)} of what people pass and fails {_of(specificity)} of what people "
+            "fail, which is no better than chance"
+        )
+        return Correction(name, fingerprint, seen, labels, why_not=why)
+    return Correction(name, fingerprint, seen, labels, found)
+
+
+def _another(fingerprint: str, others: Sequence[str]) -> str:
+    if not fingerprint:
+        return "its grades have no fingerprint, so nobody knows whether it is the judge that was calibrated"
+    known = " and ".join(other or "one without a fingerprint" for other in others)
+    return f"it is not the judge that was calibrated: {fingerprint} here, {known} there"
+
+
+def _of(share: Share) -> str:
+    return f"{share.hits:,} of {share.of:,}"

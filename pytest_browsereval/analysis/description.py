@@ -1,0 +1,266 @@
+"""What a run was made of, read from its folder alone; what cannot be read is told, and the rest is there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.config.redaction import redacted
+from pytest_browsereval.documents import shown
+from pytest_browsereval.model.messages import SCHEMA_VERSION
+from pytest_browsereval.run.resume import RESUMES_FILE
+
+OPTIONS = ("trials", "retries", "limits", "budget", "pass_when", "tools", "capture")
+"""Keys of a config whose values are told where they are not the defaults."""
+
+COUNTS = ("selected", "skipped", "over_budget", "trials", "passed", "failed", "errored", "pass_rate")
+"""Figures of ``summary.json`` that are told."""
+
+
+@dataclass(frozen=True)
+class RunDescription:
+    """What a run was made of."""
+
+    folder: Path
+    manifest: Mapping[str, Any]
+    """Without secrets; empty if it is missing or damaged."""
+    counts: Mapping[str, Any]
+    """By ``summary.json``; empty if nobody has written one."""
+    rows: int
+    """Rows of which an attempt was begun."""
+    resumes: tuple[Mapping[str, Any], ...]
+    """A record for each time that the run was gone on with, and for each browser that was started then."""
+    problems: tuple[str, ...]
+    """Files that cannot be read in full, each with what to do."""
+
+    @property
+    def name(self) -> str:
+        """The run's id."""
+        return self.folder.resolve().name
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The eval config as the run had it."""
+        return _block(self.manifest.get("config"))
+
+    @property
+    def agents(self) -> dict[str, str]:
+        """Type and models of each variant's agent."""
+        return agents_of(self.config)
+
+    @property
+    def judge(self) -> str | None:
+        """The model that graders ask, if the config names one."""
+        judge = _block(self.config.get("judge"))
+        votes = judge.get("votes", 1)
+        told = ", ".join(_models(judge))
+        return f"{told}, {votes} votes" if told and votes != 1 else told or None
+
+    @property
+    def graders(self) -> tuple[str, ...]:
+        """The config's own graders; without any, the rows name theirs."""
+        return tuple(_grader(_block(one)) for one in _entries(self.config.get("graders")))
+
+    @property
+    def datasets(self) -> tuple[dict[str, Any], ...]:
+        """Of each dataset its file, the hash of what is in it, its type and what was selected."""
+        blocks = [_block(one) for one in _entries(self.config.get("dataset"))]
+        files = [_block(one) for one in _entries(self.manifest.get("datasets"))]
+        if len(blocks) != len(files):
+            blocks = [{}] * len(files)
+        return tuple(
+            {
+                "file": file.get("file"),
+                "sha256": file.get("sha256"),
+                "type": block.get("type"),
+                "select": {key: value for key, value in _block(block.get("select")).items() if value},
+            }
+            for file, block in zip(files, blocks, strict=True)
+        )
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        """The names of the local sites."""
+        return tuple(sorted(_block(self.config.get("sites"))))
+
+    @property
+    def plugins(self) -> tuple[str, ...]:
+        """Who else brought members: packages with their versions, conftests."""
+        return tuple(map(str, _entries(self.manifest.get("plugins"))))
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What of the config is not as it is by default, by dotted keys."""
+        return _changed({key: self.config[key] for key in OPTIONS if key in self.config}, _defaults(OPTIONS))
+
+    @property
+    def gate(self) -> dict[str, Any]:
+        """The rules that the run had to meet, by dotted keys."""
+        return _changed(_block(self.config.get("gate")), _defaults(("gate",))["gate"])
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        given = self.manifest
+        return {
+            "run": self.name,
+            "folder": str(self.folder),
+            "problems": list(self.problems),
+            "eval": given.get("name"),
+            "config_file": given.get("config_file"),
+            "config_hash": given.get("config_hash"),
+            "started_at": given.get("started_at"),
+            "counts": dict(self.counts),
+            "rows_attempted": self.rows,
+            "agents": self.agents,
+            "judge": self.judge,
+            "graders": list(self.graders),
+            "datasets": list(self.datasets),
+            "browser": given.get("browser"),
+            "lanes": self.config.get("lanes"),
+            "num_workers": self.config.get("num_workers"),
+            "options": self.options,
+            "gate": self.gate,
+            "sites": list(self.sites),
+            "tools": len(_entries(given.get("tools"))),
+            "tool_schema_hash": given.get("tool_schema_hash"),
+            "plugins": list(self.plugins),
+            "python": given.get("python"),
+            "platform": given.get("platform"),
+            "packages": dict(_block(given.get("packages"))),
+            "git_commit": given.get("git_commit"),
+            "merged_from": list(_entries(given.get("merged_from"))),
+            "merged_at": given.get("merged_at"),
+            "imported_from": dict(_block(given.get("imported_from"))),
+            "resumes": [dict(one) for one in self.resumes],
+        }
+
+
+def describe(folder: Path) -> RunDescription:
+    """Return what a run was made of.
+
+    Args:
+        folder: of the run; files that are missing or damaged are told in ``problems``.
+    """
+    problems: list[str] = []
+    manifest = _read(folder / "manifest.json", problems)
+    if not (folder / "manifest.json").exists():
+        problems.append(f"{shown(folder / 'manifest.json')} is missing: what the run was made of is unknown.")
+    version = manifest.get("schema_version", SCHEMA_VERSION)
+    if not isinstance(version, int) or version > SCHEMA_VERSION:
+        problems.append(
+            f"{shown(folder / 'manifest.json')} is of form {version!r}, and this version reads form "
+            f"{SCHEMA_VERSION}: only what both have is told. Install a newer pytest-browsereval."
+        )
+    summary = _read(folder / "summary.json", problems)
+    tasks = folder / "tasks"
+    return RunDescription(
+        folder=folder,
+        manifest=redacted(manifest),
+        counts={key: summary[key] for key in COUNTS if summary.get(key) is not None},
+        rows=sum(row.is_dir() for row in tasks.iterdir()) if tasks.is_dir() else 0,
+        resumes=tuple(_lines(folder / RESUMES_FILE, problems)),
+        problems=tuple(problems),
+    )
+
+
+def _read(file: Path, problems: list[str]) -> dict[str, Any]:
+    """Return the block of a JSON file; empty if there is none, or it is damaged, which is told."""
+    try:
+        value = json.loads(file.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        problems.append(f"{shown(file)} cannot be read: {error.strerror}.")
+    except ValueError as error:
+        problems.append(f"{shown(file)} is damaged: {error}. What it told is left out; restore it.")
+    else:
+        if isinstance(value, dict):
+            return value
+        problems.append(f"{shown(file)} is damaged: it is no block of keys. Restore it.")
+    return {}
+
+
+def _lines(file: Path, problems: list[str]) -> Iterator[dict[str, Any]]:
+    """Yield the records of a file with one in each line; a line that was cut is told."""
+    try:
+        lines = file.read_bytes().splitlines()
+    except OSError:
+        return
+    for number, line in enumerate(lines, 1):
+        try:
+            value = json.loads(line)
+        except ValueError:
+            value = None
+        if isinstance(value, dict):
+            yield redacted(value)
+        else:
+            problems.append(f"{shown(file)}:{number} is damaged and left out.")
+
+
+# -- what of a config is told
+
+
+def agents_of(config: Mapping[str, Any]) -> dict[str, str]:
+    """Return type and models of each variant's agent.
+
+    Args:
+        config: as manifests have it.
+    """
+    blocks = _block(config.get("variants"))
+    return {str(name): _agent(_block(block)) for name, block in blocks.items()}
+
+
+def _agent(block: Mapping[str, Any]) -> str:
+    parts = [block.get("type"), *(block.get(key) for key in ("preset", "function", "url"))]
+    told = [part for part in parts if isinstance(part, str)]
+    return " ".join([*told, ", ".join(_models(block))]).strip()
+
+
+def _models(block: Mapping[str, Any], where: str = "") -> Iterator[str]:
+    """Yield the models that a block names, those of blocks in it with their keys."""
+    model, provider = block.get("model"), block.get("provider")
+    if isinstance(model, str):
+        yield f"{where}{provider}/{model}" if isinstance(provider, str) else f"{where}{model}"
+    for key, inner in block.items():
+        yield from _models(_block(inner), f"{where}{key} ")
+
+
+def _grader(block: Mapping[str, Any]) -> str:
+    told = str(block.get("name") or block.get("type"))
+    return f"{told} (advisory)" if block.get("advisory") else told
+
+
+def _defaults(keys: Sequence[str]) -> dict[str, Any]:
+    values = {key: EvalConfig.model_fields[key].get_default(call_default_factory=True) for key in keys}
+    return {
+        key: value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+        for key, value in values.items()
+    }
+
+
+def _changed(given: Mapping[str, Any], defaults: Any, path: str = "") -> dict[str, Any]:
+    """Return the values that are not the defaults, by dotted keys."""
+    known = _block(defaults)
+    found: dict[str, Any] = {}
+    for key, value in given.items():
+        if key in known and value == known[key]:
+            continue
+        if isinstance(value, Mapping) and value:
+            found |= _changed(value, known.get(key), f"{path}{key}.")
+        else:
+            found[f"{path}{key}"] = value
+    return found
+
+
+def _block(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _entries(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list) else ()

@@ -1,0 +1,285 @@
+"""Tasks over several runs: which come out alike each time, which do not, and by what."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from pytest_browsereval.analysis.outcomes import RunOutcomes, check_run, fingerprints_of, outcomes_of
+from pytest_browsereval.analysis.repeats import Repeats, Stability, TaskRepeats, repeats
+from pytest_browsereval.analysis.summary import TrialOutcome, summary_of
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.run.finding import age
+from pytest_browsereval.run.provenance import differences_by_key
+from pytest_browsereval.run.store import RunStore
+
+WORST = (
+    Stability.FLAKY_AGENT,
+    Stability.FLAKY_ENVIRONMENT,
+    Stability.ERRORED,
+    Stability.STABLE_FAIL,
+    Stability.STABLE_PASS,
+)
+"""Classes of tasks, what matters most first."""
+
+AGENT = ("config.variants", "config.limits", "config.tools", "config.toolkits", "tool_schema_hash")
+"""Keys of a manifest that say what the agent was."""
+
+NO_MATTER = ("datasets", "config.dataset", "config.trials", "config.retries")
+"""Keys that may differ: rows are compared one by one, and trials are counted."""
+
+TaskKey = tuple[str, str]
+"""A row's id and a variant."""
+
+
+@dataclass(frozen=True)
+class RunTrials:
+    """All trials of a run that have a result."""
+
+    outcomes: RunOutcomes
+    trials: tuple[TrialOutcome, ...]
+
+    @property
+    def name(self) -> str:
+        """The run's id."""
+        return self.outcomes.name
+
+    def count(self, verdict: Verdict) -> int:
+        """Return how many of them have that verdict."""
+        return sum(trial.metadata.verdict is verdict for trial in self.trials)
+
+
+@dataclass(frozen=True)
+class TaskHistory:
+    """A task by one variant, over all of the runs."""
+
+    task: TaskRepeats
+    marks: str
+    """A letter for each run, the oldest first: P passed, F failed, M both, E errored, ``.`` no result."""
+
+    @property
+    def unsteadiness(self) -> float:
+        """From 0 to 1: how near its trials are to a coin, or which share of its attempts errored."""
+        one = self.task
+        if one.stability is Stability.FLAKY_AGENT:
+            return 2 * min(one.passed, one.failed) / one.judged
+        return one.errored / (one.judged + one.errored)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        one = self.task
+        return {
+            "query_id": one.query_id,
+            "variant": one.variant,
+            "stability": str(one.stability),
+            "passed": one.passed,
+            "failed": one.failed,
+            "errored": one.errored,
+            "runs": self.marks,
+        }
+
+
+@dataclass(frozen=True)
+class Flakes:
+    """What several runs say of their tasks."""
+
+    runs: tuple[RunTrials, ...]
+    """The oldest first."""
+    tasks: tuple[TaskHistory, ...]
+    """Those with more than one trial, the worst first."""
+    once: int
+    """Tasks with one trial in all runs together: they are in no class."""
+    edited: int
+    """Tasks whose rows are not what they were in all of the runs."""
+    left_out: int
+    """Trials of rows that were edited later: they are of other tasks."""
+    twice: int
+    """Trials that are in two of the runs, one of which was merged of the other; they count once."""
+    agents: tuple[str, ...]
+    """Where the agent was another one: a change that comes of it is no flakiness."""
+    judges: tuple[str, ...]
+    """Where a grader was another one, likewise."""
+    others: tuple[str, ...]
+    """What else differs between the runs: keys of their manifests."""
+
+    @property
+    def counts(self) -> Counter[Stability]:
+        """How many tasks are of which class."""
+        return Counter(one.task.stability for one in self.tasks)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {
+            "runs": [
+                {
+                    "run": run.name,
+                    "folder": str(run.outcomes.folder),
+                    **{str(verdict): run.count(verdict) for verdict in Verdict},
+                }
+                for run in self.runs
+            ],
+            "stability": {str(kind): self.counts[kind] for kind in WORST},
+            "tasks_with_one_trial": self.once,
+            "tasks_edited": self.edited,
+            "trials_of_edited_rows": self.left_out,
+            "trials_in_two_runs": self.twice,
+            "agent_differs": list(self.agents),
+            "graders_differ": list(self.judges),
+            "differs_as_well": list(self.others),
+            "tasks": [one.as_json() for one in self.tasks],
+        }
+
+
+def read_trials(folder: Path) -> RunTrials:
+    """Return the trials of a run.
+
+    Raises:
+        UsageError: it is no run folder, or a file in it is damaged.
+    """
+    check_run(folder)
+    store = RunStore(folder)
+    summary = summary_of(store)
+    return RunTrials(outcomes_of(store, summary), summary.trials)
+
+
+def flakes(runs: Iterable[RunTrials]) -> Flakes:
+    """Class the tasks of several runs by all of their trials.
+
+    Trials are of one task if row, variant and the row's content are the same: of a row that was edited
+    only the trials of its newest version count.
+
+    Args:
+        runs: in any order.
+
+    Raises:
+        UsageError: no task has more than one trial.
+    """
+    ordered = tuple(sorted(runs, key=lambda run: age(run.outcomes.folder.resolve())))
+    chosen = _chosen(ordered)
+    found = repeats((trial.metadata, trial.attempts) for own in chosen.kept for trial in own)
+    if found is None:
+        raise UsageError(
+            "no task of these runs has more than one trial, so that nobody can tell whether it is flaky. "
+            "Name more runs, or add earlier ones by --last 5."
+        )
+    tasks = {_key(trial) for own in chosen.kept for trial in own}
+    return Flakes(
+        runs=ordered,
+        tasks=_histories(found, chosen.kept),
+        once=len(tasks) - len(found.tasks),
+        edited=len({query_id for query_id, _ in chosen.left_out}),
+        left_out=chosen.left_out.total(),
+        twice=chosen.twice,
+        agents=tuple(_told(ordered, is_agent=True)),
+        judges=tuple(_judges(ordered)),
+        others=tuple(dict.fromkeys(_told(ordered, is_agent=False))),
+    )
+
+
+@dataclass
+class _Chosen:
+    """The trials that count."""
+
+    kept: list[list[TrialOutcome]] = field(default_factory=list)
+    """Of each run."""
+    left_out: Counter[TaskKey] = field(default_factory=Counter)
+    """How many of each task are of an older version of its row."""
+    twice: int = 0
+
+
+def _chosen(runs: Sequence[RunTrials]) -> _Chosen:
+    versions, found = _versions(runs), _Chosen()
+    seen: set[tuple[object, ...]] = set()
+    for run in runs:
+        own = []
+        for trial in run.trials:
+            if trial.metadata.row_hash not in ("", versions.get(_key(trial), "")):
+                found.left_out[_key(trial)] += 1
+            elif _identity(trial) in seen:
+                found.twice += 1
+            else:
+                own.append(trial)
+        seen.update(_identity(trial) for trial in own if trial.metadata.started_at)
+        found.kept.append(own)
+    return found
+
+
+def _key(trial: TrialOutcome) -> TaskKey:
+    return trial.metadata.query_id, trial.metadata.variant
+
+
+def _identity(trial: TrialOutcome) -> tuple[object, ...]:
+    """Return what no two attempts share; an imported one that has no time is like no other."""
+    data = trial.metadata
+    return (*_key(trial), data.trial, data.attempt, data.started_at, data.completed_at)
+
+
+def _versions(runs: Sequence[RunTrials]) -> dict[TaskKey, str]:
+    """Return the hash of the newest version of each row, by when its trials were begun."""
+    newest: dict[TaskKey, tuple[str, str]] = {}
+    for run in runs:
+        for trial in run.trials:
+            if trial.metadata.row_hash:
+                version = (trial.metadata.started_at, trial.metadata.row_hash)
+                newest[_key(trial)] = max(newest.get(_key(trial), version), version)
+    return {key: row_hash for key, (_, row_hash) in newest.items()}
+
+
+def _histories(found: Repeats, kept: Sequence[Sequence[TrialOutcome]]) -> tuple[TaskHistory, ...]:
+    verdicts: list[dict[TaskKey, set[Verdict]]] = [{} for _ in kept]
+    for place, own in enumerate(kept):
+        for trial in own:
+            verdicts[place].setdefault(_key(trial), set()).add(trial.metadata.verdict)
+    histories = (
+        TaskHistory(task, "".join(_mark(of.get((task.query_id, task.variant))) for of in verdicts))
+        for task in found.tasks
+    )
+    return tuple(sorted(histories, key=_badness))
+
+
+def _badness(one: TaskHistory) -> tuple[int, float, str, str]:
+    task = one.task
+    return WORST.index(task.stability), -one.unsteadiness, task.query_id, task.variant
+
+
+def _mark(verdicts: set[Verdict] | None) -> str:
+    if not verdicts:
+        return "."
+    judged = verdicts - {Verdict.ERRORED}
+    if len(judged) > 1:
+        return "M"
+    return {Verdict.PASSED: "P", Verdict.FAILED: "F"}[judged.pop()] if judged else "E"
+
+
+# -- what the runs were made of
+
+
+def _told(runs: Sequence[RunTrials], *, is_agent: bool) -> Iterator[str]:
+    """Yield where one run's agent is not that of the run before; or the other keys that differ."""
+    for before, after in pairwise(runs):
+        a, b = before.outcomes.manifest, after.outcomes.manifest
+        if not a or not b:
+            if is_agent:
+                yield f"{before.name} -> {after.name}: unknown, as the manifest of one is missing or damaged"
+            continue
+        for key, told in differences_by_key(a, b, besides=NO_MATTER).items():
+            if is_agent is (key == "config" or key.startswith(AGENT)):
+                yield f"{before.name} -> {after.name}: {told}" if is_agent else key
+
+
+def _judges(runs: Sequence[RunTrials]) -> Iterator[str]:
+    """Yield the graders that decide in two runs, one after the other, and are not the same."""
+    prints = [(run.name, fingerprints_of(run.outcomes)) for run in runs]
+    for (first, before), (second, after) in pairwise(prints):
+        for name in sorted(before.keys() & after.keys()):
+            if before[name] != after[name]:
+                yield f"{first} -> {second}: grader {name}: {_listed(before, name)} -> {_listed(after, name)}"
+
+
+def _listed(prints: Mapping[str, set[str]], name: str) -> str:
+    return " and ".join(sorted(prints[name]))

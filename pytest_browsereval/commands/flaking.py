@@ -1,0 +1,66 @@
+"""``flakes``: tasks that do not come out alike over several runs."""
+
+from __future__ import annotations
+
+import argparse
+from itertools import islice
+
+from pytest_browsereval.commands.base import Command
+from pytest_browsereval.commands.reporting import add_reports, tell, uncollected
+from pytest_browsereval.commands.runs import HELP, named_runs
+from pytest_browsereval.errors import UsageError
+
+
+def flakes(arguments: argparse.Namespace) -> int:
+    """Tell which tasks are flaky; 0 whatever comes of it."""
+    from pytest_browsereval.analysis.flakes import flakes as flakes_of
+    from pytest_browsereval.analysis.flakes import read_trials
+    from pytest_browsereval.report import flakes as report
+    from pytest_browsereval.run.finding import earlier
+
+    runs = named_runs(arguments.run_names)
+    if arguments.last is not None:
+        if len(runs) != 1:
+            raise UsageError(f"--last adds earlier runs to one run, and {len(runs)} are named. Name one.")
+        runs += islice(earlier(runs[0]), arguments.last)
+        if len(runs) == 1:
+            raise UsageError(f"{runs[0]} has no earlier run of its config beside it. Leave --last out.")
+    if len({run.resolve() for run in runs}) < len(runs):
+        raise UsageError("a run is named twice. Name each once.")
+    found = flakes_of(read_trials(run) for run in runs)
+    tell(
+        arguments,
+        text=lambda: "\n".join(report.text(found)) + "\n",
+        content=found.as_json,
+        markdown=lambda: report.markdown(found),
+    )
+    return 0
+
+
+def positive_integer(text: str) -> int:
+    """Read an option; argparse puts this function's name into its message."""
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run_names", metavar="RUN", nargs="+", help=HELP)
+    parser.add_argument(
+        "--last",
+        metavar="N",
+        type=positive_integer,
+        help="look at N earlier runs of the same config as well",
+    )
+    add_reports(parser)
+
+
+COMMANDS = (
+    Command(
+        "flakes",
+        "tell which tasks do not come out alike over several runs, the worst first",
+        uncollected(flakes),
+        _arguments,
+    ),
+)

@@ -1,0 +1,96 @@
+"""Reports, as all commands write them: on the terminal, as JSON and as Markdown."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pytest_browsereval.errors import UsageError
+
+
+def add_reports(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name the files of reports."""
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write all figures; - is standard output")
+    parser.add_argument(
+        "--markdown", metavar="FILE", type=Path, help="write a report for a comment; - as well"
+    )
+
+
+def tell(
+    arguments: argparse.Namespace,
+    *,
+    text: Callable[[], str],
+    content: Callable[[], dict[str, Any]],
+    markdown: Callable[[], str],
+) -> None:
+    """Write the reports that are asked for; ``-`` gives one the place of the terminal's own.
+
+    Args:
+        arguments: with ``json`` and ``markdown``.
+        text: returns what the terminal is told.
+        content: returns all figures; a list of tasks comes last.
+        markdown: returns the report for a comment.
+
+    Raises:
+        UsageError: a file cannot be written, or two reports are to be one file.
+    """
+    reports = {
+        arguments.json: lambda: as_lines(content()),
+        arguments.markdown: markdown,
+    }
+    if arguments.json == arguments.markdown != None:  # noqa: E711
+        raise UsageError(f"--json and --markdown are both to be written to {arguments.json}. Name two files.")
+    for place, made in reports.items():
+        if place is not None and str(place) != "-":
+            write(place, made())
+    say_all(reports.get(Path("-"), text)())
+
+
+def as_lines(content: dict[str, Any]) -> str:
+    """Return JSON with a line for each entry of its last list: 20,000 of them, indented, take seconds."""
+    *head, (last, tasks) = content.items()
+    if not isinstance(tasks, list) or not tasks:
+        return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+    lines = ",\n".join(f"  {json.dumps(task, ensure_ascii=False)}" for task in tasks)
+    start = json.dumps(dict(head), ensure_ascii=False, indent=1).removesuffix("\n}")
+    return f"{start},\n {json.dumps(last)}: [\n{lines}\n ]\n}}\n"
+
+
+def say_all(text: str) -> None:
+    """Print a text; what the terminal cannot show is a question mark."""
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+
+
+def write(path: Path, text: str) -> None:
+    """Write a report as a whole or not at all.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    from pytest_browsereval.capture.trajectory import write_whole
+
+    try:
+        write_whole(path, text)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}.") from None
+
+
+def uncollected(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
+    """Have a command run without the garbage collector: it would look through all trials again and again."""
+
+    def command(arguments: argparse.Namespace) -> int:
+        was_on = gc.isenabled()
+        gc.disable()
+        try:
+            return run(arguments)
+        finally:
+            if was_on:
+                gc.enable()
+
+    return command

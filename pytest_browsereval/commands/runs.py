@@ -1,0 +1,66 @@
+"""RUN, as all commands take it: a run's folder, its id, or ``latest``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+RESULTS = Path("results")
+"""Where runs are looked for by id where no config says it."""
+
+HELP = "a run: its folder, its id below results/, or 'latest'"
+
+HELP_OF_BASELINE = f"{HELP}; or a baseline's file"
+
+
+def named_run(given: str, config: Path | None = None, *, is_empty_allowed: bool = False) -> Path:
+    """Return the folder of the run that somebody means.
+
+    Ids are looked up below the results folder of the config, else below ``results`` in the current folder.
+
+    Args:
+        given: what was typed.
+        config: the file that ``--config`` names.
+        is_empty_allowed: whether a run counts that was ended before its first attempt.
+
+    Raises:
+        UsageError: there is no such run, or there are several; the message has the newest ones.
+    """
+    from pytest_browsereval.config import load_place
+    from pytest_browsereval.run.finding import LATEST, Runs, is_run
+
+    if given not in ("", LATEST) and is_run(Path(given), is_empty_allowed=is_empty_allowed):
+        return Path(given)  # whatever the config says
+    place = None if config is None else load_place(config)
+    runs = Runs.below(RESULTS) if place is None else Runs.of(*place)
+    return runs.find(given, Path(), is_empty_allowed=is_empty_allowed)
+
+
+def named_runs(given: Iterable[str]) -> list[Path]:
+    """Return the folders of the runs that somebody means.
+
+    Raises:
+        UsageError: there is no such run, or there are several.
+    """
+    return [named_run(one) for one in given]
+
+
+def named_baseline(given: str, config: Path | None = None, *, of: Path | None = None) -> Path:
+    """Return the same, or the baseline's file that somebody means.
+
+    Args:
+        given: what was typed.
+        config: the file that ``--config`` names.
+        of: the run that is compared with it: *latest* is then the one before it, and never itself.
+
+    Raises:
+        UsageError: there is no such run, or there are several.
+    """
+    from pytest_browsereval.run.finding import LATEST, Runs
+
+    if Path(given).is_file():
+        return Path(given)
+    if given == LATEST and of is not None:
+        home = of.resolve().parent
+        return Runs(home, (home,)).find(given, Path(), before=of.resolve())
+    return named_run(given, config)

@@ -1,0 +1,70 @@
+"""``show``: what a run was made of, or in what two runs differ."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from pytest_browsereval.commands.base import Command
+from pytest_browsereval.commands.reporting import say_all, uncollected
+from pytest_browsereval.commands.runs import HELP, named_run
+from pytest_browsereval.errors import UsageError
+
+if TYPE_CHECKING:
+    from pytest_browsereval.analysis.description import RunDescription
+
+
+def show(arguments: argparse.Namespace) -> int:
+    """Tell what a run was made of; 1 if a file of it cannot be read in full."""
+    from pytest_browsereval.analysis.description import describe
+    from pytest_browsereval.report import description as report
+
+    given = [arguments.run_name] + ([arguments.other] if arguments.other is not None else [])
+    runs = [describe(named_run(one, is_empty_allowed=True)) for one in given]
+    problems = [problem for run in runs for problem in run.problems]
+    content: dict[str, Any]
+    if len(runs) == 1:
+        content, lines = runs[0].as_json(), report.text(runs[0])
+    else:
+        a, b = runs
+        told = _differences(a, b, problems)
+        content = {"a": a.as_json(), "b": b.as_json(), "differences": told}
+        lines = report.pair(a, b, told)
+    if arguments.json:
+        say_all(json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+    else:
+        say_all("".join(f"{line}\n" for line in lines))
+    for problem in problems:
+        print(f"browsereval: {problem}", file=sys.stderr)
+    return 1 if problems else 0
+
+
+def _differences(a: RunDescription, b: RunDescription, problems: list[str]) -> list[str]:
+    """Return in what two runs differ, graders by their fingerprints; adds why these cannot be compared."""
+    from pytest_browsereval.analysis.outcomes import judge_differences, read_outcomes
+    from pytest_browsereval.run.provenance import all_differences
+
+    told = [*all_differences(a.manifest, b.manifest)]
+    try:
+        told += judge_differences(read_outcomes(a.folder), read_outcomes(b.folder))
+    except UsageError as error:
+        problems.append(f"the graders are not compared: {error}")
+    return told
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run_name", metavar="RUN", help=HELP)
+    parser.add_argument("other", metavar="OTHER", nargs="?", help="tell in what RUN and this one differ")
+    parser.add_argument("--json", action="store_true", help="print it as JSON")
+
+
+COMMANDS = (
+    Command(
+        "show",
+        "tell what a run was made of: config, data, versions; of two, in what they differ",
+        uncollected(show),
+        _arguments,
+    ),
+)

@@ -1,0 +1,32 @@
+"""``--eval-llm``: model calls are recorded, or answered from what was recorded."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from pytest_browsereval.hooks.session import EvalSession
+from pytest_browsereval.llm.client import set_interceptor
+from pytest_browsereval.llm.taping import Taping
+from pytest_browsereval.run.cassettes import ModelCalls
+
+
+class Replaying:
+    """Has the model calls of this process go by cassettes until pytest ends.
+
+    Args:
+        session: whose attempts have tapes.
+    """
+
+    def __init__(self, session: EvalSession) -> None:
+        self._session = session
+        set_interceptor(Taping(lambda: self._asks_nobody))
+
+    @cached_property
+    def _asks_nobody(self) -> bool:
+        if self._session.model_calls is ModelCalls.AUTO:
+            return all(evaluation.asks_no_model() for evaluation in self._session.evaluations.values())
+        return self._session.model_calls is ModelCalls.REPLAY
+
+    def pytest_unconfigure(self) -> None:
+        """Give the models back to whoever runs pytest in this process."""
+        set_interceptor(None)

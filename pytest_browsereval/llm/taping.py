@@ -1,0 +1,237 @@
+"""Model calls of an attempt: taken down as they are made, or answered from what was taken down."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, StopRun, TerminationReason
+from pytest_browsereval.llm.client import Send
+from pytest_browsereval.llm.volatile import (
+    difference,
+    digest_of,
+    exchanged,
+    marked,
+    translation,
+    without_pictures,
+)
+from pytest_browsereval.llm.wire import Body
+
+Change = Callable[[Any], Any]
+"""Takes plain JSON, returns it changed."""
+
+
+@dataclass
+class Exchange:
+    """One model call, as it is in a cassette: without pictures and without secrets."""
+
+    role: str
+    """Who asked: ``agent``, ``orchestrator``, ``executor``, ``judge``, ``pointer``."""
+    number: int
+    """Which call of that role, from 1."""
+    request: Body
+    reply: Body | None = None
+    fault: dict[str, Any] | None = None
+    """``message``, ``status`` and ``stops_run`` of a call that got no reply."""
+    duration_ms: float = 0.0
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the attempt ended before there was a reply."""
+        return self.reply is None and self.fault is None
+
+
+class Tape(ABC):
+    """Stands between the models of one attempt and the network."""
+
+    @abstractmethod
+    async def exchange(self, role: str, request: Body, send: Send) -> Body:
+        """Return the reply to a request.
+
+        Raises:
+            Fault: there is none.
+            LimitReached: the recorded attempt was out of time here.
+        """
+
+
+class RecordingTape(Tape):
+    """Sends every request and takes down what became of it.
+
+    Args:
+        hidden: takes secrets out of plain JSON.
+    """
+
+    def __init__(self, hidden: Change) -> None:
+        self.exchanges: list[Exchange] = []
+        """In the order in which they began."""
+        self._hidden = hidden
+        self._counts: Counter[str] = Counter()
+
+    async def exchange(self, role: str, request: Body, send: Send) -> Body:
+        """Send the request and return the reply.
+
+        Raises:
+            Fault: there is no reply.
+        """
+        self._counts[role] += 1
+        # Taken down before it is sent: agents go on writing into the list of their messages.
+        taken = Exchange(role, self._counts[role], self._hidden(without_pictures(request)))
+        self.exchanges.append(taken)
+        started = time.perf_counter()
+        try:
+            reply = await send(request)
+        except Fault as fault:
+            taken.fault = {
+                "message": self._hidden(str(fault)),
+                "status": fault.status,
+                "stops_run": isinstance(fault, StopRun),
+            }
+            raise
+        finally:
+            taken.duration_ms = round((time.perf_counter() - started) * 1000, 3)
+        taken.reply = self._hidden(reply)
+        return reply
+
+
+class ReplayingTape(Tape):
+    """Answers every request from a recording; one that was not made then is a fault.
+
+    A request is met by the first one of its role that was not played yet and differs in nothing but what is
+    volatile. As a rule that is the next one; roles that ask several things at once may change their order.
+
+    Args:
+        exchanges: what was taken down.
+        where: what they are called in messages: the cassette's file.
+        ended: why the recorded agent stopped.
+        hidden: takes secrets out of plain JSON.
+        restored: puts them in again.
+    """
+
+    def __init__(
+        self,
+        exchanges: Sequence[Exchange],
+        *,
+        where: str,
+        ended: TerminationReason,
+        hidden: Change,
+        restored: Change,
+    ) -> None:
+        self._where = where
+        self._ended = ended
+        self._hidden = hidden
+        self._restored = restored
+        self._left = [(one, *marked(one.request)) for one in exchanges]
+        self._counts: Counter[str] = Counter()
+
+    @property
+    def left(self) -> list[Exchange]:
+        """Recorded calls that nobody has made, but for those that were never answered."""
+        return [one for one, _, _ in self._left if not one.is_cut]
+
+    async def exchange(self, role: str, request: Body, send: Send) -> Body:
+        """Return what was answered then; nothing is sent.
+
+        Raises:
+            Fault: source *replay*: the request was not made then; or what the recorded call met.
+            LimitReached: the recorded attempt was out of time here.
+        """
+        del send
+        self._counts[role] += 1
+        given, now = marked(self._hidden(without_pictures(request)))
+        waiting = [place for place, (one, _, _) in enumerate(self._left) if one.role == role]
+        digest = digest_of(given)
+        found = next((place for place in waiting if digest_of(self._left[place][1]) == digest), None)
+        if found is None:
+            raise self._miss(role, given, [self._left[place][:2] for place in waiting])
+        one, _, then = self._left.pop(found)
+        if one.fault is not None:
+            raise _fault(one.fault)
+        if one.reply is None:
+            raise self._cut(role)
+        reply: Body = self._restored(exchanged(one.reply, translation(then, now)))
+        return reply
+
+    def _miss(self, role: str, given: Any, waiting: Sequence[tuple[Exchange, Any]]) -> Exception:
+        number = self._counts[role]
+        if not waiting:
+            if self._ended is TerminationReason.TIMEOUT:
+                return self._cut(role)
+            told = f"only {number - 1} were recorded"
+        else:
+            expected, template = waiting[0]
+            told = difference(template, given)
+            if expected.number != number:
+                told = f"recorded was call {expected.number}: {told}"
+        return Fault(
+            ErrorSource.REPLAY,
+            f"call {number} of the {role} was not recorded in {self._where}: {told}. If the change is meant, "
+            "record again with  --eval-llm=record",
+        )
+
+    def _cut(self, role: str) -> Exception:
+        if self._ended is TerminationReason.TIMEOUT:
+            told = f"the recorded attempt was out of time at call {self._counts[role]} of the {role}"
+            return LimitReached(TerminationReason.TIMEOUT, told)
+        return Fault(
+            ErrorSource.REPLAY,
+            f"call {self._counts[role]} of the {role} was given up before there was a reply, in "
+            f"{self._where}. Record again with  --eval-llm=record",
+        )
+
+
+def _fault(told: dict[str, Any]) -> Fault:
+    kind = StopRun if told.get("stops_run") else Fault
+    return kind(ErrorSource.PROVIDER, str(told.get("message", "")), status=told.get("status"))
+
+
+_tape: ContextVar[Tape | None] = ContextVar("browsereval_tape", default=None)
+
+
+@contextmanager
+def taped(tape: Tape | None) -> Iterator[None]:
+    """Have the model calls of this task, and of those that it starts, go by a tape."""
+    token = _tape.set(tape)
+    try:
+        yield
+    finally:
+        _tape.reset(token)
+
+
+class Taping:
+    """Hands the model calls of a process to the tapes of their attempts.
+
+    Args:
+        is_offline: tells whether nothing is ever sent: a call without a tape is refused then.
+    """
+
+    def __init__(self, is_offline: Callable[[], bool]) -> None:
+        self._is_offline = is_offline
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether nothing is ever sent."""
+        return self._is_offline()
+
+    async def exchange(self, role: str, request: Body, send: Send) -> Body:
+        """Return the reply to a request.
+
+        Raises:
+            Fault: there is none.
+            LimitReached: the recorded attempt was out of time here.
+        """
+        tape = _tape.get()
+        if tape is not None:
+            return await tape.exchange(role, request, send)
+        if self.is_offline:
+            raise Fault(
+                ErrorSource.REPLAY,
+                f"the {role} asked a model outside of its attempt (in a thread of its own, say), where "
+                "nothing is recorded. Ask it in the attempt's own task.",
+            )
+        return await send(request)

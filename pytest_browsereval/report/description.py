@@ -1,0 +1,170 @@
+"""What a run was made of, told for a terminal of 100 columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from pytest_browsereval.analysis.description import RunDescription
+from pytest_browsereval.documents import shown
+from pytest_browsereval.model.display import one_line, wrapped
+from pytest_browsereval.run.provenance import differences
+from pytest_browsereval.run.resume import MACHINE
+
+WIDTH = 100
+
+LONGEST = 2_000
+"""Characters of a value that are shown before it is cut."""
+
+_NAMES = 11
+"""Columns of the names."""
+
+
+def text(found: RunDescription, width: int = WIDTH) -> Iterator[str]:
+    """Yield the lines for a terminal.
+
+    Args:
+        found: the run.
+        width: columns of the terminal.
+    """
+    for name, values in _facts(found).items():
+        title = name
+        for value in values:
+            for part in wrapped(one_line(value, LONGEST), width - _NAMES, ""):
+                yield f"{title:<{_NAMES}}{part}"
+                title = ""
+
+
+def pair(a: RunDescription, b: RunDescription, told: Sequence[str], width: int = WIDTH) -> Iterator[str]:
+    """Yield in what two runs differ.
+
+    Args:
+        a: a run.
+        b: another one.
+        told: what differs, a line for each value.
+        width: columns of the terminal.
+    """
+    for label, run in (("A", a), ("B", b)):
+        begun = run.manifest.get("started_at") or "at an unknown time"
+        more = f", gone on with {_times(run)}" if _times(run) else ""
+        for part in wrapped(one_line(shown(run.folder), LONGEST), width - 3, ""):
+            yield f"{label}  {part}"
+        yield one_line(f"   begun {begun}{more}", width)
+    yield ""
+    if not told:
+        yield "they differ in nothing but time"
+        return
+    yield "they differ in, A -> B:"
+    for line in told:
+        yield from (f"  {part}" for part in wrapped(one_line(line), width - 2))
+
+
+def _times(run: RunDescription) -> str:
+    count = sum("resumed_at" in one for one in run.resumes)
+    return f"{count} time{'s' * (count != 1)}" if count else ""
+
+
+def _facts(run: RunDescription) -> dict[str, list[str]]:
+    """Return the lines of each name; names without one are left out."""
+    given, config = run.manifest, run.config
+    lanes = f"num_workers {config['num_workers']}" if config.get("num_workers") else config.get("lanes")
+    facts: dict[str, Iterable[Any]] = {
+        "run": [run.name],
+        "folder": [shown(run.folder)],
+        "eval": [given.get("name")],
+        "config": [_with_hash(given.get("config_file"), given.get("config_hash"))],
+        "started": [given.get("started_at")],
+        "trials": [_counts(run)],
+        "agent": (told if name == "default" else f"{name}: {told}" for name, told in run.agents.items()),
+        "judge": [run.judge],
+        "graders": [", ".join(run.graders) or ("those of the rows" if config else None)],
+        "dataset": map(_dataset, run.datasets),
+        "browser": [given.get("browser")],
+        "lanes": [lanes],
+        "options": [_options(run.options) or ("all as by default" if config else None)],
+        "gate": [_options(run.gate)],
+        "sites": [", ".join(run.sites)],
+        "tools": [_tools(given)],
+        "plug-ins": [", ".join(run.plugins)],
+        "python": [_python(given)],
+        "packages": [_packages(given.get("packages"))],
+        "commit": [given.get("git_commit")],
+        "merged": [_merged(given)],
+        "imported": [_options(given.get("imported_from"))],
+        "resumed": _resumes(run),
+    }
+    told = {name: [str(value) for value in values if value] for name, values in facts.items()}
+    return {name: values for name, values in told.items() if values}
+
+
+def _with_hash(file: Any, digest: Any) -> str:
+    return f"{file or 'none'} (hash {digest})" if digest else str(file or "")
+
+
+def _counts(run: RunDescription) -> str:
+    """Return how many trials came to what, by the run's summary."""
+    rows = f"{run.rows:,} row{'s' * (run.rows != 1)} attempted"
+    counts = run.counts
+    if not counts:
+        selected = run.manifest.get("selected")
+        of = f"{selected} selected, " if isinstance(selected, int) else ""
+        return f"{of}{rows}; there is no summary.json: the run was ended before it, or goes on"
+    kinds = ("selected", "passed", "failed", "errored", "skipped", "over_budget")
+    told = [f"{counts[kind]} {kind.replace('_', ' ')}" for kind in kinds if counts.get(kind)]
+    return ", ".join([*told, rows])
+
+
+def _dataset(one: Mapping[str, Any]) -> str:
+    kind = f" ({one['type']})" if one["type"] else ""
+    select = f", select {_options(one['select'])}" if one["select"] else ""
+    return f"{one['file']}{kind}{select}, sha256 {one['sha256'] or 'unknown: it could not be read'}"
+
+
+def _options(values: Any) -> str:
+    """Return keys and values in one line."""
+    if not isinstance(values, Mapping):
+        return ""
+    return ", ".join(f"{key} {_value(value)}" for key, value in values.items())
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _tools(given: Mapping[str, Any]) -> str:
+    names, digest = given.get("tools"), given.get("tool_schema_hash")
+    count = f"{len(names)} tools" if isinstance(names, list) else ""
+    return ", ".join(part for part in (count, f"hash {digest}" if digest else "") if part)
+
+
+def _python(given: Mapping[str, Any]) -> str:
+    version, platform = given.get("python"), given.get("platform")
+    return f"{version} on {platform}" if version and platform else str(version or platform or "")
+
+
+def _packages(packages: Any) -> str:
+    known = packages if isinstance(packages, Mapping) else {}
+    return ", ".join(f"{name} {version or 'not installed'}" for name, version in known.items())
+
+
+def _merged(given: Mapping[str, Any]) -> str:
+    parts = given.get("merged_from")
+    if not isinstance(parts, list) or not parts:
+        return ""
+    return f"of {len(parts)} runs at {given.get('merged_at')}: {', '.join(map(str, parts))}"
+
+
+def _resumes(run: RunDescription) -> Iterator[str]:
+    """Yield when the run was gone on with, and what was something else then."""
+    before = {key: run.manifest.get(key) for key in MACHINE if key != "browser"}
+    for one in run.resumes:
+        if "resumed_at" not in one:
+            yield f"{one.get('started_at')} in {one.get('worker')}: {one.get('browser')}"
+            continue
+        yield f"{one['resumed_at']}: {one.get('finished')} of {one.get('trials')} trials had their result"
+        drift = one.get("differences")
+        for line in drift if isinstance(drift, list) else ():
+            yield f"gone on with anyway: {line}"
+        if run.manifest:
+            yield from differences(before, {key: one.get(key) for key in before})

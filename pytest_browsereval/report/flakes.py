@@ -1,0 +1,119 @@
+"""Tasks over several runs, told: for a terminal of 100 columns, and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pytest_browsereval.analysis.flakes import WORST, Flakes, RunTrials, TaskHistory
+from pytest_browsereval.analysis.repeats import Stability
+from pytest_browsereval.documents import shown
+from pytest_browsereval.model.display import fit, one_line, wrapped
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.report.markdown import quoted
+
+WIDTH = 100
+
+MOST_LISTED = 30
+"""Tasks that are listed, and lines of what differs; the rest is counted."""
+
+MOST_RUNS = 20
+"""Runs whose letters are shown; of more the newest."""
+
+LEGEND = "runs, the oldest first: P passed, F failed, M both, E errored, . no result"
+
+
+def text(found: Flakes, width: int = WIDTH) -> Iterator[str]:
+    """Yield the lines for a terminal.
+
+    Args:
+        found: what the runs say.
+        width: columns of the terminal.
+    """
+    for run in found.runs:
+        yield one_line(f"{shown(run.outcomes.folder)}: {_counts(run)}", width)
+    for note in notes(found):
+        yield from wrapped(one_line(note, 400), width)
+    yield ""
+    yield from wrapped(totals(found), width)
+    listed = _listed(found)
+    if not listed:
+        return
+    yield ""
+    room = width - 50 - min(len(found.runs), MOST_RUNS)
+    yield f"{fit('task', room)}  {'class':<20}  passed failed errored  runs".rstrip()
+    for one in listed[:MOST_LISTED]:
+        task = one.task
+        yield (
+            f"{fit(_name(one), room)}  {task.stability:<20}  {task.passed:>6} {task.failed:>6} "
+            f"{task.errored:>7}  {_marks(one)}"
+        )
+    yield from _rest(len(listed))
+    yield LEGEND
+
+
+def totals(found: Flakes) -> str:
+    """Return how many tasks are of which class."""
+    counts = found.counts
+    told = ", ".join(f"{counts[kind]:,} {kind}" for kind in WORST if counts[kind])
+    return f"{_many(len(found.tasks), 'task')} with several trials: {told}"
+
+
+def notes(found: Flakes) -> Iterator[str]:
+    """Yield what a reader has to know: where the runs are not alike, and what is left out."""
+    for what, lines in (("agent", found.agents), ("grader", found.judges)):
+        for line in lines[:MOST_LISTED]:
+            yield f"warning: the {what} is not the same, and what comes of that is no flakiness: {line}"
+        if len(lines) > MOST_LISTED:
+            yield f"warning: and {len(lines) - MOST_LISTED} more; --json FILE has them all"
+    if found.others:
+        yield f"note: the runs differ as well in {', '.join(found.others)}"
+    if found.edited:
+        rows = f"{_many(found.edited, 'row')} {'was' if found.edited == 1 else 'were'} edited"
+        yield f"note: {rows} between the runs: {_many(found.left_out, 'trial')} of older versions left out"
+    if found.twice:
+        yield f"note: {_many(found.twice, 'trial')} in two of the runs, counted once"
+    if found.once:
+        yield f"note: {_many(found.once, 'task')} with one trial only, in no class"
+
+
+def markdown(found: Flakes) -> str:
+    """Return the report for a comment."""
+    lines = [f"### {quoted(totals(found))}", ""]
+    lines += [f"- {quoted(run.name)}: {_counts(run)}" for run in found.runs]
+    lines += [f"- {quoted(note)}" for note in notes(found)]
+    if listed := _listed(found):
+        lines += ["", "| task | class | passed | failed | errored | runs |", "|---|---|--:|--:|--:|---|"]
+        for one in listed[:MOST_LISTED]:
+            task = one.task
+            counts = f"{task.passed} | {task.failed} | {task.errored}"
+            lines.append(f"| {quoted(_name(one))} | {task.stability} | {counts} | `{_marks(one)}` |")
+        lines += ["", *_rest(len(listed)), LEGEND]
+    return "\n".join(lines) + "\n"
+
+
+def _listed(found: Flakes) -> list[TaskHistory]:
+    """Return the tasks that are told one by one: all but those that always passed."""
+    return [one for one in found.tasks if one.task.stability is not Stability.STABLE_PASS]
+
+
+def _counts(run: RunTrials) -> str:
+    told = (f"{run.count(verdict):,} {verdict}" for verdict in Verdict if run.count(verdict))
+    return ", ".join(told) or "no result"
+
+
+def _name(one: TaskHistory) -> str:
+    variant = f" [{one_line(one.task.variant, 60)}]" if one.task.variant != "default" else ""
+    return one_line(one.task.query_id, 60) + variant
+
+
+def _marks(one: TaskHistory) -> str:
+    return one.marks[-MOST_RUNS:]
+
+
+def _many(count: int, word: str) -> str:
+    return f"{count:,} {word}{'s' * (count != 1)}"
+
+
+def _rest(count: int) -> Iterator[str]:
+    if count > MOST_LISTED:
+        yield f"and {count - MOST_LISTED:,} more; --json FILE has them all"

@@ -1,0 +1,171 @@
+"""What a run comes to, as GitHub Actions shows it: the summary of a job, and annotations at rows' lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_browsereval.analysis.gate import RuleResult
+from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
+from pytest_browsereval.datasets.base import RowRef
+from pytest_browsereval.documents import shown
+from pytest_browsereval.model.display import one_line
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.report.markdown import quoted
+from pytest_browsereval.report.table import repeated, totals
+from pytest_browsereval.run.store import TrialKey
+
+MOST_BYTES = 1_000_000
+"""Of a step's summary: GitHub refuses one of more than 1 MiB as a whole."""
+
+MOST_ROWS = 200
+"""Rows that a summary lists; the rest is counted."""
+
+MOST_ANNOTATIONS = 10
+"""Of a kind (errors, warnings): GitHub shows no more of a step."""
+
+_ORDER = (Verdict.FAILED, Verdict.ERRORED)
+
+
+@dataclass(frozen=True)
+class JobPart:
+    """One eval of a job."""
+
+    name: str
+    folder: Path
+    """Of the run."""
+    summary: RunSummary
+    selected: int | None
+    """How many trials there were to be; None if nobody knows."""
+    rules: Sequence[RuleResult] = ()
+    """What the rules of its gate say; none if it has no gate."""
+    are_rows_expected: bool = False
+    """Whether rows may fail, since the gate decides."""
+
+
+def job_summary(parts: Sequence[JobPart], room: int = MOST_BYTES) -> str:
+    """Return the Markdown for all evals, what matters most first.
+
+    Args:
+        parts: the evals.
+        room: bytes that it may have; sections that do not fit are counted at its end.
+    """
+    sections = [section for part in parts for section in _head(part)]
+    sections += [section for part in parts for section in _rows(part)]
+    kept: list[str] = []
+    room -= 200  # for the line that counts what was left out
+    for section in sections:
+        if len(section.encode()) + 2 > room:
+            break
+        kept.append(section)
+        room -= len(section.encode()) + 2
+    if left := len(sections) - len(kept):
+        kept.append(f"{left} more sections do not fit into a job's summary; the run's page has all.")
+    return "\n\n".join(kept) + "\n"
+
+
+def _head(part: JobPart) -> Iterator[str]:
+    yield f"### {quoted(part.name)}: {_outcome(part)}"
+    lines = [*totals(part.summary, part.selected, width=10_000), *repeated(part.summary)]
+    yield "\n".join(f"- {quoted(line)}" for line in [*lines, f"run folder {shown(part.folder)}"])
+    if part.rules:
+        rules = sorted(part.rules, key=lambda rule: rule.is_met)
+        cells = [(rule.name, rule.word, rule.message) for rule in rules[:MOST_ROWS]]
+        yield _table(("gate", "", "figures"), cells)
+
+
+def _outcome(part: JobPart) -> str:
+    if part.rules:
+        bad = sum(not rule.is_met for rule in part.rules)
+        return f"gate missed ({bad} of {len(part.rules)} rules)" if bad else "gate met"
+    counts = [(part.summary.count(verdict), verdict) for verdict in (Verdict.PASSED, *_ORDER)]
+    return ", ".join(f"{count:,} {verdict}" for count, verdict in counts if count) or "no result"
+
+
+def _rows(part: JobPart) -> Iterator[str]:
+    for verdict in _ORDER:
+        trials = [trial for trial in part.summary.trials if trial.metadata.verdict is verdict]
+        if trials:
+            cells = [
+                (_name(trial, part), trial.metadata.reason, str(trial.metadata.total_steps))
+                for trial in trials[:MOST_ROWS]
+            ]
+            table = _table((f"{verdict} in {part.name}", "why", "steps"), cells)
+            left = len(trials) - len(cells)
+            yield f"{table}\n\n{left:,} more are in the run's page." if left else table
+
+
+def _name(trial: TrialOutcome, part: JobPart) -> str:
+    data = trial.metadata
+    several = len({one.metadata.variant for one in part.summary.trials}) > 1
+    repeats = max(one.metadata.trial for one in part.summary.trials) > 1
+    more = [data.variant] * several + [str(data.trial)] * repeats
+    return f"{data.query_id} [{'-'.join(more)}]" if more else data.query_id
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    cells = [[cell if cell == "---" else quoted(cell, 300) for cell in line] for line in lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in cells)
+
+
+# -- annotations
+
+
+def annotations_of(part: JobPart, places: dict[TrialKey, RowRef], workspace: Path) -> Iterator[str]:
+    """Yield the commands that mark missed rules, and rows that did not pass, where they are written.
+
+    What a gate judges is a warning; without a gate it is an error, as it is for pytest.
+
+    Args:
+        part: the eval.
+        places: where each trial's row is written.
+        workspace: the folder of the repository: files outside of it are not named.
+    """
+    missed = [rule for rule in part.rules if not rule.is_met]
+    yield from _limited([("error", "", f"gate {part.name}", f"{r.name}: {r.message}") for r in missed])
+    kind = "warning" if part.are_rows_expected else "error"
+    rows = [
+        (kind, _place(places.get(_key(trial)), workspace), f"{verdict}: {_name(trial, part)}", _why(trial))
+        for verdict in _ORDER
+        for trial in part.summary.trials
+        if trial.metadata.verdict is verdict
+    ]
+    yield from _limited(rows, MOST_ANNOTATIONS - (len(missed) if kind == "error" else 0))
+
+
+def _key(trial: TrialOutcome) -> TrialKey:
+    return TrialKey(trial.metadata.query_id, trial.metadata.variant, trial.metadata.trial)
+
+
+def _why(trial: TrialOutcome) -> str:
+    return one_line(trial.metadata.reason, 500)
+
+
+def _limited(found: Sequence[tuple[str, str, str, str]], most: int = MOST_ANNOTATIONS) -> Iterator[str]:
+    """Yield as many as GitHub shows; the last one counts the rest."""
+    most = max(1, most)
+    shown_, rest = (found, []) if len(found) <= most else (found[: most - 1], found[most - 1 :])
+    for kind, place, title, message in shown_:
+        yield f"::{kind} {place}title={_property(title)}::{_data(message)}"
+    if rest:
+        kind, _, title, _ = rest[0]
+        yield f"::{kind} title={len(rest)} more::{_data(f'{len(rest)} more like this one: {title}')}"
+
+
+def _place(ref: RowRef | None, workspace: Path) -> str:
+    if ref is None or not ref.path.resolve().is_relative_to(workspace.resolve()):
+        return ""
+    file = ref.path.resolve().relative_to(workspace.resolve()).as_posix()
+    line = f"line={ref.line}," if ref.line else ""
+    return f"file={_property(file)},{line}"
+
+
+def _data(text: str) -> str:
+    """Return text that ends no command and begins no other one."""
+    return one_line(text, 1_000).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

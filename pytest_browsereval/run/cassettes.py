@@ -1,0 +1,245 @@
+"""What becomes of the model calls of trials, and of the requests of their pages: live, recorded or replayed.
+
+Recordings are kept beside the config: ``cassettes/<config>/<variant>/<row>-<trial>.jsonl`` for the model
+calls, the same with ``.har`` for replies of servers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from pytest_browsereval.browsers.base import RecordedAnswers
+from pytest_browsereval.browsers.origins import shorten as shortened
+from pytest_browsereval.capture.trajectory import write_whole
+from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.datasets.ids import safe_folder
+from pytest_browsereval.documents import shown
+from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.llm.taping import RecordingTape, ReplayingTape, Tape, taped
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.run.hiding import Hiding
+from pytest_browsereval.run.recordings import (
+    AGAIN,
+    CassetteError,
+    cassette_lines,
+    read_cassette,
+    read_recording,
+    signed,
+    without,
+)
+from pytest_browsereval.run.store import TrialKey
+
+TOLD = 5
+"""Problems that a message lists before it counts the rest."""
+
+
+class ModelCalls(StrEnum):
+    """What becomes of the calls of models: ``--eval-llm``."""
+
+    LIVE = "live"
+    """They are sent."""
+    RECORD = "record"
+    """They are sent, and taken down in cassettes."""
+    REPLAY = "replay"
+    """They are answered from cassettes; nothing is sent."""
+    AUTO = "auto"
+    """Trials that have a cassette replay it, all others are recorded."""
+
+
+@dataclass
+class Traffic:
+    """The requests of an attempt's pages, beyond the record that is kept of them for graders."""
+
+    answers: RecordedAnswers | None = None
+    """Stand in for servers, where the attempt is a replay."""
+    keep: Callable[[dict[str, Any]], None] | None = None
+    """Gets the recording, where there is to be one."""
+    recording: dict[str, Any] | None = None
+    """What it got."""
+
+    def fault(self) -> Fault | None:
+        """Return what is wrong with a replay: pages asked for what was not recorded; None if nothing is."""
+        missed = self.answers.missed if self.answers is not None else []
+        if not missed:
+            return None
+        more = f", and {len(missed) - 1} more requests," if len(missed) > 1 else ""
+        return Fault(
+            ErrorSource.REPLAY,
+            f"the page asked for {shortened(missed[0])}{more} which was not recorded. {AGAIN}",
+        )
+
+    def warning(self) -> str | None:
+        """Return what a reader should know of: pictures, say, that were not recorded; None if all were."""
+        missed = self.answers.missed_parts if self.answers is not None else []
+        if not missed:
+            return None
+        return f"{len(missed)} requests for pictures and the like were not recorded: {shortened(missed[0])}"
+
+
+class Cassettes:
+    """The cassettes of a config.
+
+    Args:
+        config: what is run.
+        mode: what becomes of the calls of models.
+        hiding: takes secrets out, and puts them in again.
+    """
+
+    def __init__(self, config: EvalConfig, mode: ModelCalls, hiding: Hiding) -> None:
+        self.mode = mode
+        self._traffic = config.capture.har
+        self.root = config.base_dir / config.cassettes / safe_folder(config.name)
+        """The folder of the config's cassettes."""
+        self._hiding = hiding
+
+    def path(self, key: TrialKey) -> Path:
+        """Return where the cassette of a trial is, or will be."""
+        return self.root / safe_folder(key.variant) / f"{safe_folder(key.query_id)}-{key.trial}.jsonl"
+
+    def replays(self, key: TrialKey) -> bool:
+        """Whether the model calls of a trial are answered from its cassette."""
+        return self.mode is ModelCalls.REPLAY or (self.mode is ModelCalls.AUTO and self.path(key).exists())
+
+    def recording(self, key: TrialKey) -> Path:
+        """Return where the replies of servers to a trial's pages are, or will be."""
+        return self.path(key).with_suffix(".har")
+
+    def replays_pages(self, key: TrialKey) -> bool:
+        """Whether the requests of a trial's pages are answered from a recording."""
+        return self._traffic == "replay" or (self._traffic == "auto" and self.replays(key))
+
+    def records_pages(self, key: TrialKey) -> bool:
+        """Whether the replies of servers to a trial's pages are kept."""
+        is_live = self.mode is ModelCalls.LIVE or self.replays(key)
+        return self._traffic == "record" or (self._traffic == "auto" and not is_live)
+
+    def check(self, keys: Iterable[TrialKey]) -> None:
+        """Check that what is to be replayed can be, and what is to be recorded be written.
+
+        Raises:
+            CassetteError: cassettes are missing or damaged; the first five are told, the others counted.
+        """
+        problems = []
+        if self.mode in (ModelCalls.RECORD, ModelCalls.AUTO) or self._traffic == "record":
+            self._check_folder()
+        for key in keys:
+            try:
+                if self.replays(key):
+                    read_cassette(self.path(key))
+                if self.replays_pages(key):
+                    read_recording(self.recording(key))
+            except CassetteError as error:
+                problems.append(str(error))
+        if problems:
+            more = [f"... and {len(problems) - TOLD} more"] if len(problems) > TOLD else []
+            raise CassetteError("\n".join([*problems[:TOLD], *more]))
+
+    def _check_folder(self) -> None:
+        there = next(place for place in (self.root, *self.root.parents) if place.exists())
+        if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+            raise CassetteError(f"{shown(self.root)}: no cassette can be written there, because of {there}.")
+
+    @contextmanager
+    def taping(self, key: TrialKey) -> Iterator[Tape | None]:
+        """Have the model calls of this task go by the trial's cassette; gives the tape, if there is one.
+
+        Raises:
+            Fault: source *replay*: the cassette cannot be used any more.
+        """
+        tape = self._tape(key)
+        with taped(tape):
+            yield tape
+
+    def _tape(self, key: TrialKey) -> Tape | None:
+        if self.mode is ModelCalls.LIVE:
+            return None
+        if not self.replays(key):
+            return RecordingTape(self._hiding.hidden)
+        path = self.path(key)
+        try:
+            cassette = read_cassette(path)
+        except CassetteError as error:
+            raise Fault(ErrorSource.REPLAY, str(error)) from None
+        return ReplayingTape(
+            cassette.exchanges,
+            where=shown(path),
+            ended=cassette.ended,
+            hidden=self._hiding.hidden,
+            restored=self._hiding.restored,
+        )
+
+    @asynccontextmanager
+    async def traffic(self, key: TrialKey, live: Iterable[str]) -> AsyncIterator[Traffic]:
+        """Give what becomes of the requests of an attempt's pages.
+
+        Args:
+            key: the trial.
+            live: origins of the config's sites, which are asked in every case.
+
+        Raises:
+            Fault: source *replay*: the recording cannot be used any more.
+        """
+        if self.records_pages(key):
+            origins, traffic = tuple(live), Traffic()
+
+            def keep(recording: dict[str, Any]) -> None:
+                traffic.recording = self._hiding.hidden(without(recording, origins))
+
+            traffic.keep = keep
+            yield traffic
+        elif self.replays_pages(key):
+            try:
+                content = await asyncio.to_thread(read_recording, self.recording(key))
+            except CassetteError as error:
+                raise Fault(ErrorSource.REPLAY, str(error)) from None
+            # With the secrets of this run in it: in a folder that nobody else can read, which goes.
+            place = Path(tempfile.mkdtemp(prefix="browsereval-replay-"))
+            try:
+                file = place / "answers.har"
+                file.write_text(json.dumps(self._hiding.restored(content)), encoding="utf-8")
+                yield Traffic(RecordedAnswers(file, tuple(live)))
+            finally:
+                await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
+        else:
+            yield Traffic()
+
+    def keep(
+        self,
+        key: TrialKey,
+        metadata: TaskMetadata,
+        tape: Tape | None,
+        recording: dict[str, Any] | None = None,
+    ) -> None:
+        """Write what was taken down of an attempt, unless that errored: it would be replayed as a fault.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        is_taped = isinstance(tape, RecordingTape)
+        if metadata.verdict is Verdict.ERRORED or not (is_taped or recording is not None):
+            return
+        self.path(key).parent.mkdir(parents=True, exist_ok=True)
+        if recording is not None:
+            write_whole(self.recording(key), signed(recording))
+        if isinstance(tape, RecordingTape):  # last: where it is, all of the trial is
+            write_whole(self.path(key), "".join(cassette_lines(key, tape.exchanges, metadata)))
+
+
+def leftover(tape: Tape | None) -> str | None:
+    """Return what to say of recorded calls that were not made; None if all were, or nothing was replayed."""
+    left = tape.left if isinstance(tape, ReplayingTape) else []
+    if not left:
+        return None
+    first = f"the first is call {left[0].number} of the {left[0].role}"
+    return f"{len(left)} recorded model calls were not made; {first}"

@@ -1,0 +1,180 @@
+"""Earlier runs: which there are below a results folder, and which of them somebody means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Self
+
+from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.documents import shown
+from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.run.store import RunStore
+
+LATEST = "latest"
+"""Stands for the newest run."""
+
+TOLD = 5
+"""Runs that a message lists."""
+
+_SECOND = re.compile(r"\d{8}T\d{6}Z(?=-)")
+"""How the id of a run begins."""
+
+
+def is_run(folder: Path, *, is_empty_allowed: bool = False) -> bool:
+    """Whether a folder is one of a run.
+
+    Args:
+        folder: the folder.
+        is_empty_allowed: whether a run counts that was ended before its first attempt.
+    """
+    return (folder / "tasks").is_dir() or (is_empty_allowed and (folder / "manifest.json").is_file())
+
+
+def age(folder: Path) -> tuple[str, int, str]:
+    """Return what sorts runs by time: when they began, when the manifest was written, in ns, and the name.
+
+    The second, in UTC, is in the id; two of one second are told apart by their manifests. A folder of another
+    name, that of a merged run say, is as old as its manifest.
+    """
+    try:
+        written = (folder / "manifest.json").stat().st_mtime_ns
+    except OSError:
+        written = 0
+    if begun := _SECOND.match(folder.name):
+        return begun[0], written, folder.name
+    return f"{datetime.fromtimestamp(written // 10**9, UTC):%Y%m%dT%H%M%SZ}", written, folder.name
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Runs that there are already: those of one eval, or of all evals below a results folder."""
+
+    place: Path
+    """Where they are looked for."""
+    homes: tuple[Path, ...]
+    """The folders of the evals that they are of."""
+
+    @classmethod
+    def of(cls, output_dir: Path, name: str) -> Self:
+        """Return the runs of an eval.
+
+        Args:
+            output_dir: its results folder.
+            name: of the eval.
+        """
+        home = RunStore.locate(output_dir, name, "x").root.parent
+        return cls(home, (home,))
+
+    @classmethod
+    def below(cls, results: Path) -> Self:
+        """Return the runs of all evals below a results folder, which need not be there."""
+        homes = sorted(results.iterdir()) if results.is_dir() else []
+        return cls(results, tuple(home for home in homes if home.is_dir()))
+
+    def newest_first(self, *, is_empty_allowed: bool = False) -> list[Path]:
+        """Return the runs' folders.
+
+        Args:
+            is_empty_allowed: whether runs count that were ended before their first attempt.
+        """
+        folders = (folder for home in self.homes if home.is_dir() for folder in home.iterdir())
+        found = [folder for folder in folders if is_run(folder, is_empty_allowed=is_empty_allowed)]
+        return sorted(found, key=age, reverse=True)
+
+    def find(
+        self, given: str, base: Path, *, before: Path | None = None, is_empty_allowed: bool = False
+    ) -> Path:
+        """Return the folder of the run that somebody means.
+
+        Args:
+            given: a folder, a run's id, or ``latest``.
+            base: the folder that a path is relative to.
+            before: the folder of a run, which need not be there: *latest* is the last one before it.
+            is_empty_allowed: whether a run counts that was ended before its first attempt.
+
+        Raises:
+            ConfigError: there is none, or several; the message has the newest ones that there are.
+        """
+        if given == LATEST:
+            for folder in self.newest_first(is_empty_allowed=is_empty_allowed):
+                if before is None or _is_before(folder, before):
+                    return folder
+        elif given and is_run(base / given, is_empty_allowed=is_empty_allowed):
+            return base / given
+        elif given and given == Path(given).name:
+            named = (home / given for home in self.homes)
+            found = [folder for folder in named if is_run(folder, is_empty_allowed=is_empty_allowed)]
+            if len(found) > 1:
+                several = ", ".join(shown(folder) for folder in found)
+                raise ConfigError(f"{given!r} is the id of {len(found)} runs: {several}. Give a run folder.")
+            if found:
+                return found[0]
+        raise ConfigError(f"{_lacks(given, base)} {self._told(is_empty_allowed=is_empty_allowed)}")
+
+    def _told(self, *, is_empty_allowed: bool) -> str:
+        """Return the newest runs, and what to type."""
+        runs = self.newest_first(is_empty_allowed=is_empty_allowed)
+        if not runs:
+            return f"{shown(self.place)} has no run. Give a run folder."
+        names = ", ".join(folder.relative_to(self.place).as_posix() for folder in runs[:TOLD])
+        more = " ..." if len(runs) > TOLD else ""
+        return f"Runs in {shown(self.place)}, the newest first: {names}{more}. Give a run folder or an id."
+
+
+def _is_before(folder: Path, other: Path) -> bool:
+    """Whether a run is older than another one; the same in each process of that one, whenever it asks."""
+    return (age(folder)[0], folder.name) < (age(other)[0], other.name)
+
+
+def _lacks(given: str, base: Path) -> str:
+    if given and (base / given).is_dir():
+        return f"{given} is no run folder: it has no folder 'tasks'."
+    return f"there is no run {given!r}: a run folder has a folder 'tasks'."
+
+
+def run_folder(
+    config: EvalConfig,
+    given: str,
+    base: Path,
+    *,
+    before: str | Path | None = None,
+    is_empty_allowed: bool = False,
+) -> Path:
+    """Return the folder of a run of a config.
+
+    Args:
+        config: whose runs are looked through.
+        given: a folder, the id of a run of this config, or ``latest``.
+        base: the folder that a path is relative to.
+        before: this session's own run, by its id or its folder: every process finds the same *latest* one,
+            whatever else is started meanwhile.
+        is_empty_allowed: whether a run counts that was ended before its first attempt.
+
+    Raises:
+        ConfigError: there is none; the message has the runs that there are.
+    """
+    runs = Runs.of(config.output_dir, config.name)
+    own = None if before is None else runs.place / before
+    found = runs.find(given, base, before=own, is_empty_allowed=is_empty_allowed)
+    return found if given == LATEST else found.resolve()
+
+
+def earlier(run: Path) -> Iterator[Path]:
+    """Yield the runs of the same config that are older than a run, the newest first.
+
+    They lie beside it, and their manifests name the same file; without a manifest it has none.
+
+    Args:
+        run: its folder.
+    """
+    run = run.resolve()
+    name, own = RunStore(run).manifest().get("config_file"), age(run)
+    if name is None:
+        return
+    for folder in Runs(run.parent, (run.parent,)).newest_first():
+        if age(folder) < own and RunStore(folder).manifest().get("config_file") == name:
+            yield folder

@@ -1,0 +1,156 @@
+"""Recorded replies that stand in for servers: a real site, recorded and gone."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from pytest_browsereval.browsers.base import RecordedAnswers, WindowRequest, WindowTraffic
+from pytest_browsereval.browsers.playwright import PlaywrightBrowser
+from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.capture.har import Traffic, recorded_traffic
+from tests.support import PageServer, Run
+
+TOKEN = "eyJhbGciOi.J9.of-a-user"
+PAGE = """<!doctype html><meta charset=utf-8><title>Shop</title><img src=/mug.png><p id=stock></p>
+<form method=post action=/cart><input name=item value="Blue mug"><button>Buy</button></form>
+<script>
+async function load() {
+  const login = await (await fetch('/api/login', {method: 'POST', body: '{"user": "ann"}'})).json();
+  const body = JSON.stringify({accessToken: login.accessToken});
+  const headers = {authorization: 'Bearer ' + login.accessToken};
+  const stock = await (await fetch('/api/stock', {method: 'POST', body, headers})).json();
+  document.querySelector('#stock').textContent = stock.left + ' left, für ' + login.name;
+}
+load();
+</script>"""
+PICTURE = bytes.fromhex(
+    "89504e470d0a1a0a0000000d49484452000000030000000208060000009d74661a0000000d49444154789c636060606000000005"
+    "0001a5f645400000000049454e44ae426082"
+)
+
+
+@contextmanager
+def shop() -> Iterator[str]:
+    """A site with a login, a form that redirects, and a picture."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.path == "/mug.png":
+                self.answer(PICTURE, "image/png")
+            else:
+                self.answer((PAGE if self.path == "/" else "<title>Thanks</title>ok").encode(), "text/html")
+
+        def do_POST(self) -> None:
+            sent = self.rfile.read(int(self.headers["content-length"]))
+            if self.path == "/cart":
+                self.answer(b"", "text/plain", status=302)
+            elif self.path == "/api/login":
+                self.answer(json.dumps({"name": "Ann", "accessToken": TOKEN}).encode(), "application/json")
+            else:
+                assert TOKEN in sent.decode()
+                self.answer(b'{"left": 3}', "application/json")
+
+        def answer(self, data: bytes, kind: str, status: int = 200) -> None:
+            self.send_response(status)
+            self.send_header("content-type", kind)
+            self.send_header("content-length", str(len(data)))
+            self.send_header("set-cookie", "session=topsecret; Path=/")
+            if status == 302:
+                self.send_header("location", "/done")
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    serving.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        serving.join()
+
+
+async def buy(browser: PlaywrightBrowser, url: str, traffic: WindowTraffic) -> list[Any]:
+    """Buy something; return what was seen."""
+    window = await browser.open_window(WindowRequest("row", url, traffic=traffic))
+    assert isinstance(window, PlaywrightWindow)
+    page = window.page
+    await page.wait_for_function("document.querySelector('#stock').textContent")
+    await page.wait_for_function("document.querySelector('img').complete")
+    seen = [
+        await page.inner_text("#stock"),
+        await page.evaluate("document.querySelector('img').naturalWidth"),
+    ]
+    await page.click("button")
+    await page.wait_for_url("**/done")
+    seen += [await page.title(), await page.evaluate("document.cookie")]
+    await window.close()
+    return seen
+
+
+def recording(run: Run, browser: PlaywrightBrowser, folder: Path) -> tuple[str, list[Any], dict[str, Any]]:
+    """Record the shop; return its address, what was seen, and the recording."""
+    kept: list[dict[str, Any]] = []
+
+    async def record(url: str) -> list[Any]:
+        async with recorded_traffic(folder, Traffic(), str, kept.append) as har:
+            return await buy(browser, url, WindowTraffic(har))
+
+    with shop() as url:
+        seen = run(record(url))
+    return url, seen, kept[0]
+
+
+def test_a_site_that_is_gone_answers_as_it_did(run: Run, browser: PlaywrightBrowser, tmp_path: Path) -> None:
+    """Pages, scripts' requests, a form that redirects, a picture; without its cookie and its token."""
+    url, seen, kept = recording(run, browser, tmp_path)
+    assert seen == ["3 left, für Ann", 3, "Thanks", "session=topsecret"]
+    text = json.dumps(kept)
+    assert TOKEN not in text
+    assert "topsecret" not in text
+    har = tmp_path / "answers.har"
+    har.write_text(text)
+    answers = RecordedAnswers(har)
+    assert run(buy(browser, url, WindowTraffic(answers=answers))) == ["3 left, für Ann", 3, "Thanks", ""]
+    assert (answers.missed, answers.missed_parts) == ([], [])
+
+
+def test_what_was_not_recorded_fails_and_is_told(
+    run: Run, browser: PlaywrightBrowser, pages: PageServer, tmp_path: Path
+) -> None:
+    """Requests that a page needs apart from those that it can do without; sites of the config are asked."""
+    url, _, kept = recording(run, browser, tmp_path)
+    har = tmp_path / "answers.har"
+    har.write_text(json.dumps(kept))
+    answers = RecordedAnswers(har, live=(pages.url,))
+    local = pages.page("/local", "<title>Local</title>")
+
+    async def visit() -> None:
+        window = await browser.open_window(
+            WindowRequest("row", url + "/", traffic=WindowTraffic(answers=answers))
+        )
+        assert isinstance(window, PlaywrightWindow)
+        page = window.page
+        failed = await page.evaluate("fetch('/api/other', {method: 'DELETE'}).catch((error) => 'failed')")
+        assert failed == "failed"
+        await page.evaluate(
+            "new Promise((done) => { const one = new Image(); one.onerror = done; one.src = '/other.png' })"
+        )
+        await window.goto(local)
+        assert await page.title() == "Local"
+        await window.close()
+
+    run(visit())
+    assert answers.missed == [f"DELETE {url}/api/other"]
+    assert answers.missed_parts == [f"GET {url}/other.png"]
+    assert pages.requests.count("/local") == 1

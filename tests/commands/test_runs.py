@@ -1,0 +1,89 @@
+"""RUN, as it is typed: a folder, an id or ``latest``, the same for all commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval.__main__ import main
+from tests.analysis.test_compare import run
+from tests.recorded import FAILED, PASSED, attempt
+
+FIRST, SECOND = "20260101T000000Z-aaaaaa", "20260102T000000Z-aaaaaa"
+
+
+@pytest.fixture(autouse=True)
+def _runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make two runs of a shop in the current folder; of the first one all trials passed."""
+    monkeypatch.chdir(tmp_path)
+    for name, verdict in ((FIRST, PASSED), (SECOND, FAILED)):
+        manifest = {"config_file": "shop.yaml", "config": {"gate": {"min_pass_rate": 1}}}
+        run(Path("results/shop") / name, attempt("a", verdict), attempt("b"), manifest=manifest)
+
+
+def test_ids_and_latest(capsys: pytest.CaptureFixture[str]) -> None:
+    """Two runs are compared, gated, viewed and kept as a baseline, by id or as the newest."""
+    assert main(["compare", FIRST, "latest"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith(f"A  results/shop/{FIRST}  (baseline)\nB  results/shop/{SECOND}\n")
+    assert main(["gate", FIRST]) == 0
+    assert main(["gate", "latest"]) == 1
+    assert main(["gate", "latest", "--baseline", FIRST, "--eval-set", "gate.max_regressions=0"]) == 1
+    assert f"1 regressed against {FIRST} (a)" in " ".join(capsys.readouterr().out.split())
+    assert main(["gate", "latest", "--baseline", "latest", "--eval-set", "gate.max_regressions=0"]) == 1
+    assert f"1 regressed against {FIRST} (a)" in " ".join(capsys.readouterr().out.split())
+    assert main(["gate", FIRST, "--baseline", "latest", "--eval-set", "gate.max_regressions=0"]) == 4
+    assert "there is no run 'latest'" in capsys.readouterr().err
+    assert main(["view", "latest"]) == 0
+    assert Path("results/shop", SECOND, "index.html").is_file()
+    assert main(["baseline", FIRST, "base.json"]) == 0
+    assert main(["compare", "base.json", "latest"]) == 0
+    capsys.readouterr()
+    assert main(["merge", FIRST, "latest", "-o", "whole"]) == 4
+    assert f"a ({FIRST}, {SECOND})" in capsys.readouterr().err
+
+
+def test_a_config_says_where_its_runs_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its own folder and name, whatever else lies in ``results``; a file with a gate alone says nothing."""
+    manifest = {"config_file": "mail.yaml"}
+    run(Path("evals/out/post") / FIRST, attempt("m", FAILED), manifest=manifest)
+    Path("evals/mail.yaml").write_text(
+        "name: post\noutputDir: out\nagent: {api_key: '${NO_SUCH_KEY}'}\ndataset: x.jsonl\n"
+        "gate: {min_pass_rate: 0}\n"
+    )
+    Path("evals/gate.yaml").write_text("gate: {min_pass_rate: 0.5}\n")
+    assert main(["gate", "latest", "--config", "evals/mail.yaml"]) == 0
+    assert capsys.readouterr().out.startswith(f"run  evals/out/post/{FIRST}\n")
+    assert main(["gate", "latest", "--config", "evals/gate.yaml"]) == 0
+    assert capsys.readouterr().out.startswith(f"run  results/shop/{SECOND}\n")
+    assert main(["gate", SECOND, "--config", "evals/mail.yaml"]) == 4
+    assert f"Runs in evals/out/post, the newest first: {FIRST}. Give" in capsys.readouterr().err
+    Path("evals/mail.yaml").write_text("outputDir: '${NO_SUCH_PLACE}'\ndataset: x.jsonl\n")
+    assert main(["gate", "latest", "--config", "evals/mail.yaml"]) == 4
+    assert "evals/mail.yaml:1: outputDir: the environment variable 'NO_SUCH" in capsys.readouterr().err
+    assert main(["gate", f"evals/out/post/{FIRST}", "--config", "evals/mail.yaml"]) == 0
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "compare x latest",
+        "compare latest x",
+        "gate x",
+        "gate latest --baseline x",
+        "view x",
+        "merge latest x -o whole",
+        "baseline x base.json",
+        "label x",
+        "calibrate x",
+        "regrade x",
+        "export x --to online-mind2web -o there",
+    ],
+)
+def test_what_there_is_not_is_told_alike(typed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """By every command, with the newest runs, exit code 4."""
+    assert main(typed.split()) == 4
+    told = capsys.readouterr().err
+    assert "there is no run 'x': a run folder has a folder 'tasks'." in told
+    assert f"Runs in results, the newest first: shop/{SECOND}, shop/{FIRST}. Give" in told

@@ -1,0 +1,230 @@
+"""``browsereval show``: what a run was made of, from its folder alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.__main__ import main
+from pytest_browsereval.config import load_config
+from pytest_browsereval.members import builtin_registry
+from pytest_browsereval.model.display import width_of
+from pytest_browsereval.run.manifest import manifest
+from tests.labelled import grade, graded, write_run
+from tests.recorded import FAILED, PASSED
+
+SECRET = "sk-0123456789abcdef"
+
+CONFIG = """
+agent:
+  type: orchestrator-executor
+  orchestrator: {provider: openai, model: gpt-4o, api_key: OPENAI_API_KEY}
+  executor: {provider: openai, model: gpt-4o-mini, api_key: OPENAI_API_KEY}
+dataset: [{type: jsonl, path: rows.jsonl, select: {limit: 5}}]
+graders: [webvoyager, {type: answer, advisory: true}]
+judge: {provider: openai, model: o4-mini, api_key: "${TOP_SECRET_KEY}", votes: 3}
+limits: {max_steps: 20}
+trials: 2
+lanes: 4
+gate: {min_pass_rate: 0.8}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TOP_SECRET_KEY", SECRET)
+
+
+def made(name: str, *, config: str = CONFIG, **more: Any) -> Path:
+    """Leave what a run leaves: two rows with a trial each, one of them passed."""
+    Path("shop.yaml").write_text(config)
+    Path("rows.jsonl").write_text('{"query_id": "a", "query": "Do a."}\n')
+    loaded = load_config(Path("shop.yaml"), registry=builtin_registry())
+    store = write_run(
+        Path("results/shop") / name,
+        graded("a", grade("webvoyager", PASSED, fingerprint="w/1/o4-mini/0")),
+        graded("b", grade("webvoyager", FAILED, fingerprint="w/1/o4-mini/0")),
+    )
+    content = manifest(
+        loaded, "Chromium 156.0 (PATH: /usr/bin/chromium)", (), (), ["acme 1.0"], model_calls="live"
+    )
+    times = {"started_at": f"2026-01-0{len(name)}T00:00:00.000Z", "git_commit": "0123456789abcdef"}
+    store.write_manifest({**content, **times, "selected": 4, **more})
+    store.write_summary({"selected": 4, "trials": 2, "passed": 1, "failed": 1, "errored": 0})
+    return store.root
+
+
+def lines(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+    """Return what was printed by the names in the first column."""
+    out = capsys.readouterr().out
+    assert max(map(width_of, out.splitlines())) <= 100
+    found: dict[str, str] = {}
+    name = ""
+    for line in out.splitlines():
+        name = line[:11].strip() or name
+        found[name] = f"{found.get(name, '')} {line[11:].strip()}".strip()
+    return found
+
+
+def test_all_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+    """Ids, times, versions, hashes, agents, options and counts, in 100 columns and without a secret."""
+    run = made("r")
+    assert main(["show", str(run)]) == 0
+    told = lines(capsys)
+    content = json.loads((run / "manifest.json").read_text())
+    assert told["run"] == "r"
+    assert told["folder"] == "results/shop/r"
+    assert told["config"] == f"shop.yaml (hash {content['config_hash']})"
+    assert told["started"] == "2026-01-01T00:00:00.000Z"
+    assert told["trials"] == "4 selected, 1 passed, 1 failed, 2 rows attempted"
+    assert told["agent"] == ("orchestrator-executor orchestrator openai/gpt-4o, executor openai/gpt-4o-mini")
+    assert told["judge"] == "openai/o4-mini, 3 votes"
+    assert told["graders"] == "webvoyager, answer (advisory)"
+    sha = content["datasets"][0]["sha256"]
+    assert told["dataset"] == f"rows.jsonl (jsonl), select limit 5, sha256 {sha}"
+    assert told["browser"] == "Chromium 156.0 (PATH: /usr/bin/chromium)"
+    assert told["lanes"] == "4"
+    assert told["options"] == "trials 2, limits.max_steps 20"
+    assert told["gate"] == "min_pass_rate 0.8"
+    assert told["plug-ins"] == "acme 1.0"
+    assert told["python"] == f"{content['python']} on {content['platform']}"
+    assert f"playwright {content['packages']['playwright']}" in told["packages"]
+    assert told["commit"] == "0123456789abcdef"
+    assert not {"merged", "imported", "resumed"} & set(told)
+
+
+def test_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a run that is named by ``latest``."""
+    run = made("r")
+    assert main(["show", "latest", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["run"], told["folder"], told["problems"]) == ("r", "results/shop/r", [])
+    assert told["options"] == {"trials": 2, "limits.max_steps": 20}
+    assert told["datasets"][0]["select"] == {"limit": 5}
+    assert told["counts"] == {"selected": 4, "trials": 2, "passed": 1, "failed": 1, "errored": 0}
+    assert told["packages"] == json.loads((run / "manifest.json").read_text())["packages"]
+
+
+def test_no_secret_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither one that the config had, nor one that somebody has written into the manifest."""
+    run = made("r")
+    assert SECRET not in (run / "manifest.json").read_text()
+    content = json.loads((run / "manifest.json").read_text())
+    content["config"]["judge"]["api_key"] = SECRET
+    content["config"]["variants"]["default"]["url"] = f"https://me:{SECRET}@model.example"
+    (run / "manifest.json").write_text(json.dumps(content))
+    made("rr")
+    for typed in (["show", "r"], ["show", "r", "--json"], ["show", "r", "rr"], ["show", "rr", "r", "--json"]):
+        assert main(typed) == 0
+        assert SECRET not in capsys.readouterr().out
+
+
+def test_resumes_merges_and_imports(capsys: pytest.CaptureFixture[str]) -> None:
+    """When the run was gone on with and by what, which runs it is merged of, whose it was."""
+    merged: dict[str, Any] = {"merged_from": ["1", "2"], "merged_at": "2026-02-01T00:00:00.000Z"}
+    run = made("r", **merged, imported_from={"kind": "browseros", "folder": "old"})
+    content = json.loads((run / "manifest.json").read_text())
+    same = {key: content[key] for key in ("python", "platform", "packages")}
+    resumes = [
+        {"resumed_at": "2026-01-03", "trials": 4, "finished": 2, "differences": ["config.trials: 1 -> 2"],
+         **same, "git_commit": "fedcba9876543210"},
+        {"started_at": "2026-01-03", "worker": "gw0", "browser": "Chromium 157.0"},
+    ]  # fmt: skip
+    (run / "resumes.jsonl").write_text("".join(json.dumps(one) + "\n" for one in resumes))
+    assert main(["show", "r"]) == 0
+    told = lines(capsys)
+    assert told["merged"] == "of 2 runs at 2026-02-01T00:00:00.000Z: 1, 2"
+    assert told["imported"] == "kind browseros, folder old"
+    assert told["resumed"] == (
+        "2026-01-03: 2 of 4 trials had their result gone on with anyway: config.trials: 1 -> 2 "
+        "git_commit: 0123456789abcdef -> fedcba9876543210 2026-01-03 in gw0: Chromium 157.0"
+    )
+
+
+def test_two_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    """They differ in a model, in lanes and in the judge that people were not told of; never in time."""
+    made("r")
+    other = made("rr", config=CONFIG.replace("gpt-4o-mini", "gpt-5-mini").replace("lanes: 4", "lanes: 8"))
+    file = other / "tasks/a/default/1/attempt-1/metadata.json"
+    file.write_text(file.read_text().replace("o4-mini/0", "o4-mini/1"))
+    assert main(["show", "r", "rr"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "A  results/shop/r",
+        "   begun 2026-01-01T00:00:00.000Z",
+        "B  results/shop/rr",
+        "   begun 2026-01-02T00:00:00.000Z",
+        "",
+        "they differ in, A -> B:",
+        "  config.lanes: 4 -> 8",
+        "  config.variants.default.executor.model: gpt-4o-mini -> gpt-5-mini",
+        "  grader webvoyager: w/1/o4-mini/0 -> w/1/o4-mini/0 and w/1/o4-mini/1",
+    ]
+    assert main(["show", "r", "rr", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["a"]["run"], told["b"]["run"], len(told["differences"])) == ("r", "rr", 3)
+    assert main(["show", "r", "r"]) == 0
+    assert "they differ in nothing but time" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (None, "results/shop/r/manifest.json is missing: what the run was made of is unknown."),
+        ('{"name": "shop", "conf', "results/shop/r/manifest.json is damaged: "),
+        ("[]", "results/shop/r/manifest.json is damaged: it is no block of keys."),
+    ],
+)
+def test_a_manifest_that_cannot_be_read(
+    capsys: pytest.CaptureFixture[str], text: str | None, told: str
+) -> None:
+    """Exit code 1 with the file; counts and resumes are told all the same."""
+    file = made("r") / "manifest.json"
+    file.unlink() if text is None else file.write_text(text)
+    (file.parent / "resumes.jsonl").write_text('{"resumed_at": "2026-01-03", "trials": 4, "fini\n[]\n')
+    assert main(["show", "r"]) == 1
+    out, err = capsys.readouterr()
+    assert "trials     4 selected, 1 passed, 1 failed, 2 rows attempted" in out
+    assert told in err
+    assert "results/shop/r/resumes.jsonl:1 is damaged and left out." in err
+    assert "results/shop/r/resumes.jsonl:2 is damaged and left out." in err
+    made("rr")
+    assert main(["show", "r", "rr"]) == 1
+    assert "the manifest of A is missing or damaged" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_manifest_of_a_newer_form(capsys: pytest.CaptureFixture[str]) -> None:
+    """What is known of it is told, whatever its keys have become, and that something may be lacking."""
+    run = made("r")
+    config = {"variants": ["x"], "dataset": 3, "judge": "x", "sites": [1], "limits": [2], "newer": {"a": 1}}
+    odd = {
+        "schema_version": 99,
+        "name": "shop",
+        "config": config,
+        "datasets": {"a": 1},
+        "plugins": 7,
+        "packages": ["x"],
+        "tools": 3,
+        "python": {"version": "4"},
+        "merged_from": "x",
+    }
+    (run / "manifest.json").write_text(json.dumps(odd))
+    assert main(["show", "r"]) == 1
+    out, err = capsys.readouterr()
+    assert "eval       shop" in out
+    assert "results/shop/r/manifest.json is of form 99, and this version reads form 1" in err
+    assert main(["show", "r", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["eval"] == "shop"
+
+
+def test_a_run_without_an_attempt(capsys: pytest.CaptureFixture[str]) -> None:
+    """One that was ended at once has a manifest; nothing else is asked of it."""
+    file = made("r") / "manifest.json"
+    Path("results/shop/0").mkdir()
+    file.rename("results/shop/0/manifest.json")
+    assert main(["show", "0"]) == 0
+    told = lines(capsys)["trials"]
+    assert told.startswith("4 selected, 0 rows attempted; there is no summary.json: the run was ended")

@@ -1,0 +1,167 @@
+"""A run that is killed over and over (``-m soak``): nothing finished is lost, nothing is counted twice."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.results import TaskMetadata
+from tests.hooks.launched import FUNCTION, Launched, write_agent
+from tests.hooks.small_evals import Evals, errored_row, row
+
+KILLS = 60
+"""How often something is killed, over as many runs as that takes."""
+ROWS = 50
+LONGEST_S = 5.0
+"""The latest moment of a session at which something is killed."""
+
+WORKS = """
+async def solve(context):
+    name = context.task.query_id
+    with (pathlib.Path(str(context.base_dir)) / "calls.txt").open("a") as file:
+        file.write(name + chr(10))
+    await asyncio.sleep(0.1 + hash(name) % 7 / 10)
+    return "wrong" if name.endswith("7") else "right"
+"""
+
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(3_600)]
+
+
+class Killed:
+    """An eval whose runs are killed."""
+
+    def __init__(self, evals: Evals, dice: random.Random) -> None:
+        self.evals = evals
+        self.dice = dice
+        self.kills: list[str] = []
+        """What was killed."""
+
+    @property
+    def run_folder(self) -> Path | None:
+        """The newest run, if its session came so far."""
+        top = self.evals.path / "results/shop"
+        return max(top.iterdir(), default=None) if top.is_dir() else None
+
+    def calls(self) -> list[str]:
+        """Return the rows that agents were at, in order."""
+        file = self.evals.path / "calls.txt"
+        return file.read_text().split() if file.exists() else []
+
+    def session(self, *args: str) -> None:
+        """Go on with the run until it ends or pytest is killed; workers and browsers are killed meanwhile."""
+        run = Launched(self.evals, "shop.eval.yaml", *args)
+        try:
+            while run.process.poll() is None:
+                time.sleep(self.dice.uniform(0, LONGEST_S))
+                self._kill(run)
+            if "INTERNALERROR" in run.output:  # xdist's, if a worker dies while it is set up
+                assert run.process.returncode in {pytest.ExitCode.INTERNAL_ERROR, -signal.SIGKILL}, run.output
+                assert "xdist" in run.output.partition("INTERNALERROR")[2], run.output
+        finally:
+            run.wait()
+        run.assert_nothing_left()
+
+    def _kill(self, run: Launched) -> None:
+        victims = dict(self._victims(run))
+        if victims:
+            kind = self.dice.choice(sorted(victims))
+            try:
+                victims[kind].kill()
+            except psutil.NoSuchProcess:
+                return
+            self.kills.append(kind)
+
+    def _victims(self, run: Launched) -> Iterator[tuple[str, psutil.Process]]:
+        for process in run.processes():
+            try:
+                words = process.cmdline()
+            except psutil.Error:
+                continue
+            if process.pid == run.process.pid:
+                yield "pytest", process
+            elif any("exec(eval(sys.stdin.readline()))" in word for word in words):
+                yield "worker", process
+            elif any("--remote-debugging-pipe" in word for word in words) and not any(
+                word.startswith("--type=") for word in words
+            ):
+                yield "browser", process
+
+
+def judged(run: Path | None) -> dict[str, bytes]:
+    """Return the records of judged trials, by their files."""
+    found = {}
+    for path in sorted(run.glob("tasks/*/*/*/attempt-*/metadata.json")) if run else ():
+        data = path.read_bytes()
+        if TaskMetadata.model_validate_json(data).verdict is not Verdict.ERRORED:
+            found[str(path)] = data
+    return found
+
+
+def names(files: dict[str, bytes]) -> set[str]:
+    return {Path(file).parents[3].name for file in files}
+
+
+def told(summary: dict[str, Any]) -> dict[str, Any]:
+    """Return what a summary says of verdicts and rates, in the order of the rows."""
+    rates = {key: value for key, value in summary.items() if key.startswith(("pass", "fail", "err", "trial"))}
+    rows = sorted((one["query_id"], one["verdict"], one["error_source"]) for one in summary["results"])
+    return {**rates, "results": rows}
+
+
+def written(evals: Evals) -> Evals:
+    write_agent(evals, WORKS)
+    evals.rows(*(row(f"r{number}") for number in range(ROWS)), errored_row("unreachable"))
+    evals.config(agent=FUNCTION, lanes=3, retries=1)
+    return evals
+
+
+def test_a_run_that_is_killed_over_and_over_ends_as_if_nothing_had_happened(
+    evals: Evals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """pytest, a worker or the browser, at random moments; then the run is gone on with."""
+    monkeypatch.setenv("PYTHONHASHSEED", "0")
+    seed = random.randrange(10**6)  # noqa: S311 -- told if it fails, not a secret
+    killed = Killed(written(evals), random.Random(seed))  # noqa: S311 -- the same
+    finished: list[dict[str, Any]] = []
+    before: dict[str, bytes] = {}
+    while len(killed.kills) < KILLS or before:
+        run, calls = killed.run_folder if before else None, len(killed.calls())
+        args = ["-n2"] * killed.dice.randrange(2)
+        args += [] if run is None else [f"--eval-resume={run.name}"]
+        killed.session(*args)
+        after = judged(killed.run_folder)
+        lost = {file for file, data in before.items() if after.get(file) != data}
+        assert not lost, f"seed {seed}: finished attempts were lost or changed: {sorted(lost)[:5]}"
+        again = names(before) & set(killed.calls()[calls:])
+        assert not again, f"seed {seed}: judged rows were run again: {sorted(again)[:5]}"
+        before = after
+        if len(names(after)) == ROWS:
+            finished.append(_ended(killed, evals))
+            before = {}
+    assert len(set(map(str, finished))) == 1, f"seed {seed}: {finished}"
+    undisturbed = Launched(evals, "shop.eval.yaml")
+    assert undisturbed.wait() == 1, undisturbed.output
+    assert told(evals.summary()) == finished[0], f"seed {seed}"
+    kinds = {kind: killed.kills.count(kind) for kind in ("pytest", "worker", "browser")}
+    assert sum(kinds.values()) >= KILLS
+    assert all(kinds.values()), kinds
+
+
+def _ended(killed: Killed, evals: Evals) -> dict[str, Any]:
+    """Let a run whose rows are all judged come to its end; return what its summary tells."""
+    folder = killed.run_folder
+    assert folder is not None
+    last = Launched(evals, "shop.eval.yaml", f"--eval-resume={folder.name}")
+    assert last.wait() == 1, last.output
+    summary = evals.summary()
+    assert summary["trials"] == len(summary["results"]) == ROWS + 1
+    assert summary["errored"] == 1
+    return told(summary)

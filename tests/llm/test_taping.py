@@ -1,0 +1,248 @@
+"""Model calls taken down, and answered from what was taken down."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, StopRun, TerminationReason
+from pytest_browsereval.llm.taping import Exchange, RecordingTape, ReplayingTape, Taping, taped
+
+Json = dict[str, Any]
+
+
+def same(value: Any) -> Any:
+    return value
+
+
+def asked(text: str, **more: Any) -> Json:
+    return {"model": "m", "messages": [{"role": "user", "content": text}], **more}
+
+
+def replied(text: str) -> Json:
+    return {"choices": [{"message": {"content": text}}]}
+
+
+def text_of(reply: Json) -> str:
+    return str(reply["choices"][0]["message"]["content"])
+
+
+class Model:
+    """Answers with what it was asked."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.requests: list[Json] = []
+        self.error = error
+
+    async def __call__(self, request: Json) -> Json:
+        self.requests.append(request)
+        await asyncio.sleep(0)
+        if self.error is not None:
+            raise self.error
+        return replied(f"to {request['messages'][-1]['content']}")
+
+
+async def nobody(request: Json) -> Json:
+    raise AssertionError(f"sent: {request}")
+
+
+def replaying(
+    exchanges: Sequence[Exchange], ended: TerminationReason = TerminationReason.COMPLETED
+) -> ReplayingTape:
+    return ReplayingTape(exchanges, where="a.jsonl", ended=ended, hidden=same, restored=same)
+
+
+def recorded(*requests: tuple[str, Json], error: Exception | None = None) -> list[Exchange]:
+    tape, model = RecordingTape(same), Model(error)
+
+    async def ask() -> None:
+        for role, request in requests:
+            try:
+                await tape.exchange(role, request, model)
+            except Fault:
+                assert error is not None
+
+    asyncio.run(ask())
+    return tape.exchanges
+
+
+def test_what_was_recorded_is_replayed_and_nothing_is_sent() -> None:
+    """Each role has an order of its own."""
+    requests = [("agent", asked("a")), ("judge", asked("b")), ("agent", asked("c"))]
+    exchanges = recorded(*requests)
+    assert [(one.role, one.number) for one in exchanges] == [("agent", 1), ("judge", 1), ("agent", 2)]
+    tape = replaying(exchanges)
+    for role, request in [requests[1], requests[0], requests[2]]:
+        reply = asyncio.run(tape.exchange(role, request, nobody))
+        assert text_of(reply) == f"to {request['messages'][0]['content']}"
+    assert tape.left == []
+
+
+def test_a_request_is_taken_down_as_it_was_when_it_was_sent() -> None:
+    """The agent goes on with the same list of messages while its call is under way."""
+    tape, request = RecordingTape(same), asked("first")
+
+    async def ask() -> None:
+        calling = asyncio.ensure_future(tape.exchange("agent", request, Model()))
+        await asyncio.sleep(0)
+        request["messages"].append({"role": "user", "content": "second"})
+        await calling
+
+    asyncio.run(ask())
+    assert [message["content"] for message in tape.exchanges[0].request["messages"]] == ["first"]
+
+
+def test_what_is_volatile_may_differ_and_is_the_present_one_in_the_reply() -> None:
+    """The port of the site is another one in each run."""
+    exchanges = recorded(("agent", asked("open http://127.0.0.1:20001/ at 2026-01-01T10:00:00Z")))
+    now = asked("open http://127.0.0.1:20002/ at 2026-02-02T11:11:11Z")
+    reply = asyncio.run(replaying(exchanges).exchange("agent", now, nobody))
+    assert text_of(reply) == "to open http://127.0.0.1:20002/ at 2026-02-02T11:11:11Z"
+
+
+def test_pictures_are_neither_kept_nor_compared() -> None:
+    """They are never the same to the last bit."""
+
+    def seen(data: str) -> Json:
+        part = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data * 40}"}}
+        return {"model": "m", "messages": [{"role": "user", "content": [part]}]}
+
+    exchanges = recorded(("agent", seen("AAAA")))
+    assert "AAAA" not in str(exchanges[0].request)
+    asyncio.run(replaying(exchanges).exchange("agent", seen("BBBB"), nobody))
+
+
+@pytest.mark.parametrize(
+    ("second", "told"),
+    [
+        (
+            asked("two mugs"),
+            "call 2 of the agent was not recorded in a.jsonl: messages[0].content at character 1: expected",
+        ),
+        (asked("two mugs"), "expected 'one mug', got 'two mugs'. If the change is meant, record again with"),
+        (asked("one mug", seed=7), "a.jsonl: seed: expected nothing, got 7."),
+        ({**asked("one mug"), "model": "n"}, "a.jsonl: model at character 1: expected 'm', got 'n'."),
+    ],
+)
+def test_a_call_that_was_not_made_then_is_a_fault(second: Json, told: str) -> None:
+    """It says which call, where the cassette is, and the first difference."""
+    tape = replaying(recorded(("agent", asked("start")), ("agent", asked("one mug"))))
+    asyncio.run(tape.exchange("agent", asked("start"), nobody))
+    with pytest.raises(Fault) as caught:
+        asyncio.run(tape.exchange("agent", second, nobody))
+    assert told in str(caught.value)
+    assert caught.value.source is ErrorSource.REPLAY
+    assert [one.number for one in tape.left] == [2]
+
+
+def test_more_calls_than_were_made_then_are_a_fault() -> None:
+    """Of another role too."""
+    tape = replaying(recorded(("agent", asked("a"))))
+    asyncio.run(tape.exchange("agent", asked("a"), nobody))
+    with pytest.raises(
+        Fault, match=r"call 2 of the agent was not recorded in a\.jsonl: only 1 were recorded"
+    ):
+        asyncio.run(tape.exchange("agent", asked("a"), nobody))
+    with pytest.raises(
+        Fault, match=r"call 1 of the judge was not recorded in a\.jsonl: only 0 were recorded"
+    ):
+        asyncio.run(tape.exchange("judge", asked("a"), nobody))
+
+
+def test_a_provider_that_refused_then_refuses_again() -> None:
+    """With status and kind: a judge steps down to a looser form because of the status."""
+    exchanges = recorded(("judge", asked("a")), error=Fault(ErrorSource.PROVIDER, "no schema", status=400))
+    with pytest.raises(Fault, match="no schema") as caught:
+        asyncio.run(replaying(exchanges).exchange("judge", asked("a"), nobody))
+    assert (caught.value.source, caught.value.status) == (ErrorSource.PROVIDER, 400)
+    exchanges = recorded(("agent", asked("a")), error=StopRun(ErrorSource.PROVIDER, "no key", status=401))
+    with pytest.raises(StopRun, match="no key"):
+        asyncio.run(replaying(exchanges).exchange("agent", asked("a"), nobody))
+
+
+def test_an_attempt_that_was_out_of_time_is_so_again() -> None:
+    """In the middle of a call, or between two."""
+    tape = RecordingTape(same)
+
+    async def hang(request: Json) -> Json:
+        del request
+        await asyncio.get_running_loop().create_future()
+        return {}
+
+    async def record() -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(tape.exchange("agent", asked("a"), hang), 0.01)
+
+    asyncio.run(record())
+    assert tape.exchanges[0].is_cut
+    for exchanges in (tape.exchanges, []):
+        again = replaying(exchanges, TerminationReason.TIMEOUT)
+        with pytest.raises(LimitReached, match="out of time at call 1 of the agent") as caught:
+            asyncio.run(again.exchange("agent", asked("a"), nobody))
+        assert caught.value.reason is TerminationReason.TIMEOUT
+    with pytest.raises(
+        Fault, match=r"call 1 of the agent was given up before there was a reply, in a\.jsonl"
+    ):
+        asyncio.run(replaying(tape.exchanges).exchange("agent", asked("a"), nobody))
+
+
+def test_calls_at_once_may_change_their_order() -> None:
+    """Executors side by side; each gets the reply to its own request."""
+    tape = replaying(recorded(("executor", asked("a")), ("executor", asked("b"))))
+    assert text_of(asyncio.run(tape.exchange("executor", asked("b"), nobody))) == "to b"
+    assert text_of(asyncio.run(tape.exchange("executor", asked("a"), nobody))) == "to a"
+
+
+def test_secrets_are_hidden_in_both_and_restored_in_the_reply() -> None:
+    """What is compared is what was kept."""
+
+    def hidden(value: Any) -> Any:
+        return {"text": str(value["text"]).replace("hunter2", "[secret:1]")}
+
+    def restored(value: Any) -> Any:
+        return {"text": str(value["text"]).replace("[secret:1]", "swordfish")}
+
+    async def send(request: Json) -> Json:
+        return {"text": f"type {request['text']}"}
+
+    tape = RecordingTape(hidden)
+    assert asyncio.run(tape.exchange("agent", {"text": "hunter2"}, send)) == {"text": "type hunter2"}
+    assert "hunter2" not in str(tape.exchanges)
+    again = ReplayingTape(
+        tape.exchanges, where="a", ended=TerminationReason.COMPLETED, hidden=hidden, restored=restored
+    )
+    reply = asyncio.run(again.exchange("agent", {"text": "[secret:1]"}, nobody))
+    assert reply == {"text": "type swordfish"}
+
+
+def test_each_task_has_its_own_tape() -> None:
+    """Lanes run side by side, and what they start goes by their tapes too."""
+    tapes = [RecordingTape(same), RecordingTape(same)]
+    taping = Taping(lambda: False)
+
+    async def attempt(tape: RecordingTape, name: str) -> None:
+        with taped(tape):
+            await asyncio.gather(
+                *(taping.exchange("agent", asked(f"{name}{number}"), Model()) for number in range(3))
+            )
+
+    async def lanes() -> None:
+        await asyncio.gather(attempt(tapes[0], "a"), attempt(tapes[1], "b"))
+
+    asyncio.run(lanes())
+    asked_for = [[one.request["messages"][0]["content"] for one in tape.exchanges] for tape in tapes]
+    assert asked_for == [["a0", "a1", "a2"], ["b0", "b1", "b2"]]
+
+
+def test_a_call_without_a_tape_is_sent_or_refused() -> None:
+    """Never sent where nothing may be."""
+    model = Model()
+    assert text_of(asyncio.run(Taping(lambda: False).exchange("agent", asked("a"), model))) == "to a"
+    offline = Taping(lambda: True)
+    assert offline.is_offline
+    with pytest.raises(Fault, match="the judge asked a model outside of its attempt") as caught:
+        asyncio.run(offline.exchange("judge", asked("a"), nobody))
+    assert caught.value.source is ErrorSource.REPLAY

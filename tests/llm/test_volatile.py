@@ -1,0 +1,126 @@
+"""What of a model call means nothing, and what does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.llm.volatile import (
+    PICTURE,
+    difference,
+    digest_of,
+    exchanged,
+    marked,
+    translation,
+    without_pictures,
+)
+
+DATA = "data:image/png;base64," + "iVBORw0KGgo" * 30
+
+
+@pytest.mark.parametrize(
+    ("text", "mark"),
+    [
+        ("http://127.0.0.1:23456/cart", "http://<origin>/cart"),
+        ("http://localhost:80/", "http://<origin>/"),
+        ("http://[::1]:8080/", "http://<origin>/"),
+        ("next=http%3A%2F%2F127.0.0.1%3A23456%2F", "next=http%3A%2F%2F<origin>%2F"),
+        ("2026-11-22T10:05:09Z", "<time>"),
+        ("2026-11-22T10:05:09.123+01:00", "<time>"),
+        ("Date of the attempt: 2026-11-22", "Date of the attempt: <time>"),
+        ("Sun, 22 Nov 2026 10:05:09 GMT", "<time>"),
+        ("at 10:05:09.5 sharp", "at <time> sharp"),
+        ("t=1795341909123", "t=<time>"),
+        ("6f1c2d3e-0a1b-4c5d-8e9f-0123456789ab", "<id>"),
+        ("[task 0123456789abcdef]", "[task <id>]"),
+    ],
+)
+def test_what_differs_each_time_is_marked(text: str, mark: str) -> None:
+    """Ports of this machine, dates and times, random ids."""
+    given, found = marked({"messages": [{"content": text}]})
+    assert given == {"messages": [{"content": mark}]}
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "In stock: 3",
+        "https://shop.example:8443/",
+        "call 0800 123 456",
+        "e12",
+        "order 10:05",
+        "v2026-1",
+        "facade",
+    ],
+)
+def test_what_means_something_is_not(text: str) -> None:
+    """Numbers, addresses of others, references."""
+    assert marked(text) == (text, [])
+
+
+def test_pictures_are_left_out_wherever_they_stand() -> None:
+    """As parts of messages, within text, bare as a service wants them; what is written about them stays."""
+    value = {
+        "messages": [{"content": [{"type": "image_url", "image_url": {"url": DATA, "detail": "low"}}]}],
+        "html": f"<img src='{DATA}'>",
+        "image_base64": "QUJD" * 60,
+    }
+    assert without_pictures(value) == {
+        "messages": [{"content": [{"type": "image_url", "image_url": {"url": PICTURE, "detail": "low"}}]}],
+        "html": f"<img src='{PICTURE}'>",
+        "image_base64": PICTURE,
+    }
+
+
+def test_a_reply_names_what_its_request_names_now() -> None:
+    """A port that the page had then is the port that it has now; other numbers stay as they are."""
+    _, then = marked("at http://127.0.0.1:20001/, the mark is 0123456789abcdef, since 2026-01-01")
+    _, now = marked("at http://127.0.0.1:20002/, the mark is fedcba9876543210, since 2026-01-01")
+    names = translation(then, now)
+    reply = {"arguments": '{"url": "http://127.0.0.1:20001/x", "n": 20001}', "id": "0123456789abcdef"}
+    assert exchanged(reply, names) == {
+        "arguments": '{"url": "http://127.0.0.1:20002/x", "n": 20001}',
+        "id": "fedcba9876543210",
+    }
+    assert "2026-01-01" not in names
+
+
+def test_what_has_become_two_things_is_left_as_it_was() -> None:
+    """The day of the recording may be a date on the page as well: nobody knows which one a reply means."""
+    assert translation(["2026-01-01", "2026-01-01"], ["2026-01-02", "2026-01-01"]) == {}
+
+
+@pytest.mark.parametrize(
+    ("expected", "got", "told"),
+    [
+        ({"a": 1}, {"a": 1}, ""),
+        ({"model": "x"}, {"model": "y"}, "model at character 1: expected 'x', got 'y'"),
+        (
+            {"messages": [{"content": "In stock: 3 mugs"}]},
+            {"messages": [{"content": "In stock: 2 mugs"}]},
+            "messages[0].content at character 11: expected 'In stock: 3 mugs', got 'In stock: 2 mugs'",
+        ),
+        ({"m": [1]}, {"m": [1, 2]}, "m: expected 1 of them, got 2"),
+        ({"seed": 1}, {}, "seed: expected 1, got nothing"),
+        ({}, {"tools": ["a"]}, 'tools: expected nothing, got ["a"]'),
+        ({"t": 0.5}, {"t": "0.5"}, 't: expected 0.5, got "0.5"'),
+        ({"t": "ab"}, {"t": "a"}, "t at character 2: expected 'ab', got 'a'"),
+    ],
+)
+def test_the_first_difference_is_told(expected: Any, got: Any, told: str) -> None:
+    """Where it is, what was expected, what came."""
+    assert difference(expected, got) == told
+    assert (digest_of(expected) == digest_of(got)) == (not told)
+
+
+def test_a_difference_in_a_long_text_is_shown_with_what_is_around_it() -> None:
+    """And not with the whole page."""
+    expected, got = "x" * 500 + "3" + "y" * 500, "x" * 500 + "2" + "y" * 500
+    told = difference({"p": expected}, {"p": got})
+    assert told == f"p at character 501: expected {_cut('3')!r}, got {_cut('2')!r}"
+
+
+def _cut(digit: str) -> str:
+    return "…" + "x" * 30 + digit + "y" * 29 + "…"

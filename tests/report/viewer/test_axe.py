@@ -1,0 +1,56 @@
+"""The viewer as axe sees it (``-m peers``): nothing that keeps somebody from using it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browsers.mcp import peers
+from tests.report.viewer.conftest import Look, Reader
+
+PINNED = "axe-core@4.14.1"
+PLACES = ("#?", "#?verdict=failed", "#/buy/default/1/attempt-1", "#/buy/default/1/attempt-1/step-2")
+LOOKS = [(width, scheme) for width in (1280, 400) for scheme in ("light", "dark")]
+
+pytestmark = pytest.mark.peers
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return axe's script, installed from npm."""
+    assert peers.has_npm(), "there is no npm, or no node"
+    folder = tmp_path_factory.mktemp("axe")
+    options = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
+    done = subprocess.run(
+        ["npm", "install", "--prefix", str(folder), *options, PINNED],
+        capture_output=True,
+        text=True,
+        timeout=peers.INSTALL_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return (folder / "node_modules/axe-core/axe.min.js").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_axe_finds_nothing(axe: str, page: Path, look: Look, place: str) -> None:
+    """Wide and narrow, light and dark: no violation of any rule, also of those that are advice only."""
+
+    async def work(reader: Reader) -> None:
+        for width, scheme in LOOKS:
+            await reader.page.set_viewport_size({"width": width, "height": 720})
+            await reader.page.emulate_media(color_scheme=scheme)
+            await reader.open(place)
+            await reader.page.evaluate(axe)
+            found: dict[str, Any] = await reader.page.evaluate("axe.run()")
+            assert len(found["passes"]) > 10
+            told = [
+                {rule["id"]: [node["html"][:200] for node in rule["nodes"]]} for rule in found["violations"]
+            ]
+            assert told == [], f"{width} px, {scheme}: {json.dumps(told, indent=1)}"
+
+    look(page, work)

@@ -1,0 +1,222 @@
+"""The files of recorded model calls: whole, small, and refused when they are not as recorded."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.config import load_config
+from pytest_browsereval.errors import ErrorSource, Fault, TerminationReason
+from pytest_browsereval.llm.taping import Exchange, RecordingTape, ReplayingTape
+from pytest_browsereval.members import builtin_registry
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.run.cassettes import Cassettes, ModelCalls, leftover
+from pytest_browsereval.run.hiding import Hiding
+from pytest_browsereval.run.recordings import CassetteError, read_cassette
+from pytest_browsereval.run.store import TrialKey
+
+KEY = TrialKey("mugs/Red", "fast", 2)
+
+
+def made(folder: Path, mode: ModelCalls, **keys: Any) -> Cassettes:
+    path = folder / "shop.json"
+    (folder / "rows.jsonl").touch()
+    path.write_text(json.dumps({"agent": "noop", "dataset": "rows.jsonl", **keys}))
+    return Cassettes(load_config(path, registry=builtin_registry()), mode, Hiding({}, str))
+
+
+def metadata(
+    verdict: Verdict = Verdict.PASSED, ended: TerminationReason = TerminationReason.COMPLETED
+) -> TaskMetadata:
+    return TaskMetadata(
+        query_id=KEY.query_id,
+        dataset="unit",
+        query="Buy it.",
+        started_at="2026-01-01T00:00:00Z",
+        completed_at="2026-01-01T00:00:01Z",
+        total_duration_ms=1.0,
+        total_steps=0,
+        termination_reason=ended,
+        final_answer=None,
+        verdict=verdict,
+    )
+
+
+def exchange(role: str, number: int, *said: str, **more: Any) -> Exchange:
+    messages = [{"role": "user", "content": text} for text in said]
+    request = {"model": "m", "messages": messages, "tools": ["click"], **more}
+    return Exchange(role, number, request, {"choices": [{"n": number}]}, None, 12.5)
+
+
+EXCHANGES = [
+    exchange("agent", 1, "a"),
+    exchange("judge", 1, "a", "j"),
+    exchange("agent", 2, "a", "b", seed=1),
+    exchange("agent", 3, "b"),  # what was too long was left out
+    Exchange("agent", 4, {"model": "m", "messages": []}, fault={"message": "no", "status": 400}),
+    Exchange("agent", 5, {"messages": []}),
+]
+
+
+def kept(folder: Path, exchanges: list[Exchange] = EXCHANGES) -> Path:
+    cassettes = made(folder, ModelCalls.RECORD)
+    tape = RecordingTape(lambda value: value)
+    tape.exchanges += exchanges
+    cassettes.keep(KEY, metadata(Verdict.FAILED, TerminationReason.TIMEOUT), tape)
+    return cassettes.path(KEY)
+
+
+def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+    """All calls of all roles, and how the attempt ended."""
+    path = kept(tmp_path)
+    cassette = read_cassette(path)
+    assert list(cassette.exchanges) == EXCHANGES
+    assert cassette.ended is TerminationReason.TIMEOUT
+    names = ["cassettes", "shop", "fast"]
+    assert [part.name for part in reversed(list(path.parents)[:3])] == names
+    assert path.name.endswith("-2.jsonl")
+    assert "/" not in path.name
+
+
+def test_a_file_holds_a_long_conversation_once(tmp_path: Path) -> None:
+    """Each request repeats all that was said before: kept as it is, a file would grow with its square."""
+    said = [f"message {number}: " + "x" * 1_000 for number in range(100)]
+    path = kept(tmp_path, [exchange("agent", n, *said[:n]) for n in range(1, 101)])
+    assert path.stat().st_size < 200_000
+    assert len(read_cassette(path).exchanges[-1].request["messages"]) == 100
+
+
+def test_a_row_and_its_capitals_have_files_of_their_own(tmp_path: Path) -> None:
+    """Also where the disk does not tell capitals apart, and whatever an id holds."""
+    cassettes = made(tmp_path, ModelCalls.RECORD)
+    ids = ["a", "A", "../a", "a-1", "a/b"]
+    paths = {str(cassettes.path(TrialKey(name, trial=trial))).lower() for name in ids for trial in (1, 11)}
+    assert len(paths) == 10
+    assert all(Path(path).resolve().parent == Path(path).parent for path in paths)
+
+
+def test_an_errored_attempt_leaves_no_cassette(tmp_path: Path) -> None:
+    """It would be replayed as the same fault for ever; one that is there stays."""
+    path = kept(tmp_path)
+    before = path.read_bytes()
+    cassettes = made(tmp_path, ModelCalls.RECORD)
+    cassettes.keep(KEY, metadata(Verdict.ERRORED), RecordingTape(lambda value: value))
+    assert path.read_bytes() == before
+
+
+def test_an_attempt_that_nothing_was_taken_down_of_leaves_no_folder(tmp_path: Path) -> None:
+    """A live run makes no folder of cassettes."""
+    cassettes = made(tmp_path, ModelCalls.LIVE)
+    cassettes.keep(KEY, metadata(), None)
+    assert not cassettes.path(KEY).parent.exists()
+
+
+def _cut(text: str) -> str:
+    return text[: len(text) // 2]
+
+
+def _without_end(text: str) -> str:
+    return "".join(text.splitlines(keepends=True)[:-1])
+
+
+def _without_a_line(text: str) -> str:
+    lines = text.splitlines(keepends=True)
+    return "".join([*lines[:2], *lines[3:]])
+
+
+def _newer(text: str) -> str:
+    return text.replace('"cassette": 1', '"cassette": 2')
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (_cut, r"\.jsonl:\d+: the cassette was cut off\. Record it again with  --eval-llm=record"),
+        (_without_end, r"\.jsonl:7: the cassette was cut off"),
+        (lambda _: "", r"\.jsonl:1: the cassette was cut off"),
+        (lambda text: text.replace('"n": 2', '"n": 3'), r"\.jsonl:4: the cassette was edited: .* Restore"),
+        (_without_a_line, r"\.jsonl:3: the cassette was edited"),
+        (lambda text: "not JSON\n" + text, r"\.jsonl:1: this is no line of a cassette"),
+        (lambda text: "[1]\n" + text, r"\.jsonl:1: this is no line of a cassette"),
+        (_newer, r"\.jsonl:1: the cassette has format 2, of a newer version .* Upgrade"),
+    ],
+)
+def test_a_damaged_cassette_is_refused(tmp_path: Path, damage: Callable[[str], str], told: str) -> None:
+    """With file and line: one that was cut off, edited by hand, or written by a newer version."""
+    path = kept(tmp_path)
+    path.write_text(damage(path.read_text()))
+    with pytest.raises(CassetteError, match=told):
+        read_cassette(path)
+    cassettes = made(tmp_path, ModelCalls.REPLAY)
+    with pytest.raises(CassetteError, match=told):
+        cassettes.check([KEY])
+    with pytest.raises(Fault, match=told) as caught, cassettes.taping(KEY):
+        pass
+    assert caught.value.source is ErrorSource.REPLAY
+
+
+def test_what_is_missing_is_told_before_anything_runs(tmp_path: Path) -> None:
+    """The first five, and how many more."""
+    kept(tmp_path)
+    cassettes = made(tmp_path, ModelCalls.REPLAY)
+    cassettes.check([KEY])
+    with pytest.raises(CassetteError) as caught:
+        cassettes.check([KEY, *(TrialKey(f"r{number}") for number in range(7))])
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 6
+    assert "r0-1.jsonl: there is no such cassette. Record it again with  --eval-llm=record" in lines[0]
+    assert lines[-1] == "... and 2 more"
+
+
+def test_modes(tmp_path: Path) -> None:
+    """What is replayed, what is recorded, what goes by."""
+    kept(tmp_path)
+    other = TrialKey("other")
+    kinds = {}
+    for mode in ModelCalls:
+        cassettes = made(tmp_path, mode)
+        for key in (KEY, other) if mode is not ModelCalls.REPLAY else (KEY,):
+            with cassettes.taping(key) as tape:
+                kinds[mode.value, key.query_id] = type(tape)
+    assert kinds == {
+        ("live", "mugs/Red"): type(None),
+        ("live", "other"): type(None),
+        ("record", "mugs/Red"): RecordingTape,
+        ("record", "other"): RecordingTape,
+        ("replay", "mugs/Red"): ReplayingTape,
+        ("auto", "mugs/Red"): ReplayingTape,
+        ("auto", "other"): RecordingTape,
+    }
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_anything_is_spent(tmp_path: Path) -> None:
+    """A file stands in its way; root may write into any folder, so that is all that can be shown here."""
+    (tmp_path / "kept").touch()
+    cassettes = made(tmp_path, ModelCalls.RECORD, cassettes="kept")
+    with pytest.raises(CassetteError, match="no cassette can be written there, because of"):
+        cassettes.check([KEY])
+    made(tmp_path, ModelCalls.REPLAY, cassettes="kept").check([])
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write into any folder")
+def test_a_read_only_folder_is_told_too(tmp_path: Path) -> None:
+    """The same without root's rights."""
+    (tmp_path / "kept").mkdir(mode=0o500)
+    with pytest.raises(CassetteError, match="no cassette can be written there"):
+        made(tmp_path, ModelCalls.AUTO, cassettes="kept").check([KEY])
+
+
+def test_calls_that_nobody_made_are_told(tmp_path: Path) -> None:
+    """Not those that were never answered."""
+    path = kept(tmp_path, [*EXCHANGES[:2], EXCHANGES[-1]])
+    assert path.exists()
+    with made(tmp_path, ModelCalls.REPLAY).taping(KEY) as tape:
+        assert leftover(tape) == "2 recorded model calls were not made; the first is call 1 of the agent"
+    assert leftover(None) is None
+    assert leftover(RecordingTape(lambda value: value)) is None

@@ -1,0 +1,44 @@
+"""Secrets taken out, and put in again where that is possible."""
+
+from __future__ import annotations
+
+import json
+
+from pytest_browsereval.run.hiding import Hiding
+
+PASSWORD, TOKEN = 'pass"word', "pass"
+
+
+NOW = {"PASSWORD": 'hunter"2', "PIN": "t0ken"}
+
+
+def redact(text: str) -> str:
+    return text.replace("sk-key", "[redacted]")
+
+
+def test_named_secrets_come_back_with_their_present_values() -> None:
+    """A recording made with one password is replayed with another one; the longest name comes first."""
+    then, now = Hiding({"PASSWORD": PASSWORD, "PIN": TOKEN}, redact), Hiding(NOW, redact)
+    arguments = json.dumps({"text": PASSWORD, "code": TOKEN})
+    hidden = then.hidden({"arguments": arguments, "said": f"{PASSWORD} and {TOKEN}"})
+    assert hidden == {
+        "arguments": '{"text": "[secret:PASSWORD]", "code": "[secret:PIN]"}',
+        "said": "[secret:PASSWORD] and [secret:PIN]",
+    }
+    assert then.restored(hidden) == {"arguments": arguments, "said": f"{PASSWORD} and {TOKEN}"}
+    assert now.restored({"said": "[secret:PASSWORD] and [secret:PIN]"}) == {"said": 'hunter"2 and t0ken'}
+
+
+def test_what_only_the_run_knows_to_be_secret_does_not_come_back() -> None:
+    """A key: nobody types it into a page."""
+    hiding = Hiding({}, redact)
+    assert hiding.hidden(["the key sk-key"]) == ["the key [redacted]"]
+    assert hiding.restored(["the key [redacted]"]) == ["the key [redacted]"]
+
+
+def test_a_secret_without_quotes_may_get_some() -> None:
+    """What stood within JSON text is quoted there again."""
+    then, now = Hiding({"PIN": "plain"}, str), Hiding(NOW, str)
+    assert then.hidden("a plain text") == "a [secret:PIN] text"
+    assert then.restored(then.hidden('{"text": "plain"}')) == '{"text": "plain"}'
+    assert now.restored("[secret:OTHER]") == "[secret:OTHER]"

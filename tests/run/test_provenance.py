@@ -1,0 +1,51 @@
+"""Where the manifests of two runs differ."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_browsereval.run.provenance import all_differences, differences
+
+A = {
+    "started_at": "2026-01-01T00:00:00.000Z",
+    "name": "shop",
+    "config": {"trials": 1, "lanes": 1, "gate": {"min_pass_rate": 0.9}},
+    "config_hash": "0",
+    "tools": ["click"],
+    "tool_hashes": {"click": "0"},
+    "browser": "Chromium 1",
+}
+B = {
+    **A,
+    "started_at": "2026-01-02T00:00:00.000Z",
+    "name": "mail",
+    "config": {"trials": 3, "lanes": 2, "gate": {"min_pass_rate": 0.5}},
+    "config_hash": "1",
+    "tools": ["click", "press"],
+    "tool_hashes": {"click": "0", "press": "1"},
+}
+
+
+def test_what_may_change_results() -> None:
+    """Neither time, name and speed nor the gate; what else is left out is named."""
+    assert differences(A, B) == ("config.trials: 1 -> 3",)
+    assert differences(A, B, besides=("config.trials",)) == ()
+
+
+def test_all_but_time() -> None:
+    """A value is told once: keys of the config and tools one by one, and no hash over all of them."""
+    assert all_differences(A, B) == (
+        "config.gate.min_pass_rate: 0.9 -> 0.5",
+        "config.lanes: 1 -> 2",
+        "config.trials: 1 -> 3",
+        "name: shop -> mail",
+        "tool_hashes.press: none -> 1",
+    )
+    assert all_differences(A, {**A, "started_at": "later"}) == ()
+
+
+@pytest.mark.parametrize(("a", "b", "which"), [(A, {}, "B"), ({}, B, "A"), ({}, {}, "both runs")])
+def test_without_a_manifest_nothing_is_known(a: dict[str, object], b: dict[str, object], which: str) -> None:
+    """Which is no sign that nothing differs."""
+    told = (f"the manifest of {which} is missing or damaged, so what else differs is unknown",)
+    assert differences(a, b) == all_differences(a, b) == told
