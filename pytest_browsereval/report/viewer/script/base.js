@@ -113,11 +113,11 @@ function textBox(title, text, kind = "") {
   return parts;
 }
 
-/** A path of a file in the run's folder, from this page. @param {...string} parts */
-function way(...parts) {
-  const names = [DATA.run.home, "tasks", ...parts].filter(Boolean).join("/").split("/");
-  return names.map((name) => encodeURIComponent(name)).join("/");
-}
+/** A path below this page, as an address. @param {...string} parts */
+const addressOfPath = (...parts) => parts.filter(Boolean).join("/").split("/").map(encodeURIComponent).join("/");
+
+/** A file of an attempt, from this page. @param {Row} row @param {...string} parts */
+const way = (row, ...parts) => addressOfPath(row.run.home, "tasks", row.key, ...parts);
 
 /** An address, as a link if it is one of the web. @param {string} address */
 function webAddress(address) {
@@ -140,6 +140,8 @@ function fill(list, facts) {
   for (const [name, value] of facts)
     if (value) list.append(element("dt", { textContent: name }), element("dd", {}, value));
 }
+
+const narrow = matchMedia("(max-width: 900px)");
 
 /** @type {any} */
 const DATA = JSON.parse($("data").textContent);

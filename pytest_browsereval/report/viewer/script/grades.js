@@ -64,6 +64,6 @@ const HARMLESS = /\.(?:jsonl?|har|zip|txt|log|ya?ml|csv|png|jpe?g|webp)$/i;
 
 /** A file of the attempt, as a link if it is there and harmless. @param {Row} row @param {string} name @param {Details} details */
 function fileLink(row, name, details) {
-  if (DATA.run.alone || !details.files.includes(name) || !HARMLESS.test(name)) return element("bdi", { textContent: name });
-  return element("a", { href: way(...row.key.split("/"), name), target: "_blank", rel: "noopener" }, element("bdi", { textContent: name }));
+  if (row.run.alone || !details.files.includes(name) || !HARMLESS.test(name)) return element("bdi", { textContent: name });
+  return element("a", { href: way(row, name), target: "_blank", rel: "noopener" }, element("bdi", { textContent: name }));
 }
