@@ -15,8 +15,11 @@ _SHARED = ("choice", "details", "table", "picture", "records", "timeline", "grad
 
 SCRIPTS = {
     "page": ("base", "rows", "trials", *_SHARED, "plots", "overview", "attempt", "main"),
+    "comparison": ("base", "rows", "pairs", *_SHARED, "compared", "pair", "main"),
 }
 """Of each page, in the order in which they are put together: a page that is a file cannot import modules."""
+
+STYLES = {"page": ("page",), "comparison": ("page", "comparison")}
 
 _POLICY = (
     "default-src 'none'; script-src {script} 'strict-dynamic'; style-src {style}; "
@@ -35,7 +38,7 @@ def page(data: Mapping[str, Any], title: str, details: str = "", kind: str = "pa
         kind: which page it is, by the name of its file here.
     """
     home = files("pytest_browsereval.report.viewer")
-    style = home.joinpath("page.css").read_text(encoding="utf-8")
+    style = "\n".join(home.joinpath(f"{name}.css").read_text(encoding="utf-8") for name in STYLES[kind])
     parts = [home.joinpath("script", f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS[kind]]
     script = '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
     text = home.joinpath(f"{kind}.html").read_text(encoding="utf-8")

@@ -42,11 +42,17 @@ class Written:
     """Attempts that cannot be read; the page says why."""
 
 
-class _Details:
-    """Writes details into numbered scripts, each when it is full."""
+class Details:
+    """Writes details into numbered scripts, each when it is full.
 
-    def __init__(self, folder: Path) -> None:
+    Args:
+        folder: of the scripts.
+        side: which run it is, on a page of two.
+    """
+
+    def __init__(self, folder: Path, side: str = "") -> None:
         self._folder = folder
+        self._call = f",{as_script(side)}" if side else ""
         self._parts: list[str] = []
         self._size = 0
         self.count = 0
@@ -73,9 +79,11 @@ class _Details:
         """Write what is gathered."""
         if not self._parts:
             return
-        self._folder.mkdir(exist_ok=True)
+        self._folder.mkdir(parents=True, exist_ok=True)
         name = f"{self.next:04d}.js"
-        script = well_formed(f"browsereval({{{','.join(self._parts)}}});\n")  # names of files may be anything
+        script = well_formed(
+            f"browsereval({{{','.join(self._parts)}}}{self._call});\n"
+        )  # names of files may be anything
         write_whole(self._folder / name, script)
         self.count += 1
         self._parts, self._size = [], 0
@@ -104,11 +112,11 @@ def write_viewer(run: Path, file: Path | None = None) -> Written:
     check_run(run)
     target = run / PAGE if file is None else file
     check_page(target)
-    store, table, details = RunStore(run), Table(), _Details(target.with_suffix(".files"))
+    store, table, details = RunStore(run), Table(), Details(target.with_suffix(".files"))
     for attempt in stored_attempts(run / "tasks"):
         table.add(attempt, details.add(attempt))
     details.flush()
-    places = {"home": _way(target, run), "details": target.with_suffix(".files").name}
+    places = {"home": way_from(target, run), "details": target.with_suffix(".files").name}
     data = run_data(store, table, places)
     write_whole(target, page(data, title_of(data)))
     details.remove_older()
@@ -163,7 +171,7 @@ def check_page(target: Path) -> None:
         raise UsageError(f"{target}: the folder {target.parent} does not exist. Make it first.")
 
 
-def _way(target: Path, run: Path) -> str:
+def way_from(target: Path, run: Path) -> str:
     """Return the path from the page to the run, with slashes; empty if it lies in it.
 
     Raises:

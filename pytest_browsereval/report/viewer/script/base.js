@@ -125,10 +125,10 @@ function webAddress(address) {
   return element("a", { href: address, target: "_blank", rel: "noopener noreferrer nofollow", textContent: address });
 }
 
-/** @param {string} verdict */
-function badge(verdict) {
-  const mark = element("span", { ariaHidden: "true", textContent: MARKS[verdict] || "?" });
-  return element("span", { className: "badge", "data-verdict": verdict }, mark, element("span", { className: "word", textContent: ` ${verdict}` }));
+/** @param {string} kind @param {string} [name] of the attribute that colours it @param {string} [word] */
+function badge(kind, name = "verdict", word = kind) {
+  const mark = element("span", { ariaHidden: "true", textContent: MARKS[kind] || "?" });
+  return element("span", { className: "badge", [`data-${name}`]: kind }, mark, element("span", { className: "word", textContent: ` ${word}` }));
 }
 
 /**
