@@ -89,7 +89,7 @@ def _request(entry: Mapping[str, Any]) -> list[Any]:
     content = response.get("content") or {}
     size = _number(content.get("size"))
     return [
-        str(entry.get("startedDateTime", "")),
+        str(entry.get("startedDateTime", ""))[:40],
         str(request.get("method", ""))[:20],
         int(_number(response.get("status")) or 0),
         _short(str(request.get("url", ""))),

@@ -181,14 +181,19 @@ function openEntry(pane, place) {
   lines[place].append(detail);
 }
 
+/** Keeps what is open on a side in the address. @param {Pane} pane */
+function tellPlace({ side, entries, place }) {
+  const { pair, trial } = seen;
+  if (pair && entries[place]) history.replaceState(null, "", addressOf(pair, trialNumbers(pair).length > 1 ? trial : 0, side, entries[place].name));
+}
+
 /** Opens an entry, and the step with its number on the other side. @param {Pane} pane @param {number} place @param {boolean} follows */
 function openIn(pane, place, follows) {
-  const { pair, trial } = seen;
   const entry = pane.entries[place];
-  if (!pair || !entry) return;
+  if (!entry) return;
   activate(pane.side);
-  history.replaceState(null, "", addressOf(pair, trialNumbers(pair).length > 1 ? trial : 0, pane.side, entry.name));
   openEntry(pane, place);
+  tellPlace(pane);
   const beside = panes[other(pane.side)];
   if ($("together").checked && entry.number !== null) openEntry(beside, placeOfStep(beside, entry.number));
   if (follows) pane.list.children[place].scrollIntoView({ block: "nearest" });
@@ -253,7 +258,9 @@ const ITEM_KEYS = {
 function swap() {
   const pane = panes[other(seen.side)];
   activate(pane.side);
-  if (pane.place >= 0) openIn(pane, pane.place, true);
+  if (pane.place < 0) return;
+  tellPlace(pane);
+  pane.list.children[pane.place].scrollIntoView({ block: "nearest" });
 }
 
 function nextTrial() {
