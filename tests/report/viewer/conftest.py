@@ -45,6 +45,9 @@ HOSTILE = (
 )
 CANARY = f"{HOSTILE}\x1b[31mred\x1b[0m\x9b2J\u200b\u2066\x00"
 """The same with what steers terminals, and signs that nobody sees."""
+FILLED = """async (summary) => {
+  while (summary.parentElement.childElementCount < 2) await new Promise(requestAnimationFrame);
+}"""
 SETTLED = "() => document.querySelector('#attempt').ariaBusy === 'false'"
 
 
@@ -78,6 +81,12 @@ class Reader:
 
     async def sees(self, selector: str, text: str) -> None:
         await self.page.locator(selector).filter(has_text=text).first.wait_for()
+
+    async def unfold(self, selector: str) -> None:
+        """Open boxes by their summaries, and wait for what is in them."""
+        for summary in await self.page.locator(selector).all():
+            await summary.click()
+            await summary.evaluate(FILLED)
 
     async def place(self) -> str:
         """Where the page is, as its address says."""

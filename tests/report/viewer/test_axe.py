@@ -24,6 +24,11 @@ PLACES = (
     "#/find/default/1/attempt-1/step-2",
 )
 PLACES_OF_TWO = ("#?", "#?change=lost", "#/lost/default", "#/twice/default/trial-2", "#/gone/default")
+UNFOLDED = """async () => {
+  for (const one of document.querySelectorAll("main details")) one.open = true;
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+}"""
+"""Boxes are filled when they are opened."""
 LOOKS = [(width, scheme) for width in (1280, 400) for scheme in ("light", "dark")]
 
 pytestmark = pytest.mark.peers
@@ -66,9 +71,7 @@ def examined(axe: str, place: str) -> Callable[[Reader], Awaitable[None]]:
             await reader.page.set_viewport_size({"width": width, "height": 720})
             await reader.page.emulate_media(color_scheme=scheme)
             await reader.open(place)
-            await reader.page.evaluate(
-                "document.querySelectorAll('main details').forEach((one) => { one.open = true; })"
-            )
+            await reader.page.evaluate(UNFOLDED)
             await reader.page.evaluate(axe)
             found: dict[str, Any] = await reader.page.evaluate("axe.run()")
             assert len(found["passes"]) > 10

@@ -167,7 +167,7 @@ def test_hostile_text_is_text(compared: Path, look: Look) -> None:
         await reader.page.locator("#rows a", has_text="owned").click()
         await reader.page.wait_for_function(SETTLED)
         for side in ("a", "b"):
-            for selector in (".reason", ".answer"):
+            for selector in ("p.reason", "p.answer"):
                 assert HOSTILE in await reader.page.locator(f"#pane-{side} {selector}").text_content()
         lines = await reader.page.locator("#pane-b .entries > li").count()
         assert lines == 9
@@ -175,8 +175,7 @@ def test_hostile_text_is_text(compared: Path, look: Look) -> None:
             await reader.page.locator("#pane-b .entries > li > button").nth(place).click()
             found = await reader.page.locator("#pane-b .step").text_content()
             assert HOSTILE in found or "This line of messages.jsonl is no message" in found, place
-        for summary in await reader.page.locator("#pane-b .records summary").all():
-            await summary.click()
+        await reader.unfold("#pane-b .records summary")
         assert "\\x1b[31mred" in await reader.page.locator("#pane-b .records .said").text_content()
         links = await reader.page.evaluate(
             "[...document.querySelectorAll('a')].map(a => a.getAttribute('href'))"

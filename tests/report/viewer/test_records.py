@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.capture.dom import INERT
 from pytest_browsereval.report.viewer import records
 from pytest_browsereval.report.viewer.records import records_of
 from pytest_browsereval.report.viewer.single import write_single
@@ -27,15 +28,15 @@ def test_records_stand_at_their_step(recorded: RunStore, look: Look) -> None:
         assert await reader.texts("#entries .side") == ["console 1", "console 1", "2 errors"]
         assert await reader.texts("#detail .record summary") == ["Console: 1 line", "Requests: 2, 1 failed"]
         assert await reader.page.locator("#detail .said li").count() == 0
-        await reader.page.locator("#detail .record summary").first.click()
+        await reader.unfold("#detail .record:first-of-type summary")
         assert await reader.texts("#detail .said li") == ["warning slow http://shop.test/a.js:7"]
-        await reader.page.locator("#detail .record summary").last.click()
+        await reader.unfold("#detail .record:last-of-type summary")
         assert await reader.texts("#detail .asked tbody tr") == [
             "GET 200 http://shop.test/ text/html 1.5 kB 12 ms",
             "GET 404 failed http://shop.test/gone.png image/png \u2013 12 ms",
         ]
         await reader.press("ArrowDown")
-        await reader.page.locator("#detail .record summary").first.click()
+        await reader.unfold("#detail .record:first-of-type summary")
         lines = await reader.texts("#detail .said li")
         assert lines == [
             "uncaught error TypeError: x is not a function … 9 more characters tab 2",
@@ -55,8 +56,7 @@ def test_all_of_an_attempt_is_below_its_timeline(recorded: RunStore, look: Look)
             "Requests: 3, 2 failed",
             "Markup of the page: 1 copy",
         ]
-        for summary in await reader.page.locator("#records summary").all():
-            await summary.click()
+        await reader.unfold("#records summary")
         rows = await reader.texts("#records .asked tbody tr")
         assert (
             rows[2]
@@ -87,8 +87,7 @@ def test_hostile_records_are_text(recorded: RunStore, look: Look) -> None:
 
     async def work(reader: Reader) -> None:
         await reader.open(f"#/{key}")
-        for summary in await reader.page.locator("#records summary").all():
-            await summary.click()
+        await reader.unfold("#records summary")
         said = await reader.page.locator("#records .said").text_content()
         assert "<script>document.title = 'owned'</script></script><!-- <img src=x" in said
         assert "\\x1b[31mred\\x1b[0m\\x9b2J\\u200b\\u2066\\x00" in said
@@ -180,7 +179,7 @@ def test_large_files_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_links_and_pipes_are_not_read(tmp_path: Path) -> None:
     """A link in a record's place could show any file of the reader's machine."""
     elsewhere = tmp_path / "elsewhere"
-    elsewhere.write_text(f"{records.INERT}secret {CANARY}")
+    elsewhere.write_text(f"{INERT}secret {CANARY}")
     (tmp_path / "dom").mkdir()
     for name in ("console.jsonl", "network.har", "dom/001.html"):
         (tmp_path / name).symlink_to(elsewhere)

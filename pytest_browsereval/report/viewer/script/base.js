@@ -99,7 +99,7 @@ function brief(text, longest = 200) {
  * @param {string} title @param {string} text @param {string} [kind] of its style
  */
 function textBox(title, text, kind = "") {
-  const box = element("pre", { className: kind, tabIndex: 0, role: "region", ariaLabel: title });
+  const box = element("pre", { className: kind, tabIndex: 0, role: "group", ariaLabel: title });
   box.textContent = text.slice(0, LONGEST_TEXT);
   const parts = [element("h4", { textContent: title }), box];
   if (text.length > LONGEST_TEXT) {

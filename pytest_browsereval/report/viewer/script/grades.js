@@ -43,7 +43,7 @@ function criteriaTable(grade) {
   const table = element("table", { className: "criteria" });
   table.append(element("caption", { className: "unseen", textContent: `Criteria of ${asText(grade.grader)}` }));
   table.append(element("thead", {}, element("tr", {}, ...head.map((title) => element("th", { scope: "col", textContent: title })))), element("tbody", {}, ...lines));
-  return element("div", { className: "scrolls", tabIndex: 0, role: "region", ariaLabel: `Criteria of ${brief(asText(grade.grader), 60)}` }, table);
+  return element("div", { className: "scrolls", tabIndex: 0, role: "group", ariaLabel: `Criteria of ${brief(asText(grade.grader), 60)}` }, table);
 }
 
 /** Pictures that a grade rests on, small; other files by their names. @param {Row} row @param {string[]} evidence @param {Details} details */

@@ -149,7 +149,7 @@ function saidList(said, entries, go) {
       where ? element("span", { className: "soft where" }, " ", element("bdi", { textContent: brief(where, 300) })) : null,
     );
   });
-  return element("ol", { className: "said scrolls", tabIndex: 0, role: "region", ariaLabel: "Console" }, ...lines);
+  return element("div", { className: "said scrolls", tabIndex: 0, role: "group", ariaLabel: "Console" }, element("ol", {}, ...lines));
 }
 
 /** @param {Entry[]} entries @param {number} place @param {((place: number) => void) | null} go */
@@ -180,7 +180,7 @@ function askedTable(asked, entries, go) {
   });
   const table = element("table", { className: "asked" }, element("caption", { className: "unseen", textContent: "Requests" }));
   table.append(element("thead", {}, element("tr", {}, ...titles.map((title) => element("th", { scope: "col", textContent: title })))), element("tbody", {}, ...lines));
-  return element("div", { className: "scrolls", tabIndex: 0, role: "region", ariaLabel: "Requests" }, table);
+  return element("div", { className: "scrolls", tabIndex: 0, role: "group", ariaLabel: "Requests" }, table);
 }
 
 /** @param {number} size */
