@@ -32,6 +32,8 @@ def compare(arguments: argparse.Namespace) -> int:
         variants=arguments.variants,
     )
     if arguments.html is not None:
+        if arguments.html in (arguments.json, arguments.markdown):
+            raise UsageError(f"--html and another report are both {arguments.html}. Name two files.")
         from pytest_browsereval.report.viewer.comparing import write_comparison
 
         try:

@@ -71,12 +71,13 @@ def _trials(found: RunComparison, name: str) -> Iterator[Outcome]:
 def _side(run: RunOutcomes, name: str, file: Path, tasks: Tasks) -> dict[str, Any]:
     """Return what the page has of a run; a baseline's file has no attempts."""
     about = {**about_run(run.manifest, run.name, run.selected), "name": run.name}
+    folder = file.with_suffix(".files")
+    table, details = Table(), Details(folder / name, name)
     if not run.folder.is_dir():
+        details.remove_older()  # of a page that had a run here
         return {"run": about, "table": None}
     home = way_from(file, run.folder)
-    folder = file.with_suffix(".files")
     own = "/".join(filter(None, (home, PAGE))) if (run.folder / PAGE).is_file() else ""
-    table, details = Table(), Details(folder / name, name)
     for attempt in stored_attempts(run.folder / "tasks"):
         data = attempt.metadata
         if data is not None and (data.query_id, data.variant) in tasks:

@@ -213,6 +213,7 @@ def test_narrow_and_dark(compared: Path, look: Look) -> None:
 def test_a_baselines_file_has_results_only(two_runs: RunComparison, tmp_path: Path, look: Look) -> None:
     """Compared with a file that is committed, the page has the verdicts of A and the attempts of B."""
     file = tmp_path / "page.html"
+    write_comparison(two_runs, file)
     write_baseline(two_runs.a, tmp_path / "baseline.json")
     found = compare(read_run(tmp_path / "baseline.json"), two_runs.b)
     write_comparison(found, file)
@@ -286,6 +287,8 @@ def test_the_command(two_runs: RunComparison, tmp_path: Path, capsys: pytest.Cap
     text = page.read_text(encoding="utf-8")
     assert str(tmp_path) not in text
     assert before == [sorted(run.folder.rglob("*")) for run in (two_runs.a, two_runs.b)]
+    assert main(["compare", *runs, "--html", str(page), "--json", str(page)]) == 4
+    assert "Name two files." in capsys.readouterr().err
     for name, why in (("c.txt", "ends in .html"), ("no/c.html", "does not exist")):
         assert main(["compare", *runs, "--html", str(tmp_path / name)]) == 4
         assert why in capsys.readouterr().err
