@@ -1,4 +1,4 @@
-"""The viewer of 1,000 tasks with ten pictures each, and of 20,000 attempts: to write it, and to open it.
+"""The viewer of 1,000 tasks with ten pictures each, of 20,000 attempts, and of two runs, written and opened.
 
 Writing runs as a user has it, ``browsereval view RUN`` in a process of its own, and once more inside this
 one, as it is at the end of a session. Opening is measured by Chromium itself: script, style and layout, in
@@ -36,10 +36,12 @@ GOALS = {
     ("tasks", "write_s"): 1.0,
     ("tasks", "open_s"): 0.5,
     ("tasks", "html_mb"): 5.0,
+    ("both", "open_s"): 0.5,
+    ("both", "html_mb"): 5.0,
     ("attempts", "command_s"): 10.0,
     ("attempts", "peak_mib"): 500.0,
 }
-"""What a run of 1,000 tasks and one of 20,000 attempts may cost."""
+"""What a run of 1,000 tasks, one of 20,000 attempts, and two runs of 1,000 tasks may cost."""
 
 SETTLED = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))"
 SCROLL = f"""async () => {{
@@ -114,20 +116,43 @@ def written(run: Path, rounds: int) -> dict[str, float]:
     }
 
 
-async def opened(run: Path, rounds: int) -> dict[str, float]:
+def compared(run: Path, other: Path, file: Path, rounds: int) -> dict[str, float]:
+    """Return what it costs to write the page of two runs."""
+    command = [
+        sys.executable,
+        "-m",
+        "pytest_browsereval",
+        "compare",
+        str(run),
+        str(other),
+        "--html",
+        str(file),
+    ]
+    costs = [cost_of(command, run.parent) for _ in range(rounds)]
+    details = sum(one.stat().st_size for one in file.with_suffix(".files").rglob("*.js"))
+    return {
+        "command_s": median([cost.wall_s for cost in costs]),
+        "command_cpu_s": median([cost.cpu_s for cost in costs]),
+        "peak_mib": median([cost.peak_mib for cost in costs]),
+        "html_mb": round(file.stat().st_size / 1e6, 2),
+        "details_mb": round(details / 1e6, 2),
+    }
+
+
+async def opened(file: Path, rounds: int) -> dict[str, float]:
     """Return what the page costs the browser: to open it, and then to use it."""
     figures: dict[str, list[float]] = {}
     async with async_playwright() as playwright:
         for _ in range(rounds):
             browser, _ = await launch_first(playwright.chromium, candidates())
             page = await browser.new_page(viewport={"width": 1280, "height": 900})
-            for name, value in (await _used(page, run)).items():
+            for name, value in (await _used(page, file)).items():
                 figures.setdefault(name, []).append(value)
             await browser.close()
     return {name: median(values) for name, values in figures.items()}
 
 
-async def _used(page: Page, run: Path) -> dict[str, float]:
+async def _used(page: Page, file: Path) -> dict[str, float]:
     session = await page.context.new_cdp_session(page)
     await session.send("Performance.enable", {"timeDomain": "threadTicks"})
     spent = 0.0
@@ -140,7 +165,7 @@ async def _used(page: Page, run: Path) -> dict[str, float]:
         return spent - before
 
     began = time.perf_counter()
-    await page.goto((run / "index.html").as_uri())
+    await page.goto(file.as_uri())
     await page.evaluate(SETTLED)
     found = {"open_wall_s": time.perf_counter() - began, "open_s": await since()}
     await page.evaluate(SCROLL)
@@ -160,7 +185,7 @@ def run_of(folder: Path, name: str, attempts: int) -> Path:
     run = folder / name
     if not run.exists():
         stored.make_run(run, attempts, bad=5)
-        if name == "tasks":
+        if name != "attempts":
             add_pictures(run)
         store = RunStore(run)
         store.write_summary({"selected": attempts})
@@ -168,7 +193,7 @@ def run_of(folder: Path, name: str, attempts: int) -> Path:
 
 
 def main() -> None:
-    """Write and open both runs."""
+    """Write and open the pages of two runs, and one of two."""
     parser = arguments(__doc__ or "", rounds=3)
     parser.add_argument("--attempts", type=int, default=20_000)
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the runs here, and use those there")
@@ -179,7 +204,11 @@ def main() -> None:
         for name, attempts in (("tasks", TASKS), ("attempts", options.attempts)):
             run = run_of(folder, name, attempts)
             figures[name] = {"attempts": attempts, **written(run, options.rounds)}
-            figures[name].update(asyncio.run(opened(run, options.rounds)))
+            figures[name].update(asyncio.run(opened(run / "index.html", options.rounds)))
+        both = run_of(folder, "tasks", TASKS), run_of(folder, "others", TASKS)
+        page = folder / "both.html"
+        figures["both"] = {"attempts": 2 * TASKS, **compared(*both, page, options.rounds)}
+        figures["both"].update(asyncio.run(opened(page, options.rounds)))
     finally:
         if options.keep is None:
             shutil.rmtree(folder)

@@ -164,9 +164,19 @@ def describe(folder: Path) -> RunDescription:
         manifest=redacted(manifest),
         counts={key: summary[key] for key in COUNTS if summary.get(key) is not None},
         rows=sum(row.is_dir() for row in tasks.iterdir()) if tasks.is_dir() else 0,
-        resumes=tuple(_lines(folder / RESUMES_FILE, problems)),
+        resumes=read_resumes(folder, problems),
         problems=tuple(problems),
     )
+
+
+def read_resumes(folder: Path, problems: list[str] | None = None) -> tuple[Mapping[str, Any], ...]:
+    """Return a record for each time that a run was gone on with, and for each browser that was started then.
+
+    Args:
+        folder: of the run.
+        problems: gets lines that are damaged.
+    """
+    return tuple(_lines(folder / RESUMES_FILE, [] if problems is None else problems))
 
 
 def _read(file: Path, problems: list[str]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable
 from datetime import date
+from typing import Protocol
 
 from pytest_browsereval.config import GateConfig
 from pytest_browsereval.model.digest import AttemptDigest
@@ -14,7 +15,15 @@ NAMED = 5
 """Tasks that are named; the rest is counted."""
 
 
-def quarantined(gate: GateConfig, trials: Iterable[AttemptDigest]) -> frozenset[str]:
+class Begun(Protocol):
+    """What of a trial says on which day the run was."""
+
+    @property
+    def started_at(self) -> str:
+        """When its attempt was begun."""
+
+
+def quarantined(gate: GateConfig, trials: Iterable[Begun]) -> frozenset[str]:
     """Return the ids that are left out: those whose last day is not before the day of the run.
 
     The day of the run, in UTC, is that of its last attempt's begin: the folder says the same tomorrow.
@@ -23,11 +32,21 @@ def quarantined(gate: GateConfig, trials: Iterable[AttemptDigest]) -> frozenset[
         gate: the rules.
         trials: of the run.
     """
-    day = max((trial.started_at[:10] for trial in trials), default="")
-    if not day:
+    if not gate.quarantine:
         return frozenset()
-    today = date.fromisoformat(day)
+    days = (_day(text) for text in {trial.started_at[:10] for trial in trials})
+    today = max((day for day in days if day is not None), default=None)
+    if today is None:
+        return frozenset()
     return frozenset(query_id for query_id, last in gate.quarantine.items() if last >= today)
+
+
+def _day(text: str) -> date | None:
+    """Return a day; None for what is none, in a file that something else has written."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None
 
 
 def told(gate: GateConfig, trials: Collection[AttemptDigest], out: Collection[str]) -> str:

@@ -31,6 +31,16 @@ def compare(arguments: argparse.Namespace) -> int:
         with_edited=arguments.with_edited,
         variants=arguments.variants,
     )
+    if arguments.html is not None:
+        if arguments.html in (arguments.json, arguments.markdown):
+            raise UsageError(f"--html and another report are both {arguments.html}. Name two files.")
+        from pytest_browsereval.report.viewer.comparing import write_comparison
+
+        try:
+            write_comparison(found, arguments.html)
+        except OSError as error:
+            where = error.filename or arguments.html
+            raise UsageError(f"{where} cannot be written: {error.strerror or error}.") from None
     tell(
         arguments,
         text=lambda: "\n".join(comparison.text(found)) + "\n",
@@ -141,6 +151,12 @@ def _compare_arguments(parser: argparse.ArgumentParser) -> None:
         "--with-edited",
         action="store_true",
         help="count rows that were edited between the runs as if they were the same",
+    )
+    parser.add_argument(
+        "--html",
+        metavar="FILE",
+        type=Path,
+        help="write a page with both attempts of each task side by side; details go into a folder beside it",
     )
     add_reports(parser)
 

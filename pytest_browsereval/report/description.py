@@ -92,7 +92,7 @@ def _facts(run: RunDescription) -> dict[str, list[str]]:
         "commit": [given.get("git_commit")],
         "merged": [_merged(given)],
         "imported": [_options(given.get("imported_from"))],
-        "resumed": _resumes(run),
+        "resumed": told_of_resumes(run.manifest, run.resumes),
     }
     told = {name: [str(value) for value in values if value] for name, values in facts.items()}
     return {name: values for name, values in told.items() if values}
@@ -155,10 +155,15 @@ def _merged(given: Mapping[str, Any]) -> str:
     return f"of {len(parts)} runs at {given.get('merged_at')}: {', '.join(map(str, parts))}"
 
 
-def _resumes(run: RunDescription) -> Iterator[str]:
-    """Yield when the run was gone on with, and what was something else then."""
-    before = {key: run.manifest.get(key) for key in MACHINE if key != "browser"}
-    for one in run.resumes:
+def told_of_resumes(manifest: Mapping[str, Any], resumes: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield when a run was gone on with, and what was something else then.
+
+    Args:
+        manifest: of the run.
+        resumes: the records of ``resumes.jsonl``.
+    """
+    before = {key: manifest.get(key) for key in MACHINE if key != "browser"}
+    for one in resumes:
         if "resumed_at" not in one:
             yield f"{one.get('started_at')} in {one.get('worker')}: {one.get('browser')}"
             continue
@@ -166,5 +171,5 @@ def _resumes(run: RunDescription) -> Iterator[str]:
         drift = one.get("differences")
         for line in drift if isinstance(drift, list) else ():
             yield f"gone on with anyway: {line}"
-        if run.manifest:
+        if manifest:
             yield from differences(before, {key: one.get(key) for key in before})

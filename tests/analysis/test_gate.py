@@ -286,3 +286,6 @@ def test_rows_in_quarantine_are_in_no_rate() -> None:
     later = summary(attempt("a"), attempt("b", FAILED, started_at="2025-01-02T00:00:00.000Z"))
     assert not rule(later, "min_pass_rate", **given).is_met
     assert rule(run, "max_error_rate", **given).message == "error rate 0.0% (0/3) is within 5.0%"
+    odd = summary(attempt("b", FAILED), attempt("a", started_at="<b>today</b>"))
+    assert rule(odd, "min_pass_rate", **given).message == "pass rate 100.0% (1/1) meets 100.0%"
+    assert not rule(summary(attempt("b", FAILED, started_at="")), "min_pass_rate", **given).is_met

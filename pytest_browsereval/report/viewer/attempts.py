@@ -108,17 +108,34 @@ def message_log(folder: str) -> tuple[str, int]:
     return data.decode("utf-8", "replace"), max(size - len(data), 0) if size > LONGEST_LOG else 0
 
 
-def files_of(folder: str) -> tuple[list[str], list[str]]:
-    """Return the names of an attempt's files and of its pictures.
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names of what is in an attempt's folder.
 
     Links are left out: a program of the attempt could have made them, and they may lead anywhere.
     """
-    return _files(folder), _files(f"{folder}{os.sep}screenshots")
+
+    files: list[str]
+    folders: list[str]
+    pictures: list[str]
 
 
-def _files(folder: str) -> list[str]:
+def names_in(folder: str) -> Names:
+    """Return the names of an attempt's files, folders and pictures."""
+    files, folders = _names(folder)
+    pictures, _ = _names(f"{folder}{os.sep}screenshots") if "screenshots" in folders else ([], [])
+    return Names(files, folders, pictures)
+
+
+def _names(folder: str) -> tuple[list[str], list[str]]:
+    files, folders = [], []
     try:
         with os.scandir(folder) as entries:
-            return sorted(entry.name for entry in entries if entry.is_file(follow_symlinks=False))
+            for entry in entries:
+                if entry.is_file(follow_symlinks=False):
+                    files.append(entry.name)
+                elif entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.name)
     except OSError:
-        return []
+        return [], []
+    return sorted(files), folders

@@ -11,11 +11,15 @@ from typing import Any
 
 from pytest_browsereval.model.display import well_formed
 
-SCRIPTS = (
-    "base", "rows", "details", "plots", "table", "overview",
-    "picture", "timeline", "grades", "attempt", "main",
-)  # fmt: skip
-"""In the order in which they are put together: modules cannot be imported by a page that is a file."""
+_SHARED = ("choice", "details", "table", "picture", "records", "timeline", "grades", "about")
+
+SCRIPTS = {
+    "page": ("base", "rows", "trials", *_SHARED, "plots", "overview", "attempt", "main"),
+    "comparison": ("base", "rows", "pairs", *_SHARED, "compared", "pair", "main"),
+}
+"""Of each page, in the order in which they are put together: a page that is a file cannot import modules."""
+
+STYLES = {"page": ("page",), "comparison": ("page", "comparison")}
 
 _POLICY = (
     "default-src 'none'; script-src {script} 'strict-dynamic'; style-src {style}; "
@@ -24,19 +28,20 @@ _POLICY = (
 """Only the page's own script runs, and the scripts with details that it loads."""
 
 
-def page(data: Mapping[str, Any], title: str, details: str = "") -> str:
+def page(data: Mapping[str, Any], title: str, details: str = "", kind: str = "page") -> str:
     """Return the page.
 
     Args:
         data: what its script draws, plain values.
         title: of the window.
         details: markup with the details of attempts, for a page that stands alone.
+        kind: which page it is, by the name of its file here.
     """
     home = files("pytest_browsereval.report.viewer")
-    style = home.joinpath("page.css").read_text(encoding="utf-8")
-    parts = [home.joinpath("script", f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS]
+    style = "\n".join(home.joinpath(f"{name}.css").read_text(encoding="utf-8") for name in STYLES[kind])
+    parts = [home.joinpath("script", f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS[kind]]
     script = '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
-    text = home.joinpath("page.html").read_text(encoding="utf-8")
+    text = home.joinpath(f"{kind}.html").read_text(encoding="utf-8")
     policy = _POLICY.format(script=_hash(script), style=_hash(style))
     marks = {
         "policy": policy,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pytest_browsereval.analysis.description import agents_of
@@ -12,6 +12,7 @@ from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.report.viewer.attempts import StoredAttempt
+from pytest_browsereval.report.viewer.standing import Trial
 from pytest_browsereval.run.store import TrialKey
 
 UNFINISHED, DAMAGED = "unfinished", "damaged"
@@ -128,6 +129,14 @@ class Table:
     def attempts(self) -> int:
         """How many there are."""
         return len(self._last) + len(self._earlier) + len(self._without)
+
+    def trials(self) -> Iterator[Trial]:
+        """Yield the trials that have a verdict."""
+        words = list(self._words["verdict"])
+        for key, row in self._last.items():
+            verdict = Verdict(words[row[_PLACE["verdict"]]])
+            started, tries = row[_PLACE["started"]], row[_PLACE["tries"]]
+            yield Trial(key.query_id, key.variant, verdict, started, tries)
 
     def as_json(self, run: Mapping[str, Any]) -> dict[str, Any]:
         """Return the data of the run page: trials as they were begun, then attempts without a verdict."""

@@ -13,10 +13,11 @@ from typing import Any
 from pytest_browsereval.capture.trajectory import open_written, write_whole
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.report.viewer.attempts import StoredAttempt, files_of, message_log, stored_attempts
+from pytest_browsereval.report.viewer.attempts import StoredAttempt, message_log, names_in, stored_attempts
 from pytest_browsereval.report.viewer.page import in_html, page
-from pytest_browsereval.report.viewer.rows import DAMAGED, Table, about_run
-from pytest_browsereval.report.viewer.writing import Written, check_page, check_run
+from pytest_browsereval.report.viewer.records import records_of, without_texts
+from pytest_browsereval.report.viewer.rows import DAMAGED, Table
+from pytest_browsereval.report.viewer.writing import Written, check_page, check_run, run_data, title_of
 from pytest_browsereval.run.store import RunStore
 
 MOST_MB = 25
@@ -55,9 +56,12 @@ class _Page:
     def add(self, number: int, attempt: StoredAttempt) -> None:
         """Add an attempt with its message log, if that fits."""
         log, left_out = message_log(attempt.folder)
-        files, pictures = files_of(attempt.folder)
-        whole = _Block(attempt.key, [attempt.text, log, files, pictures, left_out, attempt.problem])
-        short = _Block(attempt.key, [attempt.text, "", files, pictures, len(log), attempt.problem])
+        names = names_in(attempt.folder)
+        records = records_of(attempt.folder, names.files, names.folders)
+        parts = [names.files, names.pictures]
+        whole = _Block(attempt.key, [attempt.text, log, *parts, left_out, attempt.problem, records])
+        less = without_texts(records)
+        short = _Block(attempt.key, [attempt.text, "", *parts, len(log), attempt.problem, less])
         for block in (whole, short):
             size = len(block.markup(number).encode()) + _AROUND
             if size <= self.room or block is short:  # what an attempt came to is never left out
@@ -108,10 +112,9 @@ def write_single(run: Path, file: Path, most_bytes: int = MOST_MB * 1_000_000) -
         order.append((has_passed, number, attempt.key))
     order.sort()
     store = RunStore(run)
-    about = about_run(store.manifest(), run.resolve().name, store.selected())
-    title = about["facts"].get("Eval", about["facts"]["Run"])
-    bare = {**about, "home": "", "details": "", "alone": True, "left_out": ""}
-    made = _Page(most_bytes - len(page(table.as_json(bare), title).encode()) - 500)
+    data = run_data(store, table, {"home": "", "details": "", "alone": True, "left_out": ""})
+    title = title_of(data)
+    made = _Page(most_bytes - len(page(data, title).encode()) - 500)
     numbers = [{key: number for passed, number, key in order if passed is kind} for kind in (False, True)]
     for wanted in numbers:  # each read when it is its turn: all of them would fill the memory
         for attempt in stored_attempts(run / "tasks"):
@@ -127,7 +130,8 @@ def write_single(run: Path, file: Path, most_bytes: int = MOST_MB * 1_000_000) -
         made.add_picture(number, picture)
     told = _left_out(made, most_bytes)
     blocks = "\n".join(block.markup(number) for number, block in sorted(made.blocks.items()))
-    write_whole(file, page(table.as_json({**bare, "left_out": told}), title, blocks))
+    data["run"]["left_out"] = told
+    write_whole(file, page(data, title, blocks))
     return Written(file, table.attempts, table.count(DAMAGED)), told
 
 
@@ -144,9 +148,8 @@ def _pictures(run: Path, order: list[tuple[bool, int, str]]) -> Iterator[tuple[i
 
 
 def _own(attempt: Path) -> list[Path]:
-    _, names = files_of(str(attempt))
     folder = attempt / "screenshots"
-    return [folder / name for name in names if Path(name).suffix in _TYPES]
+    return [folder / name for name in names_in(str(attempt)).pictures if Path(name).suffix in _TYPES]
 
 
 def _size(file: Path) -> int:

@@ -10,16 +10,20 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import well_formed
 from pytest_browsereval.report.links import PAGE
-from pytest_browsereval.report.viewer.attempts import StoredAttempt, files_of, message_log, stored_attempts
+from pytest_browsereval.report.viewer.attempts import StoredAttempt, message_log, names_in, stored_attempts
 from pytest_browsereval.report.viewer.page import as_script, page
+from pytest_browsereval.report.viewer.records import records_of
 from pytest_browsereval.report.viewer.rows import DAMAGED, Table, about_run
+from pytest_browsereval.report.viewer.standing import quarantine_of, repeats_of, resumes_of
 from pytest_browsereval.run.store import RunStore
 
 CHUNK = 400_000
@@ -38,11 +42,17 @@ class Written:
     """Attempts that cannot be read; the page says why."""
 
 
-class _Details:
-    """Writes details into numbered scripts, each when it is full."""
+class Details:
+    """Writes details into numbered scripts, each when it is full.
 
-    def __init__(self, folder: Path) -> None:
+    Args:
+        folder: of the scripts.
+        side: which run it is, on a page of two.
+    """
+
+    def __init__(self, folder: Path, side: str = "") -> None:
         self._folder = folder
+        self._call = f",{as_script(side)}" if side else ""
         self._parts: list[str] = []
         self._size = 0
         self.count = 0
@@ -55,8 +65,9 @@ class _Details:
     def add(self, attempt: StoredAttempt) -> int:
         """Write down an attempt's details, and return the number of the script that they are in."""
         log, left_out = message_log(attempt.folder)
-        files, pictures = files_of(attempt.folder)
-        value = [files, pictures, left_out, attempt.problem]
+        names = names_in(attempt.folder)
+        records = records_of(attempt.folder, names.files, names.folders)
+        value = [names.files, names.pictures, left_out, attempt.problem, records]
         part = f"{as_script(attempt.key)}:[{as_script(attempt.text)},{as_script(log)},{as_script(value)[1:]}"
         if self._parts and self._size + len(part) > CHUNK:
             self.flush()
@@ -68,9 +79,11 @@ class _Details:
         """Write what is gathered."""
         if not self._parts:
             return
-        self._folder.mkdir(exist_ok=True)
+        self._folder.mkdir(parents=True, exist_ok=True)
         name = f"{self.next:04d}.js"
-        script = well_formed(f"browsereval({{{','.join(self._parts)}}});\n")  # names of files may be anything
+        script = well_formed(
+            f"browsereval({{{','.join(self._parts)}}}{self._call});\n"
+        )  # names of files may be anything
         write_whole(self._folder / name, script)
         self.count += 1
         self._parts, self._size = [], 0
@@ -99,16 +112,39 @@ def write_viewer(run: Path, file: Path | None = None) -> Written:
     check_run(run)
     target = run / PAGE if file is None else file
     check_page(target)
-    store, table, details = RunStore(run), Table(), _Details(target.with_suffix(".files"))
+    store, table, details = RunStore(run), Table(), Details(target.with_suffix(".files"))
     for attempt in stored_attempts(run / "tasks"):
         table.add(attempt, details.add(attempt))
     details.flush()
-    about = about_run(store.manifest(), run.resolve().name, store.selected())
-    places = {"home": _way(target, run), "details": target.with_suffix(".files").name}
-    data = table.as_json({**about, **places})
-    write_whole(target, page(data, about["facts"].get("Eval", about["facts"]["Run"])))
+    places = {"home": way_from(target, run), "details": target.with_suffix(".files").name}
+    data = run_data(store, table, places)
+    write_whole(target, page(data, title_of(data)))
     details.remove_older()
     return Written(target, table.attempts, table.count(DAMAGED))
+
+
+def run_data(store: RunStore, table: Table, places: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the run page draws.
+
+    Args:
+        store: the run.
+        table: its rows.
+        places: where the page finds what is not in it.
+    """
+    manifest = store.manifest()
+    trials = list(table.trials())
+    about = about_run(manifest, store.root.resolve().name, store.selected())
+    return {
+        **table.as_json({**about, "resumes": resumes_of(store.root, manifest), **places}),
+        "repeats": repeats_of(trials),
+        "quarantine": quarantine_of(manifest, trials),
+    }
+
+
+def title_of(data: Mapping[str, Any]) -> str:
+    """Return the title of a run's page."""
+    facts = data["run"]["facts"]
+    return str(facts.get("Eval", facts["Run"]))
 
 
 def check_run(run: Path) -> None:
@@ -135,7 +171,7 @@ def check_page(target: Path) -> None:
         raise UsageError(f"{target}: the folder {target.parent} does not exist. Make it first.")
 
 
-def _way(target: Path, run: Path) -> str:
+def way_from(target: Path, run: Path) -> str:
     """Return the path from the page to the run, with slashes; empty if it lies in it.
 
     Raises:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
 
+from pytest_browsereval.analysis.compare import RunComparison, compare
+from pytest_browsereval.analysis.outcomes import read_outcomes
 from pytest_browsereval.browsers.manager import WindowManager
 from pytest_browsereval.browsers.playwright import PlaywrightBrowser
 from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.capture.console import ConsoleLine
+from pytest_browsereval.capture.dom import INERT
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.model.grades import Criterion
@@ -25,9 +30,10 @@ from pytest_browsereval.model.messages import (
     UserMessage,
 )
 from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.report.viewer.comparing import write_comparison
 from pytest_browsereval.report.viewer.writing import write_viewer
 from pytest_browsereval.run.store import RunStore
-from tests.labelled import folder_of, grade, graded, paint, write_run
+from tests.labelled import folder_of, grade, graded, paint, write_course, write_run
 from tests.recorded import FAILED, PASSED
 from tests.support import Run, browser, run
 
@@ -37,6 +43,11 @@ HOSTILE = (
     "<script>document.title = 'owned'</script></script><!-- <img src=x onerror=\"document.title='owned'\">"
     "\u2028\u202e{{1}} @@data@@ ${1}\\ 'x' `x` ]]>"
 )
+CANARY = f"{HOSTILE}\x1b[31mred\x1b[0m\x9b2J\u200b\u2066\x00"
+"""The same with what steers terminals, and signs that nobody sees."""
+FILLED = """async (summary) => {
+  while (summary.parentElement.childElementCount < 2) await new Promise(requestAnimationFrame);
+}"""
 SETTLED = "() => document.querySelector('#attempt').ariaBusy === 'false'"
 
 
@@ -70,6 +81,12 @@ class Reader:
 
     async def sees(self, selector: str, text: str) -> None:
         await self.page.locator(selector).filter(has_text=text).first.wait_for()
+
+    async def unfold(self, selector: str) -> None:
+        """Open boxes by their summaries, and wait for what is in them."""
+        for summary in await self.page.locator(selector).all():
+            await summary.click()
+            await summary.evaluate(FILLED)
 
     async def place(self) -> str:
         """Where the page is, as its address says."""
@@ -207,3 +224,150 @@ def _hostile_course(folder: Path) -> None:
         log.write(b'[1]\nnull\n{"type": "tool_call", "tool": \xff\xfe\n{"type": "cut')
     (folder / "trap.html").write_text(HOSTILE)
     (folder / "leak.txt").symlink_to("/etc/hostname")
+
+
+# -- what is recorded beside the messages
+
+
+def at(second: int) -> str:
+    """A moment of an attempt."""
+    return f"2025-01-01T12:00:{second:02}.500Z"
+
+
+def asked(second: int, url: str, status: Any = 200, **more: Any) -> dict[str, Any]:
+    """An entry of a HAR file."""
+    return {
+        "startedDateTime": at(second),
+        "time": 12.34,
+        "request": {"method": more.get("method", "GET"), "url": url},
+        "response": {
+            "status": status,
+            "content": {
+                "size": more.get("size", 1500),
+                "mimeType": more.get("kind", "text/html; charset=utf-8"),
+            },
+            **({"_failureText": more["failure"]} if "failure" in more else {}),
+        },
+    }
+
+
+def write_records(folder: Path, console: list[ConsoleLine], requests: list[dict[str, Any]]) -> None:
+    """Write two copies of the markup, one of them not by us, and a trace as well."""
+    lines = (line.model_dump_json(exclude_none=True) + "\n" for line in console)
+    (folder / "console.jsonl").write_text("".join(lines), encoding="utf-8")
+    (folder / "network.har").write_text(json.dumps({"log": {"entries": requests}}), encoding="utf-8")
+    (folder / "dom").mkdir()
+    (folder / "dom/001.html").write_text(f"{INERT}<p>The page</p>\n")
+    (folder / "dom/002.html").write_text("<script>document.title = 'owned'</script>")
+    (folder / "trace.zip").write_bytes(b"PK")
+
+
+@pytest.fixture
+def recorded(store: RunStore) -> RunStore:
+    """Return the run with records of what passed and of what is hostile."""
+    folder = folder_of(store, "find")
+    _write(
+        folder,
+        UserMessage(content="Find it.", timestamp=at(1)),
+        ToolCallMessage(
+            tool="navigate", tool_call_id="1", params={"url": "http://shop.test/"}, timestamp=at(10)
+        ),
+        ToolResultMessage(tool_call_id="1", result="ok", is_error=False, dom=1, timestamp=at(14)),
+        ToolCallMessage(tool="click", tool_call_id="2", params={"target": "e1"}, timestamp=at(20)),
+        ToolResultMessage(tool_call_id="2", result="ok", is_error=False, dom=2, timestamp=at(21)),
+    )
+    write_records(
+        folder,
+        [
+            ConsoleLine(timestamp=at(0), kind="log", text="before"),
+            ConsoleLine(timestamp=at(11), kind="warning", text="slow", url="http://shop.test/a.js", line=7),
+            ConsoleLine(
+                timestamp=at(25), kind="uncaught", text="TypeError: x is not a function", tab=2, cut=9
+            ),
+            ConsoleLine(timestamp=at(26), kind="error", text="404"),
+        ],
+        [
+            asked(11, "http://shop.test/"),
+            asked(12, "http://shop.test/gone.png", 404, kind="image/png", size=-1),
+            asked(22, "http://elsewhere.test/", -1, failure="net::ERR_BLOCKED_BY_CLIENT", method="POST"),
+        ],
+    )
+    hostile = folder_of(store, HOSTILE)
+    said = [ConsoleLine(timestamp=CANARY, kind=CANARY, text=CANARY + "B" * 3_000, url=CANARY)]
+    write_records(
+        hostile,
+        said,
+        [
+            asked(
+                1,
+                f"javascript:document.title='owned'//{CANARY}",
+                CANARY,
+                method=CANARY,
+                kind=CANARY,
+                failure=CANARY,
+            )
+        ],
+    )
+    with (hostile / "console.jsonl").open("ab") as file:
+        file.write(b'{"kind": "log", "text": "\xff\xfe"}\n[1]\n')
+        file.write(b'{"kind": 7, "text": {"a": 1}, "tab": "x"}\n{"kind": "cut')
+    return store
+
+
+# -- two runs
+
+
+@pytest.fixture
+def two_runs(tmp_path: Path) -> RunComparison:
+    """Return the comparison of two runs: tasks of each change, one with two trials, hostile texts."""
+    a = [
+        graded("alike", grade("state", PASSED), website="shop"),
+        graded("lost", grade("state", PASSED), website="shop", tags=("cart",), total_steps=3, cost_usd=0.1),
+        graded("gained", grade("state", FAILED), website="bank", total_steps=9, cost_usd=0.5),
+        graded("broke", grade("state", PASSED)),
+        graded("gone", grade("state", PASSED)),
+        *(graded("twice", grade("state", verdict), trial=n) for n, verdict in ((1, PASSED), (2, FAILED))),
+        _hostile(),
+    ]
+    b = [
+        graded("alike", grade("state", PASSED), website="shop"),
+        graded(
+            "lost",
+            grade("state", FAILED),
+            website="shop",
+            tags=("cart",),
+            total_steps=5,
+            reason="no mug",
+            cost_usd=0.1,
+        ),
+        graded("gained", grade("state", PASSED), website="bank", total_steps=4, cost_usd=0.25),
+        graded("broke", error_source=ErrorSource.PROVIDER),
+        *(graded("twice", grade("state", PASSED), trial=n) for n in (1, 2)),
+        _hostile(),
+    ]
+    stores = []
+    for name, attempts in (("run a #1", a), ("run b é", b)):
+        store = write_run(tmp_path / name, *attempts)
+        store.write_manifest({"name": "shop", "config": {"seed": name}})
+        store.write_summary({"selected": len(attempts)})
+        _hostile_course(folder_of(store, HOSTILE))
+        stores.append(store)
+    first = ("navigate", {"url": "http://shop.test/"}, "Opened.")
+    write_course(
+        folder_of(stores[0], "lost"), first, ("click", {"target": "e7"}, "Clicked."), ("done", {}, "Done.")
+    )
+    steps = [("click", {"target": "e8"}, "Nothing is there."), ("click", {"target": "e9"}, "Clicked.")]
+    write_course(
+        folder_of(stores[1], "lost"), first, *steps, ("type", {"text": "x"}, "Typed."), ("done", {}, "Done.")
+    )
+    hostile = folder_of(stores[1], HOSTILE)
+    write_records(hostile, [ConsoleLine(kind=CANARY, text=CANARY)], [asked(1, CANARY, CANARY)])
+    return compare(*(read_outcomes(store.root) for store in stores))
+
+
+@pytest.fixture
+def compared(two_runs: RunComparison, tmp_path: Path) -> Path:
+    """Return the page of two runs."""
+    file = tmp_path / "a page.html"
+    write_comparison(two_runs, file)
+    return file

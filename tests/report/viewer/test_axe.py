@@ -4,16 +4,31 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_browsereval.report.viewer.writing import write_viewer
+from pytest_browsereval.run.store import RunStore
 from tests.browsers.mcp import peers
 from tests.report.viewer.conftest import Look, Reader
 
 PINNED = "axe-core@4.14.1"
-PLACES = ("#?", "#?verdict=failed", "#/buy/default/1/attempt-1", "#/buy/default/1/attempt-1/step-2")
+PLACES = (
+    "#?",
+    "#?verdict=failed",
+    "#/buy/default/1/attempt-1",
+    "#/buy/default/1/attempt-1/step-2",
+    "#/find/default/1/attempt-1/step-2",
+)
+PLACES_OF_TWO = ("#?", "#?change=lost", "#/lost/default", "#/twice/default/trial-2", "#/gone/default")
+UNFOLDED = """async () => {
+  for (const one of document.querySelectorAll("main details")) one.open = true;
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+}"""
+"""Boxes are filled when they are opened."""
 LOOKS = [(width, scheme) for width in (1280, 400) for scheme in ("light", "dark")]
 
 pytestmark = pytest.mark.peers
@@ -37,14 +52,26 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_axe_finds_nothing(axe: str, page: Path, look: Look, place: str) -> None:
+def test_axe_finds_nothing(axe: str, recorded: RunStore, look: Look, place: str) -> None:
     """Wide and narrow, light and dark: no violation of any rule, also of those that are advice only."""
+    look(write_viewer(recorded.root).file, examined(axe, place))
+
+
+@pytest.mark.parametrize("place", PLACES_OF_TWO)
+def test_axe_finds_nothing_in_a_comparison(axe: str, compared: Path, look: Look, place: str) -> None:
+    """The page of two runs likewise."""
+    look(compared, examined(axe, place))
+
+
+def examined(axe: str, place: str) -> Callable[[Reader], Awaitable[None]]:
+    """Return who opens a page with all that unfolds in it, and asks axe."""
 
     async def work(reader: Reader) -> None:
         for width, scheme in LOOKS:
             await reader.page.set_viewport_size({"width": width, "height": 720})
             await reader.page.emulate_media(color_scheme=scheme)
             await reader.open(place)
+            await reader.page.evaluate(UNFOLDED)
             await reader.page.evaluate(axe)
             found: dict[str, Any] = await reader.page.evaluate("axe.run()")
             assert len(found["passes"]) > 10
@@ -53,4 +80,4 @@ def test_axe_finds_nothing(axe: str, page: Path, look: Look, place: str) -> None
             ]
             assert told == [], f"{width} px, {scheme}: {json.dumps(told, indent=1)}"
 
-    look(page, work)
+    return work

@@ -3,18 +3,27 @@
 /** What is shown. @type {{row: Row | null, details: Details | null, entries: Entry[], place: number}} */
 const seen = { row: null, details: null, entries: [], place: -1 };
 
-const narrow = matchMedia("(max-width: 900px)");
+/** @param {string[]} names of the address */
+function openItem(names) {
+  const entry = /^(?:step|line)-\d+$/.test(names[names.length - 1]) ? names.pop() : "";
+  const key = names.join("/");
+  const row = BY_KEY.get(key) || lastOf(key);
+  if (!row) {
+    seen.row = null;
+    return gone(`This run has no attempt ${key}.`);
+  }
+  if (seen.row !== row) scrollTo(0, 0);
+  showAttempt(row, entry || "");
+}
 
-/** @param {Row} row @param {string} [entry] */
-const addressOf = (row, entry) => `#/${[...row.key.split("/"), ...(entry ? [entry] : [])].map(encodeURIComponent).join("/")}`;
+/** The last attempt of a trial. @param {string} trial its folder */
+const lastOf = (trial) => LIST.find((row) => row.key.startsWith(`${trial}/attempt-`));
 
-/** @param {Row} row */
-function nameOf(row) {
-  const more = [];
-  if (row.variant !== "default") more.push(row.variant);
-  if (row.trial > 1 || many("trial")) more.push(`trial ${row.trial}`);
-  if (row.attempt > 1 || !row.tries) more.push(`attempt ${row.attempt}`);
-  return row.id + (more.length ? ` (${more.join(", ")})` : "");
+/** Leaves what is open, and returns its row. */
+function leaveItem() {
+  const { row } = seen;
+  seen.row = null;
+  return row;
 }
 
 /**
@@ -49,10 +58,13 @@ async function showAttempt(row, entry) {
   $("attempt").ariaBusy = "false";
 }
 
-/** @param {string} problem */
-function tell(problem) {
-  $("problem").textContent = problem;
-  $("problem").hidden = !problem;
+/** @param {Row} row */
+function nameOf(row) {
+  const more = [];
+  if (row.variant !== "default") more.push(row.variant);
+  if (row.trial > 1 || many("trial")) more.push(`trial ${row.trial}`);
+  if (row.attempt > 1 || !row.tries) more.push(`attempt ${row.attempt}`);
+  return row.id + (more.length ? ` (${more.join(", ")})` : "");
 }
 
 /** @param {Row} row @param {Details | null} details */
@@ -65,51 +77,51 @@ function drawAbout(row, details) {
   given($("query"), asText(data.query) || row.query, details ? "No task." : "…");
   given($("answer"), asText(data.final_answer ?? ""), details ? "It gave no answer." : "…");
   given($("reason"), asText(data.reason) || details?.problem || row.reason, "");
-  const ends = [row.end.replace("_", " "), row.source ? `broken by ${row.source.replace("_", " ")}` : ""].filter(Boolean).join(", ");
   fill($("facts"), [
-    ["Ended", ends],
-    ["Took", row.ms === null ? null : `${counted(Number(row.steps), "step")}, ${time(row.ms)}`],
-    ["Agent's part", typeof data.agent_duration_ms === "number" && data.agent_duration_ms ? time(data.agent_duration_ms) : null],
-    ["Cost", data.cost_usd ? money(data.cost_usd) : data.cost_usd === null ? "not known" : null],
-    ["Tokens", tokens(data.usage)],
-    ...Object.entries(data.usage_by_role || {}).map(([role, usage]) => /** @type {[string, Child]} */ ([`  of ${brief(role, 40)}`, tokens(usage)])),
-    ["Start page", data.start_url ? webAddress(asText(data.start_url)) : null],
-    ["Ended at", data.final_url ? webAddress(asText(data.final_url)) : null],
+    ...factsOf(row, details),
     ["Site", row.site],
     ["Tags", row.tags.join(", ")],
-    ["Begun", row.started.replace("T", " ").replace(/\.\d+Z$/, " UTC")],
+    ["Begun", moment(row.started)],
     ["Graded again", asText(data.regraded_at ?? "")],
-    ["Other tries", triesOf(row)],
-    ["Files", details && details.files.length ? element("span", { className: "files" }, ...details.files.flatMap((name) => [fileLink(row, name, details), " "])) : null],
+    ["Other tries", linksTo(triesOf(row), (other) => `attempt ${other.attempt}: ${other.verdict}`)],
+    ["Repeats", repeatsInWords(row)],
+    ["Other trials", linksTo((BY_TASK.get(taskOf(row.id, row.variant)) || []).filter((other) => other.trial !== row.trial), (other) => `trial ${other.trial}: ${other.verdict}`)],
+    ["Quarantine", quarantineInWords(row)],
+    ["Files", filesOf(row, details)],
   ]);
   $("grades").replaceChildren(...(details ? gradeParts(row, details) : []));
-  drawFindings(data, details);
+  drawFindings($("findings"), details);
   drawTurns(row);
 }
 
-/** @param {any} target @param {string} text @param {string} otherwise */
-function given(target, text, otherwise) {
-  target.textContent = text ? text.slice(0, LONGEST_TEXT) : otherwise;
-  target.classList.toggle("none", !text);
-}
-
-/** Links to other attempts of the trial. @param {Row} row */
+/** Other attempts of the trial. @param {Row} row */
 function triesOf(row) {
   const trial = row.key.slice(0, row.key.lastIndexOf("/") + 1);
   const others = ROWS.filter((other) => other !== row && other.key.startsWith(trial) && !other.key.slice(trial.length).includes("/"));
-  if (!others.length) return null;
-  const links = others.sort((a, b) => a.attempt - b.attempt).flatMap((other) => [element("a", { href: addressOf(other), textContent: `attempt ${other.attempt}: ${other.verdict}` }), " "]);
-  return element("span", {}, ...links);
+  return others.sort((a, b) => a.attempt - b.attempt);
 }
 
-/** Errors and warnings. @param {any} data @param {Details | null} details */
-function drawFindings(data, details) {
-  const one = (/** @type {string} */ kind) => (/** @type {any} */ found) =>
-    element("li", { "data-kind": kind }, element("b", { textContent: `${kind}, ${asText(found.source).replace("_", " ")}: ` }), element("bdi", { textContent: brief(asText(found.message), 2000) }));
-  const notes = (details ? details.notes : []).map((text) => element("li", { "data-kind": "note", textContent: text }));
-  const problem = details?.problem ? [element("li", { "data-kind": "error", textContent: details.problem })] : [];
-  $("findings").replaceChildren(...problem, ...(data.errors || []).map(one("error")), ...(data.warnings || []).map(one("warning")), ...notes);
-  $("findings").hidden = !$("findings").children.length;
+/** @param {Row[]} rows @param {(row: Row) => string} told */
+function linksTo(rows, told) {
+  if (!rows.length) return null;
+  return element("span", { className: "files" }, ...rows.flatMap((other) => [element("a", { href: addressOf(other), textContent: told(other) }), " "]));
+}
+
+/** @param {Row} row */
+function repeatsInWords(row) {
+  const one = repeatsOf(row);
+  if (!one) return null;
+  const { k } = DATA.repeats;
+  const judged = `${one.stability}: ${one.passed} of ${counted(one.passed + one.failed, "judged trial")} passed`;
+  const errored = one.errored ? `, ${counted(one.errored, "attempt")} errored` : "";
+  return judged + errored + (one.at === null ? "" : `; pass@${k} ${percent(one.at)}, pass^${k} ${percent(one.hat)}`);
+}
+
+/** @param {Row} row */
+function quarantineInWords(row) {
+  const until = quarantineOf(row);
+  if (until) return `until ${until}: it is run and shown, and left out of the gate’s rates`;
+  return Object.hasOwn(DATA.quarantine.over, row.id) ? `ended on ${DATA.quarantine.over[row.id]}: it counts again` : null;
 }
 
 // -- the timeline
@@ -119,6 +131,9 @@ function drawTimeline() {
   $("entries").replaceChildren(...entries.map((entry, place) => entryLine(entry, () => goTo(place))));
   $("no-entries").hidden = entries.length > 0;
   $("timeline-box").hidden = !entries.length;
+  const { row, details } = seen;
+  $("records").replaceChildren(...(row && details ? recordParts(row, details, entries, goTo) : []));
+  $("records").hidden = !$("records").children.length;
   $("detail").replaceChildren();
 }
 
@@ -171,27 +186,30 @@ function turnPicture(isBefore) {
   if (hadFocus) $("detail").querySelector(`.turns [aria-pressed="true"]`)?.focus();
 }
 
-// -- the next one
+/** @type {Record<string, () => void>} */
+const ITEM_KEYS = {
+  ArrowUp: () => moveStep(-1),
+  ArrowDown: () => moveStep(1),
+  Home: () => goTo(0),
+  End: () => goTo(seen.entries.length - 1),
+  ArrowLeft: () => turn(seen.row, -1),
+  ArrowRight: () => turn(seen.row, 1),
+  f: () => turn(seen.row, 1, true),
+  F: () => turn(seen.row, -1, true),
+  b: () => turnPicture(!showsBefore),
+};
 
-/** Neighbours in the order of the run page, of those that are chosen there. @param {Row} row @param {number} by @param {boolean} [isBad] */
-function neighbour(row, by, isBad = false) {
-  const rows = shownRows.includes(row) ? shownRows : sorted(TRIALS);
-  for (let place = rows.indexOf(row) + by; rows[place]; place += by) if (!isBad || rows[place].verdict !== "passed") return rows[place];
-  return null;
-}
+/** @type {Record<string, () => void>} */
+const LIST_KEYS = {
+  f: () => choose("kind", choice.kind === "failed" ? "" : "failed"),
+  e: () => choose("kind", choice.kind === "errored" ? "" : "errored"),
+};
 
-/** @param {Row} row */
-function drawTurns(row) {
-  const rows = shownRows.includes(row) ? shownRows : TRIALS;
-  $("position").textContent = rows.includes(row) ? `${(rows.indexOf(row) + 1).toLocaleString("en")} of ${rows.length.toLocaleString("en")}` : "";
-  const turns = { previous: neighbour(row, -1), next: neighbour(row, 1), "next-bad": neighbour(row, 1, true) };
-  for (const [id, target] of Object.entries(turns)) $(id).disabled = !target;
-}
+const itemRow = () => seen.row;
+const onNarrow = putDetail;
 
-/** @param {number} by @param {boolean} [isBad] */
-function turn(by, isBad = false) {
-  const target = seen.row && neighbour(seen.row, by, isBad);
-  if (!target) return;
-  location.hash = addressOf(target);
-  route(); // a key that is pressed before the browser tells of the new address goes on from there
+/** Draws what does not depend on the choice. */
+function drawOnce() {
+  $("plots-box").open = !narrow.matches;
+  drawSummary();
 }

@@ -99,7 +99,7 @@ function brief(text, longest = 200) {
  * @param {string} title @param {string} text @param {string} [kind] of its style
  */
 function textBox(title, text, kind = "") {
-  const box = element("pre", { className: kind, tabIndex: 0, role: "region", ariaLabel: title });
+  const box = element("pre", { className: kind, tabIndex: 0, role: "group", ariaLabel: title });
   box.textContent = text.slice(0, LONGEST_TEXT);
   const parts = [element("h4", { textContent: title }), box];
   if (text.length > LONGEST_TEXT) {
@@ -113,11 +113,11 @@ function textBox(title, text, kind = "") {
   return parts;
 }
 
-/** A path of a file in the run's folder, from this page. @param {...string} parts */
-function way(...parts) {
-  const names = [DATA.run.home, "tasks", ...parts].filter(Boolean).join("/").split("/");
-  return names.map((name) => encodeURIComponent(name)).join("/");
-}
+/** A path below this page, as an address. @param {...string} parts */
+const addressOfPath = (...parts) => parts.filter(Boolean).join("/").split("/").map(encodeURIComponent).join("/");
+
+/** A file of an attempt, from this page. @param {Row} row @param {...string} parts */
+const way = (row, ...parts) => addressOfPath(row.run.home, "tasks", row.key, ...parts);
 
 /** An address, as a link if it is one of the web. @param {string} address */
 function webAddress(address) {
@@ -125,10 +125,10 @@ function webAddress(address) {
   return element("a", { href: address, target: "_blank", rel: "noopener noreferrer nofollow", textContent: address });
 }
 
-/** @param {string} verdict */
-function badge(verdict) {
-  const mark = element("span", { ariaHidden: "true", textContent: MARKS[verdict] || "?" });
-  return element("span", { className: "badge", "data-verdict": verdict }, mark, element("span", { className: "word", textContent: ` ${verdict}` }));
+/** @param {string} kind @param {string} [name] of the attribute that colours it @param {string} [word] */
+function badge(kind, name = "verdict", word = kind) {
+  const mark = element("span", { ariaHidden: "true", textContent: MARKS[kind] || "?" });
+  return element("span", { className: "badge", [`data-${name}`]: kind }, mark, element("span", { className: "word", textContent: ` ${word}` }));
 }
 
 /**
@@ -140,6 +140,8 @@ function fill(list, facts) {
   for (const [name, value] of facts)
     if (value) list.append(element("dt", { textContent: name }), element("dd", {}, value));
 }
+
+const narrow = matchMedia("(max-width: 900px)");
 
 /** @type {any} */
 const DATA = JSON.parse($("data").textContent);

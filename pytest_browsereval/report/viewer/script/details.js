@@ -1,53 +1,57 @@
 // Details of attempts: a script with some of them is loaded when one is looked at.
 
-/** @typedef {{metadata: any, lines: any[], files: string[], pictures: Map<number, string>, problem: string, notes: string[]}} Details */
+/**
+ * @typedef {{metadata: any, lines: any[], files: string[], pictures: Map<number, string>, problem: string, notes: string[],
+ *   records: Records}} Details
+ */
 
-/** Raw details by the attempt's key; the last scripts that were loaded. @type {Map<string, any[]>[]} */
+/** Raw details by the attempt's key; the last scripts that were loaded. @type {{side: string, attempts: Map<string, any[]>}[]} */
 const kept = [];
 const MOST_KEPT = 8;
 
-/** Called by a script with details. @type {any} */ (window).browsereval = (/** @type {Record<string, any[]>} */ given) => {
-  kept.unshift(new Map(Object.entries(given)));
+/** Called by a script with details; where there are two runs, it says of which. @type {any} */
+(window).browsereval = (/** @type {Record<string, any[]>} */ given, side = "") => {
+  kept.unshift({ side, attempts: new Map(Object.entries(given)) });
   kept.length = Math.min(kept.length, MOST_KEPT);
 };
 
-/** @param {string} key */
-const keptOf = (key) => kept.find((one) => one.has(key))?.get(key);
+/** @param {Row} row */
+const keptOf = ({ key, run }) => kept.find(({ side, attempts }) => side === run.side && attempts.has(key))?.attempts.get(key);
 
 /**
  * @param {Row} row
  * @returns {Promise<Details>}
  */
 async function detailsOf(row) {
-  if (!keptOf(row.key)) await load(row.chunk);
-  const raw = keptOf(row.key);
-  if (!raw) throw new Error("the details beside this page are of another time. Write it again: browsereval view RUN");
+  if (!keptOf(row)) await load(row.run, row.chunk);
+  const raw = keptOf(row);
+  if (!raw) throw new Error(`the details beside this page are of another time. Write it again: ${WRITTEN_BY}`);
   return parsed(raw);
 }
 
-/** @param {number} chunk @returns {Promise<void>} */
-function load(chunk) {
+/** @param {AboutRun} run @param {number} chunk @returns {Promise<void>} */
+function load(run, chunk) {
   const inside = document.querySelector(`script[data-chunk="${Number(chunk)}"]`);
   if (inside) {
     /** @type {any} */ (window).browsereval(JSON.parse(inside.textContent || "{}"));
     return Promise.resolve();
   }
-  const name = `${String(chunk).padStart(4, "0")}.js`;
+  const name = `${run.details}/${String(chunk).padStart(4, "0")}.js`;
   return new Promise((done, refuse) => {
     const script = document.createElement("script");
-    script.src = `${encodeURIComponent(DATA.run.details)}/${name}`;
+    script.src = addressOfPath(name);
     script.onload = () => done();
-    script.onerror = () => refuse(new Error(`${DATA.run.details}/${name} is not there. It belongs beside this page; browsereval view RUN writes both`));
+    script.onerror = () => refuse(new Error(`${name} is not there. It belongs beside this page; ${WRITTEN_BY} writes both`));
     document.head.append(script);
     script.addEventListener("load", () => script.remove());
   });
 }
 
 /** A picture that is inside of a page that stands alone. @param {Row} row @param {string} name @returns {string | undefined} */
-const insideOf = (row, name) => keptOf(row.key)?.[6]?.[name];
+const insideOf = (row, name) => keptOf(row)?.[7]?.[name];
 
 /** @param {any[]} raw @returns {Details} */
-function parsed([metadata, log, files, pictures, leftOut, problem]) {
+function parsed([metadata, log, files, pictures, leftOut, problem, records]) {
   const notes = [];
   if (leftOut) notes.push(`The last ${leftOut.toLocaleString("en")} bytes of messages.jsonl are not shown.`);
   const texts = log.split("\n");
@@ -61,6 +65,7 @@ function parsed([metadata, log, files, pictures, leftOut, problem]) {
     pictures: new Map(numbered.filter((/** @type {[number, string]} */ [number]) => number)),
     problem,
     notes,
+    records: recordsOf(records || {}),
   };
 }
 

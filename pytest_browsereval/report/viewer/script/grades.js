@@ -43,7 +43,7 @@ function criteriaTable(grade) {
   const table = element("table", { className: "criteria" });
   table.append(element("caption", { className: "unseen", textContent: `Criteria of ${asText(grade.grader)}` }));
   table.append(element("thead", {}, element("tr", {}, ...head.map((title) => element("th", { scope: "col", textContent: title })))), element("tbody", {}, ...lines));
-  return element("div", { className: "scrolls", tabIndex: 0, role: "region", ariaLabel: `Criteria of ${brief(asText(grade.grader), 60)}` }, table);
+  return element("div", { className: "scrolls", tabIndex: 0, role: "group", ariaLabel: `Criteria of ${brief(asText(grade.grader), 60)}` }, table);
 }
 
 /** Pictures that a grade rests on, small; other files by their names. @param {Row} row @param {string[]} evidence @param {Details} details */
@@ -64,6 +64,6 @@ const HARMLESS = /\.(?:jsonl?|har|zip|txt|log|ya?ml|csv|png|jpe?g|webp)$/i;
 
 /** A file of the attempt, as a link if it is there and harmless. @param {Row} row @param {string} name @param {Details} details */
 function fileLink(row, name, details) {
-  if (DATA.run.alone || !details.files.includes(name) || !HARMLESS.test(name)) return element("bdi", { textContent: name });
-  return element("a", { href: way(...row.key.split("/"), name), target: "_blank", rel: "noopener" }, element("bdi", { textContent: name }));
+  if (row.run.alone || !details.files.includes(name) || !HARMLESS.test(name)) return element("bdi", { textContent: name });
+  return element("a", { href: way(row, name), target: "_blank", rel: "noopener" }, element("bdi", { textContent: name }));
 }

@@ -1,59 +1,47 @@
-// Addresses and keys.
+// Addresses and keys, for each page that has a list and what is opened from it.
 
 let overviewTop = 0;
 let lastOverview = "#?";
 
 function route() {
   const hash = location.hash;
-  if (hash.startsWith("#/")) return openAttempt(hash.slice(2).split("/"));
-  const wasHidden = $("run-view").hidden;
-  $("attempt-view").hidden = true;
-  $("run-view").hidden = false;
+  const isItem = hash.startsWith("#/");
+  const wasItem = $("overview").hidden;
+  if (isItem && !wasItem) {
+    overviewTop = scrollY;
+    lastOverview = overviewAddress();
+  }
+  $("overview").hidden = isItem;
+  $("closeup").hidden = !isItem;
+  if (isItem) {
+    $("back").href = lastOverview;
+    delete $("closeup").dataset.gone;
+    return openItem(hash.slice(2).split("/").map(decoded));
+  }
   document.title = TITLE;
   readChoice(hash.startsWith("#?") ? hash.slice(2) : "");
   redraw();
   lastOverview = overviewAddress();
-  if (wasHidden) {
-    scrollTo(0, overviewTop);
-    drawRows(true);
-    focusRowOf(seen.row);
-  }
-  seen.row = null;
+  const left = leaveItem();
+  if (!wasItem) return;
+  scrollTo(0, overviewTop);
+  drawRows(true);
+  focusRowOf(left);
 }
 
-/** @param {Row | null} row */
-function focusRowOf(row) {
-  const place = row ? shownRows.indexOf(row) : -1;
-  if (place >= 0) focusRow(place);
+/** Says that there is nothing at an address. @param {string} problem */
+function gone(problem) {
+  $("closeup").dataset.gone = "";
+  document.title = TITLE;
+  tell(problem);
+  $("attempt").ariaBusy = "false";
 }
 
-/** @param {string[]} parts of the address */
-function openAttempt(parts) {
-  const names = parts.map(decoded);
-  const entry = /^(?:step|line)-\d+$/.test(names[names.length - 1]) ? names.pop() : "";
-  const row = BY_KEY.get(names.join("/")) || lastOf(names.join("/"));
-  if (!$("run-view").hidden) {
-    overviewTop = scrollY;
-    lastOverview = overviewAddress();
-  }
-  $("run-view").hidden = true;
-  $("attempt-view").hidden = false;
-  $("back").href = lastOverview;
-  if (!row) {
-    $("attempt-view").dataset.gone = "";
-    document.title = TITLE;
-    seen.row = null;
-    tell(`This run has no attempt ${names.join("/")}.`);
-    $("attempt").ariaBusy = "false";
-    return;
-  }
-  delete $("attempt-view").dataset.gone;
-  if (seen.row !== row) scrollTo(0, 0);
-  showAttempt(row, entry || "");
+/** @param {string} problem */
+function tell(problem) {
+  $("problem").textContent = problem;
+  $("problem").hidden = !problem;
 }
-
-/** The last attempt of a trial. @param {string} trial its folder */
-const lastOf = (trial) => TRIALS.find((row) => row.key.startsWith(`${trial}/attempt-`));
 
 /** @param {string} text */
 function decoded(text) {
@@ -64,35 +52,15 @@ function decoded(text) {
   }
 }
 
-/** @type {Record<string, () => void>} */
-const ATTEMPT_KEYS = {
-  ArrowUp: () => moveStep(-1),
-  ArrowDown: () => moveStep(1),
-  Home: () => goTo(0),
-  End: () => goTo(seen.entries.length - 1),
-  ArrowLeft: () => turn(-1),
-  ArrowRight: () => turn(1),
-  f: () => turn(1, true),
-  F: () => turn(-1, true),
-  b: () => turnPicture(!showsBefore),
-  Escape: () => $("back").click(),
-  "?": () => showKeys(),
-};
-
-/** @type {Record<string, () => void>} */
-const RUN_KEYS = {
-  ArrowUp: () => moveRow(-1),
-  ArrowDown: () => moveRow(1),
-  f: () => choose("verdict", choice.verdict === "failed" ? "" : "failed"),
-  e: () => choose("verdict", choice.verdict === "errored" ? "" : "errored"),
-  "/": () => $("search").focus(),
-  "?": () => showKeys(),
-};
-
 function showKeys() {
   $("help").open = true;
   $("help").querySelector("summary").focus();
 }
+
+/** @type {Record<string, () => void>} */
+const ON_ITEM = { ...ITEM_KEYS, Escape: () => $("back").click(), "?": showKeys };
+/** @type {Record<string, () => void>} */
+const ON_LIST = { ...LIST_KEYS, ArrowUp: () => moveRow(-1), ArrowDown: () => moveRow(1), "/": () => $("search").focus(), "?": showKeys };
 
 document.addEventListener("keydown", (event) => {
   const target = /** @type {HTMLElement} */ (event.target);
@@ -100,7 +68,7 @@ document.addEventListener("keydown", (event) => {
   if (isField && event.key === "Escape") target.blur();
   const scrolls = event.key.startsWith("Arrow") && target.matches("pre, .scrolls");
   if (isField || scrolls || event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
-  const act = $("keys").checked ? ($("run-view").hidden ? ATTEMPT_KEYS : RUN_KEYS)[event.key] : undefined;
+  const act = $("keys").checked ? ($("overview").hidden ? ON_ITEM : ON_LIST)[event.key] : undefined;
   if (!act || (event.repeat && !event.key.startsWith("Arrow"))) return;
   event.preventDefault();
   act();
@@ -109,17 +77,16 @@ addEventListener("scroll", () => drawRows(), { passive: true });
 addEventListener("resize", () => drawRows(true));
 addEventListener("hashchange", route);
 narrow.addEventListener("change", () => {
-  putDetail();
+  onNarrow();
   drawHead();
   drawRows(true);
 });
-$("previous").onclick = () => turn(-1);
-$("next").onclick = () => turn(1);
-$("next-bad").onclick = () => turn(1, true);
+$("previous").onclick = () => turn(itemRow(), -1);
+$("next").onclick = () => turn(itemRow(), 1);
+$("next-open").onclick = () => turn(itemRow(), 1, true);
 
 const TITLE = document.title;
-$("plots-box").open = !narrow.matches;
 $("run").textContent = TITLE;
-drawSummary();
+drawOnce();
 buildFilters();
 route();

@@ -12,14 +12,14 @@ function pointsOf(params) {
  * @param {Row} row @param {string} name the picture's file @param {string} alt @param {[number, number][]} points
  */
 function pictureOf(row, name, alt, points) {
-  const inside = DATA.run.alone ? insideOf(row, name) : "";
+  const inside = row.run.alone ? insideOf(row, name) : "";
   if (inside === undefined) return element("p", { className: "none shot-gone", textContent: `The picture ${name} is left out of this page.` });
-  const address = inside || way(...row.key.split("/"), "screenshots", name);
+  const address = inside || way(row, "screenshots", name);
   const image = element("img", { alt, loading: "lazy", decoding: "async" });
   const frame = inside
     ? element("span", { className: "shot" }, image)
     : element("a", { className: "shot", href: address, target: "_blank", rel: "noopener", title: "Open the picture" }, image);
-  image.onload = () => mark(frame, image, points);
+  image.onload = () => mark(frame, image, row.run.viewport, points);
   image.onerror = () => {
     image.remove();
     frame.replaceWith(element("p", { className: "none shot-gone", textContent: `The picture ${name} cannot be shown.` }));
@@ -28,10 +28,10 @@ function pictureOf(row, name, alt, points) {
   return frame;
 }
 
-/** @param {any} frame @param {HTMLImageElement} image @param {[number, number][]} points */
-function mark(frame, image, points) {
+/** @param {any} frame @param {HTMLImageElement} image @param {[number, number] | null} viewport @param {[number, number][]} points */
+function mark(frame, image, viewport, points) {
   // Points are those of the window; a picture may be larger or smaller than it.
-  const [width, height] = DATA.run.viewport || [image.naturalWidth, image.naturalHeight];
+  const [width, height] = viewport || [image.naturalWidth, image.naturalHeight];
   const [first, last] = [points[0], points[points.length - 1]];
   if (!points.length) return;
   const over = drawing("svg", { viewBox: `0 0 ${width} ${height}`, class: "pointer", "aria-hidden": "true", preserveAspectRatio: "none" });

@@ -6,7 +6,7 @@ const STACK = /** @type {Verdict[]} */ (["passed", "failed", "errored"]);
 
 /** @param {Row[]} rows */
 function drawPlots(rows) {
-  const all = choice.verdict ? chosenRows({ verdict: true }) : rows; // of one verdict there is no rate
+  const all = choice.kind ? chosenRows({ kind: true }) : rows; // of one verdict there is no rate
   const cards = [rates("site", all), rates("tag", all), rates("variant", all), rates("dataset", all), costs(all)];
   cards.push(spread("steps", rows, (value) => String(Math.round(value))), spread("ms", rows, time), spread("cost", rows, money));
   const drawn = cards.filter(Boolean);

@@ -1,41 +1,12 @@
-// The table of trials: only the rows near the window are in the page, however many there are.
+// The table of a list: only the rows near the window are in the page, however many there are.
 
 const MARGIN = 12;
 let drawnFrom = -1;
 let drawnTo = -1;
 
-/** Columns, and when they are shown. @type {{name: string, title: string, kind?: string, is: () => boolean, cell: (row: Row) => Child, tip?: (row: Row) => string}[]} */
-const COLUMNS = [
-  { name: "verdict", title: "Verdict", is: () => true, cell: (row) => badge(row.verdict) },
-  { name: "id", title: "Task", is: () => true, cell: taskCell, tip: (row) => `${row.id}\n${row.query}` },
-  { name: "site", title: "Site", kind: "wide", is: () => many("site"), cell: (row) => row.site, tip: (row) => row.site },
-  { name: "variant", title: "Variant", kind: "wide", is: () => many("variant"), cell: (row) => row.variant, tip: (row) => row.variant },
-  { name: "trial", title: "Trial", kind: "wide number", is: () => many("trial"), cell: (row) => String(row.trial) },
-  { name: "steps", title: "Steps", kind: "number", is: () => true, cell: (row) => (row.steps === null ? "–" : String(row.steps)) },
-  { name: "ms", title: "Time", kind: "number", is: () => true, cell: (row) => time(row.ms) },
-  { name: "cost", title: "Cost", kind: "wide number", is: () => TRIALS.some((row) => row.cost), cell: (row) => money(row.cost) },
-  { name: "reason", title: "Reason", kind: "wide", is: () => true, cell: (row) => element("bdi", { textContent: row.reason }), tip: (row) => row.reason },
-];
-
-/** @type {Record<string, boolean>} */
-const severals = {};
-
-/** Whether rows differ in a facet. @param {string} facet */
-function many(facet) {
-  severals[facet] ??= new Set(TRIALS.flatMap((row) => FACETS[facet].of(row))).size > 1;
-  return severals[facet];
-}
+/** @typedef {{name: string, title: string, kind?: string, is: () => boolean, cell: (row: any) => Child, tip?: (row: any) => string}} Column */
 
 const columnsShown = () => COLUMNS.filter((column) => column.is() && !(narrow.matches && column.kind?.startsWith("wide")));
-
-/** @param {Row} row */
-function taskCell(row) {
-  const more = [];
-  if (row.tries > 1) more.push(`${row.tries} attempts`);
-  if (!row.started && row.attempt > 1) more.push(`attempt ${row.attempt}`);
-  const link = element("a", { href: addressOf(row), "data-place": row.place }, element("bdi", { textContent: row.id }));
-  return element("span", {}, link, more.length ? element("span", { className: "soft", textContent: ` ${more.join(", ")}` }) : null, element("span", { className: "soft query", textContent: ` ${row.query}` }));
-}
 
 function drawHead() {
   const cells = columnsShown().map((column) => {
@@ -54,7 +25,7 @@ function drawHead() {
 
 /** Draws the rows near the window. @param {boolean} [anew] though the same ones are drawn */
 function drawRows(anew = false) {
-  if ($("run-view").hidden) return;
+  if ($("overview").hidden) return;
   const height = rowHeight();
   const top = -$("rows").getBoundingClientRect().top;
   const within = (/** @type {number} */ place) => Math.max(0, Math.min(place, shownRows.length));
@@ -83,9 +54,9 @@ function spacer(height, columns) {
   return line;
 }
 
-/** @param {Row} row @param {number} place @param {typeof COLUMNS} columns */
+/** @param {Listed} row @param {number} place @param {Column[]} columns */
 function rowLine(row, place, columns) {
-  const line = element("tr", { "aria-rowindex": place + 2, "data-verdict": row.verdict });
+  const line = element("tr", { "aria-rowindex": place + 2, [`data-${KIND.name}`]: KIND.of(row) });
   for (const { name, kind = "", cell, tip } of columns) {
     const made = element("td", { className: `${kind} c-${name}` }, cell(row));
     if (tip) made.title = tip(row);
@@ -96,6 +67,12 @@ function rowLine(row, place, columns) {
     if (isPlain) location.hash = addressOf(row);
   };
   return line;
+}
+
+/** @param {any} row */
+function focusRowOf(row) {
+  const place = row ? shownRows.indexOf(row) : -1;
+  if (place >= 0) focusRow(place);
 }
 
 /** Moves the focus among the rows. @param {number} by */

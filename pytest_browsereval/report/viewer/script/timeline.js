@@ -3,7 +3,7 @@
 /**
  * @typedef {{kind: string, name: string, depth: number, title: string, brief: string, number: number | null,
  *   message: any, result: any, thought: string, failed: string, ms: number | null, picture: number | null,
- *   before: number | null}} Entry
+ *   before: number | null, said: Said[], asked: Asked[]}} Entry
  */
 
 /** @param {Details} details @returns {Entry[]} */
@@ -28,6 +28,7 @@ function entriesOf(details) {
     if (message.type === "assistant") state.thought = asText(message.content);
     entries.push(entry);
   });
+  placeRecords(entries, details.records);
   return entries;
 }
 
@@ -54,6 +55,8 @@ function entryOf(message, place, depth, results) {
     ms: typeof ms === "number" ? ms : null,
     picture: typeof result?.screenshot === "number" ? result.screenshot : null,
     before: null,
+    said: [],
+    asked: [],
   };
 }
 
@@ -86,10 +89,12 @@ function outputOf(result) {
 function entryLine(entry, open) {
   const button = element("button", { type: "button", onclick: open, "data-kind": entry.kind });
   const failed = entry.failed ? element("span", { className: "failed", textContent: entry.failed }) : null;
+  const errors = entry.said.filter((one) => one.isError).length;
+  const said = errors ? element("span", { className: "failed", textContent: counted(errors, "error") }) : entry.said.length ? element("span", { className: "soft", textContent: `console ${entry.said.length}` }) : null;
   button.append(
     element("span", { className: "number", textContent: entry.number === null ? "" : String(entry.number) }),
     element("span", { className: "what" }, element("bdi", { className: "tool", textContent: entry.title }), " ", element("bdi", { className: "brief", textContent: entry.brief })),
-    element("span", { className: "side" }, ...[failed, entry.ms === null ? null : element("span", { className: "soft", textContent: time(entry.ms) })].filter(Boolean)),
+    element("span", { className: "side" }, ...[said, failed, entry.ms === null ? null : element("span", { className: "soft", textContent: time(entry.ms) })].filter(Boolean)),
   );
   const line = element("li", {}, button);
   line.style.setProperty("--depth", String(Math.min(entry.depth, 6)));
@@ -113,10 +118,12 @@ function entryBody(row, entry, details) {
     const text = asText(message.content ?? message.instruction ?? message.summary);
     body.append(...(text ? textBox(BODIES[entry.kind], text, entry.kind === "error" ? "bad" : "") : [element("p", { className: "none", textContent: "No text." })]));
   }
+  body.append(...recordsOfEntry(entry));
   const facts = element("dl");
   const url = result?.url ?? message.currentUrl;
   fill(facts, [
     ["Page", url ? webAddress(asText(url)) : null],
+    ["Markup", typeof result?.dom === "number" ? markupLink(row, `${String(result.dom).padStart(3, "0")}.html`, details) : null],
     ["Time", entry.ms === null ? null : time(entry.ms)],
     ["Tokens", tokens(message.usage)],
     ["At", asText(message.timestamp).replace("T", " ").replace("Z", " UTC")],

@@ -1,0 +1,138 @@
+"""Writes the page of two runs: what their comparison says, and each task's attempts side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+from pytest_browsereval.analysis.compare import MEASURES, Change, Pair, RunComparison, Side
+from pytest_browsereval.analysis.outcomes import Outcome, RunOutcomes
+from pytest_browsereval.capture.trajectory import write_whole
+from pytest_browsereval.model.display import one_line
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.report.comparison import basis, counts, figures, verdict, why
+from pytest_browsereval.report.links import PAGE
+from pytest_browsereval.report.viewer.attempts import stored_attempts
+from pytest_browsereval.report.viewer.page import page
+from pytest_browsereval.report.viewer.rows import LONGEST, Table, about_run
+from pytest_browsereval.report.viewer.writing import Details, check_page, way_from
+
+_CHANGES = tuple(Change)
+
+Tasks = Collection[tuple[str, str]]
+"""Ids with variants."""
+
+
+def write_comparison(found: RunComparison, file: Path) -> None:
+    """Write the page. Details of both runs are written into a folder beside it that has its name.
+
+    Args:
+        found: what the analysis says of the two.
+        file: where the page goes.
+
+    Raises:
+        UsageError: the page cannot be there.
+        OSError: it cannot be written.
+    """
+    check_page(file)
+    sides = {
+        name: _side(run, name, file, {(t.query_id, t.variant) for t in _trials(found, name)})
+        for name, run in (("a", found.a), ("b", found.b))
+    }
+    whole = found.whole
+    data = {
+        "verdict": verdict(whole),
+        "basis": basis(whole),
+        "counts": counts(whole),
+        "notes": [one_line(note, LONGEST) for note in found.notes],
+        "figures": list(figures(found)),
+        "variants": list(_variants(found)),
+        "differences": [one_line(line, 2 * LONGEST) for line in found.differences],
+        "changes": list(map(str, _CHANGES)),
+        "sides": sides,
+        "pairs": [_pair(pair) for pair in whole.pairs],
+    }
+    write_whole(file, page(data, _title(found), kind="comparison"))
+
+
+def _title(found: RunComparison) -> str:
+    names = [run.manifest.get("name") for run in (found.a, found.b)]
+    a, b = (one_line(name if isinstance(name, str) else "a run", 60) for name in names)
+    return f"{a}: two runs compared" if a == b else f"{a} and {b} compared"
+
+
+def _trials(found: RunComparison, name: str) -> Iterator[Outcome]:
+    for pair in found.whole.pairs:
+        side = pair.a if name == "a" else pair.b
+        yield from side.trials if side is not None else ()
+
+
+def _side(run: RunOutcomes, name: str, file: Path, tasks: Tasks) -> dict[str, Any]:
+    """Return what the page has of a run; a baseline's file has no attempts."""
+    about = {**about_run(run.manifest, run.name, run.selected), "name": run.name}
+    folder = file.with_suffix(".files")
+    table, details = Table(), Details(folder / name, name)
+    if not run.folder.is_dir():
+        details.remove_older()  # of a page that had a run here
+        return {"run": about, "table": None}
+    home = way_from(file, run.folder)
+    own = "/".join(filter(None, (home, PAGE))) if (run.folder / PAGE).is_file() else ""
+    for attempt in stored_attempts(run.folder / "tasks"):
+        data = attempt.metadata
+        if data is not None and (data.query_id, data.variant) in tasks:
+            table.add(attempt, details.add(attempt))
+    details.flush()
+    details.remove_older()
+    places = {"home": home, "details": f"{folder.name}/{name}", "page": own}
+    whole = table.as_json({})
+    return {"run": {**about, **places}, "table": {key: whole[key] for key in ("columns", "words", "rows")}}
+
+
+def _variants(found: RunComparison) -> Iterator[tuple[str, ...]]:
+    if found.variants:
+        yield ("variant", "A", "B", "verdict")
+    for name, part in found.variants.items():
+        rates = ("none" if r.value is None else f"{r.value:.1%}" for r in (part.rate_a, part.rate_b))
+        yield (one_line(name, LONGEST), *rates, verdict(part))
+
+
+def _pair(pair: Pair) -> list[Any]:
+    side = why(pair)
+    return [
+        pair.query_id,
+        pair.variant,
+        _CHANGES.index(pair.change),
+        one_line(side.reason, LONGEST) if side is not None else "",
+        _half(pair.a),
+        _half(pair.b),
+        _measured(pair, "steps", 3),
+        _measured(pair, "time", 3, scale=1000),
+        _measured(pair, "cost", 6),
+    ]
+
+
+def _half(side: Side | None) -> list[str] | None:
+    return None if side is None else [side.trials[0].variant, _state(side), side.told]
+
+
+def _state(side: Side) -> str:
+    """Return what all trials came to; *mixed* where they differ."""
+    kinds = {trial.verdict for trial in side.trials}
+    judged = kinds - {Verdict.ERRORED} or kinds
+    return str(min(judged)) if len(judged) == 1 else "mixed"
+
+
+def _measured(pair: Pair, name: str, digits: int, *, scale: int = 1) -> list[float | None]:
+    """Return a figure of both sides and its change, as the comparison has them."""
+    of_trial = MEASURES[name][1]
+
+    def of_side(side: Side) -> float | None:
+        return side.mean(of_trial)
+
+    values = [None if side is None else of_side(side) for side in (pair.a, pair.b)]
+    return [_rounded(value, digits, scale) for value in (*values, pair.difference(of_side))]
+
+
+def _rounded(value: float | None, digits: int, scale: int) -> float | None:
+    return None if value is None else round(value * scale, digits)

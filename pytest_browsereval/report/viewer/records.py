@@ -1,0 +1,144 @@
+"""What was recorded of an attempt beside its messages, as far as its page shows it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pytest_browsereval.capture.console import CONSOLE_FILE
+from pytest_browsereval.capture.dom import DOM_FOLDER, INERT
+from pytest_browsereval.capture.har import HAR_FILE
+from pytest_browsereval.capture.trajectory import open_written
+
+LONGEST_CONSOLE = 4 << 20
+"""Bytes of a console that are shown: four times what is recorded."""
+
+LONGEST_HAR = 64 << 20
+"""Bytes of a HAR file that is read."""
+
+MOST_REQUESTS = 300
+"""Requests that are shown: those that failed, and the first of the others."""
+
+LONGEST_ADDRESS = 1_000
+"""Characters of an address; data addresses hold whole pictures."""
+
+
+def records_of(folder: str, files: Sequence[str], folders: Sequence[str]) -> dict[str, Any]:
+    """Return the console, the requests and the names of the markup's copies; only what there is.
+
+    Args:
+        folder: of the attempt.
+        files: the names of its files.
+        folders: the names of its folders.
+    """
+    found: dict[str, Any] = {}
+    if CONSOLE_FILE in files:
+        found |= _console(f"{folder}{os.sep}{CONSOLE_FILE}")
+    if HAR_FILE in files:
+        found |= _requests(f"{folder}{os.sep}{HAR_FILE}")
+    if DOM_FOLDER in folders:
+        found["dom"] = _markup(f"{folder}{os.sep}{DOM_FOLDER}")
+    return found
+
+
+def without_texts(records: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the same for a page in which there is no room for console and requests."""
+    kept = {key: value for key, value in records.items() if key == "dom"}
+    left = [name for key, name in (("console", CONSOLE_FILE), ("har", HAR_FILE)) if key in records]
+    return {**kept, **({"note": f"Left out: {' and '.join(left)}."} if left else {})}
+
+
+def _console(file: str) -> dict[str, Any]:
+    try:
+        with open_written(file) as opened:
+            size = os.fstat(opened.fileno()).st_size
+            data = opened.read(LONGEST_CONSOLE)
+    except OSError:
+        return {}
+    left = 0
+    if size > LONGEST_CONSOLE:
+        data = data[: data.rfind(b"\n") + 1]
+        left = size - len(data)
+    return {"console": data.decode("utf-8", "replace"), **({"console_left": left} if left else {})}
+
+
+def _requests(file: str) -> dict[str, Any]:
+    try:
+        with open_written(file) as opened:
+            size = os.fstat(opened.fileno()).st_size
+            data = opened.read(LONGEST_HAR + 1) if size <= LONGEST_HAR else b""
+        if len(data) > LONGEST_HAR or not data:
+            return {"har": [], "har_note": f"{HAR_FILE} has {size:,} bytes and is not shown."}
+        entries = json.loads(data)["log"]["entries"]
+        rows = [_request(entry) for entry in entries]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {"har": [], "har_note": f"{HAR_FILE} is damaged and not shown."}
+    kept = _most_telling(rows)
+    told: dict[str, Any] = {"har": kept}
+    if left := len(rows) - len(kept):
+        failed = sum(map(_has_failed, rows)) - sum(map(_has_failed, kept))
+        of_these = f"{failed:,} of them failed" if failed else "none of them failed"
+        told["har_note"] = f"{left:,} more requests are in {HAR_FILE}; {of_these}."
+    return told
+
+
+def _request(entry: Mapping[str, Any]) -> list[Any]:
+    request, response = entry["request"], entry["response"]
+    content = response.get("content") or {}
+    size = _number(content.get("size"))
+    return [
+        str(entry.get("startedDateTime", ""))[:40],
+        str(request.get("method", ""))[:20],
+        int(_number(response.get("status")) or 0),
+        _short(str(request.get("url", ""))),
+        str(content.get("mimeType", "")).partition(";")[0][:80],
+        None if size is None or size < 0 else int(size),
+        _duration(entry.get("time")),
+        _short(str(response.get("_failureText") or ""), 200),
+    ]
+
+
+def _number(value: Any) -> float | None:
+    is_one = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15
+    return value if is_one else None
+
+
+def _duration(value: Any) -> float | None:
+    number = _number(value)
+    return None if number is None or number < 0 else round(number, 1)
+
+
+def _short(text: str, longest: int = LONGEST_ADDRESS) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}… ({len(text):,} characters)"
+
+
+def _has_failed(row: Sequence[Any]) -> bool:
+    return bool(row[2] <= 0 or row[2] >= 400 or row[7])
+
+
+def _most_telling(rows: Sequence[list[Any]]) -> list[list[Any]]:
+    """Return as many as are shown, in their order."""
+    failed = [place for place, row in enumerate(rows) if _has_failed(row)]
+    others = [place for place, row in enumerate(rows) if not _has_failed(row)]
+    return [rows[place] for place in sorted((failed + others)[:MOST_REQUESTS])]
+
+
+def _markup(folder: str) -> list[str]:
+    """Return the copies that begin with the policy that stills them: a program may have put others there."""
+    try:
+        with os.scandir(folder) as entries:
+            names = sorted(e.name for e in entries if e.name.endswith(".html"))
+    except OSError:
+        return []
+    return [name for name in names if _is_inert(f"{folder}{os.sep}{name}")]
+
+
+def _is_inert(file: str) -> bool:
+    start = INERT.encode()
+    try:
+        with open_written(file) as opened:
+            return opened.read(len(start)) == start
+    except OSError:
+        return False

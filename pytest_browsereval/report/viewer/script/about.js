@@ -1,0 +1,41 @@
+// What an attempt was about and what came of it.
+
+/** @param {any} target @param {string} text @param {string} otherwise */
+function given(target, text, otherwise) {
+  target.textContent = text ? text.slice(0, LONGEST_TEXT) : otherwise;
+  target.classList.toggle("none", !text);
+}
+
+
+/** Errors and warnings. @param {any} list @param {Details | null} details */
+function drawFindings(list, details) {
+  const one = (/** @type {string} */ kind) => (/** @type {any} */ found) =>
+    element("li", { "data-kind": kind }, element("b", { textContent: `${kind}, ${asText(found.source).replace("_", " ")}: ` }), element("bdi", { textContent: brief(asText(found.message), 2000) }));
+  const notes = (details ? details.notes : []).map((text) => element("li", { "data-kind": "note", textContent: text }));
+  const problem = details?.problem ? [element("li", { "data-kind": "error", textContent: details.problem })] : [];
+  const { errors, warnings } = details?.metadata || {};
+  list.replaceChildren(...problem, ...(errors || []).map(one("error")), ...(warnings || []).map(one("warning")), ...notes);
+  list.hidden = !list.children.length;
+}
+
+/** What an attempt came to. @param {Row} row @param {Details | null} details @returns {[string, Child][]} */
+function factsOf(row, details) {
+  const data = details ? details.metadata : {};
+  const ends = [row.end.replace("_", " "), row.source ? `broken by ${row.source.replace("_", " ")}` : ""].filter(Boolean).join(", ");
+  return [
+    ["Ended", ends],
+    ["Took", row.ms === null ? null : `${counted(Number(row.steps), "step")}, ${time(row.ms)}`],
+    ["Agent's part", typeof data.agent_duration_ms === "number" && data.agent_duration_ms ? time(data.agent_duration_ms) : null],
+    ["Cost", data.cost_usd ? money(data.cost_usd) : data.cost_usd === null ? "not known" : null],
+    ["Tokens", tokens(data.usage)],
+    ...Object.entries(data.usage_by_role || {}).map(([role, usage]) => /** @type {[string, Child]} */ ([`  of ${brief(role, 40)}`, tokens(usage)])),
+    ["Start page", data.start_url ? webAddress(asText(data.start_url)) : null],
+    ["Ended at", data.final_url ? webAddress(asText(data.final_url)) : null],
+  ];
+}
+
+/** @param {Row} row @param {Details | null} details */
+const filesOf = (row, details) => (details && details.files.length ? element("span", { className: "files" }, ...details.files.flatMap((name) => [fileLink(row, name, details), " "])) : null);
+
+/** A time in UTC, to the second. @param {string} text */
+const moment = (text) => text.replace("T", " ").replace(/(?:\.\d+)?Z$/, " UTC");

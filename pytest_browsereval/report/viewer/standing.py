@@ -1,0 +1,79 @@
+"""Beyond single verdicts: repeats, quarantine and resumes of a run, as the analysis has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_browsereval.analysis.description import read_resumes
+from pytest_browsereval.analysis.quarantine import quarantined
+from pytest_browsereval.analysis.repeats import TaskRepeats, repeats
+from pytest_browsereval.config import GateConfig, gate_from
+from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.model.display import one_line
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.report.description import told_of_resumes
+
+MOST_RESUMES = 20
+"""Lines on resumed sessions; ``browsereval show`` has all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A trial by its last attempt, with what is asked of it here."""
+
+    query_id: str
+    variant: str
+    verdict: Verdict
+    started_at: str
+    attempts: int
+
+
+def repeats_of(trials: Iterable[Trial]) -> dict[str, Any] | None:
+    """Return what repeated trials say of each other, and each task's own; None where nothing is repeated."""
+    found = repeats((trial, trial.attempts) for trial in trials)
+    if found is None:
+        return None
+    each = [[*_task(task), *_rates(task, found.k)] for task in found.tasks]
+    whole = found.as_json()
+    del whole["unsteady"]
+    return {**whole, "each": each}
+
+
+def _task(task: TaskRepeats) -> list[Any]:
+    return [task.query_id, task.variant, str(task.stability), task.passed, task.failed, task.errored]
+
+
+def _rates(task: TaskRepeats, k: int) -> list[float | None]:
+    if task.judged < k:
+        return [None, None]
+    return [float(task.pass_at(k)), float(task.pass_hat(k))]
+
+
+def quarantine_of(manifest: Mapping[str, Any], trials: Sequence[Trial]) -> dict[str, dict[str, str]]:
+    """Return which rows the run's own gate leaves out, and whose time is over, each with its last day."""
+    gate = _gate(manifest)
+    out = quarantined(gate, trials)
+    days = {query_id: last.isoformat() for query_id, last in gate.quarantine.items()}
+    return {
+        "now": {query_id: day for query_id, day in days.items() if query_id in out},
+        "over": {query_id: day for query_id, day in days.items() if query_id not in out},
+    }
+
+
+def _gate(manifest: Mapping[str, Any]) -> GateConfig:
+    config = manifest.get("config")
+    block = config.get("gate") if isinstance(config, Mapping) else None
+    try:
+        return gate_from(block, name="manifest.json")
+    except ConfigError:  # of another version, or damaged: the page shows the rest
+        return GateConfig()
+
+
+def resumes_of(run: Path, manifest: Mapping[str, Any]) -> list[str]:
+    """Return when and how the run was gone on with, a line each."""
+    lines = [one_line(line) for line in told_of_resumes(manifest, read_resumes(run))]
+    more = len(lines) - MOST_RESUMES
+    return [*lines[:MOST_RESUMES], *([f"and {more} lines more: browsereval show RUN"] if more > 0 else [])]

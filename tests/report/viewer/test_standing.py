@@ -1,0 +1,120 @@
+"""Repeats, quarantine and resumes on a run's page: figures of the analysis, links to every trial."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from pytest_browsereval.analysis.summary import summary_of
+from pytest_browsereval.errors import ErrorSource
+from pytest_browsereval.report.viewer.writing import write_viewer
+from pytest_browsereval.run.store import RunStore
+from tests.labelled import grade, graded, write_run
+from tests.recorded import FAILED, PASSED
+from tests.report.viewer.conftest import CANARY, Look, Reader
+
+
+def repeated(root: Path) -> RunStore:
+    """Write a run of three tasks with two trials each; one errored at first."""
+    store = write_run(
+        root,
+        *(graded("sure", grade("state", PASSED), trial=n) for n in (1, 2)),
+        graded("flaky", grade("state", PASSED), trial=1),
+        graded("flaky", grade("state", FAILED), trial=2),
+        graded("shaky", error_source=ErrorSource.SITE, trial=1),
+        graded("shaky", grade("state", PASSED), trial=1, attempt=2),
+        graded("shaky", grade("state", PASSED), trial=2),
+    )
+    gate = {"quarantine": {"flaky": "2025-01-31", "sure": "2024-12-31", CANARY: "2025-02-01"}}
+    store.write_manifest({"name": "shop", "python": "3.12", "config": {"gate": gate}})
+    return store
+
+
+def test_repeats_are_those_of_the_analysis(tmp_path: Path, look: Look) -> None:
+    """The run tells pass@k and pass^k, a task its class and its own, and every trial and try is reached."""
+    store = repeated(tmp_path / "run")
+    found = summary_of(store).repeats
+    assert found is not None
+    assert (found.k, found.pass_at_k) == (2, 1.0)
+
+    async def work(reader: Reader) -> None:
+        await reader.open("#?repeats=flaky+by+agent")
+        assert "pass@2, pass^2 100 % and 67 % of 3 tasks" in await reader.text("#run-facts")
+        kinds = "1 stable pass, 1 flaky by agent, 1 flaky by environment"
+        assert f"Repeated tasks {kinds}" in await reader.text("#run-facts")
+        assert await reader.texts("#rows .c-id a") == ["flaky", "flaky"]
+        await reader.open("#/flaky/default/1")
+        facts = await reader.text("#facts")
+        assert "flaky by agent: 1 of 2 judged trials passed; pass@2 100 %, pass^2 0 %" in facts
+        await reader.page.locator("#facts a", has_text="trial 2: failed").click()
+        await reader.sees("#attempt-name", "flaky (trial 2)")
+        await reader.open("#/shaky/default/1")
+        told = (
+            "flaky by environment: 2 of 2 judged trials passed, 1 attempt errored; pass@2 100 %, pass^2 100 %"
+        )
+        assert told in await reader.text("#facts")
+        await reader.page.locator("#facts a", has_text="attempt 1: errored").click()
+        await reader.sees("#attempt-name", "shaky (trial 1, attempt 1)")
+
+    look(write_viewer(store.root).file, work)
+
+
+def test_quarantine_is_marked(tmp_path: Path, look: Look) -> None:
+    """A row in quarantine tells its last day, one whose time is over that it counts again."""
+    store = repeated(tmp_path / "run")
+
+    async def work(reader: Reader) -> None:
+        await reader.open("#?quarantine=until+2025-01-31")
+        assert await reader.texts("#rows .c-id a") == ["flaky", "flaky"]
+        assert "quarantined until 2025-01-31" in (await reader.texts("#rows .c-id"))[0]
+        facts = await reader.text("#run-facts")
+        assert (
+            "2 tasks left out of the gate\u2019s rates; the rate above counts all; 1 task whose time is over"
+            in facts
+        )
+        await reader.open("#/flaky/default/1")
+        assert "Quarantine until 2025-01-31" in await reader.text("#facts")
+        await reader.open("#/sure/default/1")
+        assert "ended on 2024-12-31: it counts again" in await reader.text("#facts")
+        assert await reader.page.title() != "owned"
+
+    look(write_viewer(store.root).file, work)
+
+
+def test_resumes_are_told(tmp_path: Path, look: Look) -> None:
+    """When the run was gone on with, what had its result, and what was something else then; as text."""
+    store = repeated(tmp_path / "run")
+    record = {
+        "resumed_at": "2025-01-02",
+        "trials": 6,
+        "finished": 2,
+        "differences": [CANARY],
+        "python": "3.13",
+    }
+    lines = [record, {"started_at": CANARY, "worker": CANARY, "browser": CANARY}]
+    (store.root / "resumes.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines) + "{cut")
+
+    async def work(reader: Reader) -> None:
+        await reader.open()
+        facts = await reader.text("#run-facts")
+        assert "2025-01-02: 2 of 6 trials had their result" in facts
+        assert "gone on with anyway: <script>" in facts
+        assert "python: 3.12 -> 3.13" in facts
+        assert await reader.page.title() == "shop"
+
+    look(write_viewer(store.root).file, work)
+
+
+def test_a_damaged_gate_costs_its_marks_only(tmp_path: Path, look: Look) -> None:
+    """A manifest of another version, or one that somebody has edited: the page has all the rest."""
+    store = repeated(tmp_path / "run")
+    (store.root / "manifest.json").write_text(
+        '{"config": {"gate": {"quarantine": {"flaky": "soon"}, "x": 1}}}'
+    )
+
+    async def work(reader: Reader) -> None:
+        await reader.open()
+        assert await reader.text("#rate") == "83 %"
+        assert "Quarantine" not in await reader.text("#run-facts")
+
+    look(write_viewer(store.root).file, work)
