@@ -14,6 +14,7 @@ from pytest_browsereval.hooks.github import SUMMARY, GitHub
 from pytest_browsereval.hooks.groups import Groups
 from pytest_browsereval.hooks.html import HtmlReport
 from pytest_browsereval.hooks.items import Reports
+from pytest_browsereval.hooks.junit import JUnit
 from pytest_browsereval.hooks.names import planned_processes_key
 from pytest_browsereval.hooks.order import Order
 from pytest_browsereval.hooks.planning import Planning
@@ -68,8 +69,18 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
         from pytest_browsereval.hooks.xdist import Distribution
 
         manager.register(Distribution(session, controller), "browsereval-distribution")
+    _register_reports(session, config, controller, gating)
+
+
+def _register_reports(
+    session: EvalSession, config: pytest.Config, controller: Controller, gating: Gating
+) -> None:
+    """Register what tells of the run: reports that are asked for, and the terminal."""
+    manager = config.pluginmanager
     if manager.has_plugin("html"):
         manager.register(HtmlReport(session, controller), "browsereval-html")
+    if config.getoption("xmlpath", None):
+        manager.register(JUnit(config, controller, gating), "browsereval-junit")
     manager.register(Progress(session, controller), "browsereval-progress")
     manager.register(Terminal(session, controller), "browsereval-terminal")
     manager.register(Viewing(), "browsereval-viewing")

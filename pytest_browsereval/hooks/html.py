@@ -1,33 +1,69 @@
-"""pytest-html: columns for verdict, grades and steps, totals, the last pictures, linked and never inlined."""
+"""pytest-html: the gate and totals above its table, columns for each trial, a filter, the last pictures.
+
+Pictures are links into the run folder. A report that is to stand alone (``--self-contained-html``) takes
+them in up to ``MOST_BYTES`` and says how many it has left out.
+"""
 
 from __future__ import annotations
 
+import base64
 import html
+import mimetypes
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
+from pytest_browsereval.analysis.gate import RuleResult
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.session import EvalSession
-from pytest_browsereval.report.links import page_of
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.report.links import PAGE, page_of
 from pytest_browsereval.report.table import corrected, totals
+from pytest_browsereval.report.viewer.rows import about_run
 
 COLUMNS = ("Verdict", "Grades", "Steps", "Cost")
 AT = 2
 """Where the columns go: behind result and test name."""
 PICTURES = 3
 """How many of the last pictures are linked."""
+MOST_BYTES = 10_000_000
+"""Of all pictures in a report that is to stand alone."""
 STYLE = """<style>
-#results-table td { overflow-wrap: anywhere; }
-#results-table td.browsereval { min-width: 4em; }
-.logwrapper:has(.browsereval) { max-height: none; overflow: hidden; }
-.logwrapper:has(.browsereval) .logexpander { visibility: hidden; }
-.browsereval img { max-width: 320px; border: 1px solid #999; }
-</style>"""
-"""Long names break instead of widening the page, and a log with pictures is shown whole."""
+#results-table td {{ overflow-wrap: anywhere; }}
+#results-table td.browsereval {{ min-width: 4em; }}
+.logwrapper:has(.browsereval) {{ max-height: none; overflow: hidden; }}
+.logwrapper:has(.browsereval) .logexpander {{ visibility: hidden; }}
+.browsereval img {{ max-width: 320px; border: 1px solid #999; }}
+table.browsereval-gate {{ border-collapse: collapse; margin: 6px 0; }}
+table.browsereval-gate :is(th, td) {{ border: 1px solid #999; padding: 4px 8px; text-align: left; }}
+.browsereval-met {{ color: #1a6d1a; }}
+.browsereval-missed {{ color: #b00020; font-weight: bold; }}
+fieldset.browsereval {{ border: 0; margin: 6px 0; padding: 0; }}
+fieldset.browsereval legend {{ float: left; padding: 0 8px 0 0; }}
+fieldset.browsereval label {{ padding-right: 10px; white-space: nowrap; }}
+{}
+</style>""".format(
+    "\n".join(
+        f"body:has(#browsereval-{verdict}:checked) .results-table-row:not(:has(td.browsereval-is-{verdict}))"
+        " { display: none; }"
+        for verdict in Verdict
+    )
+)
+"""Long names break instead of widening the page, and a log with pictures is shown whole. Rows are filtered
+here since the page's own script draws them anew whenever it sorts."""
+FILTER = (
+    '<fieldset class="browsereval"><legend>Verdict:</legend>'
+    '<label><input type="radio" name="browsereval" checked> any</label>'
+    + "".join(
+        f'<label><input type="radio" name="browsereval" id="browsereval-{verdict}"> {verdict}</label>'
+        for verdict in Verdict
+    )
+    + "</fieldset>"
+)
 
 
 class HtmlReport:
@@ -38,6 +74,10 @@ class HtmlReport:
         self._controller = controller
         self._has_columns = False
         """False if pytest-html has drawn the table's head before an eval was found: rows must fit to it."""
+        self._bytes = 0
+        """Of the pictures that the report has taken in."""
+        self._left_out = 0
+        """Pictures that are links since it was full."""
 
     def _link(self, path: Path) -> str | None:
         """Return the address of a file relative to the report; None if it is on another drive."""
@@ -55,15 +95,51 @@ class HtmlReport:
         gating: Any = self._session.config.pluginmanager.get_plugin("browsereval-gating")
         for evaluation, summary in self._controller.summaries.items():
             selected = self._controller.selected(evaluation)
-            rules = [(name, rule.message) for owner, name, rule in gating.results if owner is evaluation]
+            rules = [(name, rule) for owner, name, rule in gating.results if owner is evaluation]
             found = self._controller.corrections.get(evaluation)
             beside = () if found is None else tuple(corrected(found))
-            gate = (f"gate {name}: {message}" for name, message in rules)
-            lines = [*totals(summary, selected), *beside, *gate]
-            told = [f"<b>eval {html.escape(evaluation.config.name)}</b>", *map(html.escape, lines)]
+            told = [f"<b>eval {html.escape(evaluation.config.name)}</b>"]
+            told += map(html.escape, [*totals(summary, selected), *beside])
             if link := self._link(evaluation.store.root):
-                told.append(f'<a href="{link}/">run folder</a>')
-            prefix.append(f"<p>{'<br>'.join(told)}</p>")
+                told.append(f'<a href="{link}/">run folder</a>, <a href="{link}/{PAGE}">its page</a>')
+            prefix.append(f"<p>{'<br>'.join(told)}</p>{_gate(rules)}")
+        if self._left_out:
+            prefix.append(
+                f"<p>{self._left_out} pictures are links into the run folder: this file takes in "
+                f"{MOST_BYTES // 1_000_000} MB of pictures, and is full.</p>"
+            )
+        if self._controller.summaries:
+            prefix.append(FILTER)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """Add each run to the environment table, by its manifest."""
+        environment = _environment(self._session.config)
+        if environment is None:
+            return
+        if self._controller.has_looped:
+            self._controller.summarise()
+        for evaluation in self._controller.summaries:
+            run = about_run(evaluation.store.manifest(), evaluation.store.root.name, None)["facts"]
+            environment[html.escape(f"eval {evaluation.config.name}")] = {
+                html.escape(name): html.escape(value) for name, value in run.items() if name != "Eval"
+            }
+
+    def _picture(self, file: Path) -> str:
+        """Return a picture with a link to its file; without the link in a report that is to stand alone."""
+        name, link = html.escape(file.name), self._link(file)
+        if self._session.config.getoption("self_contained_html", default=False):
+            size = file.stat().st_size
+            if self._bytes + size <= MOST_BYTES:
+                self._bytes += size
+                kind = mimetypes.guess_type(file.name)[0] or "image/jpeg"
+                data = base64.b64encode(file.read_bytes()).decode()
+                return f'<img src="data:{kind};base64,{data}" alt="{name}" loading="lazy">'
+            self._left_out += 1
+            return "" if link is None else f'<a href="{link}" target="_blank">{name}</a>'
+        if link is None:
+            return ""
+        return f'<a href="{link}" target="_blank"><img src="{link}" alt="{name}" loading="lazy"></a>'
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_header(self, cells: list[str]) -> None:
@@ -84,8 +160,10 @@ class HtmlReport:
         )
         cost = values.get("cost_usd")
         money = "" if cost is None else f"${cost:.4f}" if cost else "$0"
-        shown = (values.get("verdict", ""), grades, values.get("steps", ""), money)
-        cells[AT:AT] = [f'<td class="browsereval">{html.escape(str(value))}</td>' for value in shown]
+        verdict = str(values.get("verdict", ""))
+        mark = f" browsereval-is-{verdict}" if verdict in set(Verdict) else ""
+        shown = (verdict, grades, values.get("steps", ""), money)
+        cells[AT:AT] = [f'<td class="browsereval{mark}">{html.escape(str(value))}</td>' for value in shown]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_html(self, report: Any, data: list[str]) -> None:
@@ -94,13 +172,29 @@ class HtmlReport:
         if not folder or "verdict" not in dict(report.user_properties):
             return
         pictures = sorted((Path(folder) / "screenshots").glob("*.*"))[-PICTURES:]
-        links = [(link, html.escape(picture.name)) for picture in pictures if (link := self._link(picture))]
-        shown = " ".join(
-            f'<a href="{link}" target="_blank"><img src="{link}" alt="{name}" loading="lazy"></a>'
-            for link, name in links
-        )
+        shown = " ".join(self._picture(picture) for picture in pictures)
         place, _, attempt = page_of(Path(folder)).partition("#")
         if link := self._link(Path(place)):
             where = html.escape(quote(attempt, safe="/+"), quote=True)
             shown += f'<p><a href="{link}#{where}" target="_blank">every step, in the run\'s page</a></p>'
         data.append(f'<div class="browsereval">{shown}</div>')
+
+
+def _gate(rules: Sequence[tuple[str, RuleResult]]) -> str:
+    """Return what the rules say, as a table; nothing without a gate."""
+    rows = "".join(
+        f'<tr><td>gate {html.escape(name)}</td><td class="browsereval-{"met" if rule.is_met else "missed"}">'
+        f"{rule.word}</td><td>{html.escape(rule.message)}</td></tr>"
+        for name, rule in rules
+    )
+    return rows and f'<table class="browsereval-gate">{rows}</table>'
+
+
+def _environment(config: pytest.Config) -> dict[str, Any] | None:
+    """Return pytest-metadata's table, which pytest-html shows; None without it."""
+    try:
+        from pytest_metadata.plugin import metadata_key
+    except ImportError:
+        return None
+    found: dict[str, Any] | None = config.stash.get(metadata_key, None)
+    return found

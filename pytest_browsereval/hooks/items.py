@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_browsereval.errors import BrowserEvalError
+from pytest_browsereval.errors import BrowserEvalError, UsageError
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict, cost_of
 from pytest_browsereval.model.results import TaskMetadata
@@ -17,6 +17,7 @@ from pytest_browsereval.report.assertion import explain
 from pytest_browsereval.report.links import page_of
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.plan import Entry
+from pytest_browsereval.run.store import read_metadata
 
 if TYPE_CHECKING:
     from pytest_browsereval.hooks.collection import EvalFile
@@ -192,10 +193,24 @@ def properties(metadata: TaskMetadata, folder: Path) -> Iterator[tuple[str, Any]
     yield "variant", metadata.variant
     yield "trial", metadata.trial
     yield "attempt", metadata.attempt
+    if metadata.attempt > 1:
+        yield "earlier_attempts", "; ".join(_earlier(folder, metadata.attempt))
     yield "folder", folder.as_posix()
     yield "page", page_of(folder)
     if metadata.replayed:
         yield "replayed", True
+
+
+def _earlier(folder: Path, attempt: int) -> Iterator[str]:
+    """Yield what the attempts of a trial came to that were made before this one."""
+    for number in range(1, attempt):
+        try:
+            data = read_metadata(folder.parent / f"attempt-{number}")
+        except UsageError:
+            yield f"attempt {number}: cut off"
+        else:
+            source = f" ({data.error_source})" if data.error_source is not None else ""
+            yield f"attempt {number}: {data.verdict}{source}: {one_line(data.reason)}"
 
 
 class Reports:

@@ -93,14 +93,16 @@ def test_the_head_tells_totals_and_gate(report: Path) -> None:
     """Pass rate with its denominator, errors, the gate's rules and a link to the run folder come first."""
     text = report.read_text(encoding="utf-8")
     head = text[: text.index('id="results-table"')]
-    for line in (
-        "pass rate 50.0% (1 of 2 judged) · 1 errored, not in the rate (navigation 1)",
-        "gate min_pass_rate: pass rate 50.0% (1/2) meets 50.0%",
-        "gate max_error_rate: error rate 33.3% (1/3) is over 5.0%",
-    ):
-        assert line in unescape(head)
-    (folder,) = [link for link in Links(head).found if link.startswith("../results")]
+    rate = "pass rate 50.0% (1 of 2 judged) · 1 errored, not in the rate (navigation 1)"
+    assert rate in unescape(head)
+    gate = re.findall(r"<tr><td>(.*?)</td><td.*?>(.*?)</td><td>(.*?)</td></tr>", head)
+    assert [tuple(map(unescape, rule)) for rule in gate] == [
+        ("gate min_pass_rate", "met", "pass rate 50.0% (1/2) meets 50.0%"),
+        ("gate max_error_rate", "not met", "error rate 33.3% (1/3) is over 5.0%"),
+    ]
+    folder, page = [link for link in Links(head).found if link.startswith("../results")]
     assert (report.parent / folder / "summary.json").is_file()
+    assert (report.parent / page).name == "index.html"
 
 
 def test_nothing_of_a_page_runs_in_the_report(report: Path, pages: PageServer, visit: Visits) -> None:

@@ -1,0 +1,153 @@
+"""pytest's JUnit file, as GitLab, Jenkins, Buildkite and GitHub's actions read it.
+
+pytest writes it. What a run as a whole has come to is added as properties of the suite, which xdist would
+lose if a worker told them; pictures as the lines by which GitLab and Jenkins find attachments; and test
+cases that a worker has begun and not ended are taken out if another one has ended them, since readers
+count equal names once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from pytest_browsereval.analysis.description import agents_of
+from pytest_browsereval.analysis.summary import RunSummary
+from pytest_browsereval.capture.trace import TRACE_FILE
+from pytest_browsereval.hooks.controller import Controller
+from pytest_browsereval.hooks.gating import Gating
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.run.evaluation import Evaluation
+
+OUT = "system-out"
+
+
+class JUnit:
+    """Adds to pytest's JUnit file.
+
+    Args:
+        config: pytest's, which has what makes the file once all plug-ins are configured.
+        controller: knows what the run folders say.
+        gating: knows what the gates say.
+    """
+
+    def __init__(self, config: pytest.Config, controller: Controller, gating: Gating) -> None:
+        self._config = config
+        self._controller = controller
+        self._gating = gating
+
+    @cached_property
+    def _xml(self) -> Any:
+        from _pytest.junitxml import xml_key  # `record_testsuite_property` finds it the same way
+
+        return self._config.stash[xml_key]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Name the files of a trial before pytest ends its test case."""
+        if report.when == "teardown" and (lines := list(_attachments(report))):
+            self._xml.node_reporter(report).append(_out("\n".join(lines)))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """Add what is known at the end, before pytest writes the file."""
+        if self._controller.has_looped:
+            self._controller.summarise()
+        summaries = self._controller.summaries
+        for owner, summary in summaries.items():
+            prefix = f"{owner.config.name}." if len(summaries) > 1 else ""
+            for name, value in self._properties(owner, summary):
+                if value is not None:
+                    self._xml.add_global_property(f"{prefix}{name}", value)
+        self._drop_unfinished()
+        for reporter in self._xml.node_reporters_ordered:
+            _join_output(reporter.to_xml())
+
+    def _properties(self, owner: Evaluation, summary: RunSummary) -> Iterator[tuple[str, Any]]:
+        """Yield what a run has come to; None where it is not known or not so."""
+        manifest, interval = owner.store.manifest(), summary.rate.interval
+        rules = [rule for one, _, rule in self._gating.results if one is owner]
+        agents = agents_of(manifest.get("config") or {}).items()
+        yield "eval", owner.config.name
+        yield "run", owner.store.root.name
+        yield "run_folder", owner.store.root.as_posix()
+        yield "agent", ", ".join(told if name == "default" else f"{name}: {told}" for name, told in agents)
+        yield "browser", manifest.get("browser")
+        yield "git_commit", manifest.get("git_commit")
+        yield "pass_rate", summary.pass_rate
+        yield "pass_rate_low", interval.low if interval else None
+        yield "pass_rate_high", interval.high if interval else None
+        yield "judged", summary.judged
+        for verdict in Verdict:
+            yield str(verdict), summary.count(verdict)
+        yield "selected", self._controller.selected(owner)
+        yield "cost_usd", summary.cost_usd
+        if owner.config.is_gated:  # Ctrl-C and -x leave it undecided
+            yield "gate", "undecided" if not rules else "met" if all(r.is_met for r in rules) else "not met"
+        yield "baseline", owner.config.gate.baseline
+
+    def _drop_unfinished(self) -> None:
+        """Take out test cases whose end was never reported, if another process has reported them whole.
+
+        One without a name, which is what an item leaves that was cut off in its setup, stands for nothing.
+        """
+        unfinished = list(self._xml.node_reporters.values())
+        ended = {
+            _named(reporter.to_xml())
+            for reporter in self._xml.node_reporters_ordered
+            if reporter not in unfinished
+        }
+        for reporter in unfinished:
+            case = reporter.to_xml()
+            if "name" in case.attrib and _named(case) not in ended:
+                continue
+            self._xml.node_reporters_ordered.remove(reporter)
+            if "name" in case.attrib:
+                results = {child.tag for child in case} & self._xml.stats.keys()
+                for result in results or {"passed"}:
+                    self._xml.stats[result] -= 1
+
+
+def _named(case: ET.Element) -> tuple[str | None, str | None]:
+    return case.get("classname"), case.get("name")
+
+
+def _out(text: str) -> ET.Element:
+    element = ET.Element(OUT)
+    element.text = text
+    return element
+
+
+def _join_output(case: ET.Element) -> None:
+    """Make one text of several, at the end of the test case: readers take the only one, or none."""
+    found = case.findall(OUT)
+    for element in found:
+        case.remove(element)
+    if found:
+        case.append(_out("\n".join(element.text or "" for element in found)))
+
+
+def _attachments(report: pytest.TestReport) -> Iterator[str]:
+    """Yield the lines by which readers find a trial's last picture, which they show, and its trace."""
+    told = dict(report.user_properties)
+    if "verdict" not in told or not isinstance(told.get("folder"), str):
+        return
+    folder = Path(told["folder"])
+    pictures = sorted((folder / "screenshots").glob("*.*"))
+    for file in (*pictures[-1:], folder / TRACE_FILE):
+        if file.is_file() and (place := _place(file)).isprintable():
+            yield f"[[ATTACHMENT|{place}]]"
+
+
+def _place(file: Path) -> str:
+    """Return a file's path as the reader resolves it: Jenkins from its root, GitLab from the project."""
+    project = Path(os.environ.get("CI_PROJECT_DIR") or Path.cwd())
+    if "JENKINS_URL" in os.environ or not file.is_relative_to(project):
+        return file.as_posix()
+    return file.relative_to(project).as_posix()
