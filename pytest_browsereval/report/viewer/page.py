@@ -6,13 +6,14 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
 from pytest_browsereval.model.display import well_formed
 
 SCRIPTS = (
-    "base", "rows", "details", "plots", "table", "overview",
+    "base", "rows", "parsing", "details", "plots", "table", "overview",
     "picture", "timeline", "grades", "attempt", "main",
 )  # fmt: skip
 """In the order in which they are put together: modules cannot be imported by a page that is a file."""
@@ -24,30 +25,66 @@ _POLICY = (
 """Only the page's own script runs, and the scripts with details that it loads."""
 
 
-def page(data: Mapping[str, Any], title: str, details: str = "") -> str:
+@dataclass(frozen=True)
+class Form:
+    """What a page is made of; by default the viewer's, which is a file."""
+
+    scripts: tuple[str, ...]
+    """Texts, in the order in which they are put together."""
+    style: str
+    policy: str = _POLICY
+    """With ``{script}`` and ``{style}`` where their hashes go."""
+    live: str = ""
+    """Markup of what goes on, above the run."""
+
+    @property
+    def script(self) -> str:
+        """All of it in one."""
+        return '"use strict";\n(() => {\n' + "\n".join(self.scripts) + "})();\n"
+
+
+def policy_of(form: Form) -> str:
+    """Return the policy of a page of this form."""
+    return form.policy.format(script=_hash(form.script), style=_hash(form.style))
+
+
+def viewer_form() -> Form:
+    """Return the form of the viewer."""
+    return Form(tuple(script_named(name) for name in SCRIPTS), part("page.css"))
+
+
+def part(name: str) -> str:
+    """Return a file that the viewer is made of."""
+    return files("pytest_browsereval.report.viewer").joinpath(name).read_text(encoding="utf-8")
+
+
+def script_named(name: str) -> str:
+    """Return a part of the viewer's script."""
+    return part(f"script/{name}.js")
+
+
+def page(data: Mapping[str, Any], title: str, details: str = "", form: Form | None = None) -> str:
     """Return the page.
 
     Args:
         data: what its script draws, plain values.
         title: of the window.
         details: markup with the details of attempts, for a page that stands alone.
+        form: what it is made of; the viewer's by default.
     """
-    home = files("pytest_browsereval.report.viewer")
-    style = home.joinpath("page.css").read_text(encoding="utf-8")
-    parts = [home.joinpath("script", f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS]
-    script = '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
-    text = home.joinpath("page.html").read_text(encoding="utf-8")
-    policy = _POLICY.format(script=_hash(script), style=_hash(style))
+    form = form or viewer_form()
+    text = part("page.html")
     marks = {
-        "policy": policy,
+        "policy": policy_of(form),
         "title": _escaped(title),
-        "style": style,
-        "script": script,
+        "style": form.style,
+        "live": form.live,
+        "script": form.script,
         "data": in_html(data),
         "details": details,
     }
     head, *rest = text.split("@@")  # names and texts take turns, so that no text is searched for names
-    return head + "".join(marks[part] if place % 2 == 0 else part for place, part in enumerate(rest))
+    return head + "".join(marks[one] if place % 2 == 0 else one for place, one in enumerate(rest))
 
 
 def _hash(text: str) -> str:

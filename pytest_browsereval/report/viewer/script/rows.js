@@ -24,7 +24,7 @@ function readRows() {
 
 const ROWS = readRows();
 /** Attempts that errored and were made again are reached from the last one. */
-const TRIALS = ROWS.filter((row) => row.tries);
+let TRIALS = ROWS.filter((row) => row.tries);
 const BY_KEY = new Map(ROWS.map((row) => [row.key, row]));
 
 /** What rows can be chosen by. @type {Record<string, {title: string, of: (row: Row) => string[]}>} */
