@@ -57,6 +57,14 @@ class LiveView:
             except UsageError as error:
                 raise pytest.UsageError(str(error)) from None
 
+    def pytest_collection_finish(self) -> None:
+        """Open it where the evals were found while collecting, before anything is spent.
+
+        Raises:
+            pytest.UsageError: it cannot be opened.
+        """
+        self._open()
+
     def _runs(self) -> list[Watched]:
         known = list(self._session.evaluations.values())  # in one piece: this is another thread
         return [Watched(one.config.name, one.store, one.control) for one in known]
@@ -75,7 +83,6 @@ class LiveView:
 
         (The controller's wrapper is around this one: rows are checked by now.)
         """
-        self._open()  # evals that were found while collecting come late
         if not self._is_told:
             self._write(self._line())
         self._begin()

@@ -193,7 +193,7 @@ class Dashboard:
     async def _picture(self, request: Request) -> Response:
         from starlette.responses import Response
 
-        folder = _folder(self._of(request), f"{request.path_params['key']}", "screenshots")
+        folder = _folder(self._of(request), request.path_params["key"], "screenshots")
         match = _PICTURE.fullmatch(request.path_params["name"])
         if folder is None or match is None:
             return _refused(404, "there is no such picture")

@@ -187,7 +187,7 @@ class Feed:
             for one in self._flights
         ]
         processes = self._queue.processes
-        expected = [f"gw{number}" for number in range(processes)] if processes > 1 else []
+        expected = [f"gw{number}" for number in range(processes)]
         seen = list(self._flights.workers)
         busy = {flight.worker for flight in self._flights}
         idle = [name for name in dict.fromkeys((*reversed(seen), *expected)) if name not in busy]

@@ -45,9 +45,12 @@ class Flying:
         (self.folder / "screenshots").mkdir(exist_ok=True)
         paint(self.folder / "screenshots" / f"{number:03}.png", f"page {number}")
 
+    def close(self) -> None:
+        self._log.close()
+
     def end(self, metadata: TaskMetadata | None) -> None:
         """End it; without metadata it was given up."""
-        self._log.close()
+        self.close()
         if metadata is not None:
             TrajectorySaver(self.folder).save_metadata(metadata)
         self._attempt.finished()
@@ -60,13 +63,22 @@ class Session:
         self.store = RunStore(root)
         self.journal = Journal(self.store, name)
         self.control = Control(self.store, name)
+        self._workers: dict[str, RunStore] = {}
+        self._flying: list[Flying] = []
 
     def begin(self, *ids: str, processes: int = 0, lanes: int = 2) -> None:
         queued = [Queued(name, TrialKey(name), f"Do {name}.") for name in ids]
         self.journal.begin(queued, Places(processes=processes, lanes=lanes))
 
     def fly(self, query_id: str, worker: str = "main") -> Flying:
-        return Flying(RunStore(self.store.root, worker=worker), query_id)
+        store = self._workers.setdefault(worker, RunStore(self.store.root, worker=worker))
+        self._flying.append(flying := Flying(store, query_id))
+        return flying
+
+    def close(self) -> None:
+        """Close logs that were left open: nobody has ended these attempts."""
+        for one in self._flying:
+            one.close()
 
     @property
     def wanted(self) -> Wanted:
@@ -74,9 +86,10 @@ class Session:
 
 
 @pytest.fixture
-def session(tmp_path: Path) -> Session:
+def session(tmp_path: Path) -> Iterator[Session]:
     """Return a session that has begun nothing."""
-    return Session(tmp_path / "a run #1")
+    with closing(Session(tmp_path / "a run #1")) as made:
+        yield made
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ def test_only_the_page_itself_is_answered(asker: Asker, session: Session) -> Non
     """Without token, by a foreign name or from a foreign page nothing is told, and nothing wanted."""
     session.begin("buy")
     assert asker.ask("0/")[0] == 200
-    for token in ("", "x" * 32, asker.token[:-1], asker.token + "x", "é", f"{asker.token}%2f0"):
+    for token in ("", "x" * 32, asker.token[:-1], asker.token + "x", "%C3%A9"):
         status, body, _ = asker.ask("0/", token=token)
         assert status == 403
         assert b"buy" not in body

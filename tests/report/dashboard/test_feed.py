@@ -73,8 +73,8 @@ def test_a_page_that_has_missed_too_much_loads_anew(
     first = asker.data()["live"]["last"]
     flying = session.fly("buy")
     flying.say(*(says(str(number)) for number in range(10)))
+    assert [one["message"]["content"] for one in asker.data()["live"]["messages"]] == ["7", "8", "9"]
     flying.end(None)
-    assert len(asker.data()["live"]["messages"]) <= 3
     with asker.listening(first) as news:
         assert [one.kind for one in news] == ["anew"]
 

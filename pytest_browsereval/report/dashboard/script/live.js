@@ -24,8 +24,9 @@ function drawNow() {
   $("pause").ariaPressed = String(wanted.paused);
   $("pause").textContent = wanted.paused ? "Resume" : "Pause";
   drawLanes(hasEnded ? { ...lanes, flights: [] } : lanes);
+  $("lanes").hidden = hasEnded;
   drawQueue(queue, !isOver && !wanted.stopped);
-  if (hasEnded && !isLost) for (const card of $("lanes").children) card.hidden = true;
+  tellTimes();
 }
 
 /** @param {string} state */
