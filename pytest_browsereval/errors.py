@@ -9,6 +9,7 @@ BrowserEvalError
 │   └── StopRun             ... and no further attempt can succeed (a refused key, say)
 ├── RunStopped              the attempt was not made, because an earlier one stopped the run
 ├── OverBudget              the attempt was not made, because the run's budget is used up
+├── CalledOff               the attempt was not made, because somebody who watches the run did not want it
 └── LimitReached            the attempt is over: steps, time, tokens or money ran out
     └── PartOver            ... or only a part of it, which was delegated: the attempt goes on
 """
@@ -107,6 +108,10 @@ class RunStopped(BrowserEvalError):
 
 class OverBudget(BrowserEvalError):
     """The attempt was not made: the message tells which limit of the whole run is reached."""
+
+
+class CalledOff(BrowserEvalError):
+    """The attempt was not made: the message tells what somebody who watches the run has done."""
 
 
 class LimitReached(BrowserEvalError):

@@ -6,6 +6,7 @@ pytest (budget: 30 ms of CPU; ``benchmarks/startup.py`` measures it).
 
 from __future__ import annotations
 
+import argparse
 import os
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -102,6 +103,24 @@ def _add_options_of_runs(add: Callable[..., None]) -> None:
         metavar="RUN",
         help="grade the attempts of this run again (a run folder, a run's id, or 'latest'); none is made",
     )
+
+    add(
+        "--eval-dashboard",
+        nargs="?",
+        const=0,
+        type=port_number,
+        metavar="PORT",
+        help="serve a page of the run while it goes on, to this machine only (needs the extra 'dashboard')",
+    )
+
+
+def port_number(text: str) -> int:
+    """Read an option that may be followed by a file, which argparse takes for its value."""
+    number = int(text) if text.isascii() and text.isdecimal() else -1
+    if not 0 <= number <= 65535:
+        told = f"{text!r} is no port. Write --eval-dashboard=PORT, or put --eval-dashboard behind the files"
+        raise argparse.ArgumentTypeError(told)
+    return number
 
 
 def positive_integer(text: str) -> int:

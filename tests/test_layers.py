@@ -60,7 +60,8 @@ DOORS: dict[str, set[str]] = {
     "openai": {"llm.wire"},
     "genai_prices": {"llm.prices"},
     "mcp": {"browsers.mcp.wire", "toolserver.served", "toolserver.stdio"},  # asked, served, passed on
-    "uvicorn": {"toolserver.http"},
+    "uvicorn": {"toolserver.http", "report.dashboard.server"},
+    "starlette": {"report.dashboard.app"},
     "httpx2": {"browsers.mcp.http", "toolserver.stdio"},
     "jsonschema": {"tools.foreign"},
     "PIL": {

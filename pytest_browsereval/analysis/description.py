@@ -19,7 +19,9 @@ from pytest_browsereval.run.resume import RESUMES_FILE
 OPTIONS = ("trials", "retries", "limits", "budget", "pass_when", "tools", "capture")
 """Keys of a config whose values are told where they are not the defaults."""
 
-COUNTS = ("selected", "skipped", "over_budget", "trials", "passed", "failed", "errored", "pass_rate")
+COUNTS = (
+    "selected", "skipped", "over_budget", "called_off", "trials", "passed", "failed", "errored", "pass_rate",
+)  # fmt: skip
 """Figures of ``summary.json`` that are told."""
 
 

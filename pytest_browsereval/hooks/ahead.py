@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.errors import BrowserEvalError, ErrorSource, Fault, OverBudget, RunStopped
+from pytest_browsereval.errors import BrowserEvalError, CalledOff, ErrorSource, Fault, OverBudget, RunStopped
 from pytest_browsereval.hooks.behaviour import HOW_TO_SKIP
-from pytest_browsereval.hooks.items import EvalItem, fixture_scopes
+from pytest_browsereval.hooks.items import EvalItem, Unmade, fixture_scopes
 from pytest_browsereval.hooks.order import Trial, key_of, needs_of, related, relations_of
 from pytest_browsereval.hooks.session import CLOSE_GRACE_S, EvalSession
 from pytest_browsereval.hooks.share import Share
@@ -30,6 +30,9 @@ from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.relations import groups
 
 Outcome = tuple[TaskMetadata, Path]
+
+UNMADE: dict[type[BrowserEvalError], Unmade] = {OverBudget: "budget", CalledOff: "dashboard"}
+"""How it is told why an attempt was not made."""
 
 
 class Ahead:
@@ -50,8 +53,8 @@ class Ahead:
         """Keys of the trials that others may have to wait for."""
         self._relating: list[EvalItem] = []
         """Items that may have to do with others."""
-        self._over_budget: set[Trial] = set()
-        """Keys of trials that were not made since the budget is used up."""
+        self._unmade: dict[Trial, type[OverBudget] | type[CalledOff]] = {}
+        """Keys of trials that were not made since the budget is used up, or somebody has called them off."""
         self._frees = False
         """Whether one of these has come to a verdict since the rows behind were looked at."""
 
@@ -103,10 +106,10 @@ class Ahead:
         except RunStopped as stop:
             self._stop(item, str(stop))
             raise
-        except OverBudget as over:
-            item.is_over_budget = True
-            self._over_budget.add(key_of(item))
-            pytest.skip(f"budget: {over}")
+        except (OverBudget, CalledOff) as unmade:
+            item.unmade = UNMADE[type(unmade)]
+            self._unmade[key_of(item)] = type(unmade)
+            pytest.skip(f"{item.unmade}: {unmade}")
         except OSError as error:  # whatever comes after it would be paid for and lost as well
             told = StoreError(item.evaluation.store.root, error)
             item.evaluation.stopped = str(told)
@@ -133,8 +136,9 @@ class Ahead:
     def _outcome(self, item: EvalItem) -> Outcome:
         if item in self._blocked:
             return self._errored(item, self._blocked.pop(item))
-        if self._over_budget.intersection(needs_of(item)):
-            raise OverBudget("what it depends on was not run")
+        for key in needs_of(item) if self._unmade else ():
+            if (kind := self._unmade.get(key)) is not None:
+                raise kind("what it depends on was not run")
         if unmet := self._unmet(item):
             return self._errored(item, unmet)
         self._fill(item)

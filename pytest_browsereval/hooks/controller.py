@@ -12,10 +12,19 @@ from pytest_browsereval.analysis.baseline import check_baseline
 from pytest_browsereval.analysis.correction import Calibrated, Correction, calibration_of, corrections
 from pytest_browsereval.analysis.summary import RunSummary, summary_of
 from pytest_browsereval.errors import RunStopped, UsageError
-from pytest_browsereval.hooks.items import EvalItem
+from pytest_browsereval.hooks.items import EvalItem, Unmade
 from pytest_browsereval.hooks.names import is_eval, runs_nothing
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.run.evaluation import Evaluation
+
+UNMADE_KEYS: dict[Unmade, str] = {"budget": "over_budget", "dashboard": "called_off"}
+"""Under which key the summary tells how many trials were not run for a reason."""
+
+TOLD: dict[Unmade, tuple[str, str]] = {
+    "budget": ("the budget is used up", "Raise it and go on with"),
+    "dashboard": ("they were called off in the dashboard", "Go on with"),
+}
+"""The same in the terminal, with what to do."""
 
 KEEPS_TOGETHER = ("no", "load", "loadgroup")
 """Ways to distribute items that let one process run what is tied together."""
@@ -40,8 +49,8 @@ class Controller:
         self.verdicts: dict[str, str] = {}
         self.skipped: set[str] = set()
         """Rows that a fixture or a mark has skipped before their attempt."""
-        self.over_budget: set[str] = set()
-        """Rows that were not run since the budget is used up: the run lacks them."""
+        self.unmade: dict[Unmade, set[str]] = {"budget": set(), "dashboard": set()}
+        """Rows that were not run since something did not allow it: the run lacks them."""
         self.summaries: dict[Evaluation, RunSummary] = {}
         self.unsummed: dict[Evaluation, str] = {}
         """Evals whose run folder cannot be read or written at the end, and why: their gate is undecided."""
@@ -163,8 +172,8 @@ class Controller:
             self.verdicts[report.nodeid] = verdict
             self.skipped.discard(report.nodeid)
         elif report.when == "setup" and report.outcome == "skipped" and report.nodeid in self.rows:
-            is_over_budget = getattr(report, "browsereval_over_budget", False)
-            (self.over_budget if is_over_budget else self.skipped).add(report.nodeid)
+            unmade: Unmade | None = getattr(report, "browsereval_unmade", None)
+            (self.skipped if unmade is None else self.unmade[unmade]).add(report.nodeid)
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         """Note that an item is over."""
@@ -184,6 +193,10 @@ class Controller:
         """Return how many trials of an eval there are to be; None if nobody knows."""
         return evaluation.selected(sum(owner is evaluation for owner in self.rows.values()))
 
+    def unmade_of(self, evaluation: Evaluation, why: Unmade) -> int:
+        """Return how many trials of an eval were not allowed to run for that reason."""
+        return sum(self.rows[node_id] is evaluation for node_id in self.unmade[why])
+
     def _skipped(self, evaluation: Evaluation) -> int:
         names = [node_id for node_id in self.skipped if self.rows[node_id] is evaluation]
         if evaluation.goes_on:  # one that has its result of an earlier session lacks nothing
@@ -200,11 +213,11 @@ class Controller:
             found = corrections(digests, calibrated, evaluation.config.pass_when)
             self.corrections[evaluation] = found
             corrected["pass_rate_corrected"] = [one.as_json() for one in found]
-        over = sum(self.rows[node_id] is evaluation for node_id in self.over_budget)
+        lacking = {key: self.unmade_of(evaluation, why) for why, key in UNMADE_KEYS.items()}
         counted = {
             "selected": self.selected(evaluation),
             "skipped": self._skipped(evaluation),
-            **({"over_budget": over} if over else {}),
+            **{key: count for key, count in lacking.items() if count},
             **corrected,
         }
         evaluation.store.write_summary({**counted, **summary.as_json()})
@@ -220,7 +233,7 @@ class Controller:
         """
         if self.has_looped:
             self.summarise()
-        if self.over_budget and session.exitstatus == 0:
+        if any(self.unmade.values()) and session.exitstatus == 0:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED  # what was asked for is not known
         was_told = session.shouldfail or session.shouldstop or int(session.exitstatus) not in (0, 1, 3)
         if not self.has_looped or self.was_stopped or was_told:
@@ -235,14 +248,12 @@ class Controller:
             evaluation.let_go()
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Tell of run folders that cannot be summed up, and of what the budget has not allowed."""
-        if self.over_budget:
-            terminalreporter.section("eval budget", red=True)
-            terminalreporter.line(
-                f"not run, since the budget is used up: {len(self.over_budget)} of {len(self.rows)} trials. "
-                "Raise it and go on with  --eval-resume",
-                red=True,
-            )
-        for evaluation, why in self.unsummed.items():
+        """Tell of run folders that cannot be summed up, and of what was not allowed to run."""
+        for why, (reason, advice) in TOLD.items():
+            if lacking := self.unmade[why]:
+                terminalreporter.section(f"eval {why}", red=True)
+                count = f"{len(lacking)} of {len(self.rows)} trials"
+                terminalreporter.line(f"not run, since {reason}: {count}. {advice}  --eval-resume", red=True)
+        for evaluation, problem in self.unsummed.items():
             terminalreporter.section(f"eval {evaluation.config.name}", red=True)
-            terminalreporter.line(f"summary.json was not written: {why}", red=True)
+            terminalreporter.line(f"summary.json was not written: {problem}", red=True)

@@ -15,7 +15,7 @@ from pytest_browsereval.hooks.groups import Groups
 from pytest_browsereval.hooks.html import HtmlReport
 from pytest_browsereval.hooks.items import Reports
 from pytest_browsereval.hooks.junit import JUnit
-from pytest_browsereval.hooks.names import planned_processes_key
+from pytest_browsereval.hooks.names import planned_processes_key, runs_nothing
 from pytest_browsereval.hooks.order import Order
 from pytest_browsereval.hooks.planning import Planning
 from pytest_browsereval.hooks.progress import Progress
@@ -84,5 +84,15 @@ def _register_reports(
     manager.register(Progress(session, controller), "browsereval-progress")
     manager.register(Terminal(session, controller), "browsereval-terminal")
     manager.register(Viewing(), "browsereval-viewing")
+    _register_dashboard(session, controller)
     if os.environ.get("GITHUB_ACTIONS") == "true" or os.environ.get(SUMMARY):
         manager.register(GitHub(controller, gating), "browsereval-github")
+
+
+def _register_dashboard(session: EvalSession, controller: Controller) -> None:
+    config = session.config
+    port: int | None = config.getoption("eval_dashboard")
+    if port is not None and not runs_nothing(config):
+        from pytest_browsereval.hooks.dashboard import LiveView
+
+        config.pluginmanager.register(LiveView(session, controller, port), "browsereval-dashboard")

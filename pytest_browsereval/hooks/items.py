@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
@@ -22,6 +22,9 @@ from pytest_browsereval.run.store import read_metadata
 if TYPE_CHECKING:
     from pytest_browsereval.hooks.collection import EvalFile
 
+
+Unmade = Literal["budget", "dashboard"]
+"""What may have kept an attempt from being made: the run's budget, or somebody who watches the run."""
 
 registered_marks_key = pytest.StashKey[set[str]]()
 
@@ -45,8 +48,8 @@ class EvalItem(pytest.Function):
     """Whether this process has run its attempt, or taken one that was there."""
     was_resumed: bool = False
     """Whether its attempt is that of an earlier session."""
-    is_over_budget: bool = False
-    """Whether no attempt was made since the run's budget is used up."""
+    unmade: Unmade | None = None
+    """What did not let an attempt be made: the item is skipped, and the run lacks it."""
     _figures: tuple[tuple[str, Any], ...] = ()
     _own_request: Any = None
     _own_funcargs: Any = None
@@ -234,7 +237,7 @@ class Reports:
         if not isinstance(item, EvalItem):
             return report
         if item.metadata is None:
-            report.browsereval_over_budget = item.is_over_budget
+            report.browsereval_unmade = item.unmade
             if call.excinfo is not None and isinstance(call.excinfo.value, BrowserEvalError):
                 report.longrepr = str(call.excinfo.value)  # no attempt was made: the message is all there is
             return report

@@ -97,6 +97,7 @@ class EvalSession:
         evaluation.baseline = baseline
         evaluation.model_calls = self.model_calls
         connect(evaluation, self.config)
+        self._obey(evaluation)
         evaluation.is_planned = self.config.getoption("eval_plan")
         evaluation.plan.limit = self.config.getoption("eval_limit")
         return evaluation
@@ -203,8 +204,14 @@ class EvalSession:
         evaluation = Evaluation(loaded, registry, run_id=self.run_id, worker=self.worker, began=self.began)
         evaluation.model_calls = self.model_calls
         connect(evaluation, self.config)
+        self._obey(evaluation)
         self.evaluations[path] = evaluation
         return evaluation
+
+    def _obey(self, evaluation: Evaluation) -> None:
+        """Have attempts begin as the dashboard wants it, if there is one."""
+        if self.config.getoption("eval_dashboard") is not None:
+            evaluation.obey(self.run_id)
 
     def _overrides(self) -> Iterator[str]:
         option = self.config.getoption

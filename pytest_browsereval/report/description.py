@@ -110,7 +110,7 @@ def _counts(run: RunDescription) -> str:
         selected = run.manifest.get("selected")
         of = f"{selected} selected, " if isinstance(selected, int) else ""
         return f"{of}{rows}; there is no summary.json: the run was ended before it, or goes on"
-    kinds = ("selected", "passed", "failed", "errored", "skipped", "over_budget")
+    kinds = ("selected", "passed", "failed", "errored", "skipped", "over_budget", "called_off")
     told = [f"{counts[kind]} {kind.replace('_', ' ')}" for kind in kinds if counts.get(kind)]
     return ", ".join([*told, rows])
 

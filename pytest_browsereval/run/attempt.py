@@ -34,6 +34,7 @@ from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.run.budget import Budget
 from pytest_browsereval.run.cassettes import Cassettes, leftover
 from pytest_browsereval.run.cassettes import Traffic as PageTraffic
+from pytest_browsereval.run.control import Control
 from pytest_browsereval.run.grading import Grading, grade_all, total_cost
 from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey
 from pytest_browsereval.run.workplace import agent_context, open_capture
@@ -69,6 +70,7 @@ class Services:
     tools: tuple[Tool, ...]
     behaviour: Behaviour
     budget: Budget
+    control: Control
     cassettes: Cassettes
     redact: Callable[[str], str] = str
     kits: tuple[Toolkit, ...] = ()
@@ -418,15 +420,17 @@ class _Attempt:
 async def run_trial(job: Job, services: Services, *, retries: int) -> tuple[TaskMetadata, AttemptFolder]:
     """Attempt a trial until it is passed or failed, at most ``1 + retries`` times.
 
-    Only an *errored* attempt is followed by another one, if the budget allows; every attempt stays in the run
-    folder.
+    Only an *errored* attempt is followed by another one, if the budget allows and nobody has called it off;
+    every attempt stays in the run folder.
 
     Raises:
         OSError: the run folder cannot be written.
     """
     metadata, folder = await run_attempt(job, services)
     for _ in range(retries):
-        if metadata.verdict is not Verdict.ERRORED or metadata.stops_run or services.budget.over():
+        if metadata.verdict is not Verdict.ERRORED or metadata.stops_run:
+            break
+        if await services.control.why_not(job.key) or services.budget.over():
             break
         metadata, folder = await run_attempt(job, services)
     return metadata, folder

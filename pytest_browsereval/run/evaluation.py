@@ -23,6 +23,7 @@ from pytest_browsereval.registry import Registry
 from pytest_browsereval.run.attempt import Behaviour, Job, Services, record_fault, run_trial
 from pytest_browsereval.run.budget import Budget
 from pytest_browsereval.run.cassettes import Cassettes, ModelCalls
+from pytest_browsereval.run.control import Control
 from pytest_browsereval.run.drift import drift
 from pytest_browsereval.run.hiding import Hiding
 from pytest_browsereval.run.manifest import manifest
@@ -110,6 +111,11 @@ class Evaluation:
         """Have the run folder kept as the config says."""
         self.store.synced_from = self.store.root if self.config.capture.fsync else None
         self.budget = Budget(self.config.budget, self.store, self._began)
+        self.control = Control(self.store)
+
+    def obey(self, session: str) -> None:
+        """Have attempts begin as somebody wants it who watches this session of the run."""
+        self.control = Control(self.store, session)
 
     def _members(self) -> Iterable[Any]:
         return (
@@ -323,8 +329,10 @@ class Evaluation:
         Raises:
             RunStopped: nothing can succeed any more; the attempt was not made.
             OverBudget: the run's budget is used up; the attempt was not made.
+            CalledOff: nobody wants the attempt any more; it was not made.
             OSError: the run folder cannot be written.
         """
+        await self.control.admit(entry.key)
         self.budget.check()  # before a browser is started for nothing
         services = await self.services()
         metadata, folder = await run_trial(self._job(entry, node_id), services, retries=self.config.retries)
@@ -363,6 +371,7 @@ class Evaluation:
             kits=self.kits,
             behaviour=self.behaviour,
             budget=self.budget,
+            control=self.control,
             cassettes=self.cassettes,
             redact=self.redact,
         )

@@ -159,10 +159,12 @@ class Regrading(Evaluation):
 
         Raises:
             RunStopped: an earlier trial has shown that no judge can be asked.
+            CalledOff: nobody wants it any more; the trial keeps its grades.
             UsageError: a file of the attempt was damaged meanwhile.
             OSError: the attempt's folder cannot be written.
         """
         assert isinstance(entry, StoredEntry)  # noqa: S101 of our own plan
+        await self.control.admit(entry.key)
         if self.stopped is not None:
             raise RunStopped(self.stopped)
         attempt = self.store.reopen(entry.folder, entry.metadata.attempt, node_id)

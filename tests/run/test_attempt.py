@@ -28,6 +28,7 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.run.attempt import Behaviour, Job, Services, record_fault, run_attempt, run_trial
 from pytest_browsereval.run.budget import Budget
 from pytest_browsereval.run.cassettes import Cassettes, ModelCalls
+from pytest_browsereval.run.control import Control
 from pytest_browsereval.run.hiding import Hiding
 from pytest_browsereval.run.store import RunStore, TrialKey
 from pytest_browsereval.sites import Sites
@@ -137,6 +138,7 @@ class Bench:
             tools=resolve_tools({}),
             behaviour=self.behaviour,
             budget=Budget(config.budget, self.store, 0.0),
+            control=Control(self.store),
             cassettes=Cassettes(config, self.model_calls, Hiding({}, str)),
             redact=lambda text: text.replace(self.secret, "[redacted]"),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,10 +44,23 @@ class StoredAttempt:
 def stored_attempts(tasks: Path) -> Iterator[StoredAttempt]:
     """Yield all attempts in the order of the folders' names, tries of a trial in theirs."""
     for parts in _trials(str(tasks), ()):
-        trial = os.path.join(tasks, *parts)  # noqa: PTH118 a path object for each of 20,000 costs a second
-        names = [name for name in _folders(trial) if _number(name)]
-        for name in sorted(names, key=_number):
-            yield _read(f"{trial}{os.sep}{name}", "/".join((*parts, name)))
+        yield from attempts_of(str(tasks), parts)
+
+
+def attempts_of(
+    tasks: str, parts: tuple[str, ...], besides: Container[str] = frozenset()
+) -> Iterator[StoredAttempt]:
+    """Yield the attempts of a trial in their order.
+
+    Args:
+        tasks: the folder of all.
+        parts: the trial's folder below it.
+        besides: keys of attempts that are not wanted.
+    """
+    trial = os.path.join(tasks, *parts)  # noqa: PTH118 a path object for each of 20,000 costs a second
+    for name in sorted((name for name in _folders(trial) if _number(name)), key=_number):
+        if (key := "/".join((*parts, name))) not in besides:
+            yield read_attempt(f"{trial}{os.sep}{name}", key)
 
 
 def _trials(folder: str, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -72,7 +85,13 @@ def _number(name: str) -> int:
     return int(digits) if is_one and len(digits) < 10 else 0
 
 
-def _read(folder: str, key: str) -> StoredAttempt:
+def read_attempt(folder: str, key: str) -> StoredAttempt:
+    """Return what is stored of an attempt.
+
+    Args:
+        folder: where it is.
+        key: its path below ``tasks``, with slashes.
+    """
     try:
         with open_written(f"{folder}{os.sep}metadata.json") as file:
             data = file.read()

@@ -14,7 +14,7 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.comparison import basis, counts, figures, verdict, why
 from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.report.viewer.attempts import stored_attempts
-from pytest_browsereval.report.viewer.page import page
+from pytest_browsereval.report.viewer.page import form_of, page
 from pytest_browsereval.report.viewer.rows import LONGEST, Table, about_run
 from pytest_browsereval.report.viewer.writing import Details, check_page, way_from
 
@@ -53,7 +53,7 @@ def write_comparison(found: RunComparison, file: Path) -> None:
         "sides": sides,
         "pairs": [_pair(pair) for pair in whole.pairs],
     }
-    write_whole(file, page(data, _title(found), kind="comparison"))
+    write_whole(file, page(data, _title(found), form=form_of("comparison")))
 
 
 def _title(found: RunComparison) -> str:

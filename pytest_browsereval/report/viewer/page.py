@@ -6,12 +6,13 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
 from pytest_browsereval.model.display import well_formed
 
-_SHARED = ("choice", "details", "table", "picture", "records", "timeline", "grades", "about")
+_SHARED = ("choice", "parsing", "details", "table", "picture", "records", "timeline", "grades", "about")
 
 SCRIPTS = {
     "page": ("base", "rows", "trials", *_SHARED, "plots", "overview", "attempt", "main"),
@@ -28,31 +29,72 @@ _POLICY = (
 """Only the page's own script runs, and the scripts with details that it loads."""
 
 
-def page(data: Mapping[str, Any], title: str, details: str = "", kind: str = "page") -> str:
+@dataclass(frozen=True)
+class Form:
+    """What a page is made of."""
+
+    markup: str
+    """With names between ``@@`` where the rest goes."""
+    scripts: tuple[str, ...]
+    """Texts, in the order in which they are put together."""
+    style: str
+    policy: str = _POLICY
+    """With ``{script}`` and ``{style}`` where their hashes go."""
+    live: str = ""
+    """Markup of what goes on, above the run."""
+
+    @property
+    def script(self) -> str:
+        """All of it in one."""
+        return '"use strict";\n(() => {\n' + "\n".join(self.scripts) + "})();\n"
+
+
+def policy_of(form: Form) -> str:
+    """Return the policy of a page of this form."""
+    return form.policy.format(script=_hash(form.script), style=_hash(form.style))
+
+
+def form_of(kind: str = "page") -> Form:
+    """Return the form of a page that is a file.
+
+    Args:
+        kind: which one, by the name of its markup here.
+    """
+    scripts = tuple(script_named(name) for name in SCRIPTS[kind])
+    return Form(part(f"{kind}.html"), scripts, "\n".join(part(f"{name}.css") for name in STYLES[kind]))
+
+
+def part(name: str) -> str:
+    """Return a file that the viewer is made of."""
+    return files("pytest_browsereval.report.viewer").joinpath(name).read_text(encoding="utf-8")
+
+
+def script_named(name: str) -> str:
+    """Return a part of the viewer's script."""
+    return part(f"script/{name}.js")
+
+
+def page(data: Mapping[str, Any], title: str, details: str = "", form: Form | None = None) -> str:
     """Return the page.
 
     Args:
         data: what its script draws, plain values.
         title: of the window.
         details: markup with the details of attempts, for a page that stands alone.
-        kind: which page it is, by the name of its file here.
+        form: what it is made of; by default that of a run.
     """
-    home = files("pytest_browsereval.report.viewer")
-    style = "\n".join(home.joinpath(f"{name}.css").read_text(encoding="utf-8") for name in STYLES[kind])
-    parts = [home.joinpath("script", f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS[kind]]
-    script = '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
-    text = home.joinpath(f"{kind}.html").read_text(encoding="utf-8")
-    policy = _POLICY.format(script=_hash(script), style=_hash(style))
+    form = form or form_of()
     marks = {
-        "policy": policy,
+        "policy": policy_of(form),
         "title": _escaped(title),
-        "style": style,
-        "script": script,
+        "style": form.style,
+        "live": form.live,
+        "script": form.script,
         "data": in_html(data),
         "details": details,
     }
-    head, *rest = text.split("@@")  # names and texts take turns, so that no text is searched for names
-    return head + "".join(marks[part] if place % 2 == 0 else part for place, part in enumerate(rest))
+    head, *rest = form.markup.split("@@")  # names and texts take turns, so that no text is searched for names
+    return head + "".join(marks[one] if place % 2 == 0 else one for place, one in enumerate(rest))
 
 
 def _hash(text: str) -> str:

@@ -38,31 +38,54 @@ class Table:
         self._last: dict[TrialKey, list[Any]] = {}
         self._earlier: list[list[Any]] = []
         self._without: list[list[Any]] = []
-        self._cost: float | None = 0.0
+        self._costs: dict[str, float | None] = {}
 
-    def add(self, attempt: StoredAttempt, chunk: int) -> None:
-        """Take an attempt.
+    def add(
+        self, attempt: StoredAttempt, chunk: int = 0, *, query_id: str = "", query: str = ""
+    ) -> list[list[Any]]:
+        """Take an attempt, or what has become of one by now.
 
         Args:
             attempt: what is stored of it.
             chunk: which script has its details.
+            query_id: the row's id, if its metadata does not tell it yet.
+            query: the task, likewise.
+
+        Returns:
+            The rows that are not what they were: its own, and that of an earlier attempt of its trial.
         """
         data = attempt.metadata
         if data is None:
-            self._without.append(self._bare(attempt, chunk))
-            return
-        cost = _finite(data.cost_usd, 12)
-        self._cost = None if self._cost is None or cost is None else self._cost + cost
+            row = self._bare(attempt, chunk, query_id, query)
+            self._without.append(row)
+            return [row]
+        is_again = attempt.key in self._costs
+        self._costs[attempt.key] = _finite(data.cost_usd, 12)
         row, trial = self._row(attempt.key, data, chunk), TrialKey(data.query_id, data.variant, data.trial)
         before = self._last.get(trial)
-        if before is None:
+        if before is None or is_again:
+            row[_PLACE["tries"]] = before[_PLACE["tries"]] if before else 1
             self._last[trial] = row
-            return
+            return [row]
         tries = before[_PLACE["tries"]] + 1
         later, sooner = (row, before) if row[_PLACE["attempt"]] > before[_PLACE["attempt"]] else (before, row)
         later[_PLACE["tries"]], sooner[_PLACE["tries"]] = tries, 0
         self._last[trial] = later
         self._earlier.append(sooner)
+        return [later, sooner]
+
+    def drop_unfinished(self, key: str) -> None:
+        """Forget an attempt that had no metadata: it is added again, with what it has come to."""
+        self._without = [row for row in self._without if row[_PLACE["key"]] != key]
+
+    def plain(self, row: list[Any]) -> dict[str, Any]:
+        """Return a row by the names of its columns, with words in full."""
+        named = dict(zip(COLUMNS, row, strict=True))
+        for name, words in self._words.items():
+            all_of = list(words)
+            given = named[name]
+            named[name] = [all_of[one] for one in given] if name == "tags" else all_of[given]
+        return named
 
     def _row(self, key: str, data: TaskMetadata, chunk: int) -> list[Any]:
         share = self._word
@@ -88,7 +111,7 @@ class Table:
             data.started_at,
         ]
 
-    def _bare(self, attempt: StoredAttempt, chunk: int) -> list[Any]:
+    def _bare(self, attempt: StoredAttempt, chunk: int, query_id: str, query: str) -> list[Any]:
         """Return the row of an attempt of which only its folder is known."""
         task, variant, trial, _ = attempt.key.split("/")
         share, verdict = self._word, DAMAGED if attempt.problem else UNFINISHED
@@ -97,8 +120,8 @@ class Table:
             attempt.key,
             chunk,
             share("verdict", verdict),
-            task,
-            "",
+            query_id or task,
+            _brief(query),
             _brief(told),
             share("dataset", ""),
             share("site", ""),
@@ -144,13 +167,14 @@ class Table:
         rows = sorted(self._last.values(), key=lambda row: row[started])
         return {
             "run": dict(run),
-            "totals": self._totals(),
+            "totals": self.totals(),
             "words": {name: list(words) for name, words in self._words.items()},
             "columns": COLUMNS,
             "rows": [*rows, *self._without, *self._earlier],
         }
 
-    def _totals(self) -> dict[str, Any]:
+    def totals(self) -> dict[str, Any]:
+        """Return the figures of the whole: counts, the pass rate with its interval, the cost."""
         counts = {name: self.count(name) for name in (*map(str, Verdict), UNFINISHED, DAMAGED)}
         share = Share(counts[Verdict.PASSED], counts[Verdict.PASSED] + counts[Verdict.FAILED])
         interval = share.interval
@@ -160,13 +184,18 @@ class Table:
             "judged": share.of,
             "rate": share.value,
             "interval": None if interval is None else [interval.low, interval.high],
-            "cost": self._cost,
+            "cost": _total(self._costs.values()),
         }
 
 
 def _brief(text: str) -> str:
     short = text[: LONGEST + 1]
     return short if len(short) <= LONGEST and short.isprintable() else one_line(short, LONGEST)
+
+
+def _total(costs: Iterable[float | None]) -> float | None:
+    known = list(costs)
+    return None if None in known else sum((cost for cost in known if cost is not None), 0.0)
 
 
 def _finite(value: float | None, digits: int) -> float | None:

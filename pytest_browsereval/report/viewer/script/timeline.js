@@ -38,11 +38,11 @@ function entriesOf(details) {
  */
 function entryOf(message, place, depth, results) {
   const result = message.type === "tool_call" ? results.get(message.toolCallId) : message.type === "tool_result" ? message : null;
-  const told = TOLD[message.type] || TOLD.other;
-  const [title, text] = told(message);
+  const kind = Object.hasOwn(TOLD, message.type) ? String(message.type) : "other";
+  const [title, text] = TOLD[kind](message);
   const ms = result ? result.duration_ms : message.duration_ms;
   return {
-    kind: TOLD[message.type] ? message.type : "other",
+    kind,
     name: `line-${place + 1}`,
     depth,
     title: brief(asText(title), 60),
@@ -113,7 +113,7 @@ function entryBody(row, entry, details) {
     if (message.params && Object.keys(message.params).length) body.append(...textBox("Arguments", argumentsText(message.params)));
     body.append(...(result ? textBox("Result", outputOf(result.result), result.isError ? "bad" : "") : [element("p", { className: "none", textContent: "The attempt ended before the result." })]));
   } else if (entry.kind === "other" || entry.kind === "damaged") {
-    body.append(...textBox(entry.kind === "other" ? "A message of a kind that this page does not know" : "This line of messages.jsonl is no message", entry.kind === "other" ? asText(message) : message.content, "bad"));
+    body.append(...textBox(entry.kind === "other" ? "A message of a kind that this page does not know" : "This line of messages.jsonl is no message", asText(entry.kind === "other" ? message : message.content), "bad"));
   } else {
     const text = asText(message.content ?? message.instruction ?? message.summary);
     body.append(...(text ? textBox(BODIES[entry.kind], text, entry.kind === "error" ? "bad" : "") : [element("p", { className: "none", textContent: "No text." })]));

@@ -3,15 +3,16 @@
 const WRITTEN_BY = "browsereval view RUN";
 const ROWS = readRows(DATA);
 /** Attempts that errored and were made again are reached from the last one. */
-const LIST = ROWS.filter((row) => row.tries);
+let LIST = ROWS.filter((row) => row.tries);
 const BY_KEY = new Map(ROWS.map((row) => [row.key, row]));
-const BY_TASK = byTask(LIST);
+let BY_TASK = byTask(LIST);
 
 /** What trials of a task say of each other, as the analysis has it. @typedef {{stability: string, passed: number, failed: number, errored: number, at: number | null, hat: number | null}} TaskRepeats */
-/** @type {Map<string, TaskRepeats>} */
-const REPEATS = new Map(
+/** @returns {Map<string, TaskRepeats>} */
+const readRepeats = () => new Map(
   (DATA.repeats?.each || []).map((/** @type {any[]} */ [id, variant, stability, passed, failed, errored, at, hat]) => [taskOf(id, variant), { stability, passed, failed, errored, at, hat }]),
 );
+let REPEATS = readRepeats();
 
 /** @param {Row} row */
 const repeatsOf = (row) => REPEATS.get(taskOf(row.id, row.variant));

@@ -1,0 +1,12 @@
+// Details of attempts are asked for, each time anew: they grow while one looks.
+
+/** @param {Row} row @returns {Promise<Details>} */
+async function detailsOf(row) {
+  const answer = await fetch(`attempts/${row.key.split("/").map(encodeURIComponent).join("/")}`).catch(() => null);
+  if (!answer) throw new Error("The run has ended, and what served this page with it. The run's own page has all: index.html in its folder.");
+  if (!answer.ok) throw new Error("The attempt cannot be read.");
+  return parsed(await answer.json());
+}
+
+/** No picture is inside of this page. @returns {string | undefined} */
+const insideOf = () => undefined;

@@ -1,0 +1,196 @@
+// News of the run: what has happened is drawn where it belongs, how things stand is drawn anew.
+
+const MOST_LINES = 200;
+const REDRAW_MS = 500;
+const LOST_AFTER = 3;
+
+/** How things stand. @type {Record<string, any>} */
+const states = DATA.live.states;
+let isLost = false;
+let errors = 0;
+
+const ENDS = /** @type {Record<string, string>} */ ({ 0: "all is well", 1: "tasks failed, the gate is missed, or some were not run", 2: "it was interrupted", 3: "it broke or is incomplete", 4: "it could not be used", 5: "there was nothing to run" });
+
+// -- how things stand
+
+function drawNow() {
+  const { queue, wanted, run, lanes, end } = states;
+  const hasEnded = end.exit_code !== null;
+  const state = hasEnded ? "ended" : isLost ? "lost" : wanted.stopped ? "stopping" : wanted.paused ? "paused" : "running";
+  $("now").textContent = `${wordOf(state)} ${figures(queue, run, lanes)}`;
+  $("now").dataset.state = state;
+  const isOver = hasEnded || isLost;
+  $("pause").disabled = $("stop").disabled = isOver || wanted.stopped;
+  $("pause").ariaPressed = String(wanted.paused);
+  $("pause").textContent = wanted.paused ? "Resume" : "Pause";
+  drawLanes(hasEnded ? { ...lanes, flights: [] } : lanes);
+  $("lanes").hidden = hasEnded;
+  drawQueue(queue, !isOver && !wanted.stopped);
+  tellTimes();
+}
+
+/** @param {string} state */
+function wordOf(state) {
+  if (state === "ended") return `The run has ended: ${ENDS[states.end.exit_code] || "it broke"} (exit code ${states.end.exit_code}).`;
+  if (state === "lost") return "Nobody answers any more: the run has ended or was killed.";
+  if (state === "stopping") return "Stopping: what is in flight is finished, nothing else begins.";
+  if (state === "paused") return "Paused: what is in flight goes on, nothing else begins.";
+  return "Running.";
+}
+
+/** @param {Queue} queue @param {any} run @param {Lanes} lanes */
+function figures(queue, run, lanes) {
+  const flights = lanes.flights;
+  const costs = [run.totals.cost, ...flights.map((flight) => flight.cost)];
+  const known = costs.filter((cost) => cost !== null).reduce((sum, cost) => sum + cost, 0);
+  const spent = `${costs.includes(null) ? "more than " : ""}${money(known)} spent`;
+  return `${queue.over.toLocaleString("en")} of ${counted(queue.trials, "trial")} done, ${flights.length} in flight, ${queue.waiting.toLocaleString("en")} waiting; ${spent}.`;
+}
+
+// -- the run below
+
+/** @param {any[]} rows as they are now */
+function takeRows(rows) {
+  for (const given of rows) {
+    const known = BY_KEY.get(given.key);
+    if (known) {
+      const isNew = known.verdict !== given.verdict;
+      Object.assign(known, given, { text: "" });
+      if (isNew && given.tries) addVerdict(known);
+    } else {
+      const row = /** @type {Row} */ ({ ...given, place: ROWS.length, text: "", run: DATA.run });
+      ROWS.push(row);
+      BY_KEY.set(row.key, row);
+      if (row.verdict !== "unfinished") addVerdict(row);
+    }
+    if (seen.row && seen.row.key === given.key) refreshSoon();
+  }
+  LIST = ROWS.filter((row) => row.tries);
+  BY_TASK = byTask(LIST);
+  for (const facet of Object.keys(severals)) delete severals[facet];
+  redrawSoon();
+}
+
+let filters = "";
+
+function drawRun() {
+  Object.assign(DATA.totals, states.run.totals);
+  const { facts, viewport, resumes, repeats, quarantine } = states.run;
+  Object.assign(DATA.run, { facts, viewport, resumes });
+  Object.assign(DATA, { repeats, quarantine });
+  REPEATS = readRepeats();
+  drawSummary();
+  const now = JSON.stringify([PARTS.filter((verdict) => DATA.totals[verdict]), Object.keys(FACETS).filter(many)]);
+  if (filters && now !== filters) buildFilters();
+  filters = now;
+  if ($("overview").hidden) return;
+  const chosen = document.activeElement instanceof HTMLSelectElement; // it may be open: it is left alone
+  if (!chosen) redraw();
+}
+
+/** @param {() => void} act @param {number} ms @returns {() => void} which has it done once, a little later */
+function soon(act, ms) {
+  let waits = 0;
+  return () => {
+    waits ||= setTimeout(() => {
+      waits = 0;
+      act();
+    }, ms);
+  };
+}
+
+const redrawSoon = soon(drawRun, REDRAW_MS);
+const refreshSoon = soon(refresh, REDRAW_MS);
+
+/** Draws the attempt that is open anew; who looks at its last step goes on with it. */
+async function refresh() {
+  const { row, entries, place } = seen;
+  if (!row || $("closeup").hidden) return;
+  const details = await detailsOf(row).catch(() => null);
+  if (!details || seen.row !== row) return;
+  const follows = place >= entries.length - 1;
+  const hadFocus = $("entries").contains(document.activeElement);
+  const top = $("entries").scrollTop;
+  Object.assign(seen, { details, entries: entriesOf(details), place: -1 });
+  drawAbout(row, details);
+  drawTimeline();
+  openEntry(follows ? seen.entries.length - 1 : place, false);
+  $("entries").scrollTop = follows ? $("entries").scrollHeight : top;
+  if (hadFocus) $("entries").children[seen.place]?.querySelector("button").focus();
+}
+
+// -- the stream
+
+/** @param {{key: string, line: number, message: any}} news */
+function addMessage({ key, line, message }) {
+  const entry = entryOf(message, line - 1, 0, new Map());
+  const words = element("span", { "data-kind": entry.kind }, ...entryWords(entry));
+  addLine(key, asText(message.timestamp), `line-${line}`, words);
+  if (seen.row && seen.row.key === key) refreshSoon();
+}
+
+/** @param {Row} row */
+function addVerdict(row) {
+  addLine(row.key, "", "", element("span", {}, badge(row.verdict), " ", element("bdi", { className: "brief", textContent: row.reason })));
+}
+
+/** @param {string} key @param {string} at @param {string} entry @param {any} words */
+function addLine(key, at, entry, words) {
+  const row = BY_KEY.get(key) || /** @type {any} */ ({ key });
+  const clock = /T(\d\d:\d\d:\d\d)/.exec(at)?.[1] || new Date(Date.now() + AHEAD_MS).toISOString().slice(11, 19);
+  const link = element("a", { className: "whose", href: addressOf(row, entry) }, element("bdi", { textContent: row.id ? nameOf(row) : key }));
+  const box = $("stream");
+  box.prepend(element("li", {}, element("span", { className: "at", textContent: clock }), " ", link, " ", words));
+  while (box.children.length > MOST_LINES) box.lastElementChild.remove();
+  $("no-stream").hidden = true;
+}
+
+// -- the connection
+
+function listen() {
+  const source = new EventSource(`events?after=${encodeURIComponent(DATA.live.last)}`);
+  /** @param {string} kind @param {(news: any) => void} act */
+  const on = (kind, act) => source.addEventListener(kind, (event) => act(JSON.parse(/** @type {MessageEvent} */ (event).data)));
+  on("message", addMessage);
+  on("rows", takeRows);
+  on("anew", () => location.reload());
+  on("problem", (problem) => trouble(`The run's folder cannot be read: ${asText(problem.text)}`));
+  for (const name of ["lanes", "queue", "wanted", "run", "end"])
+    on(name, (state) => {
+      states[name] = state;
+      if (name === "run") redrawSoon();
+      if (name === "end" && state.exit_code !== null) source.close();
+      drawSoon();
+    });
+  source.onopen = () => {
+    errors = 0;
+    isLost = false;
+    drawSoon();
+  };
+  source.onerror = () => {
+    if (states.end.exit_code !== null) return source.close();
+    errors += 1;
+    isLost = errors >= LOST_AFTER || source.readyState === EventSource.CLOSED;
+    drawSoon();
+  };
+}
+
+const drawSoon = soon(drawNow, 50);
+
+function begin() {
+  const { runs, own, folder, messages } = DATA.live;
+  $("run").title = folder;
+  $("runs").hidden = runs.length < 2;
+  $("runs").replaceChildren(...runs.map((/** @type {string} */ name, /** @type {number} */ place) => element("a", { href: `../${place}/`, "aria-current": place === own ? "page" : null }, element("bdi", { textContent: name }))));
+  $("pause").onclick = () => want(states.wanted.paused ? "resume" : "pause");
+  $("stop").onclick = () => {
+    if (confirm("Begin no further attempt? What is in flight is finished; the rest is told as skipped. This cannot be taken back; --eval-resume goes on with the run later.")) want("stop");
+  };
+  messages.forEach(addMessage);
+  drawRun();
+  drawNow();
+  setInterval(tellTimes, 1000);
+  if (states.end.exit_code === null) listen();
+}
+
+begin();

@@ -1,0 +1,57 @@
+// The queue: what waits, what was skipped; and what can be wanted of the run.
+
+/**
+ * @typedef {{id: string, variant: string, trial: number, query: string, is_skipped: boolean, why: string}} Waiting
+ * @typedef {{trials: number, over: number, waiting: number, next: Waiting[], skipped: number, last_skipped: Waiting[]}} Queue
+ */
+
+/** @param {Waiting} one */
+function waitingName(one) {
+  const more = [];
+  if (one.variant !== "default") more.push(one.variant);
+  if (one.trial > 1) more.push(`trial ${one.trial}`);
+  return one.id + (more.length ? ` (${more.join(", ")})` : "");
+}
+
+/** @param {Queue} queue @param {boolean} canSkip */
+function drawQueue(queue, canSkip) {
+  const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.trial : undefined;
+  $("queue").replaceChildren(...queue.next.map((one) => waitingLine(one, canSkip)));
+  if (focused) [...$("queue").querySelectorAll("button")].find((button) => button.dataset.trial === focused)?.focus();
+  const more = queue.waiting - queue.next.length;
+  $("queue-more").textContent = more > 0 ? `and ${more.toLocaleString("en")} more` : queue.waiting ? "" : "No task waits.";
+  $("skipped-box").hidden = !queue.skipped;
+  $("skipped").replaceChildren(
+    ...queue.last_skipped.map((one) => element("li", { title: one.why }, element("bdi", { textContent: waitingName(one) }), " ", element("bdi", { className: "soft", textContent: one.why }))),
+  );
+  const earlier = queue.skipped - queue.last_skipped.length;
+  $("skipped-more").textContent = earlier > 0 ? `and ${earlier.toLocaleString("en")} before them` : "";
+}
+
+/** @param {Waiting} one @param {boolean} canSkip */
+function waitingLine(one, canSkip) {
+  const name = waitingName(one);
+  const text = element("span", { className: "text", title: `${name}\n${one.query}` }, element("bdi", { textContent: name }), " ", element("bdi", { className: "soft", textContent: one.query }));
+  const line = element("li", { "data-skipped": String(one.is_skipped) }, text);
+  if (canSkip) {
+    const word = one.is_skipped ? "Keep" : "Skip";
+    const act = () => want(one.is_skipped ? "keep" : "skip", { query_id: one.id, variant: one.variant, trial: one.trial });
+    line.append(element("button", { type: "button", textContent: word, ariaLabel: `${word} ${name}`, "data-trial": JSON.stringify([one.id, one.variant, one.trial]), onclick: act }));
+  }
+  return line;
+}
+
+/** @param {string} what @param {Record<string, any>} [which] */
+async function want(what, which = {}) {
+  const body = JSON.stringify({ want: what, ...which });
+  const answer = await fetch("control", { method: "POST", headers: { "Content-Type": "application/json" }, body }).catch(() => null);
+  if (answer && answer.ok) return trouble("");
+  const told = answer ? (await answer.json().catch(() => ({}))).error : "nobody answers; the run may have ended";
+  trouble(`That was not done: ${told || "it was refused"}.`);
+}
+
+/** @param {string} text */
+function trouble(text) {
+  $("trouble").textContent = text;
+  $("trouble").hidden = !text;
+}

@@ -1,0 +1,77 @@
+"""Files of a run that grow while it goes on: what was added since the last look, line by line."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_browsereval.capture.trajectory import open_written
+
+MOST_BYTES = 4 << 20
+"""Of a file that are read at one look; the rest has its turn at the next one."""
+
+LONGEST_TEXT = 400
+"""Characters of a text in a message that is sent on; the attempt's own page has all."""
+
+MOST_PARTS = 12
+"""Parts of a list or an object in such a message."""
+
+MOST_LEVELS = 4
+
+
+@dataclass(slots=True)
+class Tail:
+    """The end of a file with a JSON object in each line.
+
+    Args:
+        file: where it is; it need not be there yet.
+    """
+
+    file: str
+    read: int = 0
+    """Bytes that were read."""
+
+    def more(self) -> list[dict[str, Any]]:
+        """Return what was added; a line that is being written is left for the next time.
+
+        A line that is no object stands for itself, as one of the type *damaged*.
+        """
+        try:
+            with open_written(self.file) as file:
+                file.seek(self.read)
+                fresh = file.read(MOST_BYTES)
+        except OSError:
+            return []
+        whole = fresh[: fresh.rfind(b"\n") + 1]
+        if not whole and len(fresh) == MOST_BYTES:  # a line as long as that is of no use to anybody
+            whole = fresh
+        self.read += len(whole)
+        return [_parsed(line) for line in whole.split(b"\n") if line]
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        value = None
+    if isinstance(value, dict):
+        return value
+    return {"type": "damaged", "content": line[:LONGEST_TEXT].decode("utf-8", "replace")}
+
+
+def shortened(value: Any, levels: int = MOST_LEVELS) -> Any:
+    """Return a value with its texts cut and its lists and objects short, however large it was."""
+    if isinstance(value, str):
+        return value if len(value) <= LONGEST_TEXT else value[:LONGEST_TEXT] + "…"
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)  # which no page can read as a number
+    if isinstance(value, dict | list) and not levels:
+        return "…"
+    if isinstance(value, dict):
+        some = list(value.items())[:MOST_PARTS]
+        return {key[:LONGEST_TEXT]: shortened(one, levels - 1) for key, one in some}
+    if isinstance(value, list):
+        return [shortened(one, levels - 1) for one in value[:MOST_PARTS]]
+    return value

@@ -1,0 +1,38 @@
+// What is stored of an attempt, as the page needs it.
+
+/**
+ * @typedef {{metadata: any, lines: any[], files: string[], pictures: Map<number, string>, problem: string, notes: string[],
+ *   records: Records}} Details
+ */
+
+/** @param {any[]} raw @returns {Details} */
+function parsed([metadata, log, files, pictures, leftOut, problem, records]) {
+  const notes = [];
+  if (leftOut) notes.push(`The last ${leftOut.toLocaleString("en")} bytes of messages.jsonl are not shown.`);
+  const texts = log.split("\n");
+  const cut = texts.pop();
+  if (cut) notes.push("The last line of messages.jsonl is cut: the attempt was killed while it was written.");
+  const numbered = pictures.map((/** @type {string} */ name) => [Number((/^(\d+)\.(?:jpe?g|png|webp)$/.exec(name) || [])[1]), name]);
+  return {
+    metadata: tryParse(metadata) || {},
+    lines: texts.map(line),
+    files,
+    pictures: new Map(numbered.filter((/** @type {[number, string]} */ [number]) => number)),
+    problem,
+    notes,
+    records: recordsOf(records || {}),
+  };
+}
+
+/** @param {string} text */
+function tryParse(text) {
+  try {
+    const value = JSON.parse(text);
+    return value !== null && typeof value === "object" && !Array.isArray(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** A line of the log; one that cannot be read stands for itself. @param {string} text */
+const line = (text) => tryParse(text) || { type: "damaged", content: text };

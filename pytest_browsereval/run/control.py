@@ -1,0 +1,111 @@
+"""What somebody who watches a run wants of it: to pause, to stop after this, to skip a trial.
+
+One process, the one that is asked, writes ``control.json`` into the run folder; every process looks there
+before it begins an attempt. What is in flight is never touched.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pytest_browsereval.capture.trajectory import write_whole
+from pytest_browsereval.errors import CalledOff
+from pytest_browsereval.run.store import RunStore, TrialKey
+
+CONTROL = "control.json"
+"""In the run folder: what is wanted of the session that goes on."""
+
+LOOK_S = 0.2
+"""How often a paused process looks whether it may go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is wanted at a time."""
+
+    paused: bool = False
+    stopped: bool = False
+    """For good: the rest of the trials may have been told as skipped already."""
+    skipped: AbstractSet[TrialKey] = frozenset()
+
+    def why_not(self, key: TrialKey) -> str:
+        """Return why no attempt of a trial is to begin; "" if one is."""
+        if self.stopped:
+            return "the run was stopped there"
+        return "it was skipped there" if key in self.skipped else ""
+
+
+class Control:
+    """The control file of a run, for one session of it.
+
+    Args:
+        store: the run.
+        session: names the session: what was wanted of an earlier one is over. None looks at nothing, which
+            costs nothing.
+    """
+
+    def __init__(self, store: RunStore, session: str | None = None) -> None:
+        self._store = store
+        self._session = session
+
+    # -- whoever is asked
+
+    def want(self, wanted: Wanted) -> None:
+        """Write down what is wanted; only one process may do so.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        self._store.root.mkdir(parents=True, exist_ok=True)  # nothing may have begun yet
+        trials = sorted([key.query_id, key.variant, key.trial] for key in wanted.skipped)
+        told = {
+            "session": self._session,
+            "paused": wanted.paused,
+            "stopped": wanted.stopped,
+            "skipped": trials,
+        }
+        write_whole(self._store.root / CONTROL, json.dumps(told, ensure_ascii=False) + "\n")
+
+    def skip(self, key: TrialKey, *, is_skipped: bool = True) -> None:
+        """Have a trial left out that has not begun, or take that back.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        wanted = self.wanted()
+        others = wanted.skipped - {key}
+        self.want(replace(wanted, skipped=others | {key} if is_skipped else others))
+
+    # -- whoever makes attempts
+
+    def wanted(self) -> Wanted:
+        """Return what is wanted now."""
+        if self._session is None:
+            return Wanted()
+        try:
+            told: dict[str, Any] = json.loads((self._store.root / CONTROL).read_bytes())
+            if told["session"] != self._session:
+                return Wanted()
+            skipped = frozenset(TrialKey(*one) for one in told["skipped"])
+            return Wanted(bool(told["paused"]), bool(told["stopped"]), skipped)
+        except (OSError, ValueError, KeyError, TypeError):  # nobody has wanted anything
+            return Wanted()
+
+    async def why_not(self, key: TrialKey) -> str:
+        """Wait while the run is paused; return why an attempt is not to begin then, "" if it is."""
+        while (wanted := self.wanted()).paused and not wanted.why_not(key):  # noqa: ASYNC110 another process tells
+            await asyncio.sleep(LOOK_S)
+        return wanted.why_not(key)
+
+    async def admit(self, key: TrialKey) -> None:
+        """Wait while the run is paused, then refuse an attempt that nobody wants any more.
+
+        Raises:
+            CalledOff: the run was stopped, or the trial skipped.
+        """
+        if self._session is not None and (why := await self.why_not(key)):
+            raise CalledOff(why)

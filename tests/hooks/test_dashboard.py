@@ -1,0 +1,254 @@
+"""``--eval-dashboard`` in real runs: the address, controls over all processes, what is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.hooks.launched import FUNCTION, Launched, verdicts, wait_for, write_agent
+from tests.hooks.small_evals import Evals, row
+from tests.report.dashboard.asking import Asker, until
+
+AGENT = """
+async def solve(context):
+    name = begins(context)
+    await context.tools.call("wait", {"seconds": 0.01})
+    home = pathlib.Path(str(context.base_dir))
+    while not any((home / flag).exists() for flag in (f"go{name}", "go-all")):
+        await asyncio.sleep(0.02)
+    if name.startswith("breaks"):
+        raise RuntimeError("no")
+    return "right"
+"""
+"""Each attempt waits until the test lets it go on."""
+
+PLACES = pytest.mark.parametrize("args", [(), ("-n2",)], ids=["lanes", "workers"])
+
+
+@contextmanager
+def watched(evals: Evals, *args: str) -> Iterator[tuple[Launched, Asker]]:
+    """Launch a run with a dashboard; yield it with somebody who has the address."""
+    launched = Launched(evals, *args, "--eval-dashboard")
+    try:
+        found: list[str] = []
+
+        def is_told() -> bool:
+            found[:] = re.findall(r"dashboard: (http://\S+)\n", launched.output)
+            return bool(found) or launched.process.poll() is not None
+
+        wait_for(is_told, "the address is printed")
+        assert found, launched.output
+        yield launched, Asker.of(found[0])
+    finally:
+        launched.kill()
+
+
+def go(evals: Evals, name: str = "-all") -> None:
+    (evals.path / f"go{name}").touch()
+
+
+def begun(evals: Evals, *names: str) -> Callable[[], bool]:
+    return lambda: all((evals.path / f"{name}.begun").exists() for name in names)
+
+
+def finished(evals: Evals, name: str) -> Callable[[], list[Path]]:
+    return lambda: list(evals.path.glob(f"results/shop/*/tasks/{name}/*/*/*/metadata.json"))
+
+
+@PLACES
+def test_stop_after_this(evals: Evals, args: tuple[str, ...]) -> None:
+    """What is in flight is finished, the rest is skipped and the run not green; it can be gone on with."""
+    write_agent(evals, AGENT)
+    names = "abcdefgh"
+    evals.rows(*(row(name) for name in names))
+    evals.config(agent=FUNCTION, lanes=2)
+    flying = "abcd" if args else "ab"
+    with watched(evals, "shop.eval.yaml", "-rs", *args) as (launched, asker):
+        wait_for(begun(evals, *flying), "all lanes are busy")
+        assert asker.want("stop") == 200
+        go(evals)
+        assert launched.wait() == pytest.ExitCode.TESTS_FAILED, launched.output
+    rest = len(names) - len(flying)
+    assert f"{len(flying)} passed, {rest} skipped" in launched.output
+    assert f"not run, since they were called off in the dashboard: {rest} of 8 trials." in launched.output
+    assert "dashboard: the run was stopped there" in launched.output
+    assert verdicts(evals.summary()) == dict.fromkeys(flying, "passed")
+    assert (evals.summary()["called_off"], evals.summary()["skipped"]) == (rest, 0)
+    launched.assert_nothing_left()
+    again = evals.run("shop.eval.yaml", "--eval-resume", "--eval-dashboard", *args)
+    again.assert_outcomes(passed=8)
+
+
+@PLACES
+def test_a_task_is_skipped_while_the_run_is_paused(evals: Evals, args: tuple[str, ...]) -> None:
+    """A pause holds it back although a lane is free, however long; what is in flight goes on meanwhile."""
+    write_agent(evals, AGENT)
+    evals.rows(*(row(name) for name in "abcdef"))
+    evals.config(agent=FUNCTION, lanes=1, gate={"min_pass_rate": 0.5}, limits={"timeout_ms": 60_000})
+    flying, skipped, later = ("ab", "c", "def") if args else ("a", "b", "cdef")
+    with watched(evals, "shop.eval.yaml", "-rs", *args) as (launched, asker):
+        wait_for(begun(evals, *flying), "all lanes are busy")
+        assert asker.want("pause") == 200
+        for name in flying:
+            go(evals, name)
+        for name in flying:
+            wait_for(finished(evals, name), "what was in flight is finished")
+        data = asker.data()["live"]
+        assert data["states"]["wanted"] == {"paused": True, "stopped": False}
+        assert asker.want("skip", query_id=skipped) == 200
+        go(evals)
+        assert asker.want("resume") == 200
+        assert launched.wait() == pytest.ExitCode.TESTS_FAILED, launched.output
+    assert not begun(evals, skipped)()
+    assert verdicts(evals.summary()) == dict.fromkeys([*flying, *later], "passed")
+    assert "dashboard: it was skipped there" in launched.output
+    assert "1 of the run's 6 trials" in launched.output
+
+
+def test_an_errored_attempt_is_not_made_again_after_a_stop(evals: Evals) -> None:
+    """A further attempt would be one that nobody wants."""
+    write_agent(evals, AGENT)
+    evals.rows(row("breaks"), row("b"))
+    evals.config(agent=FUNCTION, retries=3)
+    with watched(evals, "shop.eval.yaml") as (launched, asker):
+        wait_for(begun(evals, "breaks"), "it is in flight")
+        assert asker.want("stop") == 200
+        go(evals)
+        assert launched.wait() == pytest.ExitCode.TESTS_FAILED
+    assert len(finished(evals, "breaks")()) == 1
+    assert verdicts(evals.summary()) == {"breaks": "errored (agent)"}
+
+
+@PLACES
+def test_the_news_of_a_run(evals: Evals, args: tuple[str, ...]) -> None:
+    """Each message once, each verdict, the queue, the workers, and the exit code at the end."""
+    write_agent(evals, AGENT)
+    evals.rows(row("a"), row("b", answer="other"), row("c"), row("d"))
+    evals.config(agent=FUNCTION, lanes=2)
+    with watched(evals, "shop.eval.yaml", *args) as (launched, asker):
+        wait_for(begun(evals, "a", "b"), "attempts are in flight")
+        data = asker.data()
+        flights = data["live"]["states"]["lanes"]
+        assert flights["workers"] == (["gw0", "gw1"] if args else ["main"])
+        assert {one["key"].partition("/")[0] for one in flights["flights"]} >= {"a", "b"}
+        with asker.listening(data["live"]["last"]) as news:
+            go(evals)
+            told = until(news, lambda one: one.kind == "end" and one.data["exit_code"] is not None)
+        assert launched.wait() == 1, launched.output
+    assert told[-1].data == {"exit_code": 1}
+    messages = [*data["live"]["messages"], *(one.data for one in told if one.kind == "message")]
+    places = [(one["key"], one["line"]) for one in messages]
+    assert len(set(places)) == len(places)
+    logs = {path.parent: path.read_text().splitlines() for path in evals.run_folder().rglob("messages.jsonl")}
+    assert len(places) == sum(map(len, logs.values()))
+    rows = {one["id"]: one["verdict"] for news in told if news.kind == "rows" for one in news.data}
+    assert rows == {"a": "passed", "b": "failed", "c": "passed", "d": "passed"}
+    queue = [one.data for one in told if one.kind == "queue"][-1]
+    assert (queue["trials"], queue["over"], queue["waiting"]) == (4, 4, 0)
+    assert [one.name for one in told if one.kind in ("message", "rows") and not one.name] == []
+
+
+def test_a_run_that_is_interrupted_says_so(evals: Evals) -> None:
+    """Ctrl-C: pages are told before the server goes."""
+    write_agent(evals, AGENT)
+    evals.rows(row("a"))
+    evals.config(agent=FUNCTION)
+    with watched(evals, "shop.eval.yaml") as (launched, asker):
+        wait_for(begun(evals, "a"), "it is in flight")
+        with asker.listening(asker.data()["live"]["last"]) as news:
+            launched.send(signal.SIGINT)
+            told = until(news, lambda one: one.kind == "end" and one.data["exit_code"] is not None)
+        assert told[-1].data == {"exit_code": 2}
+        assert launched.wait() == 2
+    launched.assert_nothing_left()
+
+
+LOADED = """
+import sys
+
+def pytest_unconfigure():
+    loaded = sorted(name for name in ("starlette", "uvicorn") if name in sys.modules)
+    print("loaded:", loaded)
+"""
+
+
+def test_nobody_looks(evals: Evals) -> None:
+    """Then nothing that serves it is even imported; the address is told where there is no header, too."""
+    evals.rows(row("a"))
+    evals.config()
+    evals.pytester.makeconftest(LOADED)
+    result = evals.run("shop.eval.yaml", "--eval-dashboard", "-q", "-s")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["dashboard: http://127.0.0.1:*/*/"])
+    assert "loaded: []" in result.stdout.str()
+    journal = [json.loads(line) for line in (evals.run_folder() / "progress.jsonl").read_text().splitlines()]
+    assert [line["kind"] for line in journal] == ["begin", "queue", "over", "end"]
+    assert not (evals.run_folder() / "control.json").exists()
+
+
+def test_secrets_are_not_in_the_journal(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A task that holds one is redacted where it is written."""
+    monkeypatch.setenv("SHOP_KEY", "hush-hush-0123456789")
+    evals.rows(row("a", query="Say hush-hush-0123456789."))
+    evals.config(
+        judge={
+            "provider": "openai-compatible",
+            "model": "m",
+            "base_url": "http://x.test",
+            "api_key": "SHOP_KEY",
+        }
+    )
+    assert evals.run("shop.eval.yaml", "--eval-dashboard").ret == 0
+    assert "hush-hush" not in (evals.run_folder() / "progress.jsonl").read_text()
+
+
+@pytest.mark.parametrize("library", ["starlette", "uvicorn"])
+def test_a_missing_extra_is_told_before_anything_is_spent(evals: Evals, library: str) -> None:
+    """With what to type."""
+    evals.rows(row("a"))
+    evals.config()
+    evals.pytester.makeconftest(f"import sys\nsys.modules[{library!r}] = None")
+    for files in (["--eval-config=shop.eval.yaml"], ["."]):
+        result = evals.run(*files, "--eval-dashboard")
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        told = (
+            f"--eval-dashboard needs {library}, which is not installed. Type  pip install 'pytest-browsereval"
+        )
+        assert told in result.stderr.str() + result.stdout.str()
+    assert not (evals.path / "results").exists()
+
+
+def test_a_port_that_cannot_be_used(evals: Evals) -> None:
+    """Taken, or a file that was taken for one: exit code 4, and nothing is spent."""
+    evals.rows(row("a"))
+    evals.config()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        result = evals.run("shop.eval.yaml", f"--eval-dashboard={port}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert f"--eval-dashboard={port}: the port cannot be used" in result.stderr.str() + result.stdout.str()
+    for given in ("70000", "-1", "x"):
+        result = evals.run("shop.eval.yaml", f"--eval-dashboard={given}")
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        assert f"{given!r} is no port" in result.stderr.str()
+    result = evals.run("--eval-dashboard", "shop.eval.yaml")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "'shop.eval.yaml' is no port. Write --eval-dashboard=PORT" in result.stderr.str()
+    assert not (evals.path / "results").exists()
+
+
+@pytest.mark.parametrize("option", ["--co", "--eval-plan", "--setup-only"])
+def test_where_nothing_runs_nothing_is_served(evals: Evals, option: str) -> None:
+    """There is nothing to watch."""
+    evals.rows(row("a"))
+    evals.config()
+    result = evals.run("shop.eval.yaml", "--eval-dashboard", option)
+    assert result.ret == 0
+    assert "dashboard: http" not in result.stdout.str()

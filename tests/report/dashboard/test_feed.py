@@ -1,0 +1,208 @@
+"""News of a run over a real connection: in their order, none twice, none lost when a page was cut off."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pytest_browsereval.model.messages import (
+    AssistantMessage,
+    ToolCallMessage,
+    ToolResultMessage,
+    UserMessage,
+)
+from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.report.dashboard import feed
+from pytest_browsereval.report.dashboard.server import DashboardServer
+from tests.labelled import grade, graded
+from tests.recorded import FAILED, PASSED
+from tests.report.dashboard.asking import Asker, News, until
+from tests.report.dashboard.conftest import Session
+
+
+def said(news: list[News]) -> list[str]:
+    return [one.data["message"]["content"] for one in news if one.kind == "message"]
+
+
+def says(text: str) -> UserMessage:
+    return UserMessage(content=text)
+
+
+def test_a_page_that_was_cut_off_misses_nothing(asker: Asker, session: Session) -> None:
+    """It names the last event that it has seen, and is told what came after it, once."""
+    session.begin("buy", "find")
+    flying = session.fly("buy")
+    flying.say(says("1"), says("2"))
+    data = asker.data()
+    assert [one["message"]["content"] for one in data["live"]["messages"]] == ["1", "2"]
+    with asker.listening(data["live"]["last"]) as news:
+        flying.say(says("3"))
+        seen = until(news, lambda one: one.kind == "message")
+        assert said(seen) == ["3"]
+    flying.say(says("4"))
+    flying.end(graded("buy", grade("state", PASSED), cost_usd=0.5))
+    with asker.listening(seen[-1].name, by_header=True) as news:
+        rest = until(news, lambda one: one.kind == "run" and one.data["totals"]["passed"])
+        assert said(rest) == ["4"]
+        (rows,) = [one.data for one in rest if one.kind == "rows"]
+        assert [(row["key"], row["verdict"], row["cost"]) for row in rows] == [
+            ("buy/default/1/attempt-1", "passed", 0.5)
+        ]
+    last = [one.name for one in rest if one.name][-1]
+    with asker.listening(last, by_header=True) as news:
+        session.journal.end(0)
+        assert said(list(news)) == []
+
+
+@pytest.mark.parametrize("last", ["", "nonsense", "abcd-3", "-1", "abcd-" + "9" * 30])
+def test_a_page_that_names_no_event_of_this_run_loads_anew(asker: Asker, session: Session, last: str) -> None:
+    """An earlier server's, for example."""
+    session.begin("buy")
+    asker.data()
+    with asker.listening(last) as news:
+        assert [one.kind for one in news] == ["anew"]
+
+
+def test_a_page_that_has_missed_too_much_loads_anew(
+    asker: Asker, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Events are kept for a while, not for ever."""
+    monkeypatch.setattr(feed, "MOST_EVENTS", 3)
+    session.begin("buy")
+    first = asker.data()["live"]["last"]
+    flying = session.fly("buy")
+    flying.say(*(says(str(number)) for number in range(10)))
+    assert [one["message"]["content"] for one in asker.data()["live"]["messages"]] == ["7", "8", "9"]
+    flying.end(None)
+    with asker.listening(first) as news:
+        assert [one.kind for one in news] == ["anew"]
+
+
+def test_lanes_steps_and_spend(asker: Asker, session: Session) -> None:
+    """Each attempt in flight is in a lane of its worker, with its picture, steps and spend."""
+    session.begin("a", "b", "c", processes=2, lanes=2)
+    first, second, third = session.fly("a", "gw0"), session.fly("b", "gw0"), session.fly("c", "gw1")
+    usage = Usage(input_tokens=1, output_tokens=1, requests=1, cost_usd=0.25)
+    first.say(
+        AssistantMessage(content="I look.", usage=usage), AssistantMessage(content="Again.", usage=usage)
+    )
+    first.picture(1)
+    first.say(
+        ToolCallMessage(tool="click", tool_call_id="1", params={"target": "e1"}),
+        ToolResultMessage(
+            tool_call_id="1", result={"ok": True, "output": "ok"}, is_error=False, screenshot=1
+        ),
+    )
+    unpriced = Usage(input_tokens=1, output_tokens=1, requests=1)
+    second.say(AssistantMessage(content="I look.", usage=unpriced))
+    lanes = asker.data()["live"]["states"]["lanes"]
+    assert (lanes["workers"], lanes["lanes"]) == (["gw0", "gw1"], 2)
+    told = {one["key"].partition("/")[0]: one for one in lanes["flights"]}
+    assert [(told[name]["worker"], told[name]["place"]) for name in "abc"] == [
+        ("gw0", 0),
+        ("gw0", 1),
+        ("gw1", 0),
+    ]
+    assert [told[name]["cost"] for name in "abc"] == [0.5, None, 0.0]
+    assert (told["a"]["steps"], told["a"]["picture"]) == (1, "001.png")
+    first.end(None)
+    session.fly("a", "gw0")
+    flights = asker.data()["live"]["states"]["lanes"]["flights"]
+    assert sorted((one["worker"], one["place"]) for one in flights) == [("gw0", 0), ("gw0", 1), ("gw1", 0)]
+    third.end(None)
+
+
+def test_the_queue_is_that_of_the_session(asker: Asker, session: Session) -> None:
+    """What waits, what is over, what was skipped and why; a session that goes on with the run begins anew."""
+    session.begin(*(f"t{number}" for number in range(250)))
+    asker.want("skip", query_id="t5")
+    flying = session.fly("t0")
+    session.journal.over("t1", "passed")
+    session.journal.over("t2", None, "budget: it is used up")
+    queue = asker.data()["live"]["states"]["queue"]
+    assert (queue["trials"], queue["over"], queue["waiting"], queue["skipped"]) == (250, 2, 247, 1)
+    assert [one["id"] for one in queue["next"]][:3] == ["t3", "t4", "t5"]
+    assert [one["id"] for one in queue["next"] if one["is_skipped"]] == ["t5"]
+    assert len(queue["next"]) == 100
+    assert queue["last_skipped"][0]["why"] == "budget: it is used up"
+    flying.end(None)
+    again = Session(session.store.root, "s2")
+    again.begin("t2")
+    queue = asker.data()["live"]["states"]["queue"]
+    assert (queue["trials"], queue["waiting"], queue["skipped"]) == (1, 1, 0)
+
+
+def test_attempts_that_nobody_saw_are_found(asker: Asker, session: Session) -> None:
+    """One that came and went while no page was open, also the errored one before it."""
+    session.begin("buy", "find")
+    assert asker.data()["rows"] == []
+    session.fly("buy").end(graded("buy"))
+    session.fly("buy").end(graded("buy", grade("state", FAILED), attempt=2))
+    session.journal.over("buy", "failed")
+    data = asker.data()
+    tries = {row[data["columns"].index("key")]: row[data["columns"].index("tries")] for row in data["rows"]}
+    assert tries == {"buy/default/1/attempt-1": 0, "buy/default/1/attempt-2": 2}
+    assert data["totals"]["failed"] == 1
+
+
+def test_an_attempt_that_is_graded_again_has_one_row(asker: Asker, session: Session) -> None:
+    """Its row is that of its latest grades."""
+    session.begin("buy")
+    flying = session.fly("buy")
+    flying.end(graded("buy", grade("state", FAILED), cost_usd=1.0))
+    assert asker.data()["totals"]["failed"] == 1
+    again = session.store.reopen(flying.folder, 1, "buy")
+    asker.data()
+    (flying.folder / "metadata.json").write_text(
+        graded("buy", grade("state", PASSED), cost_usd=1.5).model_dump_json()
+    )
+    again.finished()
+    data = asker.data()
+    assert len(data["rows"]) == 1
+    assert (data["totals"]["passed"], data["totals"]["failed"], data["totals"]["cost"]) == (1, 0, 1.5)
+
+
+def test_what_is_damaged_stops_nothing(asker: Asker, session: Session) -> None:
+    """A log with lines that are no messages, a marker that is none, a journal that somebody has edited."""
+    session.begin("buy")
+    flying = session.fly("buy")
+    nested = "[" * 50_000
+    with (flying.folder / "messages.jsonl").open("ab") as log:
+        log.write(b'[1]\n{"type": "user", "content": "\xff"}\n' + nested.encode() + b"\n")
+        log.write(json.dumps({"type": "user", "content": "x" * 100_000}).encode() + b"\n")
+        log.write(b'{"type": "user", "content": NaN}\n{"type": "cut')
+    in_flight = session.store.root / "in-flight"
+    (in_flight / "gw0-1.json").write_text('{"folder": "../../..", "node_id": "x"}')
+    (in_flight / "gw0-2.json").write_text("{")
+    with (session.store.root / "progress.jsonl").open("ab") as journal:
+        journal.write(b'{"kind": "over"}\n{"kind": "queue", "trials": 1}\nnull\n')
+    data = asker.data()
+    assert [one["key"] for one in data["live"]["states"]["lanes"]["flights"]] == ["buy/default/1/attempt-1"]
+    contents = [one["message"]["content"] for one in data["live"]["messages"]]
+    assert contents[0] == "[1]"
+    assert len(contents) == 5
+    assert max(map(len, contents)) == 401
+    assert contents[4] == "nan"
+    flying.end(None)
+
+
+def test_when_the_run_has_ended_pages_are_told(
+    asker: Asker, server: DashboardServer, session: Session
+) -> None:
+    """With the exit code, and whatever else they had not seen; then the server is gone."""
+    session.begin("buy")
+    flying = session.fly("buy")
+    last = asker.data()["live"]["last"]
+    with asker.listening(last) as news:
+        until(news, lambda one: one.kind == "end")
+        flying.say(says("last words"))
+        flying.end(graded("buy", grade("state", PASSED)))
+        session.journal.over("buy", "passed")
+        session.journal.end(0)
+        server.close()
+        rest = list(news)
+    assert said(rest) == ["last words"]
+    assert [one.data["exit_code"] for one in rest if one.kind == "end"] == [0]
+    with pytest.raises(ConnectionRefusedError):
+        asker.ask("0/")

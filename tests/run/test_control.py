@@ -1,0 +1,79 @@
+"""What is wanted of a run, as each of its processes reads it before an attempt."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval.errors import CalledOff
+from pytest_browsereval.run.control import CONTROL, Control, Wanted
+from pytest_browsereval.run.store import RunStore, TrialKey
+
+A, B = TrialKey("a"), TrialKey("b", "kimi", 2)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> RunStore:
+    return RunStore(tmp_path / "run")
+
+
+def test_it_is_for_one_session(store: RunStore) -> None:
+    """What was wanted of an earlier session does not stop one that goes on with the run."""
+    Control(store, "s1").want(Wanted(stopped=True, skipped={A, B}))
+    assert Control(store, "s1").wanted() == Wanted(stopped=True, skipped=frozenset({A, B}))
+    assert Control(store, "s2").wanted() == Wanted()
+    assert Control(store).wanted() == Wanted()
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"session": "s1"}', '{"session": "s1", "skipped": [1]}'])
+def test_a_damaged_file_wants_nothing(store: RunStore, content: str) -> None:
+    """A run goes on whatever somebody has made of the file."""
+    store.root.mkdir()
+    (store.root / CONTROL).write_text(content)
+    assert Control(store, "s1").wanted() == Wanted()
+
+
+def test_what_is_called_off_is_refused(store: RunStore) -> None:
+    """A skipped trial, and after a stop every one."""
+    control = Control(store, "s1")
+    asyncio.run(control.admit(A))
+    control.skip(A)
+    with pytest.raises(CalledOff, match="it was skipped there"):
+        asyncio.run(control.admit(A))
+    asyncio.run(control.admit(B))
+    control.skip(A, is_skipped=False)
+    asyncio.run(control.admit(A))
+    control.want(Wanted(stopped=True))
+    with pytest.raises(CalledOff, match="the run was stopped there"):
+        asyncio.run(control.admit(B))
+
+
+def test_a_pause_holds_attempts_back(store: RunStore) -> None:
+    """Until it is over, or the trial is skipped."""
+    control = Control(store, "s1")
+    order: list[str] = []
+
+    async def work() -> None:
+        control.want(Wanted(paused=True))
+
+        async def begin() -> None:
+            await control.admit(A)
+            order.append("begun")
+
+        async def skipped() -> None:
+            with pytest.raises(CalledOff):
+                await control.admit(B)
+            order.append("skipped")
+
+        waiting = [asyncio.ensure_future(begin()), asyncio.ensure_future(skipped())]
+        await asyncio.sleep(0)
+        control.skip(B)
+        await waiting[1]
+        order.append("resumed")
+        control.want(Wanted())
+        await waiting[0]
+
+    asyncio.run(work())
+    assert order == ["skipped", "resumed", "begun"]
