@@ -44,7 +44,7 @@ class Progress:
         if time.monotonic() - self._last >= EVERY_S and self._controller.rows:
             self._last = time.monotonic()
             reporter: Any = self._session.config.pluginmanager.get_plugin("terminalreporter")
-            if reporter is not None and reporter.verbosity >= 0:
+            if reporter is not None and reporter.verbosity >= -1:  # -q means short, not blind
                 reporter.ensure_newline()
                 reporter.write(self.line())  # what pytest prints next begins with a new line
 

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.analysis.summary import RunSummary
+from pytest_browsereval.config.model import BudgetConfig
 from pytest_browsereval.hooks.controller import Controller
+from pytest_browsereval.hooks.items import EvalItem
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.display import wrapped
 from pytest_browsereval.model.grades import Verdict
@@ -66,9 +68,19 @@ class Terminal:
             parts.append(
                 f"model calls: {evaluation.model_calls} ({_short(evaluation.cassettes.root, config)})"
             )
+        parts.append(f"browser {loaded.browser.type}")
+        if budget := _budget(loaded.budget):
+            parts.append(f"budget {budget}")
         if isinstance(evaluation, Resuming):
             parts.append(f"going on with {_short(evaluation.store.root, config)}")
         return [f"eval {loaded.name}: {', '.join(parts)}", *(f"  note: {note}" for note in loaded.notes)]
+
+    def pytest_report_collectionfinish(self, config: pytest.Config, items: list[pytest.Item]) -> list[str]:
+        """Tell how many trials of each eval there are; with xdist the workers collect them."""
+        if config.get_verbosity() < 0:
+            return []
+        counts = Counter(item.evaluation for item in items if isinstance(item, EvalItem))
+        return [f"eval {one.config.name}: {count} {_trials(count)}" for one, count in counts.items()]
 
     def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
         """Print a table for each config, the pass rate, the gate and where the run folder is."""
@@ -182,3 +194,14 @@ def _can_encode(text: str, encoding: str) -> bool:
     except (UnicodeEncodeError, LookupError):
         return False
     return True
+
+
+def _budget(budget: BudgetConfig) -> str:
+    """Return what the run may use, in words; empty if nothing was said."""
+    money, minutes = budget.max_cost_usd, budget.max_minutes
+    parts = [f"${money:g}" if money is not None else "", f"{minutes:g} min" if minutes is not None else ""]
+    return " and ".join(filter(None, parts))
+
+
+def _trials(count: int) -> str:
+    return "trial" if count == 1 else "trials"

@@ -101,13 +101,13 @@ def test_colours_follow_the_verdict_and_the_environment(
 
 
 def test_totals_hold_with_and_without_workers(evals: Evals) -> None:
-    """The header tells agent and lanes; the summary names pass rate, denominator, errors and run folder."""
+    """The header tells what is run and how, the summary pass rate, denominator, errors and run folder."""
     evals.rows(row("good"), row("bad", says="wrong"), errored_row("broken"))
-    evals.config(lanes=2, trials=2)
+    evals.config(lanes=2, trials=2, budget={"max_cost_usd": 2.5, "max_minutes": 30})
     result = evals.run("--eval-config=shop.eval.yaml", "-n2")
     result.stdout.fnmatch_lines(
         [
-            "eval shop: agent scripted, 2 lanes, in each of 2 processes, 2 trials",
+            "eval shop: agent scripted, 2 lanes, in each of 2 processes, 2 trials, browser *",
             "*= eval shop =*",
             "pass rate 50.0% (2 of 4 judged) * 2 errored, not in the rate (navigation 2)",
             "browser: Chrom*",
@@ -115,6 +115,10 @@ def test_totals_hold_with_and_without_workers(evals: Evals) -> None:
         ]
     )
     assert result.ret == 1
+    alone = evals.run("shop.eval.yaml", "--eval-plan").outlines
+    (head,) = [line for line in alone if line.startswith("eval shop: agent")]
+    assert head.endswith(", browser playwright, budget $2.5 and 30 min")
+    assert "eval shop: 6 trials" in alone
 
 
 def test_a_run_folder_that_is_damaged_is_never_green(evals: Evals) -> None:
