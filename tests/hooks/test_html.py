@@ -34,11 +34,17 @@ class Links(HTMLParser):
         self.found += [value for name, value in attrs if name in ("href", "src") and value]
 
 
-def results(report: Path) -> dict[str, dict[str, Any]]:
-    """Return what pytest-html says of each test."""
+def data_of(report: Path) -> dict[str, Any]:
+    """Return what pytest-html draws."""
     blob = re.search(r'data-jsonblob="(.*?)"', report.read_text(encoding="utf-8"), re.DOTALL)
     assert blob is not None
-    tests = json.loads(unescape(blob[1]))["tests"]
+    loaded: dict[str, Any] = json.loads(unescape(blob[1]))
+    return loaded
+
+
+def results(report: Path) -> dict[str, dict[str, Any]]:
+    """Return what pytest-html says of each test."""
+    tests = data_of(report)["tests"]
     return {node_id.partition("::")[2]: told[-1] for node_id, told in tests.items()}
 
 
@@ -120,3 +126,39 @@ def test_nothing_of_a_page_runs_in_the_report(report: Path, pages: PageServer, v
     assert shown.count(HOSTILE) >= 2
     assert opened.js("document.querySelector('#results-table').scrollWidth <= innerWidth") is True
     assert opened.js("[...document.querySelectorAll('.browsereval img')].length") >= 1
+    shown = "[...document.querySelectorAll('.results-table-row')].filter(r => r.checkVisibility()).length"
+    assert opened.js(shown) == 6
+    opened.js("document.querySelector('#browsereval-failed').click()")
+    assert opened.js(shown) == 1
+    opened.js("document.querySelector('#results-table th').click()")  # sorted anew, by pytest-html's script
+    assert opened.js(shown) == 1
+    opened.js("document.querySelector('fieldset.browsereval input').click()")
+    assert opened.js(shown) == 6
+
+
+def test_the_environment_tells_of_each_run(report: Path) -> None:
+    """By its manifest, as the run's page does."""
+    told = data_of(report)["environment"]["eval shop"]
+    assert set(told) == {"Run", "Started", "Agent", "Browser", "Datasets"}
+    assert told["Agent"] == "scripted"
+    assert told["Browser"].startswith("Chromium")
+    assert (report.parent.parent / "results/shop" / told["Run"]).is_dir()
+
+
+def test_a_report_that_stands_alone_takes_pictures_in(evals: Evals) -> None:
+    """Up to a size; it says how many more are links."""
+    evals.rows(row("a"), row("b"))
+    evals.config()
+    options = ("--html=report.html", "--self-contained-html")
+    evals.run(*options)
+    report = evals.path / "report.html"
+    told = [result["log"] for result in results(report).values()]
+    assert len(told) == 2
+    assert all('<img src="data:image/jpeg;base64,' in log for log in told)
+    assert "are links into the run folder" not in report.read_text()
+    evals.pytester.makeconftest("import pytest_browsereval.hooks.html as ours\nours.MOST_BYTES = 1_000")
+    evals.run(*options)
+    told = [result["log"] for result in results(report).values()]
+    assert not any("data:" in log for log in told)
+    assert all(re.search(r'<a href="results/shop/.*\.jpeg" target="_blank">', log) for log in told)
+    assert "2 pictures are links into the run folder" in report.read_text()
