@@ -5,8 +5,8 @@
  * @typedef {{side: Side, box: any, detail: any, list: any, row: Row | null, details: Details | null, entries: Entry[], place: number}} Pane
  */
 
-/** @type {{pair: Pair | null, trial: number, side: Side, reads: number}} */
-const seen = { pair: null, trial: 0, side: "b", reads: 0 };
+/** @type {{pair: Pair | null, trial: number, side: Side, reads: number, wanted: [Side, string]}} */
+const seen = { pair: null, trial: 0, side: "b", reads: 0, wanted: ["b", ""] };
 
 /** @type {Record<Side, Pane>} */
 const panes = /** @type {any} */ ({});
@@ -55,6 +55,7 @@ function leaveItem() {
 
 /** @param {Pair} pair @param {number} trial @param {Side} side @param {string} entry the name of one in its timeline */
 async function showPair(pair, trial, side, entry) {
+  seen.wanted = [side, entry];
   if (seen.pair !== pair || seen.trial !== trial) {
     Object.assign(seen, { pair, trial, reads: seen.reads + 1 });
     $("attempt").ariaBusy = "true";
@@ -63,9 +64,9 @@ async function showPair(pair, trial, side, entry) {
     await Promise.all(SIDES.map((one) => fillPane(panes[one], reading)));
     if (seen.reads !== reading) return;
     drawParting();
-  }
-  activate(side);
-  openFirst(side, entry);
+  } else if ($("attempt").ariaBusy === "true") return; // once it is read, what is wanted is opened
+  activate(seen.wanted[0]);
+  openFirst(...seen.wanted);
   $("attempt").ariaBusy = "false";
 }
 
