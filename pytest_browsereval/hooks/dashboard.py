@@ -16,6 +16,7 @@ from pytest_browsereval.report.dashboard.feed import Watched
 from pytest_browsereval.report.dashboard.server import DashboardServer
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.journal import Journal, Places, Queued
+from pytest_browsereval.run.plan import Entry
 
 LONGEST = 160
 """Characters of a task in the journal."""
@@ -110,10 +111,7 @@ class LiveView:
         only = {name.partition("[")[0] for name in names.values()}
         entries = {entry.name: entry for entry in evaluation.plan.entries(only=only)}
         found = ((node_id, entries[name]) for node_id, name in names.items() if name in entries)
-        return [
-            Queued(node_id, entry.key, _task(evaluation, evaluation.plan.ready(entry).task.query))
-            for node_id, entry in found
-        ]
+        return [Queued(node_id, entry.key, _task(evaluation, entry)) for node_id, entry in found]
 
     def _places(self, evaluation: Evaluation) -> Places:
         option = self._session.config.option
@@ -174,7 +172,11 @@ class LiveView:
             reporter.write_line(line)
 
 
-def _task(evaluation: Evaluation, query: str) -> str:
+def _task(evaluation: Evaluation, entry: Entry) -> str:
+    try:
+        query = evaluation.plan.ready(entry).task.query
+    except UsageError:  # a stored attempt that cannot be graded again: it is told when its turn comes
+        return ""
     return one_line(evaluation.redact(query), LONGEST)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.hooks.launched import FUNCTION, Launched, verdicts, wait_for, write_agent
-from tests.hooks.small_evals import Evals, row
+from tests.hooks.small_evals import Evals, errored_row, row
 from tests.report.dashboard.asking import Asker, until
 
 AGENT = """
@@ -191,6 +191,19 @@ def test_nobody_looks(evals: Evals) -> None:
     journal = [json.loads(line) for line in (evals.run_folder() / "progress.jsonl").read_text().splitlines()]
     assert [line["kind"] for line in journal] == ["begin", "queue", "over", "end"]
     assert not (evals.run_folder() / "control.json").exists()
+
+
+def test_grading_again_is_watched_like_a_run(evals: Evals) -> None:
+    """Its trials wait and are over; what is stored stays."""
+    evals.rows(row("a"), row("b", answer="other"), errored_row("c"))
+    evals.config()
+    evals.run("shop.eval.yaml")
+    result = evals.run("shop.eval.yaml", "--eval-regrade=latest", "--eval-dashboard")
+    result.assert_outcomes(passed=1, failed=1, errors=1)
+    lines = (evals.run_folder() / "progress.jsonl").read_text().splitlines()
+    told = [json.loads(line) for line in lines]
+    assert [line["verdict"] for line in told if line["kind"] == "over"] == ["passed", "failed", "errored"]
+    assert told[-1]["exit_code"] == 1
 
 
 def test_secrets_are_not_in_the_journal(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:

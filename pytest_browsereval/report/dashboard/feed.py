@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_browsereval.report.dashboard.flights import Flight, Flights
+from pytest_browsereval.report.dashboard.flights import Flight, Flights, messages_of
 from pytest_browsereval.report.dashboard.queue import Queue, Trial
 from pytest_browsereval.report.viewer.attempts import (
     StoredAttempt,
@@ -104,7 +104,7 @@ class Feed:
         for flight in ended:
             self._end(flight)
         for trial in over:
-            self._take_tries(self._parts(trial))
+            self._take_tries(self._parts(trial), trial)
         self._stand()
 
     def _scan(self, in_flight: set[str]) -> None:
@@ -115,22 +115,27 @@ class Feed:
                 self._known.add(attempt.key)
 
     def _begin(self, flight: Flight) -> None:
-        parts = tuple(flight.key.split("/"))
-        self._take_tries(parts[:-1], besides=flight.key)
+        trial = self._queue.trials.get(flight.node_id)
+        self._take_tries(tuple(flight.key.split("/"))[:-1], trial)
         if flight.key not in self._known:  # else it is graded again: its row stays until then
-            trial = self._queue.trials.get(flight.node_id)
-            query_id, query = (trial.key.query_id, trial.query) if trial else ("", "")
-            attempt = StoredAttempt(flight.folder, flight.key, None, "")
-            self._tell_rows(self._table.add(attempt, query_id=query_id, query=query))
+            self._tell_unfinished(flight.folder, flight.key, trial)
+
+    def _tell_unfinished(self, folder: str, key: str, trial: Trial | None) -> None:
+        query_id, query = (trial.key.query_id, trial.query) if trial else ("", "")
+        attempt = StoredAttempt(folder, key, None, "")
+        self._tell_rows(self._table.add(attempt, query_id=query_id, query=query))
 
     def _end(self, flight: Flight) -> None:
         self._tell_all("message", flight.look())
         self._take(read_attempt(flight.folder, flight.key))
 
-    def _take_tries(self, parts: tuple[str, ...], besides: str = "") -> None:
-        """Take attempts of a trial that have come and gone between two looks."""
+    def _take_tries(self, parts: tuple[str, ...], trial: Trial | None) -> None:
+        """Take attempts of a trial that have come and gone between two looks; of a page's time in full."""
         flying = {flight.key for flight in self._flights}
-        for attempt in attempts_of(str(self._tasks), parts, besides=self._known | flying | {besides}):
+        for attempt in attempts_of(str(self._tasks), parts, besides=self._known | flying):
+            if self._watchers:
+                self._tell_unfinished(attempt.folder, attempt.key, trial)
+                self._tell_all("message", messages_of(attempt.folder, attempt.key))
             self._take(attempt)
 
     def _take(self, attempt: StoredAttempt) -> None:

@@ -146,6 +146,25 @@ def test_attempts_that_nobody_saw_are_found(asker: Asker, session: Session) -> N
     assert data["totals"]["failed"] == 1
 
 
+def test_attempts_that_are_over_at_once_are_told_in_full(asker: Asker, session: Session) -> None:
+    """While a page is open: each message once, then the verdict, however short the attempt was."""
+    names = [f"t{number}" for number in range(20)]
+    session.begin(*names)
+    with asker.listening(asker.data()["live"]["last"]) as news:
+        until(news, lambda one: one.kind == "end")
+        for name in names:
+            flying = session.fly(name)
+            flying.say(says(f"1 {name}"), says(f"2 {name}"))
+            flying.end(graded(name, grade("state", PASSED)))
+            session.journal.over(name, "passed")
+        told = until(news, lambda one: one.kind == "run" and one.data["totals"]["passed"] == len(names))
+    assert sorted(said(told)) == sorted(f"{line} {name}" for name in names for line in (1, 2))
+    verdicts: dict[str, list[str]] = {}
+    for row in (row for one in told if one.kind == "rows" for row in one.data):
+        verdicts.setdefault(row["id"], []).append(row["verdict"])
+    assert verdicts == {name: ["unfinished", "passed"] for name in names}
+
+
 def test_an_attempt_that_is_graded_again_has_one_row(asker: Asker, session: Session) -> None:
     """Its row is that of its latest grades."""
     session.begin("buy")
