@@ -105,6 +105,26 @@ def median(values: Sequence[float]) -> float:
     return round(statistics.median(values), 4)
 
 
+def _times() -> tuple[int, int]:
+    """Return the ticks of all cores so far, and those that the host gave to others; zeros without Linux."""
+    with contextlib.suppress(OSError, ValueError):
+        ticks = [int(text) for text in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+        return sum(ticks), ticks[7]
+    return 0, 0
+
+
+_AT_START = _times()
+
+
+def stolen() -> float | None:
+    """Return the share of time since the start that a virtual machine's host gave to others; None: not known.
+
+    With more than a few hundredths, figures of rounds that lie apart cannot be compared.
+    """
+    (ticks, taken), (before, taken_before) = _times(), _AT_START
+    return round((taken - taken_before) / (ticks - before), 3) if ticks > before else None
+
+
 def machine() -> dict[str, Any]:
     """Describe where the figures come from, and how busy it is with other things."""
     cpu = platform.processor() or platform.machine()
@@ -113,7 +133,8 @@ def machine() -> dict[str, Any]:
         cpu = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), cpu)
     load = round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
     python = platform.python_version()
-    return {"cpu": cpu, "cores": os.cpu_count(), "system": platform.system(), "python": python, "load": load}
+    place = {"cpu": cpu, "cores": os.cpu_count(), "system": platform.system(), "python": python}
+    return {**place, "load": load, "stolen": stolen()}
 
 
 def arguments(purpose: str, rounds: int) -> argparse.ArgumentParser:

@@ -40,10 +40,12 @@ def main() -> None:
         figures, lines = measured(name, options.rounds)
         told += lines
         minutes = round((time.monotonic() - began) / 60, 1)
+        now = machine()
         record[name] = {
             "table": [asdict(line) for line in lines],
             "minutes": minutes,
-            "load_at_the_end": machine()["load"],
+            "load_at_the_end": now["load"],
+            "stolen_so_far": now["stolen"],
             **figures,
         }
         options.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
