@@ -136,9 +136,9 @@ def _join_output(case: ET.Element) -> None:
 def _attachments(report: pytest.TestReport) -> Iterator[str]:
     """Yield the lines by which readers find a trial's last picture, which they show, and its trace."""
     told = dict(report.user_properties)
-    if "verdict" not in told or not isinstance(told.get("folder"), str):
+    folder = Path(str(told.get("folder", "")))
+    if "verdict" not in told or not folder.is_absolute():
         return
-    folder = Path(told["folder"])
     pictures = sorted((folder / "screenshots").glob("*.*"))
     for file in (*pictures[-1:], folder / TRACE_FILE):
         if file.is_file() and (place := _place(file)).isprintable():

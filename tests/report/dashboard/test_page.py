@@ -12,6 +12,7 @@ from pytest_browsereval.model.messages import (
     UserMessage,
 )
 from pytest_browsereval.report.dashboard.server import DashboardServer
+from pytest_browsereval.run.control import Wanted
 from pytest_browsereval.run.journal import Places, Queued
 from pytest_browsereval.run.store import TrialKey
 from tests.labelled import grade, graded
@@ -99,7 +100,7 @@ def test_what_one_wants_of_the_run(server: DashboardServer, session: Session, wa
         assert session.wanted.paused
         await page.get_by_role("button", name="Resume").click()
         await watcher.sees("#now", "Running.")
-        assert not session.wanted.paused
+        assert session.wanted == Wanted()
         await page.get_by_role("button", name="Skip find").click()
         await page.get_by_role("button", name="Keep find").wait_for()
         assert session.wanted.skipped == {TrialKey("find")}
@@ -112,7 +113,7 @@ def test_what_one_wants_of_the_run(server: DashboardServer, session: Session, wa
         page.once("dialog", lambda dialog: dialog.accept())
         await page.get_by_role("button", name="Stop after this").click()
         await watcher.sees("#now", "Stopping: what is in flight is finished, nothing else begins.")
-        assert session.wanted.stopped
+        assert session.wanted == Wanted(stopped=True)
         assert await page.get_by_role("button", name="Skip find").count() == 0
         session.journal.over("find", None, "dashboard: the run was stopped there")
         await watcher.sees("#skipped li", "find dashboard: the run was stopped there")
