@@ -76,8 +76,8 @@ class HtmlReport:
         """False if pytest-html has drawn the table's head before an eval was found: rows must fit to it."""
         self._bytes = 0
         """Of the pictures that the report has taken in."""
-        self._left_out = 0
-        """Pictures that are links since it was full."""
+        self._inside: dict[Path, bool] = {}
+        """The pictures of a report that is to stand alone, and whether there was room for each."""
 
     def _link(self, path: Path) -> str | None:
         """Return the address of a file relative to the report; None if it is on another drive."""
@@ -103,9 +103,9 @@ class HtmlReport:
             if link := self._link(evaluation.store.root):
                 told.append(f'<a href="{link}/">run folder</a>, <a href="{link}/{PAGE}">its page</a>')
             prefix.append(f"<p>{'<br>'.join(told)}</p>{_gate(rules)}")
-        if self._left_out:
+        if left_out := list(self._inside.values()).count(False):
             prefix.append(
-                f"<p>{self._left_out} pictures are links into the run folder: this file takes in "
+                f"<p>{left_out} pictures are links into the run folder: this file takes in "
                 f"{MOST_BYTES // 1_000_000} MB of pictures, and is full.</p>"
             )
         if self._controller.summaries:
@@ -129,13 +129,14 @@ class HtmlReport:
         """Return a picture with a link to its file; without the link in a report that is to stand alone."""
         name, link = html.escape(file.name), self._link(file)
         if self._session.config.getoption("self_contained_html", default=False):
-            size = file.stat().st_size
-            if self._bytes + size <= MOST_BYTES:
-                self._bytes += size
+            if file not in self._inside:  # pytest-html asks for each phase of a test
+                size = file.stat().st_size
+                self._inside[file] = self._bytes + size <= MOST_BYTES
+                self._bytes += size * self._inside[file]
+            if self._inside[file]:
                 kind = mimetypes.guess_type(file.name)[0] or "image/jpeg"
                 data = base64.b64encode(file.read_bytes()).decode()
                 return f'<img src="data:{kind};base64,{data}" alt="{name}" loading="lazy">'
-            self._left_out += 1
             return "" if link is None else f'<a href="{link}" target="_blank">{name}</a>'
         if link is None:
             return ""

@@ -115,7 +115,7 @@ def test_totals_hold_with_and_without_workers(evals: Evals) -> None:
         ]
     )
     assert result.ret == 1
-    alone = evals.run("shop.eval.yaml", "--eval-plan").outlines
+    alone = evals.run("--eval-config=shop.eval.yaml", "--eval-plan").outlines
     (head,) = [line for line in alone if line.startswith("eval shop: agent")]
     assert head.endswith(", browser playwright, budget $2.5 and 30 min")
     assert "eval shop: 6 trials" in alone

@@ -94,8 +94,8 @@ class Feed:
         """Take what is new in the folder."""
         over = self._queue.look()
         begun, ended = self._flights.look()
-        if not self._has_scanned and self._tasks.is_dir():
-            self._has_scanned = True
+        if not self._has_scanned:
+            self._has_scanned = True  # what comes from now on is news, however short it is there
             self._scan({flight.key for flight in self._flights})
         for flight in begun:
             self._begin(flight)

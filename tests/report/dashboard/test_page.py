@@ -60,7 +60,7 @@ def test_a_run_from_its_start_to_its_end(server: DashboardServer, session: Sessi
         session.fly("find").end(graded("find", grade("state", PASSED), cost_usd=0.0))
         session.journal.over("find", "passed")
         await watcher.sees("#rate", "50 %")
-        await watcher.sees("#verdicts button", "passed 1")
+        await watcher.sees("#kinds button", "passed 1")
         session.journal.end(1)
         server.close()
         await watcher.sees("#now[data-state=ended]", "The run has ended: tasks failed")

@@ -76,7 +76,8 @@ function showPicture(view, flight) {
 /** @param {Entry} entry */
 function entryWords(entry) {
   const title = entry.kind === "tool_result" ? "→" : entry.title;
-  const failed = entry.failed ? [" ", element("span", { className: "failed", textContent: entry.failed })] : [];
+  const isUnderWay = entry.kind === "tool_call"; // its result is a message of its own, later
+  const failed = entry.failed && !isUnderWay ? [" ", element("span", { className: "failed", textContent: entry.failed })] : [];
   return [element("bdi", { className: "tool", textContent: title }), ...failed, " ", element("bdi", { className: "brief", textContent: entry.brief })];
 }
 
