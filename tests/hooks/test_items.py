@@ -185,7 +185,7 @@ def test_junit_tells_errors_from_failures_with_properties(evals: Evals) -> None:
         "failures": "2",
         "errors": "2",
     }
-    cases = {str(case.get("name")): case for case in suite}
+    cases = {str(case.get("name")): case for case in suite.iter("testcase")}
     assert sorted(cases) == ["bad[1]", "bad[2]", "broken[1]", "broken[2]", "good[1]", "good[2]"]
     assert [c.tag for c in cases["broken[1]"] if c.tag != "properties"] == ["error"]
     found = {p.get("name"): p.get("value") for p in cases["good[1]"].iter("property")}
