@@ -24,7 +24,7 @@ function drawNow() {
   $("pause").ariaPressed = String(wanted.paused);
   $("pause").textContent = wanted.paused ? "Resume" : "Pause";
   drawLanes(hasEnded ? { ...lanes, flights: [] } : lanes);
-  $("lanes").hidden = hasEnded;
+  $("lanes").hidden = $("lanes-title").hidden = hasEnded;
   drawQueue(queue, !isOver && !wanted.stopped);
   tellTimes();
 }
