@@ -226,14 +226,14 @@ class Cassettes:
         Raises:
             OSError: it cannot be written.
         """
-        is_taped = isinstance(tape, RecordingTape)
-        if metadata.verdict is Verdict.ERRORED or not (is_taped or recording is not None):
+        taped = tape if isinstance(tape, RecordingTape) else None
+        if metadata.verdict is Verdict.ERRORED or (taped is None and recording is None):
             return
         self.path(key).parent.mkdir(parents=True, exist_ok=True)
         if recording is not None:
             write_whole(self.recording(key), signed(recording))
-        if isinstance(tape, RecordingTape):  # last: where it is, all of the trial is
-            write_whole(self.path(key), "".join(cassette_lines(key, tape.exchanges, metadata)))
+        if taped is not None:  # last: where it is, all of the trial is
+            write_whole(self.path(key), "".join(cassette_lines(key, taped.exchanges, metadata)))
 
 
 def leftover(tape: Tape | None) -> str | None:
