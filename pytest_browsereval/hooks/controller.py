@@ -249,11 +249,13 @@ class Controller:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Tell of run folders that cannot be summed up, and of what was not allowed to run."""
+        is_regraded = self.session.config.getoption("eval_regrade") is not None
+        undone, again = ("not graded again", "regrade") if is_regraded else ("not run", "resume")
         for why, (reason, advice) in TOLD.items():
             if lacking := self.unmade[why]:
                 terminalreporter.section(f"eval {why}", red=True)
                 count = f"{len(lacking)} of {len(self.rows)} trials"
-                terminalreporter.line(f"not run, since {reason}: {count}. {advice}  --eval-resume", red=True)
+                terminalreporter.line(f"{undone}, since {reason}: {count}. {advice}  --eval-{again}", red=True)
         for evaluation, problem in self.unsummed.items():
             terminalreporter.section(f"eval {evaluation.config.name}", red=True)
             terminalreporter.line(f"summary.json was not written: {problem}", red=True)

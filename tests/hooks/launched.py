@@ -152,3 +152,12 @@ def files_with(folder: Path, *texts: str) -> list[str]:
         for path in sorted(folder.rglob("*"))
         if path.is_file() and any(needle in path.read_bytes() for needle in needles)
     ]
+
+
+def go(evals: Evals, *args: str, env: dict[str, str] | None = None) -> tuple[int, str]:
+    """Run pytest to its end, prove that nothing is left of it, and return exit code and output."""
+    run = Launched(evals, "shop.eval.yaml", *args, env=env)
+    code = run.wait()
+    run.assert_nothing_left()
+    assert "INTERNALERROR" not in run.output, run.output
+    return code, run.output

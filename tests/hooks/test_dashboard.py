@@ -206,6 +206,31 @@ def test_grading_again_is_watched_like_a_run(evals: Evals) -> None:
     assert told[-1]["exit_code"] == 1
 
 
+HELD = """
+import pathlib, time, pytest
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol():
+    while not pathlib.Path("go-all").exists():
+        time.sleep(0.02)
+"""
+
+
+def test_what_is_not_graded_again_keeps_its_grades(evals: Evals) -> None:
+    """To stop is no fault of a trial; what is told goes on with the grading, not with the run."""
+    evals.rows(row("a"), row("b"))
+    evals.config()
+    evals.run("shop.eval.yaml")
+    evals.pytester.makeconftest(HELD)
+    with watched(evals, "shop.eval.yaml", "--eval-regrade=latest") as (launched, asker):
+        assert asker.want("stop") == 200
+        go(evals)
+        assert launched.wait() == pytest.ExitCode.TESTS_FAILED, launched.output
+    told = "not graded again, since they were called off in the dashboard: 2 of 2 trials. Go on with"
+    assert f"{told}  --eval-regrade" in launched.output
+    assert verdicts(evals.summary()) == {"a": "passed", "b": "passed"}
+
+
 def test_secrets_are_not_in_the_journal(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
     """A task that holds one is redacted where it is written."""
     monkeypatch.setenv("SHOP_KEY", "hush-hush-0123456789")

@@ -14,7 +14,6 @@ from pathlib import Path
 import httpx
 import psutil
 import pytest
-from pydantic import ValidationError
 
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault
 from pytest_browsereval.sites import SiteConfig, Sites, check, command
@@ -416,59 +415,6 @@ def test_nothing_outlives_the_process(tmp_path: Path, ending: str) -> None:
     assert done.returncode in {1, -signal.SIGKILL}, done.stderr.decode()
     for name in ("app.pid", "child.pid"):
         assert ends(int((tmp_path / name).read_text())), name
-
-
-@pytest.mark.parametrize(
-    ("block", "told"),
-    [
-        ({}, "exactly one of static and command; given: nothing"),
-        ({"static": "x", "command": ["y"]}, "exactly one of static and command; given: command, static"),
-        ({"static": "x", "reset": "POST /reset"}, "a static site has no reset"),
-        ({"command": ["x"], "package": "y"}, "package is 'y', and only a static site lies in a package"),
-        ({"static": "x", "package": "../y"}, "should match pattern"),
-        ({"command": []}, "at least 1 item"),
-        ({"command": ["x"], "reset": "/reset"}, "should match pattern"),
-        ({"command": ["x"], "health": "health"}, "should match pattern"),
-        ({"command": ["x"], "rest": "POST /"}, "Extra inputs"),
-        ({"command": "python app.py"}, "valid tuple"),
-    ],
-)
-def test_wrong_blocks(block: dict[str, object], told: str) -> None:
-    """A block that cannot be meant is refused with what is allowed."""
-    with pytest.raises(ValidationError, match=told):
-        SiteConfig.model_validate(block)
-
-
-def test_check_passes_what_is_there(tmp_path: Path) -> None:
-    """Folders and programs that exist pass, named by path, by PATH or by a placeholder."""
-    (tmp_path / "site").mkdir()
-    tool = tmp_path / "tool"
-    tool.write_text("#!/bin/sh\n")
-    tool.chmod(0o755)
-    commands = {
-        "a": app(),
-        "b": SiteConfig(command=("./tool",)),
-        "c": SiteConfig(command=("sh", "-c", "exit")),
-    }
-    check({"shop": SiteConfig(static=Path("site")), **commands}, tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("config", "told"),
-    [
-        (SiteConfig(static=Path("nowhere")), r"sites\.shop\.static is 'nowhere', and there is no folder"),
-        (SiteConfig(command=("sh",), cwd=Path("nowhere")), r"sites\.shop\.cwd is 'nowhere'"),
-        (SiteConfig(package="no_such", static=Path("x")), r"package is 'no_such'.*pip install no_such"),
-        (SiteConfig(package="pytest_html", static=Path("nowhere")), r"no folder '.*pytest_html/nowhere'"),
-        (SiteConfig(command=("no-such-program",)), r"sites\.shop\.command begins with 'no-such-program'"),
-        (SiteConfig(command=("./tool",)), r"'\./tool', which is no program"),
-    ],
-)
-def test_check_refuses_what_is_missing(tmp_path: Path, config: SiteConfig, told: str) -> None:
-    """Missing folders and programs are told with key, value and what to do, before anything is started."""
-    with pytest.raises(ConfigError, match=told) as caught:
-        check({"shop": config}, tmp_path)
-    assert "Allowed: a " in str(caught.value)
 
 
 def test_files_of_an_installed_package(tmp_path: Path) -> None:

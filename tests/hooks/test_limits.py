@@ -1,0 +1,107 @@
+"""Agents that know no end: limits of steps and time hold, and code that blocks the loop is found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.hooks.launched import FUNCTION, go, metadata, verdicts, write_agent
+from tests.hooks.small_evals import Evals, row
+
+AGENTS = """
+async def solve(context):
+    name = begins(context)
+    if name == "waits":
+        await asyncio.sleep(1000)
+    if name == "steps":
+        while True:
+            await context.tools.call("read_text")
+    if name == "deaf":
+        while True:
+            try:
+                await asyncio.sleep(1000)
+            except asyncio.CancelledError:
+                pass
+    if name == "exits":
+        sys.exit(3)
+    if name == "skips":
+        pytest.skip("not today")
+    return "right"
+
+def block(context):
+    name = begins(context)
+    if name == "sleeps":
+        time.sleep(1000)
+    if name == "steps":
+        while True:
+            context.tools.call("read_text")
+    if name == "exits":
+        sys.exit(3)
+    return "right"
+"""
+
+
+def hurried(evals: Evals, *names: str, **keys: Any) -> str:
+    """Write an eval whose limit is a second, which nothing in it has to be done in, and return its file."""
+    evals.rows(*(row(name) for name in names), name="hurried.jsonl")
+    return evals.config(
+        "hurried.eval.yaml", dataset="hurried.jsonl", limits={"timeout_ms": 1000}, **keys
+    ).name
+
+
+def test_limits_hold_for_every_async_agent(evals: Evals) -> None:
+    """A limit is a reason to stop, and graders judge; agents that are deaf to it are left behind."""
+    write_agent(evals, AGENTS)
+    evals.rows(*(row(name) for name in ("steps", "exits", "skips", "fine")))
+    evals.config(agent=FUNCTION, lanes=6, limits={"max_steps": 3})
+    code, output = go(evals, hurried(evals, "waits", "deaf", agent=FUNCTION, lanes=6))
+    assert code == 1, output
+    assert verdicts(evals.summary("hurried")) == {"waits": "failed (timeout)", "deaf": "failed (timeout)"}
+    assert verdicts(evals.summary()) == {
+        "steps": "failed (max_steps)",
+        "exits": "errored (agent)",
+        "skips": "errored (harness)",
+        "fine": "passed",
+    }
+    assert "3 failed, 1 passed, 2 errors" in output
+    (warning,) = metadata(evals.run_folder("hurried"), "deaf").warnings
+    assert "did not end when it was cancelled" in warning.message
+
+
+def test_limits_hold_for_synchronous_agents(evals: Evals) -> None:
+    """A thread that sleeps for ever is left behind at its limit, and pytest ends."""
+    write_agent(evals, AGENTS)
+    evals.rows(*(row(name) for name in ("steps", "exits", "fine")))
+    agent = {**FUNCTION, "function": "my_agent:block"}
+    evals.config(agent=agent, lanes=4, limits={"max_steps": 3})
+    code, output = go(evals, hurried(evals, "sleeps", agent=agent))
+    assert code == 1, output
+    assert verdicts(evals.summary("hurried")) == {"sleeps": "failed (timeout)"}
+    assert verdicts(evals.summary()) == {
+        "steps": "failed (max_steps)",
+        "exits": "errored (agent)",
+        "fine": "passed",
+    }
+
+
+BLOCKS = """
+async def solve(context):
+    if begins(context) == "blocks":
+        await asyncio.sleep(0.3)
+        time.sleep(600)
+    await asyncio.sleep(0.6)
+    return "right"
+"""
+
+
+def test_code_that_blocks_the_loop_is_found(evals: Evals) -> None:
+    """Its row is errored with file and line and the ways out; the rows beside it run again and pass."""
+    write_agent(evals, BLOCKS)
+    evals.rows(row("a"), row("b"), row("blocks"), row("c"))
+    evals.config(agent=FUNCTION, lanes=3, limits={"stuck_s": 6})  # a busy machine imports for seconds
+    code, output = go(evals)
+    assert code == 1, output
+    told = verdicts(evals.summary())
+    assert told == {"a": "passed", "b": "passed", "blocks": "errored (harness)", "c": "passed"}
+    line = 1 + (evals.path / "my_agent.py").read_text().splitlines().index("        time.sleep(600)")
+    assert f"my_agent.py:{line}: time.sleep(600)" in output
+    assert "limits.stuck_s" in output
