@@ -269,8 +269,8 @@ class Lanes:
             try:
                 return future.result(TICK_S)
             except TimeoutError:
-                if future.done():
-                    raise
+                if future.done():  # just now, after the wait was given up; or this was raised by the work itself
+                    return future.result()
             on_tick()
             if not thread.is_usable:
                 self._lose(thread)

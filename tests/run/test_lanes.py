@@ -6,12 +6,12 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future
 from typing import Any
 
 import pytest
 
-from pytest_browsereval.run.lanes import Lanes, LoopLost
+from pytest_browsereval.run.lanes import Lanes, LoopLost, LoopThread
 from tests.support import PATIENCE_S
 
 
@@ -122,6 +122,40 @@ def test_an_exception_reaches_the_taker(lanes: Lanes) -> None:
     lanes.want("bad", bad)
     with pytest.raises(ValueError, match="broken"):
         lanes.take("bad")
+
+
+class Late(Future[str]):
+    """Has its result at the moment at which a wait for it is given up."""
+
+    def result(self, timeout: float | None = None) -> str:
+        if timeout is not None and not self.done():
+            self.set_result("done")
+            raise TimeoutError
+        return super().result(timeout)
+
+
+def test_what_ends_between_two_looks_is_taken(lanes: Lanes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To give up a wait is no error of the attempt, which would be taken for one of the run folder."""
+
+    def submit(thread: LoopThread, work: Coroutine[Any, Any, Any]) -> Future[str]:
+        del thread
+        work.close()
+        return Late()
+
+    monkeypatch.setattr(LoopThread, "submit", submit)
+    lanes.want("a", lambda: asyncio.sleep(0))
+    assert lanes.take("a") == "done"
+
+
+def test_a_time_out_of_an_attempt_is_its_own(lanes: Lanes) -> None:
+    """It reaches the taker with its words, as any exception does."""
+
+    async def slow() -> None:
+        raise TimeoutError("the model took too long")
+
+    lanes.want("a", slow)
+    with pytest.raises(TimeoutError, match="the model took too long"):
+        lanes.take("a")
 
 
 def test_held_back_attempts_are_cancelled_and_can_be_forced() -> None:
