@@ -32,6 +32,10 @@ class Cost:
     """The most resident memory of one of its processes."""
 
 
+INSTALLED = {"PYTHONDONTWRITEBYTECODE": ""}
+"""What is installed has its bytecode; with that switched off, each start would compile the plug-in."""
+
+
 def cost_of(
     command: Sequence[str], cwd: Path, *, env: Mapping[str, str] | None = None, in_group: bool = False
 ) -> Cost:
@@ -49,7 +53,7 @@ def cost_of(
         process = subprocess.Popen(
             command,
             cwd=cwd,
-            env={**os.environ, **(env or {})},
+            env={**os.environ, **INSTALLED, **(env or {})},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO
 
 import psutil
-from measuring import control_group, enter, used_by
+from measuring import INSTALLED, control_group, enter, used_by
 
 EVERY_S = 1.0
 """Reading what 60 processes hold takes some 50 ms of a core."""
@@ -69,7 +69,7 @@ def watch(command: Sequence[str], cwd: Path, *, env: Mapping[str, str] | None = 
     """
     with control_group() as group, (cwd / OUTPUT).open("wb") as output:
         began = time.time()
-        process = _start(command, cwd, {**os.environ, **(env or {})}, group, output)
+        process = _start(command, cwd, {**os.environ, **INSTALLED, **(env or {})}, group, output)
         samples = [Sample(began, 0.0, 0.0, 0), *_samples(process, group)]
         ended = time.time()
         if group is not None:
