@@ -255,7 +255,9 @@ class Controller:
             if lacking := self.unmade[why]:
                 terminalreporter.section(f"eval {why}", red=True)
                 count = f"{len(lacking)} of {len(self.rows)} trials"
-                terminalreporter.line(f"{undone}, since {reason}: {count}. {advice}  --eval-{again}", red=True)
+                terminalreporter.line(
+                    f"{undone}, since {reason}: {count}. {advice}  --eval-{again}", red=True
+                )
         for evaluation, problem in self.unsummed.items():
             terminalreporter.section(f"eval {evaluation.config.name}", red=True)
             terminalreporter.line(f"summary.json was not written: {problem}", red=True)

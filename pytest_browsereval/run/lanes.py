@@ -269,7 +269,9 @@ class Lanes:
             try:
                 return future.result(TICK_S)
             except TimeoutError:
-                if future.done():  # just now, after the wait was given up; or this was raised by the work itself
+                if (
+                    future.done()
+                ):  # just now, after the wait was given up; or this was raised by the work itself
                     return future.result()
             on_tick()
             if not thread.is_usable:

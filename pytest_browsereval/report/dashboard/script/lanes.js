@@ -84,6 +84,7 @@ function entryWords(entry) {
 function tellTimes() {
   for (const card of $("lanes").children) {
     const began = Number(card.dataset.began);
-    if (began) card.querySelector(".since").textContent = time(Math.max(0, Math.floor((Date.now() + AHEAD_MS - began) / 1000) * 1000));
+    const seconds = Math.max(0, Math.floor((Date.now() + AHEAD_MS - began) / 1000));
+    if (began) card.querySelector(".since").textContent = seconds < 60 ? `${seconds} s` : time(seconds * 1000);
   }
 }

@@ -22,7 +22,7 @@ function gradePart(row, grade, details) {
   }
   const facts = element("dl");
   fill(facts, [
-    ["Judge", asText(grade.fingerprint)],
+    ["Fingerprint", asText(grade.fingerprint)],
     ["Tokens", tokens(grade.usage)],
     ["Time", typeof grade.duration_ms === "number" ? time(grade.duration_ms) : null],
   ]);
