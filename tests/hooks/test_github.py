@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.hooks.launched import go
 from tests.hooks.small_evals import Evals, errored_row, row
-from tests.hooks.test_trouble import go
 
 
 def job(evals: Evals) -> dict[str, str]:

@@ -7,9 +7,8 @@ import re
 from typing import Any
 
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, says
-from tests.hooks.launched import files_with, metadata, verdicts
+from tests.hooks.launched import files_with, go, metadata, verdicts
 from tests.hooks.small_evals import Evals, row
-from tests.hooks.test_trouble import go
 
 KEY = "sk-of-the-judge-only"
 GOLD = "Plastic Man"

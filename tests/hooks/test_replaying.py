@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls, done, says
-from tests.hooks.launched import files_with, metadata, verdicts
+from tests.hooks.launched import files_with, go, metadata, verdicts
 from tests.hooks.small_evals import Evals, row
-from tests.hooks.test_trouble import go
 
 KEYS = {
     "AGENT_KEY": "sk-agent-0123456789",

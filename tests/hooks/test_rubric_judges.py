@@ -7,9 +7,8 @@ from typing import Any
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel
 from tests.graders.judging.asking import in_form
 from tests.graders.judging.bench import aligned, made, numbers_in, question_of, scores, sight
-from tests.hooks.launched import metadata, verdicts
+from tests.hooks.launched import go, metadata, verdicts
 from tests.hooks.small_evals import Evals, row
-from tests.hooks.test_trouble import go
 
 MADE = made(40, 30, 20, 10)
 
