@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -69,6 +70,68 @@ def test_a_run_from_its_start_to_its_end(server: DashboardServer, session: Sessi
         await watcher.page.locator("#rows a", has_text="buy").click()
         await watcher.sees("#problem", "The run has ended, and what served this page with it.")
         watcher.complaints = [text for text in watcher.complaints if "ERR_CONNECTION_REFUSED" not in text]
+
+    watch(server.url, work)
+
+
+def test_a_picture_stays_until_the_next_one_is_there(
+    server: DashboardServer, session: Session, watch: Watch
+) -> None:
+    """A lane is never blank between two pictures, and shows the newest one in the end."""
+    session.begin("buy")
+    flying = session.fly("buy")
+    flying.picture(1)
+    shown = "img => [img.naturalWidth, img.src.slice(-7), getComputedStyle(img).visibility]"
+
+    async def work(watcher: Watcher) -> None:
+        images = watcher.page.locator("#lanes img")
+        is_let_go = asyncio.Event()
+
+        async def wait(route: Any) -> None:
+            await is_let_go.wait()
+            await route.continue_()
+
+        await watcher.open()
+        flying.say(call(1), result(1, "Clicked.", picture=1))
+        await watcher.sees("#lanes .figures", "1 step")
+        await watcher.page.wait_for_function(
+            "() => document.querySelector('#lanes img')?.naturalWidth === 640"
+        )
+        await watcher.page.route("**/002.png", wait)
+        for number in (2, 3):
+            flying.picture(number)
+            flying.say(call(number), result(number, "Clicked.", picture=number))
+            await watcher.sees("#lanes .figures", f"{number} steps")
+        assert await images.evaluate_all(f"all => all.map({shown})") == [
+            [640, "001.png", "visible"],
+            [0, "002.png", "hidden"],
+        ]
+        is_let_go.set()
+        await watcher.page.wait_for_function(
+            "() => document.querySelector('#lanes img').src.endsWith('/003.png')"
+        )
+        assert await images.evaluate_all(f"all => all.map({shown})") == [[640, "003.png", "visible"]]
+
+    watch(server.url, work)
+
+
+def test_a_picture_that_is_no_picture(server: DashboardServer, session: Session, watch: Watch) -> None:
+    """It is told, and the next one is shown."""
+    session.begin("buy")
+    flying = session.fly("buy")
+    flying.picture(1)
+    (flying.folder / "screenshots" / "001.png").write_bytes(b"not a picture")
+
+    async def work(watcher: Watcher) -> None:
+        await watcher.open()
+        flying.say(call(1), result(1, "Clicked.", picture=1))
+        await watcher.sees("#lanes .view", "The picture 001.png cannot be shown.")
+        flying.picture(2)
+        flying.say(call(2), result(2, "Clicked.", picture=2))
+        await watcher.page.wait_for_function(
+            "() => document.querySelector('#lanes .view').textContent === ''"
+            " && document.querySelector('#lanes img').naturalWidth === 640"
+        )
 
     watch(server.url, work)
 

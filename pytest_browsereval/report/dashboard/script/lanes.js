@@ -9,7 +9,8 @@
 /** How far the clock of the run's machine is ahead of this one. */
 const AHEAD_MS = DATA.live.now_ms - Date.now();
 
-/** What is drawn of each lane, by its name. @type {Map<string, {key: string, picture: string | null, card: any}>} */
+/** @typedef {{key: string, flight: Flight | undefined, picture: string | null, card: any}} Drawn */
+/** What is drawn of each lane, by its name. @type {Map<string, Drawn>} */
 const cards = new Map();
 
 /** @param {Lanes} lanes */
@@ -33,12 +34,12 @@ function laneCard(name, flight) {
   const key = flight ? flight.key : "";
   let known = cards.get(name);
   if (!known || known.key !== key) {
-    known = { key, picture: null, card: flight ? busyCard(name, flight) : freeCard(name) };
+    known = { key, flight, picture: null, card: flight ? busyCard(name, flight) : freeCard(name) };
     cards.set(name, known);
   }
   if (flight) {
-    if (flight.picture && flight.picture !== known.picture) showPicture(known.card.querySelector(".view"), flight);
-    known.picture = flight.picture;
+    known.flight = flight;
+    showPicture(known);
     const entry = flight.last.type ? entryOf(flight.last, 0, 0, new Map()) : null;
     known.card.querySelector(".last").replaceChildren(...(entry ? entryWords(entry) : []));
     known.card.querySelector(".spent").textContent = `${counted(flight.steps, "step")}, ${flight.cost === null ? "cost not known" : money(flight.cost)}`;
@@ -67,10 +68,24 @@ function busyCard(name, flight) {
   );
 }
 
-/** @param {any} view @param {Flight} flight */
-function showPicture(view, flight) {
+/**
+ * Shows the newest picture; the one before it stays until that is there, and no other one is asked for meanwhile.
+ * @param {Drawn} known
+ */
+function showPicture(known) {
+  const view = known.card.querySelector(".view");
+  const flight = known.flight;
+  if (!flight?.picture || flight.picture === known.picture || view.querySelector(".coming")) return;
+  known.picture = flight.picture;
   const row = /** @type {any} */ ({ key: flight.key, run: DATA.run });
-  view.replaceChildren(pictureOf(row, String(flight.picture), `The page after step ${flight.steps}`, []));
+  const coming = element("div", { className: "coming" }, pictureOf(row, flight.picture, `The page after step ${flight.steps}`, []));
+  const settle = () => {
+    while (coming.previousSibling) coming.previousSibling.remove();
+    coming.classList.remove("coming");
+    showPicture(known);
+  };
+  for (const kind of ["load", "error"]) coming.querySelector("img").addEventListener(kind, settle);
+  view.append(coming);
 }
 
 /** @param {Entry} entry */
