@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-from pytest_browsereval.report.viewer.page import SCRIPTS, Form, part, script_named
+from pytest_browsereval.report.viewer.page import SCRIPTS, Form, markup_of, part, script_named
 
 POLICY = (
     "default-src 'none'; script-src {script}; style-src {style}; img-src 'self' data:; connect-src 'self'; "
@@ -26,4 +26,4 @@ def live_form() -> Form:
     viewers = [read("script/asking.js") if name == "details" else script_named(name) for name in names]
     scripts = (*viewers, *(read(f"script/{name}.js") for name in ("lanes", "queue", "live")))
     style = part("page.css") + read("live.css")
-    return Form(part("page.html"), scripts, style, POLICY, read("live.html"))
+    return Form(markup_of("page"), scripts, style, POLICY, read("live.html"))

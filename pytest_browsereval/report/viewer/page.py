@@ -61,7 +61,16 @@ def form_of(kind: str = "page") -> Form:
         kind: which one, by the name of its markup here.
     """
     scripts = tuple(script_named(name) for name in SCRIPTS[kind])
-    return Form(part(f"{kind}.html"), scripts, "\n".join(part(f"{name}.css") for name in STYLES[kind]))
+    return Form(markup_of(kind), scripts, "\n".join(part(f"{name}.css") for name in STYLES[kind]))
+
+
+def markup_of(kind: str) -> str:
+    """Return the markup of a page: the frame that all pages have, with its own keys and content."""
+    return (
+        part("frame.html")
+        .replace("@@keys@@", part(f"{kind}_keys.html"))
+        .replace("@@main@@", part(f"{kind}.html"))
+    )
 
 
 def part(name: str) -> str:
