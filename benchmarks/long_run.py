@@ -31,6 +31,8 @@ AHEAD = 40
 SPREAD = 2
 """Sockets, threads and the like come and go with the browser's own work: a leak is one for each task."""
 COUNTED = ("contexts", "pages", "asyncio_tasks", "file_handles", "threads", "attempts", "windows", "captures")
+POOL = "asyncio_"
+"""How threads of asyncio's own pool are named: it fills up as work comes, to cores and four."""
 DRAIN_S = 60.0
 SAMPLES = "LONG_RUN_SAMPLES"
 """The variable that names the items after which a sample is taken, and the file for what was found."""
@@ -102,7 +104,7 @@ def _sample() -> dict[str, Any]:
         "pages": of_playwright["Page"],
         "asyncio_tasks": len(tasks),
         "file_handles": process.num_fds(),
-        "threads": threading.active_count(),
+        "threads": sum(not thread.name.startswith(POOL) for thread in threading.enumerate()),
         "attempts": kinds["pytest_browsereval.run.attempt._Attempt"],
         "windows": kinds["pytest_browsereval.browsers.windows.PlaywrightWindow"],
         "captures": kinds["pytest_browsereval.capture.context.CaptureContext"],
