@@ -270,8 +270,8 @@ RATIOS = (
             1,
         )
         for do, one, two in (
-            ("answer at once", *CPU_BOUND[:2]),
-            (f"compute {COMPUTING_MS} ms a step", *CPU_BOUND[2:]),
+            ("answer at once", CPU_BOUND[0], CPU_BOUND[1]),
+            (f"compute {COMPUTING_MS} ms a step", CPU_BOUND[2], CPU_BOUND[3]),
         )
     ),
     *(
