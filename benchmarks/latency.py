@@ -79,7 +79,7 @@ CPU_BOUND = tuple(
     for computing_ms in (0, COMPUTING_MS)
     for of in (Variant("ours", 4), Variant("ours", 2, processes=2))
 )
-FULL = (Variant("ours", 8, is_full=True), Variant("ours", 32, is_full=True))
+FULL = (Variant("ours", 8, is_full=True), Variant("ours", 16, is_full=True))
 
 
 # -- the runners
@@ -152,7 +152,7 @@ def run(variant: Variant, base: str, parent: Path) -> dict[str, float]:
     watched = watch(command_of(variant, folder), folder, env=env)
     times = times_of(folder)
     if len(times) != variant.tasks:
-        sys.exit(f"{variant.name}: {len(times)} of {variant.tasks} tasks have ended")
+        sys.exit(f"{variant.name}: {len(times)} attempts of {variant.tasks} tasks have ended: one each is wanted")
     if (pictures := sum(1 for _ in folder.rglob("*.jpeg"))) != STEPS * variant.tasks:
         sys.exit(f"{variant.name}: {pictures} pictures of {STEPS * variant.tasks} steps")
     shutil.rmtree(folder)
@@ -305,7 +305,8 @@ def lines(figures: Mapping[str, Any]) -> list[Line]:
     for few, many, goal in ((Variant("ours", 8), Variant("ours", 32), 40), (*FULL, 80)):
         if {few.name, many.name} <= set(found):
             more = (found[many.name]["pss_mib"] - found[few.name]["pss_mib"]) / (many.lanes - few.lanes)
-            what = f"memory of each further lane, 8 to 32{', full browser' * many.is_full}"
+            span = f"{few.lanes} to {many.lanes}"
+            what = f"memory of each further lane, {span}{', full browser' * many.is_full}"
             told.append(against(what, more, "at most", goal, unit="MiB", digits=0))
     return [
         *told,
