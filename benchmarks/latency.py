@@ -152,7 +152,7 @@ def run(variant: Variant, base: str, parent: Path) -> dict[str, float]:
     watched = watch(command_of(variant, folder), folder, env=env)
     times = times_of(folder)
     if len(times) != variant.tasks:
-        sys.exit(f"{variant.name}: {len(times)} attempts of {variant.tasks} tasks have ended: one each is wanted")
+        sys.exit(f"{variant.name}: {len(times)} attempts of {variant.tasks} tasks: one each is wanted")
     if (pictures := sum(1 for _ in folder.rglob("*.jpeg"))) != STEPS * variant.tasks:
         sys.exit(f"{variant.name}: {pictures} pictures of {STEPS * variant.tasks} steps")
     shutil.rmtree(folder)
