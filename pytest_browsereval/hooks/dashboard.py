@@ -132,13 +132,13 @@ class LiveView:
         """Note that a trial is over."""
         evaluation = self._controller.rows.get(report.nodeid)
         journal = self._journals.get(evaluation) if evaluation is not None else None
-        if journal is None or report.when != "setup" or report.outcome == "rerun":
+        if evaluation is None or journal is None or report.when != "setup" or report.outcome == "rerun":
             return
         verdict = getattr(report, "browsereval_verdict", None)
         if verdict is not None:
             self._keep(journal.over, report.nodeid, verdict)
         elif report.outcome != "passed":
-            self._keep(journal.over, report.nodeid, None, _why(report))
+            self._keep(journal.over, report.nodeid, None, _why(report, evaluation.redact))
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Keep what knows the exit code in the end."""
@@ -180,13 +180,13 @@ def _task(evaluation: Evaluation, entry: Entry) -> str:
     return one_line(evaluation.redact(query), LONGEST)
 
 
-def _why(report: Any) -> str:
-    """Return in a line why no attempt was made, as pytest tells it."""
+def _why(report: Any, redact: Callable[[str], str]) -> str:
+    """Return in a line why no attempt was made, as pytest tells it, without secrets."""
     told = report.longrepr
     if isinstance(told, tuple):
         told = str(told[2]).removeprefix("Skipped: ")
     if report.outcome == "failed":
         with contextlib.suppress(AttributeError):
             told = told.reprcrash.message
-        return one_line(f"broke before its attempt: {told}", LONGEST)
-    return one_line(str(told), LONGEST)
+        told = f"broke before its attempt: {told}"
+    return one_line(redact(str(told)), LONGEST)

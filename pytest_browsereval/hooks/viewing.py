@@ -21,6 +21,8 @@ class Viewing:
         """Write it, after plug-ins have had the summary."""
         from pytest_browsereval.report.viewer.writing import write_viewer
 
+        if not (run_folder / "tasks").is_dir():  # no attempt was made
+            return
         try:
             write_viewer(run_folder)
         except Exception as error:  # noqa: BLE001 the run is over and recorded: a page of it is no part of it

@@ -50,7 +50,8 @@ class Control:
 
     def __init__(self, store: RunStore, session: str | None = None) -> None:
         self._store = store
-        self._session = session
+        self.session = session
+        """The session it is of."""
 
     # -- whoever is asked
 
@@ -63,7 +64,7 @@ class Control:
         self._store.root.mkdir(parents=True, exist_ok=True)  # nothing may have begun yet
         trials = sorted([key.query_id, key.variant, key.trial] for key in wanted.skipped)
         told = {
-            "session": self._session,
+            "session": self.session,
             "paused": wanted.paused,
             "stopped": wanted.stopped,
             "skipped": trials,
@@ -84,11 +85,11 @@ class Control:
 
     def wanted(self) -> Wanted:
         """Return what is wanted now."""
-        if self._session is None:
+        if self.session is None:
             return Wanted()
         try:
             told: dict[str, Any] = json.loads((self._store.root / CONTROL).read_bytes())
-            if told["session"] != self._session:
+            if told["session"] != self.session:
                 return Wanted()
             skipped = frozenset(TrialKey(*one) for one in told["skipped"])
             return Wanted(bool(told["paused"]), bool(told["stopped"]), skipped)
@@ -107,5 +108,5 @@ class Control:
         Raises:
             CalledOff: the run was stopped, or the trial skipped.
         """
-        if self._session is not None and (why := await self.why_not(key)):
+        if self.session is not None and (why := await self.why_not(key)):
             raise CalledOff(why)

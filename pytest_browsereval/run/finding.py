@@ -12,6 +12,7 @@ from typing import Self
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.documents import shown
 from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.run.journal import JOURNAL
 from pytest_browsereval.run.store import RunStore
 
 LATEST = "latest"
@@ -31,7 +32,8 @@ def is_run(folder: Path, *, is_empty_allowed: bool = False) -> bool:
         folder: the folder.
         is_empty_allowed: whether a run counts that was ended before its first attempt.
     """
-    return (folder / "tasks").is_dir() or (is_empty_allowed and (folder / "manifest.json").is_file())
+    begun = ("manifest.json", JOURNAL) if is_empty_allowed else ()  # a run that was stopped may have either
+    return (folder / "tasks").is_dir() or any((folder / name).is_file() for name in begun)
 
 
 def age(folder: Path) -> tuple[str, int, str]:

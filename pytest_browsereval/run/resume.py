@@ -124,6 +124,8 @@ class Resuming(Evaluation):
 
     def _config_drift(self) -> Iterator[str]:
         before = self.store.manifest()
+        if not before and not any((self.store.root / name).exists() for name in ("manifest.json", "tasks")):
+            return  # stopped before anything was made
         if not before:
             yield "its manifest.json is missing or damaged, so what the run was made of is unknown"
             return

@@ -216,6 +216,15 @@ def pytest_runtest_protocol():
 """
 
 
+BREAKS = """
+import os, pytest
+
+@pytest.fixture(scope="session", autouse=True)
+def login():
+    raise RuntimeError("refused for " + os.environ["SHOP_KEY"])
+"""
+
+
 def test_what_is_not_graded_again_keeps_its_grades(evals: Evals) -> None:
     """To stop is no fault of a trial; what is told goes on with the grading, not with the run."""
     evals.rows(row("a"), row("b"))
@@ -229,6 +238,22 @@ def test_what_is_not_graded_again_keeps_its_grades(evals: Evals) -> None:
     told = "not graded again, since they were called off in the dashboard: 2 of 2 trials. Go on with"
     assert f"{told}  --eval-regrade" in launched.output
     assert verdicts(evals.summary()) == {"a": "passed", "b": "passed"}
+
+
+@PLACES
+def test_a_run_that_was_stopped_before_its_first_attempt(evals: Evals, args: tuple[str, ...]) -> None:
+    """It can be gone on with all the same."""
+    evals.rows(row("a"), row("b"))
+    evals.config()
+    evals.pytester.makeconftest(HELD)
+    with watched(evals, "shop.eval.yaml", *args) as (launched, asker):
+        wait_for(lambda: asker.want("stop") == 200, "the eval is known")
+        go(evals)
+        assert launched.wait() == pytest.ExitCode.TESTS_FAILED, launched.output
+    assert "was not written" not in launched.output
+    evals.run("shop.eval.yaml", "--eval-resume").assert_outcomes(passed=2)
+    (run,) = evals.path.glob("results/shop/2*")
+    assert run == evals.run_folder()
 
 
 def test_secrets_are_not_in_the_journal(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,6 +270,24 @@ def test_secrets_are_not_in_the_journal(evals: Evals, monkeypatch: pytest.Monkey
     )
     assert evals.run("shop.eval.yaml", "--eval-dashboard").ret == 0
     assert "hush-hush" not in (evals.run_folder() / "progress.jsonl").read_text()
+
+
+def test_secrets_in_what_breaks_are_not_in_the_journal(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fixture may name one in its error."""
+    monkeypatch.setenv("SHOP_KEY", "hush-hush-0123456789")
+    evals.pytester.makeconftest(BREAKS)
+    evals.rows(row("a"))
+    judge = {
+        "provider": "openai-compatible",
+        "model": "m",
+        "base_url": "http://x.test",
+        "api_key": "SHOP_KEY",
+    }
+    evals.config(judge=judge)
+    evals.run("shop.eval.yaml", "--eval-dashboard").assert_outcomes(errors=1)
+    journal = (evals.run_folder() / "progress.jsonl").read_text()
+    assert "broke before its attempt: RuntimeError: refused for" in journal
+    assert "hush-hush" not in journal
 
 
 @pytest.mark.parametrize("library", ["starlette", "uvicorn"])

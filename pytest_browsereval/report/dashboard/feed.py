@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import secrets
 import time
 from collections import deque
@@ -77,9 +78,11 @@ class Feed:
         self._tasks = watched.store.root / "tasks"
         self._table = Table()
         self._known: set[str] = set()
+        self._stored: dict[str, str] = {}
+        """Of each trial that was not seen to run, the last attempt that was there before: both by keys."""
         self._has_scanned = False
         self._flights = Flights(watched.store.root)
-        self._queue = Queue(watched.store)
+        self._queue = Queue(watched.store, watched.control.session)
         self._about: dict[str, Any] = {}
         self._manifest: dict[str, Any] = {}
         self._number = 0
@@ -104,7 +107,8 @@ class Feed:
         for flight in ended:
             self._end(flight)
         for trial in over:
-            self._take_tries(self._parts(trial), trial)
+            self._take_tries(parts := self._parts(trial), trial)
+            self._take_again("/".join(parts))
         self._stand()
 
     def _scan(self, in_flight: set[str]) -> None:
@@ -112,7 +116,9 @@ class Feed:
         for attempt in stored_attempts(self._tasks):
             if attempt.key not in in_flight:
                 self._table.add(attempt)
-                self._known.add(attempt.key)
+                if attempt.metadata is not None or attempt.problem:  # else it may have begun just now
+                    self._known.add(attempt.key)
+                    self._stored[attempt.key.rpartition("/")[0]] = attempt.key
 
     def _begin(self, flight: Flight) -> None:
         trial = self._queue.trials.get(flight.node_id)
@@ -138,7 +144,13 @@ class Feed:
                 self._tell_all("message", messages_of(attempt.folder, attempt.key))
             self._take(attempt)
 
+    def _take_again(self, trial: str) -> None:
+        """Take the last attempt of a trial that is over and was not seen: it may have been graded again."""
+        if (key := self._stored.get(trial)) is not None:
+            self._take(read_attempt(f"{self._tasks}{os.sep}{key}", key))
+
     def _take(self, attempt: StoredAttempt) -> None:
+        self._stored.pop(attempt.key.rpartition("/")[0], None)
         self._table.drop_unfinished(attempt.key)
         self._known.add(attempt.key)
         self._tell_rows(self._table.add(attempt))
@@ -257,19 +269,20 @@ class Feed:
         seen: dict[str, int] = {}
         with self._watching():
             while True:
-                news = self._news
-                events = self.missed(last)
+                # All of it as it is now: what comes while a page is slow to take this has its turn after it.
+                news, is_over = self._news, self._queue.exit_code is not None
+                events, states = self.missed(last), list(self.states.items())
                 if events is None:
                     yield _frame("anew", "{}")
                     return
                 for event in events:
                     last = self._name_of(event.number)
                     yield _frame(event.kind, event.text, last)
-                for name, (version, text) in list(self.states.items()):
+                for name, (version, text) in states:
                     if seen.get(name) != version:
                         seen[name] = version
                         yield _frame(name, text)
-                if self._queue.exit_code is not None:
+                if is_over:
                     return
                 try:
                     await asyncio.wait_for(news.wait(), PING_S)

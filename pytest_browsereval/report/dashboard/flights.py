@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -109,13 +110,11 @@ class Flights:
     def _markers(self) -> dict[str, float]:
         """Return when each of the files was written that stand for attempts in flight."""
         found = {}
-        try:
-            with os.scandir(self._root / IN_FLIGHT) as entries:
-                for entry in entries:
+        with contextlib.suppress(OSError), os.scandir(self._root / IN_FLIGHT) as entries:
+            for entry in entries:
+                with contextlib.suppress(FileNotFoundError):  # it has ended meanwhile; the others go on
                     if _MARKER.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
                         found[entry.name] = entry.stat(follow_symlinks=False).st_mtime
-        except OSError:
-            pass
         return found
 
     def _of(self, name: str, written: float) -> Flight | None:

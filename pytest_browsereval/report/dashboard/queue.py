@@ -35,10 +35,13 @@ class Queue:
 
     Args:
         store: the run.
+        session: which one is watched; what an earlier one of the run has told is over.
     """
 
-    def __init__(self, store: RunStore) -> None:
+    def __init__(self, store: RunStore, session: str | None) -> None:
         self._tail = Tail(str(store.root / JOURNAL))
+        self._session = session
+        self._has_begun = False
         self.trials: dict[str, Trial] = {}
         """By their items, in their order."""
         self.processes, self.lanes = 1, 1
@@ -56,7 +59,10 @@ class Queue:
 
     def _take(self, line: dict[str, Any]) -> list[Trial]:
         kind = line.get("kind")
-        if kind == "begin":  # an earlier session of the run is over
+        self._has_begun = self._has_begun or (kind == "begin" and line["session"] == self._session)
+        if not self._has_begun:
+            return []
+        if kind == "begin":
             self.trials, self.exit_code = {}, None
             self.processes, self.lanes = int(line["processes"]), int(line["lanes"])
         elif kind == "queue":
