@@ -18,10 +18,12 @@ from urllib.parse import quote
 import pytest
 
 from pytest_browsereval.analysis.gate import RuleResult
+from pytest_browsereval.capture.trajectory import open_written
 from pytest_browsereval.hooks.controller import Controller
+from pytest_browsereval.hooks.items import pictures_of, told_by
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.report.links import PAGE, page_of
+from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.report.table import corrected, totals
 from pytest_browsereval.report.viewer.rows import about_run
 
@@ -126,21 +128,33 @@ class HtmlReport:
             }
 
     def _picture(self, file: Path) -> str:
-        """Return a picture with a link to its file; without the link in a report that is to stand alone."""
+        """Return a picture with a link to its file; without the link in a report that is to stand alone.
+
+        Nothing if it cannot be taken in since it is gone or is no plain file any more.
+        """
         name, link = html.escape(file.name), self._link(file)
         if self._session.config.getoption("self_contained_html", default=False):
-            if file not in self._inside:  # pytest-html asks for each phase of a test
-                size = file.stat().st_size
-                self._inside[file] = self._bytes + size <= MOST_BYTES
-                self._bytes += size * self._inside[file]
-            if self._inside[file]:
+            try:
+                data = self._taken_in(file)
+            except OSError:
+                return ""
+            if data is not None:
                 kind = mimetypes.guess_type(file.name)[0] or "image/jpeg"
-                data = base64.b64encode(file.read_bytes()).decode()
-                return f'<img src="data:{kind};base64,{data}" alt="{name}" loading="lazy">'
+                code = base64.b64encode(data).decode()
+                return f'<img src="data:{kind};base64,{code}" alt="{name}" loading="lazy">'
             return "" if link is None else f'<a href="{link}" target="_blank">{name}</a>'
         if link is None:
             return ""
         return f'<a href="{link}" target="_blank"><img src="{link}" alt="{name}" loading="lazy"></a>'
+
+    def _taken_in(self, file: Path) -> bytes | None:
+        """Return a picture; None if there is no room for it in a report that is to stand alone."""
+        with open_written(str(file)) as opened:
+            if file not in self._inside:  # pytest-html asks for each phase of a test
+                size = os.fstat(opened.fileno()).st_size
+                self._inside[file] = self._bytes + size <= MOST_BYTES
+                self._bytes += size * self._inside[file]
+            return opened.read() if self._inside[file] else None
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_header(self, cells: list[str]) -> None:
@@ -153,32 +167,38 @@ class HtmlReport:
         """Fill the columns; rows that are no eval have them empty."""
         if not self._has_columns:
             return
-        values = dict(report.user_properties)
+        values = told_by(report)
         grades = ", ".join(
-            f"{name.removeprefix('score.')} {'error' if score is None else f'{score:.3g}'}"
+            f"{name.removeprefix('score.')} {_score(score)}"
             for name, score in values.items()
-            if name.startswith("score.")
+            if str(name).startswith("score.")
         )
         cost = values.get("cost_usd")
-        money = "" if cost is None else f"${cost:.4f}" if cost else "$0"
+        money = "" if not isinstance(cost, int | float) else f"${cost:.4f}" if cost else "$0"
         verdict = str(values.get("verdict", ""))
-        mark = f" browsereval-is-{verdict}" if verdict in set(Verdict) else ""
+        mark = f" browsereval-is-{verdict}" if verdict else ""
         shown = (verdict, grades, values.get("steps", ""), money)
         cells[AT:AT] = [f'<td class="browsereval{mark}">{html.escape(str(value))}</td>' for value in shown]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_html(self, report: Any, data: list[str]) -> None:
         """Show the last pictures of a trial, linked from the run folder."""
-        folder = dict(report.user_properties).get("folder")
-        if not folder or "verdict" not in dict(report.user_properties):
+        told = told_by(report)
+        if not told:
             return
-        pictures = sorted((Path(folder) / "screenshots").glob("*.*"))[-PICTURES:]
-        shown = " ".join(self._picture(picture) for picture in pictures)
-        place, _, attempt = page_of(Path(folder)).partition("#")
+        shown = " ".join(map(self._picture, pictures_of(Path(told["folder"]))[-PICTURES:]))
+        place, _, attempt = told["page"].partition("#")
         if link := self._link(Path(place)):
             where = html.escape(quote(attempt, safe="/+"), quote=True)
             shown += f'<p><a href="{link}#{where}" target="_blank">every step, in the run\'s page</a></p>'
         data.append(f'<div class="browsereval">{shown}</div>')
+
+
+def _score(score: object) -> str:
+    """Return a grade in words. A fixture of the user's may have recorded anything under such a name."""
+    if score is None:
+        return "error"
+    return f"{score:.3g}" if isinstance(score, int | float) else str(score)
 
 
 def _gate(rules: Sequence[tuple[str, RuleResult]]) -> str:

@@ -15,6 +15,7 @@ from pytest_browsereval.model.grades import Verdict, cost_of
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.report.assertion import explain
 from pytest_browsereval.report.links import page_of
+from pytest_browsereval.report.viewer.attempts import names_in
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.store import read_metadata
@@ -175,7 +176,7 @@ def properties(metadata: TaskMetadata, folder: Path) -> Iterator[tuple[str, Any]
     if metadata.error_source is not None:
         yield "error_source", str(metadata.error_source)
     for name, grade in metadata.grader_results.items():
-        yield f"score.{name}", grade.score
+        yield f"score.{_printable(name)}", grade.score
     yield "steps", metadata.total_steps
     if metadata.total_duration_ms is not None:
         yield "duration_s", round(metadata.total_duration_ms / 1000, 3)
@@ -183,7 +184,8 @@ def properties(metadata: TaskMetadata, folder: Path) -> Iterator[tuple[str, Any]
     if metadata.usage.requests:
         yield "tokens_in", metadata.usage.input_tokens
         yield "tokens_out", metadata.usage.output_tokens
-    for role, usage in metadata.usage_by_role.items():
+    for named, usage in metadata.usage_by_role.items():
+        role = _printable(named)
         yield f"tokens_in.{role}", usage.input_tokens
         yield f"tokens_out.{role}", usage.output_tokens
         yield f"cost_usd.{role}", usage.cost_usd
@@ -202,6 +204,31 @@ def properties(metadata: TaskMetadata, folder: Path) -> Iterator[tuple[str, Any]
     yield "page", page_of(folder)
     if metadata.replayed:
         yield "replayed", True
+
+
+def told_by(report: Any) -> dict[str, Any]:
+    """Return what ``properties`` has told of a trial; nothing if a report is of any other test."""
+    told = dict(report.user_properties)
+    # Other tests may record some of these names for themselves, but hardly all of them.
+    is_ours = str(told.get("verdict")) in set(Verdict) and {"folder", "page", "trial"} <= told.keys()
+    return told if is_ours else {}
+
+
+def pictures_of(folder: Path) -> list[Path]:
+    """Return the pictures of an attempt in their order, which has 1000 behind 999; no links.
+
+    Args:
+        folder: the attempt's.
+    """
+    names = [name for name in names_in(str(folder)).pictures if Path(name).suffix and name.isprintable()]
+    return [
+        folder / "screenshots" / name for name in sorted(names, key=lambda one: (len(Path(one).stem), one))
+    ]
+
+
+def _printable(name: str) -> str:
+    """Return a name whole, without what XML refuses: pytest's JUnit file escapes values only."""
+    return one_line(name, len(name))
 
 
 def _earlier(folder: Path, attempt: int) -> Iterator[str]:

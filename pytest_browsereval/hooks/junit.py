@@ -22,10 +22,12 @@ from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.capture.trace import TRACE_FILE
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.gating import Gating
+from pytest_browsereval.hooks.items import pictures_of, told_by
+from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.evaluation import Evaluation
 
-OUT = "system-out"
+OUT, ERR = "system-out", "system-err"
 
 
 class JUnit:
@@ -61,7 +63,7 @@ class JUnit:
             self._controller.summarise()
         summaries = self._controller.summaries
         for owner, summary in summaries.items():
-            prefix = f"{owner.config.name}." if len(summaries) > 1 else ""
+            prefix = f"{one_line(owner.config.name)}." if len(summaries) > 1 else ""
             for name, value in self._properties(owner, summary):
                 if value is not None:
                     self._xml.add_global_property(f"{prefix}{name}", value)
@@ -96,6 +98,7 @@ class JUnit:
         """Take out test cases whose end was never reported, if another process has reported them whole.
 
         One without a name, which is what an item leaves that was cut off in its setup, stands for nothing.
+        One that is an error or a failure stays: with ``--dist=each``, that is all that tells of a crash.
         """
         unfinished = list(self._xml.node_reporters.values())
         ended = {
@@ -105,7 +108,8 @@ class JUnit:
         }
         for reporter in unfinished:
             case = reporter.to_xml()
-            if "name" in case.attrib and _named(case) not in ended:
+            is_bad = any(child.tag in ("error", "failure") for child in case)
+            if "name" in case.attrib and (is_bad or _named(case) not in ended):
                 continue
             self._xml.node_reporters_ordered.remove(reporter)
             if "name" in case.attrib:
@@ -125,23 +129,26 @@ def _out(text: str) -> ET.Element:
 
 
 def _join_output(case: ET.Element) -> None:
-    """Make one text of several, at the end of the test case: readers take the only one, or none."""
-    found = case.findall(OUT)
-    for element in found:
+    """Make one text of several, behind the result: readers take the only one, or none.
+
+    What was written to stderr comes last, which is the order that pytest's schema asks for.
+    """
+    found, errors = case.findall(OUT), case.findall(ERR)
+    for element in (*found, *errors):
         case.remove(element)
     if found:
         case.append(_out("\n".join(element.text or "" for element in found)))
+    case.extend(errors)
 
 
 def _attachments(report: pytest.TestReport) -> Iterator[str]:
     """Yield the lines by which readers find a trial's last picture, which they show, and its trace."""
-    told = dict(report.user_properties)
-    folder = Path(str(told.get("folder", "")))
-    if "verdict" not in told or not folder.is_absolute():
+    told = told_by(report)
+    folder = Path(told.get("folder", ""))
+    if not told or not folder.is_absolute():
         return
-    pictures = sorted((folder / "screenshots").glob("*.*"))
-    for file in (*pictures[-1:], folder / TRACE_FILE):
-        if file.is_file() and (place := _place(file)).isprintable():
+    for file in (*pictures_of(folder)[-1:], folder / TRACE_FILE):
+        if file.is_file() and not file.is_symlink() and (place := _place(file)).isprintable():
             yield f"[[ATTACHMENT|{place}]]"
 
 
