@@ -13,7 +13,13 @@ from typing import Any
 from pytest_browsereval.capture.trajectory import open_written, write_whole
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.report.viewer.attempts import StoredAttempt, message_log, names_in, stored_attempts
+from pytest_browsereval.report.viewer.attempts import (
+    StoredAttempt,
+    message_log,
+    names_in,
+    read_attempt,
+    stored_attempts,
+)
 from pytest_browsereval.report.viewer.page import in_html, page
 from pytest_browsereval.report.viewer.records import records_of, without_texts
 from pytest_browsereval.report.viewer.rows import DAMAGED, Table
@@ -41,6 +47,21 @@ class _Block:
         details = in_html({self.key: [*self.value, self.pictures]})
         return f'<script type="application/json" data-chunk="{number}">{details}</script>'
 
+    def size(self, number: int) -> int:
+        return len(self.markup(number).encode()) + _AROUND
+
+
+@dataclass(frozen=True)
+class _Texts:
+    """What an attempt's texts take."""
+
+    size: int
+    """Bytes of its details without them."""
+    more: int
+    """Bytes that they add."""
+    logs: int
+    records: int
+
 
 class _Page:
     """What fits into the page."""
@@ -48,27 +69,49 @@ class _Page:
     def __init__(self, room: int) -> None:
         self.room = room
         self.blocks: dict[int, _Block] = {}
+        self._texts: dict[int, _Texts] = {}
         self.logs = 0
         """Message logs that did not fit."""
+        self.records = 0
+        """Consoles and HAR files that did not fit."""
         self.pictures = 0
         """Pictures that did not fit."""
 
     def add(self, number: int, attempt: StoredAttempt) -> None:
-        """Add an attempt with its message log, if that fits."""
+        """Add an attempt without its message log and records: what it came to is never left out."""
         log, left_out = message_log(attempt.folder)
-        names = names_in(attempt.folder)
-        records = records_of(attempt.folder, names.files, names.folders)
-        parts = [names.files, names.pictures]
-        whole = _Block(attempt.key, [attempt.text, log, *parts, left_out, attempt.problem, records])
-        less = without_texts(records)
-        short = _Block(attempt.key, [attempt.text, "", *parts, len(log), attempt.problem, less])
-        for block in (whole, short):
-            size = len(block.markup(number).encode()) + _AROUND
-            if size <= self.room or block is short:  # what an attempt came to is never left out
-                self.room -= size
-                self.blocks[number] = block
-                self.logs += block is short
+        whole = _whole(attempt, log, left_out)
+        text, _, files, pictures, _, problem, records = whole.value
+        bytes_out = len(log.encode()) + left_out
+        less = [text, "", files, pictures, bytes_out, problem, without_texts(records)]
+        short = _Block(attempt.key, less)
+        size = short.size(number)
+        self.blocks[number] = short
+        self.room -= size
+        if short.value != whole.value:
+            count = sum(name in records for name in ("console", "har"))
+            self._texts[number] = _Texts(size, whole.size(number) - size, int(bool(log)), count)
+
+    def add_texts(self, number: int, folder: Path, key: str) -> None:
+        """Add the message log and the records of an attempt that is there, if they fit.
+
+        Args:
+            number: of the attempt.
+            folder: of the attempt.
+            key: its path below ``tasks``.
+        """
+        if (texts := self._texts.get(number)) is None:
+            return
+        if texts.more <= self.room:
+            attempt = read_attempt(str(folder), key)
+            whole = _whole(attempt, *message_log(attempt.folder))
+            more = whole.size(number) - texts.size  # of an attempt that goes on it has grown
+            if more <= self.room:
+                self.room -= more
+                self.blocks[number] = whole
                 return
+        self.logs += texts.logs
+        self.records += texts.records
 
     def add_picture(self, number: int, file: Path) -> None:
         """Add a picture, if it fits."""
@@ -83,6 +126,13 @@ class _Page:
             return
         self.blocks[number].pictures[file.name] = f"data:image/{_TYPES[file.suffix]};base64,{data}"
         self.room -= size
+
+
+def _whole(attempt: StoredAttempt, log: str, left_out: int) -> _Block:
+    names = names_in(attempt.folder)
+    records = records_of(attempt.folder, names.files, names.folders)
+    value = [attempt.text, log, names.files, names.pictures, left_out, attempt.problem, records]
+    return _Block(attempt.key, value)
 
 
 def write_single(run: Path, file: Path, most_bytes: int = MOST_MB * 1_000_000) -> tuple[Written, str]:
@@ -105,27 +155,25 @@ def write_single(run: Path, file: Path, most_bytes: int = MOST_MB * 1_000_000) -
     """
     check_run(run)
     check_page(file)
-    table, order = Table(), list[tuple[bool, int, str]]()
+    table, order, made = Table(), list[tuple[bool, int, str]](), _Page(most_bytes - 500)
     for number, attempt in enumerate(stored_attempts(run / "tasks"), 1):
         table.add(attempt, number)
+        made.add(number, attempt)
         has_passed = attempt.metadata is not None and attempt.metadata.verdict is Verdict.PASSED
         order.append((has_passed, number, attempt.key))
     order.sort()
     store = RunStore(run)
     data = run_data(store, table, {"home": "", "details": "", "alone": True, "left_out": ""})
     title = title_of(data)
-    made = _Page(most_bytes - len(page(data, title).encode()) - 500)
-    numbers = [{key: number for passed, number, key in order if passed is kind} for kind in (False, True)]
-    for wanted in numbers:  # each read when it is its turn: all of them would fill the memory
-        for attempt in stored_attempts(run / "tasks"):
-            if attempt.key in wanted:
-                made.add(wanted[attempt.key], attempt)
+    made.room -= len(page(data, title).encode())
     if made.room < 0:
         least = (most_bytes - made.room) / 1e6
         raise UsageError(
             f"{run}: without any log or picture the page takes {least:.1f} MB, and {most_bytes / 1e6:g} are "
             f"allowed. Type  --max-mb {least + 1:.0f}  or more."
         )
+    for _, number, key in order:  # each read again when it is its turn: all of them would fill the memory
+        made.add_texts(number, run / "tasks" / key, key)
     for number, picture in _pictures(run, order):
         made.add_picture(number, picture)
     told = _left_out(made, most_bytes)
@@ -148,8 +196,10 @@ def _pictures(run: Path, order: list[tuple[bool, int, str]]) -> Iterator[tuple[i
 
 
 def _own(attempt: Path) -> list[Path]:
+    """Return an attempt's pictures in the order of their numbers, which have three digits or more."""
     folder = attempt / "screenshots"
-    return [folder / name for name in names_in(str(attempt)).pictures if Path(name).suffix in _TYPES]
+    pictures = [folder / name for name in names_in(str(attempt)).pictures if Path(name).suffix in _TYPES]
+    return sorted(pictures, key=lambda picture: (len(picture.stem), picture.name))
 
 
 def _size(file: Path) -> int:
@@ -160,11 +210,9 @@ def _size(file: Path) -> int:
 
 
 def _left_out(made: _Page, most_bytes: int) -> str:
-    parts = [
-        f"{count:,} {name}{'s' * (count != 1)}"
-        for count, name in ((made.logs, "message log"), (made.pictures, "picture"))
-        if count
-    ]
+    counts = ((made.logs, "message log"), (made.records, "console or HAR file"), (made.pictures, "picture"))
+    parts = [f"{count:,} {name}{'s' * (count != 1)}" for count, name in counts if count]
     if not parts:
         return ""
-    return f"Left out, to stay below {most_bytes / 1e6:g} MB: {' and '.join(parts)}."
+    listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
+    return f"Left out, to stay below {most_bytes / 1e6:g} MB: {listed}."

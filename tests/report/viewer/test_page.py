@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from pytest_browsereval.analysis.statistics import wilson
 from pytest_browsereval.analysis.summary import summarise
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.report.viewer.page import script_named
 from pytest_browsereval.report.viewer.writing import write_viewer
 from pytest_browsereval.run.store import RunStore, read_metadata
 from tests.labelled import folder_of, grade, graded, write_run
@@ -42,6 +46,24 @@ def test_counts_are_those_of_the_summary(store: RunStore, page: Path, look: Look
         low, high = [float(await rate.locator(".interval").get_attribute(name)) for name in ("x", "width")]
         assert abs(low / 100 - wilson(1, 2).low) < 1e-9
         assert abs((low + high) / 100 - wilson(1, 2).high) < 1e-9
+
+    look(page, work)
+
+
+def test_only_all_of_it_is_100_percent(page: Path, look: Look) -> None:
+    """However few failed of however many, the rate is not that of a run without any; and the other way."""
+    told = {
+        1: "100", 0.9999: "99.9", 0.9996: "99.9", 0.996: "99.6", 0.995: "99.5", 0.994: "99", 0.5: "50",
+        0.0996: "10", 0.052: "5.2", 0.05: "5", 0.0012: "0.1", 0.0004: "0.1", 1e-5: "0.1", 0: "0",
+        1 - 1e-16: "100", 1e-17: "0",
+    }  # fmt: skip
+
+    async def work(reader: Reader) -> None:
+        await reader.open()
+        whole = f"(shares) => {{ {script_named('base')}; return shares.map(percent); }}"
+        found = await reader.page.evaluate(whole, list(told))
+        assert found == [f"{text}\u00a0%" for text in told.values()]
+        assert await reader.page.evaluate(whole, [None]) == ["\u2013"]
 
     look(page, work)
 
@@ -169,6 +191,30 @@ def test_what_is_damaged_is_shown_as_such(page: Path, look: Look) -> None:
         reader.complaints.clear()
 
     look(page, work)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"errors": "abc"},
+        {"errors": [None]},
+        {"grader_results": {"a": None}},
+        {"grader_results": {"a": {"criteria": ["x", None]}}},
+        {"cost_usd": "abc"},
+    ],
+)
+def test_damaged_metadata_takes_no_timeline_away(store: RunStore, look: Look, damage: dict[str, Any]) -> None:
+    """Metadata that is JSON and yet none: the page says so, and shows what was logged."""
+    file = folder_of(store, "buy") / "metadata.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | damage))
+
+    async def work(reader: Reader) -> None:
+        await reader.open(STEP)
+        assert await reader.text("#attempt-verdict") == "‽ damaged"
+        assert "metadata.json is damaged" in await reader.text("#findings")
+        assert await reader.text("#detail h3") == "Step 2: click_at failed"
+
+    look(write_viewer(store.root).file, work)
 
 
 def test_hostile_text_is_text(page: Path, look: Look) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.capture.console import ConsoleLine
 from pytest_browsereval.capture.dom import INERT
 from pytest_browsereval.report.viewer import records
 from pytest_browsereval.report.viewer.records import records_of
@@ -15,7 +16,7 @@ from pytest_browsereval.report.viewer.single import write_single
 from pytest_browsereval.report.viewer.writing import write_viewer
 from pytest_browsereval.run.store import RunStore
 from tests.labelled import folder_of
-from tests.report.viewer.conftest import CANARY, HOSTILE, Look, Reader, asked, write_records
+from tests.report.viewer.conftest import CANARY, HOSTILE, Look, Reader, asked, at, write_records
 
 FIND = "#/find/default/1/attempt-1"
 
@@ -77,6 +78,24 @@ def test_all_of_an_attempt_is_below_its_timeline(recorded: RunStore, look: Look)
         assert told.endswith("type playwright show-trace tasks/find/default/1/attempt-1/trace.zip")
         await reader.open("#/buy/default/1/attempt-1")
         assert await reader.page.locator("#records").is_hidden()
+
+    look(write_viewer(recorded.root).file, work)
+
+
+def test_an_unreadable_time_moves_no_other_record(recorded: RunStore, look: Look) -> None:
+    """A line without one comes last; the others stand at their steps, in whatever order they were written."""
+    lines = [
+        ConsoleLine(timestamp=moment, kind="log", text=text)
+        for moment, text in ((at(25), "late"), ("some day", "ever"), (at(11), "early"))
+    ]
+    text = "".join(line.model_dump_json(exclude_none=True) + "\n" for line in lines)
+    (folder_of(recorded, "find") / "console.jsonl").write_text(text)
+
+    async def work(reader: Reader) -> None:
+        for step, said in ((1, ["log early"]), (2, ["log late", "log ever"])):
+            await reader.open(f"{FIND}/step-{step}")
+            await reader.unfold("#detail .record:first-of-type summary")
+            assert await reader.texts("#detail .said li") == said
 
     look(write_viewer(recorded.root).file, work)
 

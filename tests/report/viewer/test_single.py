@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_browsereval.__main__ import main
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.report.viewer import attempts
 from pytest_browsereval.report.viewer.single import write_single
 from pytest_browsereval.run.store import RunStore
-from tests.labelled import folder_of
+from tests.labelled import folder_of, graded, write_run
 from tests.report.viewer.conftest import HOSTILE, Look, Reader
 
+LINE = '{"type": "user", "content": "é"}\n'
 STEP = "#/buy/default/1/attempt-1/step-2"
 
 
@@ -94,3 +99,64 @@ def test_the_command(store: RunStore, tmp_path: Path, capsys: pytest.CaptureFixt
     ):
         assert main(["view", run, *words]) == 4
         assert told in capsys.readouterr().err
+
+
+def alone(run: Path, file: Path, most: int = 25_000_000) -> tuple[dict[str, Any], str]:
+    """Return the details in a run's page by the tasks' names, and what it says that it left out."""
+    _, told = write_single(run, file, most)
+    assert file.stat().st_size <= most
+    blocks = re.findall(r'data-chunk="\d+">(.*?)</script>', file.read_text())
+    details = [one for block in blocks for one in json.loads(block).items()]
+    return {key.partition("/")[0]: value for key, value in details}, told
+
+
+def test_logs_take_no_room_that_later_attempts_need(tmp_path: Path) -> None:
+    """What attempts came to is put in first; logs get what is left, and the first of those that fit."""
+    store = write_run(tmp_path / "run", *(graded(f"t{number:02}") for number in range(12)))
+    file = tmp_path / "page.html"
+    alone(store.root, file)
+    least = file.stat().st_size
+    log = LINE * 1_000
+    for number in range(12):
+        (folder_of(store, f"t{number:02}") / "messages.jsonl").write_text(log)
+    room = 3 * (len(json.dumps(log, ensure_ascii=False).encode()) + 500)
+    found, told = alone(store.root, file, least + room + 1_000)
+    assert [name for name, value in found.items() if value[1]] == ["t00", "t01", "t02"]
+    assert len(found) == 12
+    assert "9 message logs" in told
+
+
+def test_how_much_of_a_log_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All its bytes, also those that are too many for any page."""
+    store = write_run(tmp_path / "run", graded("a"))
+    log = folder_of(store, "a") / "messages.jsonl"
+    log.write_text(LINE * 10_000, encoding="utf-8")
+    monkeypatch.setattr(attempts, "LONGEST_LOG", 200_000)
+    found, told = alone(store.root, tmp_path / "page.html", 250_000)
+    assert found["a"][1] == ""
+    assert found["a"][4] == log.stat().st_size
+    assert "Left out, to stay below 0.25 MB: 1 message log." in told
+
+
+def test_a_console_is_no_message_log(tmp_path: Path) -> None:
+    """An attempt that has no log lacks none; what else is left out of it is told as what it is."""
+    store = write_run(tmp_path / "run", graded("a"))
+    folder = folder_of(store, "a")
+    (folder / "messages.jsonl").write_bytes(b"")
+    (folder / "console.jsonl").write_text(LINE * 10_000)
+    _, told = alone(store.root, tmp_path / "page.html", 250_000)
+    assert told == "Left out, to stay below 0.25 MB: 1 console or HAR file."
+
+
+def test_the_last_of_a_thousand_pictures_comes_first(tmp_path: Path) -> None:
+    """Their names have three digits up to 999."""
+    store = write_run(tmp_path / "run", graded("a"))
+    folder = folder_of(store, "a") / "screenshots"
+    folder.mkdir()
+    for number in (999, 1000):
+        (folder / f"{number:03d}.png").write_bytes(bytes(60_000))
+    file = tmp_path / "page.html"
+    alone(store.root, file)
+    found, told = alone(store.root, file, file.stat().st_size - 1)
+    assert list(found["a"][7]) == ["1000.png"]
+    assert "1 picture" in told

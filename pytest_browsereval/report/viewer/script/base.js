@@ -52,8 +52,14 @@ function assign(target, properties) {
 /** @param {number} count @param {string} word @param {string} [many] */
 const counted = (count, word, many) => `${count.toLocaleString("en")} ${count === 1 ? word : many || `${word}s`}`;
 
-/** @param {number | null | undefined} share */
-const percent = (share) => (share === null || share === undefined ? "–" : `${(100 * share).toFixed(share > 0.0995 && share < 0.9995 ? 0 : 1).replace(/\.0$/, "")}\u00a0%`);
+/** A share; only all of it is 100 %, and only none of it 0 %. @param {number | null | undefined} share */
+function percent(share) {
+  if (share === null || share === undefined) return "–";
+  const exact = 100 * share;
+  const isEnd = exact < 1e-7 || exact > 100 - 1e-7; // ends of intervals are off by the last digits of a float
+  const told = isEnd ? exact : Math.min(Math.max(exact, 0.1), 99.9);
+  return `${told.toFixed(share > 0.0995 && exact < 99.5 ? 0 : 1).replace(/\.0$/, "")}\u00a0%`;
+}
 
 /** @param {number | null | undefined} ms */
 function time(ms) {

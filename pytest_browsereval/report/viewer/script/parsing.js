@@ -14,7 +14,7 @@ function parsed([metadata, log, files, pictures, leftOut, problem, records]) {
   if (cut) notes.push("The last line of messages.jsonl is cut: the attempt was killed while it was written.");
   const numbered = pictures.map((/** @type {string} */ name) => [Number((/^(\d+)\.(?:jpe?g|png|webp)$/.exec(name) || [])[1]), name]);
   return {
-    metadata: tryParse(metadata) || {},
+    metadata: (!problem && tryParse(metadata)) || {}, // what is damaged may be JSON all the same
     lines: texts.map(line),
     files,
     pictures: new Map(numbered.filter((/** @type {[number, string]} */ [number]) => number)),

@@ -59,7 +59,8 @@ function placeRecords(entries, records) {
   const starts = entries.map((entry) => Date.parse(entry.message.timestamp));
   for (const [list, name] of /** @type {[(Said | Asked)[], "said" | "asked"][]} */ ([[records.console, "said"], [records.requests, "asked"]])) {
     let place = 0;
-    for (const one of [...list].sort((a, b) => a.at - b.at || 0)) {
+    const isTimeless = (/** @type {Said | Asked} */ one) => Number(Number.isNaN(one.at)); // they would break the order of the others
+    for (const one of [...list].sort((a, b) => isTimeless(a) - isTimeless(b) || a.at - b.at || 0)) {
       while (place + 1 < starts.length && !(starts[place + 1] > one.at) && !Number.isNaN(one.at)) place += 1;
       one.entry = place;
     }
