@@ -23,7 +23,9 @@ def well_formed(text: str) -> str:
 
 def one_line(text: str, longest: int = LONGEST) -> str:
     """Return text as one printable line: control characters and line ends become blanks."""
-    flat = "".join(c if c.isprintable() else " " for c in text[: longest + 1])
+    flat = text[: longest + 1]
+    if not flat.isprintable():
+        flat = "".join(c if c.isprintable() else " " for c in flat)
     return flat if len(flat) <= longest else flat[: longest - 1] + "…"
 
 

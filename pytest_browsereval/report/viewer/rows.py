@@ -94,8 +94,8 @@ class Table:
             chunk,
             share("verdict", str(data.verdict)),
             data.query_id,
-            _brief(data.query),
-            _brief(data.reason),
+            one_line(data.query, LONGEST),
+            one_line(data.reason, LONGEST),
             share("dataset", data.dataset),
             share("site", data.website or ""),
             [share("tags", tag) for tag in dict.fromkeys(data.tags)],
@@ -121,8 +121,8 @@ class Table:
             chunk,
             share("verdict", verdict),
             query_id or task,
-            _brief(query),
-            _brief(told),
+            one_line(query, LONGEST),
+            one_line(told, LONGEST),
             share("dataset", ""),
             share("site", ""),
             [],
@@ -186,11 +186,6 @@ class Table:
             "interval": None if interval is None else [interval.low, interval.high],
             "cost": _total(self._costs.values()),
         }
-
-
-def _brief(text: str) -> str:
-    short = text[: LONGEST + 1]
-    return short if len(short) <= LONGEST and short.isprintable() else one_line(short, LONGEST)
 
 
 def _total(costs: Iterable[float | None]) -> float | None:

@@ -112,7 +112,9 @@ def alone(run: Path, file: Path, most: int = 25_000_000) -> tuple[dict[str, Any]
 
 def test_logs_take_no_room_that_later_attempts_need(tmp_path: Path) -> None:
     """What attempts came to is put in first; logs get what is left, and the first of those that fit."""
-    store = write_run(tmp_path / "run", *(graded(f"t{number:02}") for number in range(12)))
+    store = write_run(
+        tmp_path / "run", *(graded(f"t{number:02}", query="Q" * 10_000) for number in range(12))
+    )
     file = tmp_path / "page.html"
     alone(store.root, file)
     least = file.stat().st_size
