@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_browsereval.analysis.parts import counted, joined, shared_parts
 from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.run.budget import LEDGER
 from pytest_browsereval.run.provenance import differences
 from pytest_browsereval.run.resume import MACHINE, RESUMES_FILE
+from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import RunStore, TrialKey, check_new
 
 TOLD = 5
@@ -35,26 +37,28 @@ class Merged:
     """What the runs differ in that is no other eval: machines, browsers."""
 
 
-def merge_runs(runs: Sequence[Path], target: Path) -> Merged:
+def merge_runs(runs: Sequence[Path], target: Path, *, is_partial: bool = False) -> Merged:
     """Write several runs as one run folder, as a whole or not at all; the runs stay as they are.
 
     Args:
         runs: their folders.
         target: the new one.
+        is_partial: whether parts of a run that was divided may be missing.
 
     Raises:
-        UsageError: a run cannot be read or is still written; the runs are not of one eval; a trial has other
-            results in one than in another; or the target cannot be written.
+        UsageError: a run cannot be read or is still written; the runs are not of one eval; parts are missing;
+            a trial has other results in one than in another; or the target cannot be written.
     """
     stores = [RunStore(run) for run in runs]
     check_new(target)
     _check_runs(stores)
     notes = tuple(_check_alike(stores))
+    parts = joined(stores, target, is_partial=is_partial)
     owners = _owners(stores)
     partial = target.with_name(f".{target.name}.partial")
     try:
         shutil.rmtree(partial, ignore_errors=True)
-        merged = _write(stores, owners, RunStore(partial), notes)
+        merged = _write(stores, owners, RunStore(partial), notes, parts)
         if target.exists():
             target.rmdir()
         partial.replace(target)
@@ -120,33 +124,33 @@ def _owners(stores: Sequence[RunStore]) -> dict[TrialKey, RunStore]:
         raise UsageError(
             f"{len(clashing)} trials have other results in one run than in another: "
             f"{', '.join(clashing[:TOLD])}{more}. Parts of one run share no row; take one of the runs out."
+            f"{shared_parts(stores)}"
         )
     return owners
 
 
 def _write(
-    stores: Sequence[RunStore], owners: Mapping[TrialKey, RunStore], target: RunStore, notes: tuple[str, ...]
+    stores: Sequence[RunStore],
+    owners: Mapping[TrialKey, RunStore],
+    target: RunStore,
+    notes: tuple[str, ...],
+    parts: Parts | None,
 ) -> Merged:
     for key, store in owners.items():
         shutil.copytree(store.trial_folder(key), target.trial_folder(key), symlinks=True)
-    counts = [store.selected() if store.selected() is not None else store.planned() for store in stores]
-    shared = sum(len(store.last_digests()) for store in stores) - len(owners)
-    known = [count for count in counts if count is not None]
-    selected = sum(known) - shared if len(known) == len(counts) else None
-    target.write_manifest(
-        {
-            **stores[0].manifest(),
-            "selected": selected,
-            "merged_from": [store.root.resolve().name for store in stores],
-            "merged_at": now(),
-        }
-    )
+    selected, skipped = counted(stores, len(owners), parts)
+    manifest = {
+        **stores[0].manifest(),
+        "selected": selected,
+        "merged_from": [store.root.resolve().name for store in stores],
+        "merged_at": now(),
+    }
+    target.write_manifest(manifest if parts is None else {**manifest, "shards": parts.as_json()})
     for name in LINES:
         lines = [line for store in stores for line in _lines(store.root / name)]
         if lines:
             (target.root / name).write_bytes(b"".join(lines))
     summary = summary_of(target)
-    skipped = sum(store.skipped() for store in stores)
     target.write_summary({"selected": selected, "skipped": skipped, **summary.as_json()})
     return Merged(len(summary.trials), selected, notes)
 

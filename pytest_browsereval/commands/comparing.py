@@ -53,8 +53,9 @@ def compare(arguments: argparse.Namespace) -> int:
 def gate(arguments: argparse.Namespace) -> int:
     """Decide by a run's folder whether it meets a gate; 1 if it does not."""
     from pytest_browsereval.analysis.baseline import against_baseline, lacks_baseline
-    from pytest_browsereval.analysis.gate import complete, decide
+    from pytest_browsereval.analysis.gate import decide
     from pytest_browsereval.analysis.outcomes import outcomes_of
+    from pytest_browsereval.analysis.parts import lacking
     from pytest_browsereval.analysis.quarantine import quarantined
     from pytest_browsereval.analysis.summary import summary_of
     from pytest_browsereval.report import gate as report
@@ -71,8 +72,8 @@ def gate(arguments: argparse.Namespace) -> int:
         out = quarantined(rules, (trial.metadata for trial in summary.trials))
         compared = against_baseline(rules, base, outcomes_of(store, summary), left_out=out)
     selected = store.selected()
-    lacking = complete(summary, selected, store.skipped())
-    results = (*decide(summary, rules, compared), *([lacking] if lacking else []))
+    incomplete = lacking(store, summary)
+    results = (*decide(summary, rules, compared), *([incomplete] if incomplete else []))
     tell(
         arguments,
         text=lambda: report.text(store.root, summary, selected, results),

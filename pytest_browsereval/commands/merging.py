@@ -18,7 +18,7 @@ def merge(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.run.store import RunStore
 
     runs = named_runs(arguments.run_names)
-    merged = merge_runs(runs, arguments.output)
+    merged = merge_runs(runs, arguments.output, is_partial=arguments.partial)
     write_viewer(arguments.output)
     for note in merged.notes:
         print(f"note: {note}")
@@ -32,6 +32,11 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_names", metavar="RUN", nargs="+", help=HELP)
     parser.add_argument(
         "-o", "--output", metavar="FOLDER", type=Path, required=True, help="the new run's folder"
+    )
+    parser.add_argument(
+        "--partial",
+        action="store_true",
+        help="merge although shards are missing: the run then counts as not complete, and meets no gate",
     )
 
 

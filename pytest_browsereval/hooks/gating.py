@@ -9,8 +9,9 @@ import pytest
 
 from pytest_browsereval.analysis.baseline import against_baseline
 from pytest_browsereval.analysis.compare import RunComparison
-from pytest_browsereval.analysis.gate import RuleResult, complete, decide
+from pytest_browsereval.analysis.gate import RuleResult, decide
 from pytest_browsereval.analysis.outcomes import outcomes_of
+from pytest_browsereval.analysis.parts import lacking
 from pytest_browsereval.analysis.quarantine import quarantined
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.errors import UsageError
@@ -34,9 +35,8 @@ def _rules(evaluation: Evaluation, summary: RunSummary) -> Iterator[RuleResult]:
         except UsageError as error:
             compared = str(error)
     yield from decide(summary, config.gate, compared)
-    store = evaluation.store
-    if lacking := complete(summary, store.selected(), store.skipped()):
-        yield lacking
+    if incomplete := lacking(evaluation.store, summary):
+        yield incomplete
 
 
 class Gating:

@@ -21,7 +21,8 @@ from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.finding import LATEST, run_folder
 from pytest_browsereval.run.regrade import Regrading
 from pytest_browsereval.run.resume import Resuming
-from pytest_browsereval.run.store import new_run_id
+from pytest_browsereval.run.shards import check_resumed
+from pytest_browsereval.run.store import RunStore, new_run_id
 
 eval_session_key = pytest.StashKey["EvalSession"]()
 
@@ -136,6 +137,7 @@ class EvalSession:
         if resumed is None:
             return Evaluation(loaded, registry, run_id=self.run_id, worker=self.worker, began=self.began)
         run = self._earlier_run(loaded, resumed, "resume", is_empty_allowed=True)
+        check_resumed(run.name, RunStore(run).manifest(), self.config.getoption("eval_shard"))
         anyway = self.config.getoption("eval_resume_anyway")
         return Resuming(loaded, registry, run, anyway=anyway, worker=self.worker, began=self.began)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Generator, Iterable, Sequence
 
 import pytest
 
@@ -14,7 +14,7 @@ from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.finding import run_folder
 from pytest_browsereval.run.relations import groups
-from pytest_browsereval.run.shards import Shard, read_shard, shards_of
+from pytest_browsereval.run.shards import HASH, Parts, Shard, division_of, read_shard, shards_of
 from pytest_browsereval.run.store import RunStore
 
 
@@ -42,9 +42,13 @@ class Sharding:
         self._session = session
         self._shard = shard
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Do so before anything else selects: the shards do not depend on what each of them selects.
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> Generator[None, None, None]:
+        """Divide the rows before anything else selects, and leave those of other parts out after it.
+
+        So the parts do not depend on what is selected, and each of them knows how much the others have.
 
         Raises:
             pytest.UsageError: the run that durations are taken from cannot be read.
@@ -54,27 +58,46 @@ class Sharding:
             if isinstance(item, EvalItem):
                 rows[item.evaluation].append(item)
         try:
-            kept = {item for evaluation, of in rows.items() for item in self._kept(evaluation, of)}
+            shards = {evaluation: self._shards(evaluation, of) for evaluation, of in rows.items()}
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
-        others = [item for item in items if not self._is_kept(item, kept)]
+        yield
+        for evaluation, found in shards.items():
+            evaluation.parts = self._parts(evaluation, found, items)
+        others = [item for item in items if self._shard_of(item, shards) != self._shard.number]
         if others:
             config.hook.pytest_deselected(items=others)
-            items[:] = [item for item in items if self._is_kept(item, kept)]
+            items[:] = [item for item in items if self._shard_of(item, shards) == self._shard.number]
 
-    def _is_kept(self, item: pytest.Item, kept: set[EvalItem]) -> bool:
-        return item in kept if isinstance(item, EvalItem) else self._shard.number == 1
+    def _shards(self, evaluation: Evaluation, items: Sequence[EvalItem]) -> dict[str, int]:
+        """Return the part of each row.
 
-    def _kept(self, evaluation: Evaluation, items: Sequence[EvalItem]) -> list[EvalItem]:
+        Raises:
+            UsageError: the run that durations are taken from cannot be read; or the rows of a run that is
+                gone on with were divided otherwise.
+        """
         found = _row_groups(evaluation, items)
-        shards = shards_of(found, self._shard.of, self._seconds(evaluation))
-        mine = {
-            query_id
-            for ids, shard in zip(found, shards, strict=True)
-            if shard == self._shard.number
-            for query_id in ids
-        }
-        return [item for item in items if item.entry.ref.query_id in mine]
+        numbers = shards_of(found, self._shard.of, self._seconds(evaluation))
+        shards = {query_id: number for ids, number in zip(found, numbers, strict=True) for query_id in ids}
+        before = Parts.of_run(evaluation.store.manifest()) if evaluation.goes_on else None
+        if before is not None and before.by != self._division(shards):
+            raise UsageError(
+                f"the rows of the run {evaluation.store.root.name} were divided otherwise. Write the "
+                "--eval-shard-by that it was begun with: the run's id, if it was 'latest'."
+            )
+        return shards
+
+    def _division(self, shards: dict[str, int]) -> str:
+        return HASH if self._session.config.getoption("eval_shard_by") is None else division_of(shards)
+
+    def _parts(self, evaluation: Evaluation, shards: dict[str, int], items: Iterable[pytest.Item]) -> Parts:
+        selected = (i for i in items if isinstance(i, EvalItem) and i.evaluation is evaluation)
+        counts = Counter(shards[item.entry.ref.query_id] for item in selected)
+        trials = tuple(counts[number] for number in range(1, self._shard.of + 1))
+        return Parts(self._shard.of, (self._shard.number,), trials, self._division(shards))
+
+    def _shard_of(self, item: pytest.Item, shards: dict[Evaluation, dict[str, int]]) -> int:
+        return shards[item.evaluation][item.entry.ref.query_id] if isinstance(item, EvalItem) else 1
 
     def _seconds(self, evaluation: Evaluation) -> dict[str, float]:
         """Return how long each row took in the run that the command line names."""

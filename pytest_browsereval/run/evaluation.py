@@ -28,6 +28,7 @@ from pytest_browsereval.run.drift import drift
 from pytest_browsereval.run.hiding import Hiding
 from pytest_browsereval.run.manifest import manifest
 from pytest_browsereval.run.plan import Entry, Plan
+from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import AttemptFolder, RunStore
 from pytest_browsereval.sites import Sites, check
 from pytest_browsereval.tools.base import Tool
@@ -91,6 +92,8 @@ class Evaluation:
         """Returns the trials that wait for a lane; asked on the loop."""
         self.items: int | None = None
         """How many items of the session are its trials, in all processes; None before they are collected."""
+        self.parts: Parts | None = None
+        """Which part of a run this is; None if it is a whole one."""
         self.baseline: Path | None = None
         """The earlier run, or a baseline's file, that the command line wants the run compared with."""
         self.model_calls = ModelCalls.LIVE
@@ -405,11 +408,14 @@ class Evaluation:
                     model_calls=self.model_calls.value,
                 )
                 self._held.enter_context(self.store.held())
-                self.store.write_manifest({**content, "selected": self.items})
+                self.store.write_manifest({**content, "selected": self.items, **self._shards()})
                 self._note_start(content)
                 self.has_started = True
                 self._services = self._make_services()
             return self._services
+
+    def _shards(self) -> dict[str, Any]:
+        return {} if self.parts is None else {"shards": self.parts.as_json()}
 
     def _note_start(self, manifest: dict[str, Any]) -> None:
         """Take note of what a process of the run is made of, once its browser is up."""

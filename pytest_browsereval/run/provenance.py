@@ -13,6 +13,7 @@ LEFT_OUT = frozenset(
         "name",
         "config_file",
         "selected",
+        "shards",  # parts of one run differ in it
         "merged_from",
         "merged_at",
         "config_hash",  # the keys of the config are told one by one

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from statistics import fmean
+from typing import Any, Self
 
 from pytest_browsereval.errors import UsageError
 
@@ -20,6 +21,87 @@ class Shard:
 
     def __str__(self) -> str:
         return f"{self.number}/{self.of}"
+
+
+HASH = "hash"
+"""How rows are divided where nobody knows how long they take."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Which parts of a run are in its folder, as the manifest tells it: of a merged one there are several."""
+
+    of: int
+    have: tuple[int, ...]
+    trials: tuple[int, ...]
+    """How many trials were to be in each part, also in those of other machines."""
+    by: str = HASH
+    """How the rows were divided: by their hash; else 16 hex digits over which row is in which part."""
+
+    @classmethod
+    def of_run(cls, manifest: Mapping[str, Any]) -> Self | None:
+        """Return what a manifest tells; None if that is nothing: a run is no part as a rule."""
+        told = manifest.get("shards")
+        try:
+            have, trials = (tuple(int(number) for number in told[key]) for key in ("have", "trials"))
+            return cls(int(told["of"]), have, trials, str(told["by"]))
+        except (KeyError, TypeError, ValueError):
+            return None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what a manifest tells under ``shards``."""
+        return asdict(self)
+
+    @property
+    def missing(self) -> tuple[Shard, ...]:
+        """The parts that are not there; one that was to have no trial leaves no run and lacks nothing."""
+        return tuple(
+            Shard(number, self.of)
+            for number, trials in enumerate(self.trials, 1)
+            if trials and number not in self.have
+        )
+
+    @property
+    def missing_trials(self) -> int:
+        """How many trials were to be in those."""
+        return sum(self.trials[shard.number - 1] for shard in self.missing)
+
+
+def division_of(shards: Mapping[str, int]) -> str:
+    """Return 16 hex digits over which row is in which part: two machines must agree on it.
+
+    Args:
+        shards: the part of each row, by its id.
+    """
+    lines = "".join(f"{query_id}\0{shard}\n" for query_id, shard in sorted(shards.items()))
+    return hashlib.sha256(lines.encode()).hexdigest()[:16]
+
+
+def check_resumed(run: str, manifest: Mapping[str, Any], given: str | None) -> None:
+    """Refuse to go on with one part of a run as another one, or as the whole: it would say what it is not.
+
+    A merged run may be gone on with as a whole or by what it lacks.
+
+    Args:
+        run: its id.
+        manifest: of the run.
+        given: the value of ``--eval-shard``.
+
+    Raises:
+        UsageError: with what to type.
+    """
+    parts = Parts.of_run(manifest)
+    if parts is None or "merged_from" in manifest or len(parts.have) != 1:
+        return
+    own = Shard(parts.have[0], parts.of)
+    if given is None or read_shard(given) != own:
+        asked = (
+            "this session would run all rows" if given is None else f"this session is --eval-shard={given}"
+        )
+        raise UsageError(
+            f"the run {run} is part {own}, and {asked}. Go on with it by --eval-shard={own}, or name another "
+            "run: --eval-resume=RUN."
+        )
 
 
 def read_shard(text: str) -> Shard:

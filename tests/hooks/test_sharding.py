@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,6 +34,18 @@ def test_every_row_is_in_one_shard(evals: Evals) -> None:
         assert ("last[1]" in names) == ("r0[1]" in names)
 
 
+def parts(run: Path) -> dict[str, Any]:
+    """Return what the manifest of a run says of its part."""
+    told: dict[str, Any] = json.loads((run / "manifest.json").read_text())["shards"]
+    return told
+
+
+def merge(evals: Evals, *args: str) -> pytest.RunResult:
+    """Merge runs into results/shop/whole."""
+    command = (sys.executable, "-m", "pytest_browsereval", "merge", *args, "-o", "results/shop/whole")
+    return evals.pytester.run(*command)
+
+
 def test_shards_are_merged_into_the_run(evals: Evals) -> None:
     """Here the second one in two workers; the summary is that of a session that ran all."""
     evals.rows(*ROWS, row("bad", says="wrong"))
@@ -40,9 +54,10 @@ def test_shards_are_merged_into_the_run(evals: Evals) -> None:
         assert evals.run("shop.eval.yaml", f"--eval-shard={shard}", *args).ret in (0, 1)
     runs = sorted((evals.path / "results/shop").iterdir())
     assert len(runs) == 2
-    merged = evals.pytester.run(
-        sys.executable, "-m", "pytest_browsereval", "merge", *map(str, runs), "-o", "results/shop/whole"
-    )
+    assert [sorted(parts(run)) for run in runs] == [["by", "have", "of", "trials"]] * 2
+    assert {tuple(parts(run)["trials"]) for run in runs} == {(6, 2)}
+    assert sorted(parts(run)["have"] for run in runs) == [[1], [2]]
+    merged = merge(evals, *map(str, runs))
     assert merged.ret == 0, merged.stderr.str()
     merged.stdout.fnmatch_lines(["pass rate 87.5% (7 of 8 judged)*", "2 runs, 8 trials: results/shop/whole"])
     again = evals.run("shop.eval.yaml", "--eval-resume=whole")
@@ -67,3 +82,34 @@ def test_shards_by_earlier_durations(evals: Evals) -> None:
         result = evals.run("shop.eval.yaml", *args)
         assert result.ret == pytest.ExitCode.USAGE_ERROR
         assert told in result.stdout.str() + result.stderr.str()
+
+
+def test_a_shard_that_selects_nothing_is_not_missing(evals: Evals) -> None:
+    """What ``-k`` and the like leave of each part is known to all of them."""
+    evals.rows(*ROWS)
+    evals.config()
+    some = ("shop.eval.yaml", "-k", "r1 or r3")
+    assert [evals.run(*some, f"--eval-shard={n}/4").ret for n in (1, 2, 3)] == [0, 0, 5]
+    runs = sorted((evals.path / "results/shop").iterdir())
+    assert [parts(run)["trials"] for run in runs] == [[1, 1, 0, 0]] * 2
+    assert merge(evals, *map(str, runs)).ret == 0
+
+
+def test_a_shard_is_gone_on_with_as_that_shard(evals: Evals) -> None:
+    """Not as a whole run, and not with rows that are divided otherwise."""
+    evals.rows(*ROWS)
+    evals.config()
+    evals.run("shop.eval.yaml")
+    whole = evals.run_folder().name
+    by = ("--eval-shard=2/2", f"--eval-shard-by={whole}")
+    evals.run("shop.eval.yaml", *by)
+    part = f"--eval-resume={evals.run_folder().name}"
+    for args, told in (
+        ((), "is part 2/2, and this session would run all rows. Go on with it by --eval-shard=2/2"),
+        (("--eval-shard=1/2",), "is part 2/2, and this session is --eval-shard=1/2"),
+        (("--eval-shard=2/2",), "were divided otherwise. Write the --eval-shard-by that it was begun with"),
+    ):
+        result = evals.run("shop.eval.yaml", part, *args)
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        assert told in " ".join(result.stderr.str().split())
+    assert evals.run("shop.eval.yaml", part, *by).ret == 0
