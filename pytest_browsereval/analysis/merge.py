@@ -139,8 +139,10 @@ def _write(
     for key, store in owners.items():
         shutil.copytree(store.trial_folder(key), target.trial_folder(key), symlinks=True)
     selected, skipped = counted(stores, len(owners), parts)
+    first = stores[0].manifest()
+    first.pop("config_folder", None)  # as seen from that run, on that machine
     manifest = {
-        **stores[0].manifest(),
+        **first,
         "selected": selected,
         "merged_from": [store.root.resolve().name for store in stores],
         "merged_at": now(),

@@ -84,7 +84,11 @@ def gate(arguments: argparse.Namespace) -> int:
 
 
 def _rules(arguments: argparse.Namespace, run: Path) -> tuple[GateConfig, Path]:
-    """Return the rules and the folder that their baseline is relative to: of a config, else of the run."""
+    """Return the rules and the folder that their baseline is relative to: that of a config.
+
+    Raises:
+        UsageError: there are no rules, or the baseline of a run's own gate is nowhere.
+    """
     from pytest_browsereval.config import GateConfig, gate_from, load_gate
     from pytest_browsereval.run.store import RunStore
 
@@ -94,14 +98,40 @@ def _rules(arguments: argparse.Namespace, run: Path) -> tuple[GateConfig, Path]:
         sets.append(f"gate.baseline={json.dumps(str(place))}")
     if arguments.config is not None:
         return load_gate(arguments.config, overrides=sets), arguments.config.absolute().parent
-    stored = RunStore(run).manifest().get("config")
+    manifest = RunStore(run).manifest()
+    stored = manifest.get("config")
     block = stored.get("gate") if isinstance(stored, dict) else None
     rules = gate_from(block, name=str(run / "manifest.json"), overrides=sets)
     if rules == GateConfig() and not sets:
         told = "has no gate of its own" if block else "has no manifest that tells its gate"
         raise UsageError(f"{run} {told}. Name rules by --config FILE or --eval-set gate.min_pass_rate=0.9.")
-    parents = run.resolve().parents  # BASE/results/NAME/RUN
-    return rules, parents[min(2, len(parents) - 1)]
+    is_typed = any(one.partition("=")[0] in ("gate", "gate.baseline") for one in sets)
+    return rules, Path.cwd() if is_typed else _stored_base(run, manifest.get("config_folder"), rules)
+
+
+def _stored_base(run: Path, folder: object, rules: GateConfig) -> Path:
+    """Return the folder that the baseline of a run's own gate is relative to: that of its config.
+
+    Raises:
+        UsageError: the run does not tell it, or no baseline is there. Another file of that name elsewhere
+            would decide by other results.
+    """
+    if rules.baseline is None or rules.baseline.is_absolute():
+        return run
+    if not isinstance(folder, str):
+        raise UsageError(
+            f"the gate of {run} compares with {rules.baseline}, a path beside its config, and the run does "
+            "not tell where that is: it is merged or older. Name the config by --config FILE, or the "
+            "baseline by --baseline FILE."
+        )
+    base = run.resolve() / folder
+    place = (base / rules.baseline).resolve()
+    if not place.exists():
+        raise UsageError(
+            f"the gate of {run} compares with {rules.baseline}, and there is no {place}: the run or the "
+            "baseline was moved. Name the config by --config FILE, or the baseline by --baseline FILE."
+        )
+    return base
 
 
 def baseline(arguments: argparse.Namespace) -> int:

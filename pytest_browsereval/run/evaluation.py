@@ -26,7 +26,7 @@ from pytest_browsereval.run.cassettes import Cassettes, ModelCalls
 from pytest_browsereval.run.control import Control
 from pytest_browsereval.run.drift import drift
 from pytest_browsereval.run.hiding import Hiding
-from pytest_browsereval.run.manifest import manifest
+from pytest_browsereval.run.manifest import config_folder, manifest
 from pytest_browsereval.run.plan import Entry, Plan
 from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import AttemptFolder, RunStore
@@ -408,14 +408,19 @@ class Evaluation:
                     model_calls=self.model_calls.value,
                 )
                 self._held.enter_context(self.store.held())
-                self.store.write_manifest({**content, "selected": self.items, **self._shards()})
+                self.store.write_manifest({**content, "selected": self.items, **self._place()})
                 self._note_start(content)
                 self.has_started = True
                 self._services = self._make_services()
             return self._services
 
-    def _shards(self) -> dict[str, Any]:
-        return {} if self.parts is None else {"shards": self.parts.as_json()}
+    def _place(self) -> dict[str, Any]:
+        """Return what the manifest says of the run's place: its config's folder, and which part it is."""
+        folder = config_folder(self.config.base_dir, self.store.root)
+        return {
+            **({} if folder is None else {"config_folder": folder}),
+            **({} if self.parts is None else {"shards": self.parts.as_json()}),
+        }
 
     def _note_start(self, manifest: dict[str, Any]) -> None:
         """Take note of what a process of the run is made of, once its browser is up."""

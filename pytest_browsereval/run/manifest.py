@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
 import subprocess
 import sys
@@ -80,6 +81,21 @@ def _toolkits(kits: Sequence[Toolkit], on: Collection[str]) -> list[dict[str, An
         }
         for kit in kits
     ]
+
+
+def config_folder(base: Path, run: Path) -> str | None:
+    """Return the folder of a config as seen from a run's; None where no path leads there (another drive).
+
+    Paths in a config are relative to it, and a run may lie anywhere.
+
+    Args:
+        base: the folder of the config.
+        run: the run's.
+    """
+    try:
+        return Path(os.path.relpath(base.resolve(), run.resolve())).as_posix()
+    except ValueError:
+        return None
 
 
 def tool_schema_hash(tools: Sequence[Tool]) -> str:

@@ -12,6 +12,7 @@ LEFT_OUT = frozenset(
         "started_at",
         "name",
         "config_file",
+        "config_folder",
         "selected",
         "shards",  # parts of one run differ in it
         "merged_from",

@@ -41,7 +41,7 @@ class Parts:
     @classmethod
     def of_run(cls, manifest: Mapping[str, Any]) -> Self | None:
         """Return what a manifest tells; None if that is nothing: a run is no part as a rule."""
-        told = manifest.get("shards")
+        told = manifest.get("shards", {})
         try:
             have, trials = (tuple(int(number) for number in told[key]) for key in ("have", "trials"))
             return cls(int(told["of"]), have, trials, str(told["by"]))

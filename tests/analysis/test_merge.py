@@ -111,6 +111,16 @@ def test_wrong_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "a process still writes this run" in capsys.readouterr().err
 
 
+def test_the_folder_of_a_config_is_not_that_of_a_part(tmp_path: Path) -> None:
+    """It is told as seen from the part, which may lie anywhere."""
+    runs = [
+        part(tmp_path / name, attempt(name), selected=1, config_folder=f"../{name}").root
+        for name in ("a", "b")
+    ]
+    merge_runs(runs, tmp_path / "all")
+    assert "config_folder" not in RunStore(tmp_path / "all").manifest()
+
+
 def test_the_command_tells_the_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Pass rate, folder, and a page."""
     one = part(tmp_path / "1", attempt("a"), selected=1)

@@ -86,6 +86,44 @@ def test_baselines(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["gate", A, "--config", "gate.yaml"]) == 0
 
 
+def against(baseline: str, folder: str | None, name: str = "out/shop/c") -> str:
+    """Write a run that passed 6 of 10, whose gate compares with a baseline beside its config."""
+    told = {} if folder is None else {"config_folder": folder}
+    gate = {"baseline": baseline, "max_regressions": 0}
+    attempts = [attempt(str(n), PASSED if n < 6 else FAILED) for n in range(10)]
+    run(Path(name), *attempts, manifest={"config": {"gate": gate}, **told})
+    return name
+
+
+def test_the_baseline_lies_beside_the_config(capsys: pytest.CaptureFixture[str]) -> None:
+    """Wherever the run is: not another file of that name, which decides by other results."""
+    Path("evals").mkdir()
+    assert main(["baseline", B, "evals/baseline.json"]) == 0
+    assert main(["baseline", A, "baseline.json"]) == 0
+    assert main(["gate", against("baseline.json", "../../../evals")]) == 1
+    assert "2 regressed against b (6, 7); at most 0" in " ".join(capsys.readouterr().out.split())
+    absolute = str(Path("baseline.json").absolute())
+    assert main(["gate", against(absolute, None, "out/shop/d")]) == 0
+    assert main(["gate", "out/shop/d", "--baseline", "evals/baseline.json"]) == 1
+
+
+def test_a_baseline_that_is_nowhere_is_not_guessed(capsys: pytest.CaptureFixture[str]) -> None:
+    """A merged run or an older one does not tell where its config is; one that was moved tells it wrongly."""
+    assert main(["baseline", A, "baseline.json"]) == 0
+    older, moved = against("baseline.json", None), against("baseline.json", "../../..", "c")
+    capsys.readouterr()
+    assert main(["gate", older]) == 4
+    told = " ".join(capsys.readouterr().err.split())
+    assert "does not tell where that is: it is merged or older. Name the config by --config FILE, or" in told
+    assert main(["gate", moved]) == 4
+    told = " ".join(capsys.readouterr().err.split())
+    assert (
+        f"there is no {Path('../..').resolve() / 'baseline.json'}: the run or the baseline was moved" in told
+    )
+    for name in (older, moved):
+        assert main(["gate", name, "--baseline", "baseline.json"]) == 0
+
+
 def test_a_run_that_is_not_whole_meets_no_gate(capsys: pytest.CaptureFixture[str]) -> None:
     """What has no result is told by a rule of its own, whatever the others say."""
     Path(A, "summary.json").write_text('{"selected": 12}')

@@ -224,3 +224,22 @@ def test_a_baseline_that_is_not_there_stops_before_anything_is_spent(evals: Eval
     assert result.ret == 4
     result.stderr.fnmatch_lines(["*shop.eval.yaml:*: gate.baseline: *base.json is no folder*"])
     assert not (evals.path / "results").exists()
+
+
+def test_a_run_elsewhere_finds_its_baseline(evals: Evals) -> None:
+    """Its manifest tells the config's folder without those above both."""
+    evals.rows(row("a"), name="evals/rows.jsonl")
+    evals.config("evals/shop.eval.yaml", output_dir="../out")
+    assert evals.run("evals/shop.eval.yaml").ret == 0
+    command = (sys.executable, "-m", "pytest_browsereval")
+    (first,) = (evals.path / "out/shop").iterdir()
+    evals.pytester.run(*command, "baseline", str(first), "evals/base.json")
+    evals.config(
+        "evals/shop.eval.yaml", output_dir="../out", gate={"baseline": "base.json", "max_regressions": 0}
+    )
+    (evals.path / "base.json").write_text("{")
+    assert evals.run("evals/shop.eval.yaml", "--eval-output=far/away").ret == 0
+    (other,) = (evals.path / "far/away/shop").iterdir()
+    assert json.loads((other / "manifest.json").read_text())["config_folder"] == "../../../../evals"
+    gated = evals.pytester.run(*command, "gate", str(other))
+    assert gated.ret == 0, gated.stderr.str()
