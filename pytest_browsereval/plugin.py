@@ -161,8 +161,21 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
         options.file_or_dir = given
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_cmdline_main(config: pytest.Config) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
+    """Prepare what the command line asks for; an error of usage is printed after everything else is over."""
+    _take_configs(config)
+    try:
+        return (yield)
+    except pytest.UsageError as error:
+        if config.pluginmanager.has_plugin("browsereval-session"):
+            from pytest_browsereval.hooks.github import in_job, without_commands
+
+            error.args = tuple(without_commands(str(arg)) if in_job() else arg for arg in error.args)
+        raise
+
+
+def _take_configs(config: pytest.Config) -> None:
     """Put the files of ``--eval-config`` among pytest's arguments.
 
     Named alone they are all that runs; beside other arguments they are added, unless an argument is

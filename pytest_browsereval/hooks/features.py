@@ -10,7 +10,7 @@ from pytest_browsereval.hooks.ahead import Ahead
 from pytest_browsereval.hooks.comparing import Comparing
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.gating import Gating
-from pytest_browsereval.hooks.github import SUMMARY, GitHub
+from pytest_browsereval.hooks.github import SUMMARY, Commands, GitHub, in_job
 from pytest_browsereval.hooks.groups import Groups
 from pytest_browsereval.hooks.html import HtmlReport
 from pytest_browsereval.hooks.items import Reports
@@ -55,6 +55,7 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
         raise pytest.UsageError("--eval-shard-by has no effect without --eval-shard. Write  --eval-shard=1/4")
     if session.is_worker:
         return
+    commands = _stop_commands(config)
     controller = Controller(session)
     manager.register(controller, "browsereval-controller")
     manager.register(Termination(), "browsereval-termination")
@@ -70,6 +71,20 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
 
         manager.register(Distribution(session, controller), "browsereval-distribution")
     _register_reports(session, config, controller, gating)
+    if commands is not None or os.environ.get(SUMMARY):
+        manager.register(GitHub(controller, gating, commands), "browsereval-github")
+
+
+def _stop_commands(config: pytest.Config) -> Commands | None:
+    """Have a job take no commands from what is printed from now on; None outside of a job.
+
+    A list of items has nothing of pages and agents in it, and programs read that list.
+    """
+    if not in_job() or config.option.collectonly:
+        return None
+    commands = Commands(config)
+    commands.start()
+    return commands
 
 
 def _register_reports(
@@ -85,8 +100,6 @@ def _register_reports(
     manager.register(Terminal(session, controller), "browsereval-terminal")
     manager.register(Viewing(), "browsereval-viewing")
     _register_dashboard(session, controller)
-    if os.environ.get("GITHUB_ACTIONS") == "true" or os.environ.get(SUMMARY):
-        manager.register(GitHub(controller, gating), "browsereval-github")
 
 
 def _register_dashboard(session: EvalSession, controller: Controller) -> None:
