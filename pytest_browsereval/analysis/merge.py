@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_browsereval.analysis.labels import FILE, relabelled
 from pytest_browsereval.analysis.parts import counted, joined, shared_parts
 from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.errors import UsageError
@@ -22,7 +23,7 @@ from pytest_browsereval.run.store import RunStore, TrialKey, check_new
 TOLD = 5
 """Trials and differences that a message lists before it counts the rest."""
 
-LINES = (LEDGER, RESUMES_FILE, "labels.jsonl")
+LINES = (LEDGER, RESUMES_FILE)
 """Files of a run folder that have a line for each thing: those of all runs one after another."""
 
 
@@ -59,6 +60,7 @@ def merge_runs(runs: Sequence[Path], target: Path, *, is_partial: bool = False) 
     try:
         shutil.rmtree(partial, ignore_errors=True)
         merged = _write(stores, owners, RunStore(partial), notes, parts)
+        _write_labels(stores, partial, target.resolve().name)
         if target.exists():
             target.rmdir()
         partial.replace(target)
@@ -157,5 +159,15 @@ def _write(
     return Merged(len(summary.trials), selected, notes)
 
 
+def _write_labels(stores: Sequence[RunStore], folder: Path, name: str) -> None:
+    """Write the labels of all runs; those that name one of them are about the merged run from now on."""
+    runs = {store.root.resolve().name for store in stores}
+    lines = [relabelled(line, runs, name) for store in stores for line in _lines(store.root / FILE)]
+    if lines:
+        (folder / FILE).write_bytes(b"".join(lines))
+
+
 def _lines(file: Path) -> list[bytes]:
-    return file.read_bytes().splitlines(keepends=True) if file.is_file() else []
+    """Return the lines of a file, each with its end, also where a crash has cut it off."""
+    lines = file.read_bytes().split(b"\n") if file.is_file() else []
+    return [line + b"\n" for line in lines if line.strip()]

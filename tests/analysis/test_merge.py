@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.__main__ import main
+from pytest_browsereval.analysis.labels import attempts_of, match, own_labels
 from pytest_browsereval.analysis.merge import merge_runs
 from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.errors import UsageError
@@ -119,6 +120,31 @@ def test_the_folder_of_a_config_is_not_that_of_a_part(tmp_path: Path) -> None:
     ]
     merge_runs(runs, tmp_path / "all")
     assert "config_folder" not in RunStore(tmp_path / "all").manifest()
+
+
+def test_labels_stay_with_their_attempts(tmp_path: Path) -> None:
+    """They name the run that they were given in, which is now another one; others stay as they are."""
+    one, other = (
+        part(tmp_path / "1", attempt("a"), selected=1),
+        part(tmp_path / "2", attempt("b"), selected=1),
+    )
+    lines = {
+        one: [{"run": "1", "query_id": "a", "note": "ü"}, {"run": "elsewhere", "query_id": "x"}],
+        other: [{"query_id": "b"}, {"run": "1", "query_id": "a", "labeller": "eve"}],
+    }
+    for store, given in lines.items():
+        text = "\n".join(json.dumps({"label": "pass", **label}) for label in given)
+        (store.root / "labels.jsonl").write_text(text)  # the last line has lost its end
+    merge_runs([one.root, other.root], tmp_path / "all")
+    merged = RunStore(tmp_path / "all")
+    matched = match(own_labels(merged), attempts_of([merged]))
+    found = {folder.parts[-4]: sorted(labels) for folder, labels in matched.by_attempt.items()}
+    assert found == {"a": ["", "eve"], "b": [""]}
+    assert [str(line.label) for line in matched.homeless] == ["query_id x, run elsewhere"]
+    (other.root / "labels.jsonl").write_text("{")
+    merge_runs([one.root, other.root], tmp_path / "more")
+    with pytest.raises(UsageError, match=r"labels.jsonl:3: "):
+        own_labels(RunStore(tmp_path / "more"))
 
 
 def test_the_command_tells_the_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
