@@ -45,6 +45,8 @@ class RunPlan:
     """Trials of tasks that the earlier run does not have: they count as the mean of their variant."""
     unknown: int = 0
     """Trials of variants that the earlier run does not have."""
+    longest_ms: float = 0
+    """How long the longest of the others takes by it: the run takes no less, whatever runs at once."""
 
 
 def plan_run(trials: Sequence[TrialKey], earlier: Iterable[AttemptDigest], *, retries: int) -> RunPlan:
@@ -58,15 +60,16 @@ def plan_run(trials: Sequence[TrialKey], earlier: Iterable[AttemptDigest], *, re
         retries: further attempts after an errored one.
     """
     of_task, of_variant = _sums(earlier)
-    expected, by_variant, unknown = Used(), 0, 0
+    expected, by_variant, unknown, longest = Used(), 0, 0, 0.0
     for key in trials:
         found = of_task.get((key.query_id, key.variant)) or of_variant.get(key.variant)
         if found is None:
             unknown += 1
             continue
         expected.add(found, 1 / found.trials)
+        longest = max(longest, found.duration_ms / found.trials)
         by_variant += (key.query_id, key.variant) not in of_task
-    return RunPlan(len(trials), len(trials) * (1 + retries), expected, by_variant, unknown)
+    return RunPlan(len(trials), len(trials) * (1 + retries), expected, by_variant, unknown, longest)
 
 
 def _sums(earlier: Iterable[AttemptDigest]) -> tuple[dict[tuple[str, str], Used], dict[str, Used]]:

@@ -17,7 +17,7 @@ def plan_lines(
         plan: the plan.
         config: whose.
         tasks: rows that are to be run.
-        at_once: attempts at once in all processes.
+        at_once: attempts at once in all processes, if there are as many.
         basis: the id of the run that the estimate rests on; None if there is none.
         why: ... and why there is none.
     """
@@ -30,7 +30,7 @@ def plan_lines(
     if basis is None:
         yield f"tokens, money and time: unknown, since {why}"
     else:
-        yield from _estimate(plan, at_once, basis)
+        yield from _estimate(plan, max(1, min(at_once, plan.trials - plan.unknown)), basis)
     budget, limits = config.budget, config.limits
     given = {
         "budget.max_cost_usd": budget.max_cost_usd,
@@ -49,7 +49,7 @@ def _estimate(plan: RunPlan, at_once: int, basis: str) -> Iterator[str]:
     cost = "cost unknown" if used.cost_usd is None else f"${used.cost_usd:,.2f} at the prices of then"
     yield f"estimate by run {basis}:"
     yield f"  {used.input_tokens:,.0f} tokens in, {used.output_tokens:,.0f} out, {cost}"
-    yield f"  {_time(used.duration_ms / at_once)} with {at_once} at once"
+    yield f"  {_time(max(used.duration_ms / at_once, plan.longest_ms))} with {at_once} at once"
     if plan.by_variant:
         yield f"  {plan.by_variant:,} trials of tasks that it does not have: the mean of their variant"
     if plan.unknown:
