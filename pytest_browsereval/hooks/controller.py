@@ -189,6 +189,14 @@ class Controller:
                 except (UsageError, OSError) as error:
                     self.unsummed[evaluation] = str(error)
 
+    def label(self, evaluation: Evaluation) -> str:
+        """Return what reports call an eval: its name, and its file where another one has that name."""
+        name = evaluation.config.name
+        if sum(one.config.name == name for one in self.summaries) < 2:
+            return name
+        places = (path for path, one in self.session.evaluations.items() if one is evaluation)
+        return f"{name} ({self.session.nodeid_of(next(places, evaluation.config.path))})"
+
     def selected(self, evaluation: Evaluation) -> int | None:
         """Return how many trials of an eval there are to be; None if nobody knows."""
         return evaluation.selected(sum(owner is evaluation for owner in self.rows.values()))

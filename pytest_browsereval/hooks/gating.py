@@ -57,7 +57,7 @@ class Gating:
             for evaluation, summary in self._controller.summaries.items():
                 if evaluation.config.is_gated:
                     for rule in _rules(evaluation, summary):
-                        name = f"{evaluation.config.name}::{rule.name}" if several else rule.name
+                        name = f"{self._controller.label(evaluation)}::{rule.name}" if several else rule.name
                         self.results.append((evaluation, name, rule))
                         self._report(session, name, rule)
         return result

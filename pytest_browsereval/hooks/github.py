@@ -94,7 +94,7 @@ class GitHub:
     def _part(self, owner: Evaluation, summary: RunSummary) -> JobPart:
         gate = owner.config.gate
         return JobPart(
-            name=owner.config.name,
+            name=self._controller.label(owner),
             folder=owner.store.root,
             summary=summary,
             selected=self._controller.selected(owner),

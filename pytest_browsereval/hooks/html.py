@@ -100,7 +100,7 @@ class HtmlReport:
             rules = [(name, rule) for owner, name, rule in gating.results if owner is evaluation]
             found = self._controller.corrections.get(evaluation)
             beside = () if found is None else tuple(corrected(found))
-            told = [f"<b>eval {html.escape(evaluation.config.name)}</b>"]
+            told = [f"<b>eval {html.escape(self._controller.label(evaluation))}</b>"]
             told += map(html.escape, [*totals(summary, selected), *beside])
             if link := self._link(evaluation.store.root):
                 told.append(f'<a href="{link}/">run folder</a>, <a href="{link}/{PAGE}">its page</a>')
@@ -123,7 +123,7 @@ class HtmlReport:
             self._controller.summarise()
         for evaluation in self._controller.summaries:
             run = about_run(evaluation.store.manifest(), evaluation.store.root.name, None)["facts"]
-            environment[html.escape(f"eval {evaluation.config.name}")] = {
+            environment[html.escape(f"eval {self._controller.label(evaluation)}")] = {
                 html.escape(name): html.escape(value) for name, value in run.items() if name != "Eval"
             }
 

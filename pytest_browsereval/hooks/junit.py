@@ -63,7 +63,7 @@ class JUnit:
             self._controller.summarise()
         summaries = self._controller.summaries
         for owner, summary in summaries.items():
-            prefix = f"{one_line(owner.config.name)}." if len(summaries) > 1 else ""
+            prefix = f"{one_line(self._controller.label(owner), 400)}." if len(summaries) > 1 else ""
             for name, value in self._properties(owner, summary):
                 if value is not None:
                     self._xml.add_global_property(f"{prefix}{name}", value)

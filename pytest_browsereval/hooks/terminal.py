@@ -102,7 +102,7 @@ class Terminal:
             self.pytest_terminal_summary(reporter, session.config)
 
     def _table(self, out: Any, evaluation: Evaluation, summary: RunSummary, config: pytest.Config) -> None:
-        out.section(f"eval {evaluation.config.name}")
+        out.section(f"eval {self._controller.label(evaluation)}")
         encoding = getattr(out._tw._file, "encoding", None) or "utf-8"  # noqa: SLF001 no public way
         ascii_only, width = not _can_encode("✓✗…·", encoding), out._tw.fullwidth  # noqa: SLF001 the same
         for line in table(summary, width=width, ascii_only=ascii_only):

@@ -136,3 +136,24 @@ async def solve(context):
     suite = read(evals.path / "junit.xml")
     assert results(suite) == {f"r{number}": [] for number in range(4)}
     assert suite.tests == 4
+
+
+def test_evals_of_one_name_are_told_apart(evals: Evals) -> None:
+    """By their files: else the gate of one would hide that of the other. Other evals keep their names."""
+    for folder, says in (("a", "wrong"), ("b", "right")):
+        evals.rows(row("x", says=says), name=f"{folder}/rows.jsonl")
+        evals.config(f"{folder}/shop.eval.yaml", gate={"min_pass_rate": 0.5})
+    evals.config("b/other.eval.yaml", gate={"min_pass_rate": 0.5})
+    assert evals.run("--junitxml=junit.xml").ret == 1
+    suite = read(evals.path / "junit.xml")
+    rules = [(case.classname, bool(case.result)) for case in suite if case.name == "min_pass_rate"]
+    assert sorted(rules) == [
+        ("gate.other", False),
+        ("gate.shop (a/shop.eval.yaml)", True),
+        ("gate.shop (b/shop.eval.yaml)", False),
+    ]
+    names = [one.name for one in suite.properties()]
+    assert len(names) == len(set(names))
+    found = told(suite.properties())
+    gates = [found[f"shop ({name}/shop.eval.yaml).gate"] for name in "ab"]
+    assert (gates, found["other.gate"]) == (["not met", "met"], "met")
