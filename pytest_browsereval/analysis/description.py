@@ -34,6 +34,8 @@ class RunDescription:
     """Without secrets; empty if it is missing or damaged."""
     counts: Mapping[str, Any]
     """By ``summary.json``; empty if nobody has written one."""
+    rules: Mapping[str, Any]
+    """The block of the gate, as the last session had it."""
     rows: int
     """Rows of which an attempt was begun."""
     resumes: tuple[Mapping[str, Any], ...]
@@ -104,7 +106,7 @@ class RunDescription:
     @property
     def gate(self) -> dict[str, Any]:
         """The rules that the run had to meet, by dotted keys."""
-        return _changed(_block(self.config.get("gate")), _defaults(("gate",))["gate"])
+        return _changed(self.rules, _defaults(("gate",))["gate"])
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -165,6 +167,7 @@ def describe(folder: Path) -> RunDescription:
         folder=folder,
         manifest=redacted(manifest),
         counts={key: summary[key] for key in COUNTS if summary.get(key) is not None},
+        rules=_block(summary.get("gate", _block(manifest.get("config")).get("gate"))),
         rows=sum(row.is_dir() for row in tasks.iterdir()) if tasks.is_dir() else 0,
         resumes=read_resumes(folder, problems),
         problems=tuple(problems),

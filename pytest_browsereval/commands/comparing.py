@@ -98,15 +98,14 @@ def _rules(arguments: argparse.Namespace, run: Path) -> tuple[GateConfig, Path]:
         sets.append(f"gate.baseline={json.dumps(str(place))}")
     if arguments.config is not None:
         return load_gate(arguments.config, overrides=sets), arguments.config.absolute().parent
-    manifest = RunStore(run).manifest()
-    stored = manifest.get("config")
-    block = stored.get("gate") if isinstance(stored, dict) else None
+    store = RunStore(run)
+    block = store.gate()
     rules = gate_from(block, name=str(run / "manifest.json"), overrides=sets)
     if rules == GateConfig() and not sets:
         told = "has no gate of its own" if block else "has no manifest that tells its gate"
         raise UsageError(f"{run} {told}. Name rules by --config FILE or --eval-set gate.min_pass_rate=0.9.")
     is_typed = any(one.partition("=")[0] in ("gate", "gate.baseline") for one in sets)
-    return rules, Path.cwd() if is_typed else _stored_base(run, manifest.get("config_folder"), rules)
+    return rules, Path.cwd() if is_typed else _stored_base(run, store.manifest().get("config_folder"), rules)
 
 
 def _stored_base(run: Path, folder: object, rules: GateConfig) -> Path:

@@ -262,10 +262,11 @@ class Ahead:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note the final order, whatever has shuffled or deselected."""
         for evaluation in self.session.evaluations.values():
-            evaluation.items = 0
+            evaluation.entries = []
         for item in session.items:
             if isinstance(item, EvalItem):
-                item.evaluation.items = (item.evaluation.items or 0) + 1
+                item.evaluation.entries = item.evaluation.entries or []
+                item.evaluation.entries.append(item.entry)
         self._share.take(session.items)
         self._relating = related(session.items)
         needed = {key for item in self._relating for key in needs_of(item)}

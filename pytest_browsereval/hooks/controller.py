@@ -228,7 +228,8 @@ class Controller:
             **{key: count for key, count in lacking.items() if count},
             **corrected,
         }
-        evaluation.store.write_summary({**counted, **summary.as_json()})
+        gate = evaluation.config.public_dump()["gate"]
+        evaluation.store.write_summary({**counted, **summary.as_json(), "gate": gate})
         self.session.config.hook.pytest_browsereval_run_summary(
             summary=summary, run_folder=evaluation.store.root
         )

@@ -28,6 +28,7 @@ from pytest_browsereval.run.drift import drift
 from pytest_browsereval.run.hiding import Hiding
 from pytest_browsereval.run.manifest import config_folder, manifest
 from pytest_browsereval.run.plan import Entry, Plan
+from pytest_browsereval.run.selection import note_selected
 from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import AttemptFolder, RunStore
 from pytest_browsereval.sites import Sites, check
@@ -90,8 +91,8 @@ class Evaluation:
         """How many trials run at once in this process."""
         self.waiting: Callable[[], Iterable[Entry]] = tuple
         """Returns the trials that wait for a lane; asked on the loop."""
-        self.items: int | None = None
-        """How many items of the session are its trials, in all processes; None before they are collected."""
+        self.entries: list[Entry] | None = None
+        """Its trials among the session's items, in all processes; None before they are collected."""
         self.parts: Parts | None = None
         """Which part of a run this is; None if it is a whole one."""
         self.baseline: Path | None = None
@@ -408,7 +409,6 @@ class Evaluation:
                     model_calls=self.model_calls.value,
                 )
                 self._held.enter_context(self.store.held())
-                self.store.write_manifest({**content, "selected": self.items, **self._place()})
                 self._note_start(content)
                 self.has_started = True
                 self._services = self._make_services()
@@ -423,7 +423,13 @@ class Evaluation:
         }
 
     def _note_start(self, manifest: dict[str, Any]) -> None:
-        """Take note of what a process of the run is made of, once its browser is up."""
+        """Write down what the run is made of and which trials it is to have, once the browser is up."""
+        self._note_selected()
+        count = None if self.entries is None else len(self.entries)
+        self.store.write_manifest({**manifest, "selected": count, **self._place()})
+
+    def _note_selected(self) -> None:
+        note_selected(self.store, (entry.key for entry in self.entries or ()))
 
     async def _start_browser(self) -> Browser:
         browser = self._browser_config().build()

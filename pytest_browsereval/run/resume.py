@@ -18,6 +18,7 @@ from pytest_browsereval.run.manifest import manifest
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.provenance import differences
 from pytest_browsereval.run.relations import groups
+from pytest_browsereval.run.selection import selected_trials
 from pytest_browsereval.run.store import RunStore, TrialKey
 
 TOLD = 5
@@ -69,8 +70,10 @@ class Resuming(Evaluation):
         counts = (self.store.selected(), self.store.planned())
         self._before = max((count for count in counts if count is not None), default=None)
         """How many trials the run was to have so far; None if nobody knows."""
+        self._wanted = selected_trials(self.store)
+        """Which ones, those of this session among them once they are checked; None if nobody knows."""
         self._others = 0
-        """Trials of the run that this session has not selected."""
+        """Trials that the run has and this session has not selected."""
         self._has_work = False
 
     # -- before anything is spent
@@ -99,6 +102,8 @@ class Resuming(Evaluation):
         stored = {_key(data): data for _, data in self.store.last_digests()}
         selected = {entry.key for entry in entries}
         self._others = len(stored.keys() - selected)
+        if self._wanted is not None:
+            self._wanted |= selected | stored.keys()
         drift = [*self._config_drift(), *self._row_drift(entries, stored)]
         if drift and not self._anyway:
             raise ConfigError(_refusal(self.store.root, drift))
@@ -194,6 +199,8 @@ class Resuming(Evaluation):
         if not self.store.is_gone_on_with():
             self.stopped = f"the session does not go on with {self.store.root}, which this process has found"
             raise RunStopped(self.stopped)
+        super()._note_start(manifest)
+        self.store.drop_summary()
         self.store.append(
             RESUMES_FILE, {"started_at": now(), "worker": self._worker, "browser": manifest["browser"]}
         )
@@ -225,7 +232,10 @@ class Resuming(Evaluation):
 
     def selected(self, count: int) -> int | None:
         """Return how many trials the run is to have: those of this session, and those it has besides."""
-        return None if self._before is None else max(count + self._others, self._before)
+        if self._before is None:
+            return None if self._wanted is None else len(self._wanted)
+        wanted = count + self._others if self._wanted is None else len(self._wanted)
+        return max(wanted, self._before)
 
     # -- on the loop
 

@@ -116,17 +116,26 @@ class RunStore:
 
     def manifest(self) -> dict[str, Any]:
         """Return the manifest; empty before one was written, and if it is damaged."""
-        try:
-            loaded = json.loads((self.root / "manifest.json").read_bytes())
-        except (OSError, ValueError):
-            return {}
-        return loaded if isinstance(loaded, dict) else {}
+        return self._read("manifest.json")
 
     def write_summary(self, summary: dict[str, Any]) -> Path:
         """Write ``summary.json`` and return its path."""
         target = self.root / "summary.json"
         write_whole(target, json.dumps(summary, ensure_ascii=False, indent=1) + "\n")
         return target
+
+    def drop_summary(self) -> None:
+        """Remove ``summary.json``: further attempts are about to be made, of which it tells nothing."""
+        (self.root / "summary.json").unlink(missing_ok=True)
+
+    def gate(self) -> Any:
+        """Return the block of the gate that the run's last session has set; None if nobody knows.
+
+        Rules may be others when a run is gone on with or graded again than they were at its begin.
+        """
+        config = self.manifest().get("config")
+        begun_with = config.get("gate") if isinstance(config, dict) else None
+        return self._summary().get("gate", begun_with)
 
     def selected(self) -> int | None:
         """Return how many trials the run was to have, by its summary; None: nobody has written one."""
@@ -143,9 +152,20 @@ class RunStore:
 
     def _counted(self, key: str) -> int | None:
         try:
-            return int(json.loads((self.root / "summary.json").read_bytes())[key])
-        except (OSError, ValueError, KeyError, TypeError):
+            return int(self._summary()[key])
+        except (ValueError, KeyError, TypeError):
             return None
+
+    def _summary(self) -> dict[str, Any]:
+        return self._read("summary.json")
+
+    def _read(self, name: str) -> dict[str, Any]:
+        """Return a JSON file of the run; empty before it was written, and if it is damaged."""
+        try:
+            loaded = json.loads((self.root / name).read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return loaded if isinstance(loaded, dict) else {}
 
     def append(self, name: str, record: dict[str, Any]) -> None:
         """Add a line to a file of the run, which other processes may add to as well.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -257,6 +258,64 @@ def test_a_part_of_a_killed_run_is_not_the_run(shop: Evals) -> None:
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["gate complete: 2 of the run's 3 trials have no result"])
     assert shop.run("shop.eval.yaml", "--eval-resume").ret == 0
+
+
+def offline(evals: Evals, command: str, *args: str) -> pytest.RunResult:
+    """Run a command on the only run."""
+    words = [sys.executable, "-m", "pytest_browsereval", command, str(only_run(evals)), *args]
+    return evals.pytester.run(*words)
+
+
+def test_rows_of_all_sessions_make_the_run(shop: Evals) -> None:
+    """A killed session leaves rows to be done; another one that selects others does not make up for them."""
+    shop.config(agent={"type": "function", "function": "my_agent:solve"}, gate={"min_pass_rate": 0})
+    assert shop.run("shop.eval.yaml", "-k", "bad or b").ret == -signal.SIGKILL
+    result = shop.run("shop.eval.yaml", "--eval-resume", "-k", "c")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["gate complete: 1 of the run's 3 trials have no result"])
+    assert offline(shop, "gate").ret == 1
+    (shop.path / "b.dies").unlink()
+    assert shop.run("shop.eval.yaml", "--eval-resume", "-k", "b", "-n", "2").ret == 0
+    assert offline(shop, "gate").ret == 0
+
+
+def test_a_killed_session_that_would_have_made_more_leaves_no_summary(shop: Evals) -> None:
+    """What an earlier session had wanted was done, and is not what the run was to be in the end."""
+    shop.config(agent={"type": "function", "function": "my_agent:solve"}, gate={"min_pass_rate": 0})
+    assert shop.run("shop.eval.yaml", "-k", "c").ret == 0
+    assert shop.run("shop.eval.yaml", "--eval-resume").ret == -signal.SIGKILL
+    decided = offline(shop, "gate")
+    assert decided.ret == 1
+    decided.stdout.fnmatch_lines(["*complete*the run was ended before its summary.json was written*"])
+    (shop.path / "b.dies").unlink()
+    result = shop.run("shop.eval.yaml", "--eval-resume", "-k", "c")
+    result.stdout.fnmatch_lines(["gate complete: 1 of the run's 3 trials have no result"])
+
+
+def test_a_run_begun_without_the_selection_counts_as_before(shop: Evals) -> None:
+    """An older version wrote a number only; a file that was begun later would tell of a part."""
+    shop.config(agent={"type": "function", "function": "my_agent:solve"}, gate={"min_pass_rate": 0})
+    cut(shop)
+    (only_run(shop) / "selected.jsonl").unlink()
+    result = shop.run("shop.eval.yaml", "--eval-resume", "-k", "c")
+    result.stdout.fnmatch_lines(["gate complete: 1 of the run's 3 trials have no result"])
+    assert not (only_run(shop) / "selected.jsonl").exists()
+
+
+def test_the_gate_is_that_of_the_last_session(shop: Evals) -> None:
+    """It may be another one than the run was begun with: all that read the run go by the same."""
+    (shop.path / "b.dies").unlink()
+    shop.config(agent={"type": "function", "function": "my_agent:solve"}, gate={"min_pass_rate": 0})
+    assert shop.run("shop.eval.yaml").ret == 0
+    assert offline(shop, "gate").ret == 0
+    rules = ("--eval-set", "gate.min_pass_rate=0.9", "--eval-set", "gate.quarantine={c: 2999-01-01}")
+    assert shop.run("shop.eval.yaml", "--eval-resume", *rules).ret == pytest.ExitCode.TESTS_FAILED
+    decided = offline(shop, "gate")
+    assert decided.ret == 1
+    decided.stdout.fnmatch_lines(["*min_pass_rate*50.0%*90.0%*"])
+    offline(shop, "show").stdout.fnmatch_lines(["*min_pass_rate 0.9*"])
+    offline(shop, "view")
+    assert '"now":{"c":"2999-01-01"}' in (only_run(shop) / "index.html").read_text()
 
 
 def test_an_attempt_that_was_removed_counts_as_never_made(evals: Evals) -> None:

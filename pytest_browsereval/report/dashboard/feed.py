@@ -84,7 +84,6 @@ class Feed:
         self._flights = Flights(watched.store.root)
         self._queue = Queue(watched.store, watched.control.session)
         self._about: dict[str, Any] = {}
-        self._manifest: dict[str, Any] = {}
         self._number = 0
         self._changes = 0
         self._watchers = 0
@@ -217,7 +216,6 @@ class Feed:
         """Return what a page says of the run itself."""
         if not self._about.get("facts", {}).get("Browser"):  # the manifest is written with the first browser
             store, manifest = self.watched.store, self.watched.store.manifest()
-            self._manifest = manifest
             self._about = about_run(manifest, store.root.name, None)
             self._about["resumes"] = resumes_of(store.root, manifest)
         return self._about
@@ -228,7 +226,7 @@ class Feed:
         trials = list(self._table.trials())
         return {
             "repeats": repeats_of(trials) if is_over else None,
-            "quarantine": quarantine_of(self._manifest, trials),
+            "quarantine": quarantine_of(self.watched.store.gate(), trials),
         }
 
     def data(self) -> dict[str, Any]:

@@ -52,9 +52,14 @@ def _rates(task: TaskRepeats, k: int) -> list[float | None]:
     return [float(task.pass_at(k)), float(task.pass_hat(k))]
 
 
-def quarantine_of(manifest: Mapping[str, Any], trials: Sequence[Trial]) -> dict[str, dict[str, str]]:
-    """Return which rows the run's own gate leaves out, and whose time is over, each with its last day."""
-    gate = _gate(manifest)
+def quarantine_of(block: Any, trials: Sequence[Trial]) -> dict[str, dict[str, str]]:
+    """Return which rows the run's own gate leaves out, and whose time is over, each with its last day.
+
+    Args:
+        block: of the gate, as the run has it.
+        trials: the run's.
+    """
+    gate = _gate(block)
     out = quarantined(gate, trials)
     days = {query_id: last.isoformat() for query_id, last in gate.quarantine.items()}
     return {
@@ -63,9 +68,7 @@ def quarantine_of(manifest: Mapping[str, Any], trials: Sequence[Trial]) -> dict[
     }
 
 
-def _gate(manifest: Mapping[str, Any]) -> GateConfig:
-    config = manifest.get("config")
-    block = config.get("gate") if isinstance(config, Mapping) else None
+def _gate(block: Any) -> GateConfig:
     try:
         return gate_from(block, name="manifest.json")
     except ConfigError:  # of another version, or damaged: the page shows the rest

@@ -137,7 +137,7 @@ def run_data(store: RunStore, table: Table, places: Mapping[str, Any]) -> dict[s
     return {
         **table.as_json({**about, "resumes": resumes_of(store.root, manifest), **places}),
         "repeats": repeats_of(trials),
-        "quarantine": quarantine_of(manifest, trials),
+        "quarantine": quarantine_of(store.gate(), trials),
     }
 
 

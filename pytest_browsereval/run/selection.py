@@ -1,0 +1,54 @@
+"""``selected.jsonl``: which trials a run is to have, written down before the first of them is attempted.
+
+A session that goes on with a run may select others than the one before, and either may be killed: how
+many trials the run lacks is known only if it is known which were wanted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from itertools import islice
+
+from pytest_browsereval.model.messages import now
+from pytest_browsereval.run.store import RunStore, TrialKey
+
+SELECTED_FILE = "selected.jsonl"
+"""In the run folder: trials that sessions have selected, each of them once."""
+
+AT_ONCE = 1_000
+"""Trials in a line."""
+
+
+def note_selected(store: RunStore, trials: Iterable[TrialKey]) -> None:
+    """Write down which trials a session has selected, but for those that are written down already.
+
+    Of a run that was begun without the file nothing is written: it would tell of a part only.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    known = selected_trials(store)
+    if known is None:
+        return
+    store.root.mkdir(parents=True, exist_ok=True)
+    new = (trial for trial in dict.fromkeys(trials) if trial not in known)
+    while part := [[trial.query_id, trial.variant, trial.trial] for trial in islice(new, AT_ONCE)]:
+        store.append(SELECTED_FILE, {"selected_at": now(), "trials": part})
+
+
+def selected_trials(store: RunStore) -> frozenset[TrialKey] | None:
+    """Return the trials that all sessions of a run have selected; None if the run does not tell.
+
+    A run that was begun before there was such a file does not, nor does one whose file is damaged.
+    """
+    try:
+        lines = (store.root / SELECTED_FILE).read_bytes().splitlines()
+    except FileNotFoundError:
+        return None if (store.root / "manifest.json").exists() else frozenset()
+    except OSError:
+        return None
+    try:
+        return frozenset(TrialKey(*trial) for line in lines for trial in json.loads(line)["trials"])
+    except (ValueError, KeyError, TypeError):
+        return None
