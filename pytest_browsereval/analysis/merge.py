@@ -17,6 +17,7 @@ from pytest_browsereval.model.messages import now
 from pytest_browsereval.run.budget import LEDGER
 from pytest_browsereval.run.provenance import differences
 from pytest_browsereval.run.resume import MACHINE, RESUMES_FILE
+from pytest_browsereval.run.selection import SELECTED_FILE, selected_trials
 from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import RunStore, TrialKey, check_new
 
@@ -53,7 +54,7 @@ def merge_runs(runs: Sequence[Path], target: Path, *, is_partial: bool = False) 
     stores = [RunStore(run) for run in runs]
     check_new(target)
     _check_runs(stores)
-    notes = tuple(_check_alike(stores))
+    notes = (*_check_alike(stores), *_graded_again(stores))
     parts = joined(stores, target, is_partial=is_partial)
     owners = _owners(stores)
     partial = target.with_name(f".{target.name}.partial")
@@ -69,6 +70,14 @@ def merge_runs(runs: Sequence[Path], target: Path, *, is_partial: bool = False) 
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return merged
+
+
+def _graded_again(stores: Sequence[RunStore]) -> Iterator[str]:
+    """Yield which runs have verdicts of a later grading while others have none: their graders may differ."""
+    again = [store for store in stores if any(data.regraded_at for _, data in store.last_digests())]
+    if 0 < len(again) < len(stores):
+        names = ", ".join(store.root.name for store in again)
+        yield f"attempts of {names} were graded again, and those of the other runs were not"
 
 
 def _check_runs(stores: Sequence[RunStore]) -> None:
@@ -150,7 +159,8 @@ def _write(
         "merged_at": now(),
     }
     target.write_manifest(manifest if parts is None else {**manifest, "shards": parts.as_json()})
-    for name in LINES:
+    with_selection = all(selected_trials(store) for store in stores)  # else it would tell of a part only
+    for name in (*LINES, SELECTED_FILE) if with_selection else LINES:
         lines = [line for store in stores for line in _lines(store.root / name)]
         if lines:
             (target.root / name).write_bytes(b"".join(lines))

@@ -9,6 +9,7 @@ from pathlib import Path
 from pytest_browsereval.analysis.gate import RuleResult, complete
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.run.selection import wanted
 from pytest_browsereval.run.shards import Parts, Shard
 from pytest_browsereval.run.store import RunStore
 
@@ -107,7 +108,7 @@ def counted(stores: Sequence[RunStore], trials: int, parts: Parts | None) -> tup
 def _own(store: RunStore) -> int | None:
     """Return how many trials a run was to have, without what it lacks of other parts; None if unknown."""
     parts, count = parts_of(store), store.selected()
-    count = store.planned() if count is None else count
+    count = wanted(store) if count is None else count
     return count if parts is None or count is None else count - _owed(store, parts)
 
 

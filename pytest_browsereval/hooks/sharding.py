@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Generator, Iterable, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,7 @@ from pytest_browsereval.hooks.items import EvalItem
 from pytest_browsereval.hooks.order import relations_of
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.run.evaluation import Evaluation
-from pytest_browsereval.run.finding import run_folder
+from pytest_browsereval.run.finding import LATEST, run_folder
 from pytest_browsereval.run.relations import groups
 from pytest_browsereval.run.shards import HASH, Parts, Shard, division_of, read_shard, shards_of
 from pytest_browsereval.run.store import RunStore
@@ -106,10 +107,17 @@ class Sharding:
             return {}
         base = self._session.config.invocation_params.dir
         folder = run_folder(evaluation.config, given, base, before=self._session.run_id)
+        while given == LATEST and _lacks_parts(folder):  # another machine, that is done with its own part
+            folder = run_folder(evaluation.config, given, base, before=folder)
         found: defaultdict[str, float] = defaultdict(float)
         for _, data in RunStore(folder).digests():
             found[data.query_id] += (data.total_duration_ms or 0) / 1000
         return dict(found)
+
+
+def _lacks_parts(run: Path) -> bool:
+    parts = Parts.of_run(RunStore(run).manifest())
+    return parts is not None and bool(parts.missing)
 
 
 def _row_groups(evaluation: Evaluation, items: Sequence[EvalItem]) -> list[list[str]]:

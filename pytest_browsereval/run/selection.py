@@ -52,3 +52,9 @@ def selected_trials(store: RunStore) -> frozenset[TrialKey] | None:
         return frozenset(TrialKey(*trial) for line in lines for trial in json.loads(line)["trials"])
     except (ValueError, KeyError, TypeError):
         return None
+
+
+def wanted(store: RunStore) -> int | None:
+    """Return how many trials a run is to have, also of one that was killed; None if it does not tell."""
+    trials = selected_trials(store)
+    return len(trials) if trials else store.planned()

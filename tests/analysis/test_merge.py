@@ -14,6 +14,7 @@ from pytest_browsereval.analysis.merge import merge_runs
 from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.run.selection import note_selected, selected_trials
 from pytest_browsereval.run.store import RunStore, TrialKey
 from tests.recorded import ERRORED, FAILED, PASSED, attempt
 
@@ -58,6 +59,29 @@ def test_a_part_that_was_ended_leaves_the_whole_open(tmp_path: Path) -> None:
     assert merge_runs([one.root, other.root], tmp_path / "all").selected is None
     (other.root / "manifest.json").write_text(json.dumps({**MANIFEST, "selected": 4}))
     assert merge_runs([one.root, other.root], tmp_path / "more").selected == 5
+
+
+def test_the_selection_of_all_parts_comes_along(tmp_path: Path) -> None:
+    """A part that was ended counts with what it was to have; where one does not tell, the whole does not."""
+    one = RunStore(tmp_path / "1")
+    note_selected(one, [TrialKey("a"), TrialKey("b")])
+    part(one.root, attempt("a"), selected=2)
+    other = RunStore(tmp_path / "2")
+    note_selected(other, [TrialKey("c"), TrialKey("d")])
+    part(other.root, attempt("c"))
+    assert merge_runs([one.root, other.root], tmp_path / "all").selected == 4
+    assert selected_trials(RunStore(tmp_path / "all")) == {TrialKey(name) for name in "abcd"}
+    part(tmp_path / "3", attempt("e"), selected=1)
+    assert merge_runs([one.root, tmp_path / "3"], tmp_path / "more").selected == 3
+    assert selected_trials(RunStore(tmp_path / "more")) is None
+
+
+def test_grading_one_part_again_is_told(tmp_path: Path) -> None:
+    """Its verdicts may be by other graders than those of the rest."""
+    again = attempt("a").model_copy(update={"regraded_at": "2026-11-01T00:00:00.000Z"})
+    one, other = part(tmp_path / "1", again, selected=1), part(tmp_path / "2", attempt("b"), selected=1)
+    (told,) = merge_runs([one.root, other.root], tmp_path / "all").notes
+    assert told == "attempts of 1 were graded again, and those of the other runs were not"
 
 
 def test_the_same_trial_twice_is_one(tmp_path: Path) -> None:

@@ -84,6 +84,21 @@ def test_shards_by_earlier_durations(evals: Evals) -> None:
         assert told in result.stdout.str() + result.stderr.str()
 
 
+def test_the_latest_run_is_the_same_for_all_parts(evals: Evals) -> None:
+    """A part that another machine has finished meanwhile would divide the rows in another way."""
+    evals.rows(*ROWS)
+    evals.config()
+    evals.run("shop.eval.yaml")
+    for shard in ("1/2", "2/2"):
+        evals.run("shop.eval.yaml", f"--eval-shard={shard}", "--eval-shard-by=latest")
+    _, *runs = sorted(
+        (evals.path / "results/shop").iterdir(), key=lambda run: (run / "manifest.json").stat().st_mtime
+    )
+    merged = merge(evals, *map(str, runs))
+    assert merged.ret == 0, merged.stderr.str()
+    assert "7 trials" in merged.stdout.str()
+
+
 def test_a_shard_that_selects_nothing_is_not_missing(evals: Evals) -> None:
     """What ``-k`` and the like leave of each part is known to all of them."""
     evals.rows(*ROWS)
