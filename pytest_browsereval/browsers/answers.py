@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.base import RecordedAnswers
 
@@ -15,6 +18,30 @@ if TYPE_CHECKING:
 
 _DISPENSABLE = frozenset({"image", "media", "font", "texttrack", "manifest", "ping", "cspreport", "other"})
 """Kinds of requests without whose reply a page works: they may be told apart by a number that is made up."""
+
+
+_GIVEN_UP = "net::ERR_ABORTED"
+"""How a request fails that the page itself gave up, or left behind; one without an answer fails otherwise."""
+
+_BOUNDARY = re.compile(r"multipart/form-data.*boundary=(\S+)")
+
+
+@dataclass(frozen=True)
+class _Recorded:
+    """A request of a recording."""
+
+    body: bytes | None
+    boundary: bytes
+    has_failed: bool
+    """The server did not answer then either, or not to the end."""
+
+    def is_for(self, body: bytes | None, boundary: bytes) -> bool:
+        """Tell whether a request of the same method and address is this one: as Playwright does."""
+        if body is None or self.body is None or body == self.body:
+            return True
+        if not boundary or not self.boundary:
+            return False
+        return body.replace(boundary, b"") == self.body.replace(self.boundary, b"")
 
 
 async def answer_from(context: BrowserContext, answers: RecordedAnswers) -> None:
@@ -27,10 +54,17 @@ async def answer_from(context: BrowserContext, answers: RecordedAnswers) -> None
     known = await asyncio.to_thread(_known, answers.har)
 
     def note(request: Request) -> None:
-        if _is_live(request.url, answers) or (request.method, request.url) in known:
+        if _is_live(request.url, answers):
             return
-        missed = answers.missed_parts if request.resource_type in _DISPENSABLE else answers.missed
-        missed.append(f"{request.method} {request.url}")
+        of_address = known.get((request.method, request.url), [])
+        alike = [one for one in of_address if one.is_for(_sent(request), _boundary(request.headers))]
+        was_given_up = request.failure == _GIVEN_UP
+        if alike and (was_given_up or any(one.has_failed for one in alike)):
+            return  # as it was recorded, or by the page's own doing
+        is_dispensable = was_given_up or request.resource_type in _DISPENSABLE
+        missed = answers.missed_parts if is_dispensable else answers.missed
+        another = " with another body" if of_address and not alike else ""
+        missed.append(f"{request.method} {request.url}{another}")
 
     context.on("requestfailed", note)
     live = "|".join(re.escape(origin.rstrip("/")) for origin in answers.live)
@@ -38,9 +72,34 @@ async def answer_from(context: BrowserContext, answers: RecordedAnswers) -> None
     await context.route_from_har(answers.har, url=others, not_found="abort")
 
 
-def _known(har: Path) -> set[tuple[str, str]]:
-    entries = json.loads(har.read_bytes())["log"]["entries"]
-    return {(entry["request"]["method"], entry["request"]["url"]) for entry in entries}
+def _known(har: Path) -> dict[tuple[str, str], list[_Recorded]]:
+    """Return the recorded requests by method and address."""
+    known: dict[tuple[str, str], list[_Recorded]] = {}
+    for entry in json.loads(har.read_bytes())["log"]["entries"]:
+        request, response = entry["request"], entry["response"]
+        headers = {header["name"].lower(): header["value"] for header in request.get("headers", ())}
+        has_failed = response.get("status", 0) <= 0 or bool(response.get("_failureText"))
+        one = _Recorded(_body(request.get("postData")), _boundary(headers), has_failed)
+        known.setdefault((request["method"], request["url"]), []).append(one)
+    return known
+
+
+def _body(content: dict[str, Any] | None) -> bytes | None:
+    if content is None:
+        return None
+    text: str = content.get("text", "")
+    return base64.b64decode(text) if content.get("encoding") == "base64" else text.encode()
+
+
+def _sent(request: Request) -> bytes | None:
+    """Return the body of a request, where answers are told apart by it."""
+    return request.post_data_buffer if request.method == "POST" else None
+
+
+def _boundary(headers: Mapping[str, str]) -> bytes:
+    """Return what stands between the parts of a form with files: browsers make it up; empty in others."""
+    match = _BOUNDARY.search(headers.get("content-type", ""))
+    return match[1].encode() if match else b""
 
 
 def _is_live(url: str, answers: RecordedAnswers) -> bool:

@@ -25,7 +25,8 @@ class RecordedAnswers:
     missed: list[str] = field(default_factory=list)
     """``GET https://...``: what pages asked for that was not recorded, in that order."""
     missed_parts: list[str] = field(default_factory=list)
-    """The same of pictures, fonts and what pages only tell their servers: a page may do without."""
+    """The same of pictures, fonts, what pages only tell their servers, and what they gave up themselves: a
+    page may do without."""
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,8 @@ class Traffic:
         missed = self.answers.missed_parts if self.answers is not None else []
         if not missed:
             return None
-        return f"{len(missed)} requests for pictures and the like were not recorded: {shortened(missed[0])}"
+        told = "requests for pictures and the like, or that the page gave up, were not recorded"
+        return f"{len(missed)} {told}: {shortened(missed[0])}"
 
 
 class Cassettes:

@@ -154,3 +154,82 @@ def test_what_was_not_recorded_fails_and_is_told(
     assert answers.missed == [f"DELETE {url}/api/other"]
     assert answers.missed_parts == [f"GET {url}/other.png"]
     assert pages.requests.count("/local") == 1
+
+
+SENDING = """([path, body, gives_up]) => {
+  const control = new AbortController();
+  const sent = fetch(path, {method: 'POST', body, signal: control.signal});
+  if (gives_up) control.abort();
+  return sent.then(() => 'answered', () => 'failed');
+}"""
+FILE = """() => {
+  const form = new FormData();
+  form.append('list', new Blob(['mugs']), 'list.txt');
+  return fetch('/upload', {method: 'POST', body: form}).then(() => 'answered', () => 'failed');
+}"""
+
+
+async def send(browser: PlaywrightBrowser, url: str, traffic: WindowTraffic, *calls: Any) -> list[Any]:
+    """Have a page send things; return what came of each."""
+    window = await browser.open_window(WindowRequest("row", url, traffic=traffic))
+    assert isinstance(window, PlaywrightWindow)
+    seen = [
+        await window.page.evaluate(FILE if call is FILE else SENDING, None if call is FILE else call)
+        for call in calls
+    ]
+    await window.close()
+    return seen
+
+
+def replayed(
+    run: Run, browser: PlaywrightBrowser, pages: PageServer, folder: Path, *, then: list[Any], now: list[Any]
+) -> tuple[list[Any], RecordedAnswers]:
+    """Record what a page sends and have it send other things in a replay; return what came of these."""
+    url = pages.page("/", "<title>Shop</title>")
+    kept: list[dict[str, Any]] = []
+    pages.page("/moved", "", status=302, headers={"location": "/elsewhere"})
+
+    async def record() -> None:
+        async with recorded_traffic(folder, Traffic(), str, kept.append) as har:
+            await send(browser, url, WindowTraffic(har), *then)
+
+    run(record())
+    entries = [entry for entry in kept[0]["log"]["entries"] if "elsewhere" not in entry["request"]["url"]]
+    (folder / "answers.har").write_text(json.dumps({"log": {**kept[0]["log"], "entries": entries}}))
+    answers = RecordedAnswers(folder / "answers.har")
+    return run(send(browser, url, WindowTraffic(answers=answers), *now)), answers
+
+
+def test_another_body_to_the_same_address_was_not_recorded(
+    run: Run, browser: PlaywrightBrowser, pages: PageServer, tmp_path: Path
+) -> None:
+    """Replies are told apart by it, so the page gets none; a form with a file has a new boundary now."""
+    then = [["/search", "mugs", False], FILE]
+    now = [*then, ["/search", "cups", False]]
+    seen, answers = replayed(run, browser, pages, tmp_path, then=then, now=now)
+    assert seen == ["answered", "answered", "failed"]
+    assert answers.missed == [f"POST {pages.url}/search with another body"]
+    assert answers.missed_parts == []
+
+
+def test_what_a_page_gives_up_is_no_miss(
+    run: Run, browser: PlaywrightBrowser, pages: PageServer, tmp_path: Path
+) -> None:
+    """It did not wait for the reply: whether there is one cannot matter, but one that is new is told."""
+    given_up = ["/search", "mu", True]
+    then = [given_up, ["/search", "mugs", False]]
+    now = [given_up, ["/search", "mugs", True], ["/search", "m", True]]
+    seen, answers = replayed(run, browser, pages, tmp_path, then=then, now=now)
+    assert seen == ["failed", "failed", "failed"]
+    assert answers.missed == []
+    assert answers.missed_parts == [f"POST {pages.url}/search with another body"]
+
+
+def test_a_recorded_redirect_to_what_was_not_recorded_is_told(
+    run: Run, browser: PlaywrightBrowser, pages: PageServer, tmp_path: Path
+) -> None:
+    """Its own address is in the recording."""
+    moved = ["/moved", "", False]
+    seen, answers = replayed(run, browser, pages, tmp_path, then=[moved], now=[moved])
+    assert seen == ["failed"]
+    assert answers.missed == [f"POST {pages.url}/moved"]
