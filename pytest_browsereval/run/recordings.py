@@ -114,7 +114,9 @@ def read_cassette(path: Path) -> Cassette:
         CassetteError: it is missing, cut off, of a newer version, or was edited.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        text = path.read_text(encoding="utf-8")
+        # Not splitlines(): it also splits at separators that JSON leaves in texts as they are.
+        lines = text.removesuffix("\n").split("\n") if text else []
     except FileNotFoundError:
         raise CassetteError(f"{shown(path)}: there is no such cassette. {AGAIN}") from None
     except (OSError, UnicodeDecodeError) as error:

@@ -84,6 +84,13 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     assert "/" not in path.name
 
 
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\r", "\n"])
+def test_a_text_may_hold_any_separator_of_lines(tmp_path: Path, separator: str) -> None:
+    """Pages hold some that are none in JSON."""
+    exchanges = [exchange("agent", 1, f"a{separator}b")]
+    assert list(read_cassette(kept(tmp_path, exchanges)).exchanges) == exchanges
+
+
 def test_a_file_holds_a_long_conversation_once(tmp_path: Path) -> None:
     """Each request repeats all that was said before: kept as it is, a file would grow with its square."""
     said = [f"message {number}: " + "x" * 1_000 for number in range(100)]
