@@ -23,6 +23,9 @@ from pytest_browsereval.llm.volatile import (
 )
 from pytest_browsereval.llm.wire import Body
 
+JUDGE = "judge"
+"""The role that asks after the attempt, whose end does not stop it."""
+
 Change = Callable[[Any], Any]
 """Takes plain JSON, returns it changed."""
 
@@ -128,6 +131,8 @@ class ReplayingTape(Tape):
         self._restored = restored
         self._left = [(one, *marked(one.request)) for one in exchanges]
         self._counts: Counter[str] = Counter()
+        self._stopped = {one.role for one in exchanges} - {JUDGE}
+        """Roles whose next call the end of the attempt may have prevented."""
 
     @property
     def left(self) -> list[Exchange]:
@@ -160,7 +165,7 @@ class ReplayingTape(Tape):
     def _miss(self, role: str, given: Any, waiting: Sequence[tuple[Exchange, Any]]) -> Exception:
         number = self._counts[role]
         if not waiting:
-            if self._ended is TerminationReason.TIMEOUT:
+            if self._ended is TerminationReason.TIMEOUT and role in self._stopped:
                 return self._cut(role)
             told = f"only {number - 1} were recorded"
         else:

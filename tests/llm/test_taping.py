@@ -178,15 +178,29 @@ def test_an_attempt_that_was_out_of_time_is_so_again() -> None:
 
     asyncio.run(record())
     assert tape.exchanges[0].is_cut
-    for exchanges in (tape.exchanges, []):
-        again = replaying(exchanges, TerminationReason.TIMEOUT)
-        with pytest.raises(LimitReached, match="out of time at call 1 of the agent") as caught:
-            asyncio.run(again.exchange("agent", asked("a"), nobody))
-        assert caught.value.reason is TerminationReason.TIMEOUT
+    again = replaying(tape.exchanges, TerminationReason.TIMEOUT)
+    with pytest.raises(LimitReached, match="out of time at call 1 of the agent") as caught:
+        asyncio.run(again.exchange("agent", asked("a"), nobody))
+    assert caught.value.reason is TerminationReason.TIMEOUT
+    again = replaying(recorded(("agent", asked("a"))), TerminationReason.TIMEOUT)
+    asyncio.run(again.exchange("agent", asked("a"), nobody))
+    with pytest.raises(LimitReached, match="out of time at call 2 of the agent"):
+        asyncio.run(again.exchange("agent", asked("b"), nobody))
     with pytest.raises(
         Fault, match=r"call 1 of the agent was given up before there was a reply, in a\.jsonl"
     ):
         asyncio.run(replaying(tape.exchanges).exchange("agent", asked("a"), nobody))
+
+
+def test_an_end_by_time_stops_neither_judges_nor_who_was_not_there() -> None:
+    """An agent of another kind was not out of time: it was not recorded. Judges ask after the end."""
+    tape = replaying(recorded(("agent", asked("a")), ("judge", asked("j"))), TerminationReason.TIMEOUT)
+    asyncio.run(tape.exchange("agent", asked("a"), nobody))
+    asyncio.run(tape.exchange("judge", asked("j"), nobody))
+    with pytest.raises(Fault, match=r"call 1 of the orchestrator was not recorded .* only 0 were recorded"):
+        asyncio.run(tape.exchange("orchestrator", asked("a"), nobody))
+    with pytest.raises(Fault, match=r"call 2 of the judge was not recorded .* only 1 were recorded"):
+        asyncio.run(tape.exchange("judge", asked("k"), nobody))
 
 
 def test_calls_at_once_may_change_their_order() -> None:
