@@ -24,6 +24,9 @@ HAR_FILE = "network.har"
 REMOVED = "[removed]"
 """Stands in the place of what is taken out."""
 
+REMOVED_TOKEN = "removed-token"  # noqa: S105 it is none
+"""The same where pages send it on: in an address and a form it is written as it is."""
+
 TEXT_LIMIT_BYTES = 1_000_000
 """What is longer, a file that is sent up say, is left out."""
 
@@ -113,8 +116,8 @@ def replayable(content: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Return a recording as one file that pages can be answered from, without what logs a reader in.
 
     Cookies and headers that log somebody in are left out. So are tokens: what a reply in JSON calls a token,
-    a session or a secret is ``[removed]`` wherever it stands, so that pages that send it on are answered all
-    the same.
+    a session or a secret is ``removed-token`` wherever it stands, so that pages that send it on are answered
+    all the same.
 
     Args:
         content: what a browser recorded.
@@ -133,7 +136,7 @@ def replayable(content: dict[str, Any], folder: Path) -> dict[str, Any]:
 
     def without_tokens(text: str) -> str:
         for secret in secrets:
-            text = text.replace(secret, REMOVED)
+            text = text.replace(secret, REMOVED_TOKEN)
         return text
 
     safe: dict[str, Any] = redacted(kept, without_tokens) if secrets else kept

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from pytest_browsereval.browsers.base import RecordedAnswers, WindowRequest, WindowTraffic
 from pytest_browsereval.browsers.playwright import PlaywrightBrowser
@@ -16,7 +17,7 @@ from pytest_browsereval.browsers.windows import PlaywrightWindow
 from pytest_browsereval.capture.har import Traffic, recorded_traffic
 from tests.support import PageServer, Run
 
-TOKEN = "eyJhbGciOi.J9.of-a-user"
+TOKEN = "eyJhbGciOi.J9.of+a/user"
 PAGE = """<!doctype html><meta charset=utf-8><title>Shop</title><img src=/mug.png><p id=stock></p>
 <form method=post action=/cart><input name=item value="Blue mug"><button>Buy</button></form>
 <script>
@@ -24,6 +25,8 @@ async function load() {
   const login = await (await fetch('/api/login', {method: 'POST', body: '{"user": "ann"}'})).json();
   const body = JSON.stringify({accessToken: login.accessToken});
   const headers = {authorization: 'Bearer ' + login.accessToken};
+  const token = new URLSearchParams({token: login.accessToken});
+  await fetch('/api/stock?' + token, {method: 'POST', body: token});
   const stock = await (await fetch('/api/stock', {method: 'POST', body, headers})).json();
   document.querySelector('#stock').textContent = stock.left + ' left, für ' + login.name;
 }
@@ -53,7 +56,7 @@ def shop() -> Iterator[str]:
             elif self.path == "/api/login":
                 self.answer(json.dumps({"name": "Ann", "accessToken": TOKEN}).encode(), "application/json")
             else:
-                assert TOKEN in sent.decode()
+                assert TOKEN in unquote(sent.decode())
                 self.answer(b'{"left": 3}', "application/json")
 
         def answer(self, data: bytes, kind: str, status: int = 200) -> None:
@@ -112,7 +115,10 @@ def recording(run: Run, browser: PlaywrightBrowser, folder: Path) -> tuple[str, 
 
 
 def test_a_site_that_is_gone_answers_as_it_did(run: Run, browser: PlaywrightBrowser, tmp_path: Path) -> None:
-    """Pages, scripts' requests, a form that redirects, a picture; without its cookie and its token."""
+    """Pages, scripts' requests, a form that redirects, a picture; without its cookie and its token.
+
+    The token is sent on in JSON, in a form and in an address.
+    """
     url, seen, kept = recording(run, browser, tmp_path)
     assert seen == ["3 left, für Ann", 3, "Thanks", "session=topsecret"]
     text = json.dumps(kept)
