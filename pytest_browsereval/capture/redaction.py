@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from html import escape
 from typing import Any
 from urllib.parse import quote, quote_plus
@@ -12,13 +12,13 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from pytest_browsereval.model.display import well_formed
 
-_STAYS = (
-    "!'()*",  # encodeURIComponent
-    "!'()*;,/?:@&=+$#",  # encodeURI
-    "!$%&()*+,/:;=?@[\\]^`{|}",  # typed behind a question mark
-    "!$%&()*+,/:;=@[]'",  # typed in a path
-    "!$%&()*+,/:;=?@[\\]^{|}'",  # typed behind a hash
-)
+_STAYS = {
+    "component": "!'()*",  # encodeURIComponent
+    "uri": "!'()*;,/?:@&=+$#",  # encodeURI
+    "query": "!$%&()*+,/:;=?@[\\]^`{|}",  # typed behind a question mark
+    "path": "!$%&()*+,/:;=@[]'",  # typed in a path
+    "hash": "!$%&()*+,/:;=?@[\\]^{|}'",  # typed behind a hash
+}
 
 
 def redacted(value: Any, redact: Callable[[str], str]) -> Any:
@@ -84,20 +84,16 @@ def spellings(secrets: Iterable[str]) -> tuple[str, ...]:
     for secret in filter(None, secrets):
         found |= {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
         found |= {repr(secret)[1:-1], quote(secret), quote(secret, safe=""), quote_plus(secret)}
-        found |= {escape(secret), *_serialized(secret), *_addressed(secret)}
+        found |= {escape(secret), *browser_spellings(secret).values()}
     return tuple(sorted(found, key=lambda text: (-len(text), text)))
 
 
-def _addressed(secret: str) -> Iterator[str]:
-    """Yield a text as browsers write it into addresses, where each way has signs of its own that stay."""
-    for stays in _STAYS:
-        yield quote(secret, safe=stays)
-    yield quote_plus(secret, safe="*").replace("~", "%7E")  # a form
-
-
-def _serialized(secret: str) -> Iterator[str]:
-    """Yield a text as browsers write it into markup: between tags, and in attributes of both ages."""
+def browser_spellings(secret: str) -> dict[str, str]:
+    """Return a text as browsers write it into forms, addresses and markup, by the names of these ways."""
+    ways = {"form": quote_plus(secret, safe="*").replace("~", "%7E")}
+    ways |= {name: quote(secret, safe=stays) for name, stays in _STAYS.items()}
+    # Markup: between tags, and in attributes of both ages.
     text = escape(secret, quote=False).replace("\xa0", "&nbsp;")
-    yield text
-    yield text.replace('"', "&quot;")
-    yield secret.replace("&", "&amp;").replace("\xa0", "&nbsp;").replace('"', "&quot;")
+    ways |= {"text": text, "attribute": text.replace('"', "&quot;")}
+    older = secret.replace("&", "&amp;").replace("\xa0", "&nbsp;").replace('"', "&quot;")
+    return ways | {"older": older}

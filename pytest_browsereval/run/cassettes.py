@@ -13,7 +13,7 @@ import shutil
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -172,12 +172,13 @@ class Cassettes:
             cassette = read_cassette(path)
         except CassetteError as error:
             raise Fault(ErrorSource.REPLAY, str(error)) from None
+        hiding = self._hiding
         return ReplayingTape(
-            cassette.exchanges,
+            [replace(one, request=hiding.compared(one.request)) for one in cassette.exchanges],
             where=shown(path),
             ended=cassette.ended,
-            hidden=self._hiding.hidden,
-            restored=self._hiding.restored,
+            hidden=lambda value: hiding.compared(hiding.hidden(value)),
+            restored=hiding.restored,
         )
 
     @asynccontextmanager

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pytest_browsereval.capture.redaction import redacted
+from pytest_browsereval.capture.redaction import browser_spellings, redacted
+
+_ESCAPED = "ascii"
+"""The way of JSON that has only ASCII; texts that are JSON have the other one."""
+
+_MARK = re.compile(r"\[secret:(?P<name>[^\]|]+)(?:\|(?P<way>[a-z]+))?\]")
+
+_UNNAMED = "[redacted]"
+"""What stands in older recordings for a secret as an address, a form or markup has it."""
 
 
 class Hiding:
     """Takes secrets out of plain JSON, and puts those in again that a config names.
 
     ``[secret:NAME]`` stands for the value of a variable that the config names by ``${NAME}``. A text that is
-    JSON itself, the arguments of a tool call say, gets it back as JSON writes it. What is a secret otherwise,
-    a key for example, does not come back.
+    JSON itself, the arguments of a tool call say, gets it back as JSON writes it. As a browser writes it into
+    a form, say, it is ``[secret:NAME|form]``, and comes back so: a page that sends it is answered. What is a
+    secret otherwise, a key for example, does not come back.
 
     Args:
         named: the values of the variables by their names.
@@ -23,13 +33,15 @@ class Hiding:
 
     def __init__(self, named: Mapping[str, str], redact: Callable[[str], str]) -> None:
         self._redact = redact
-        pairs: list[tuple[str, str]] = []
-        self._marks: dict[str, str] = {}
-        for name, secret in named.items():
-            mark = f"[secret:{name}]"
-            pairs += [(secret, mark), (json.dumps(secret)[1:-1], mark)]
-            self._marks[mark] = secret
-        self._pairs = sorted(pairs, key=lambda pair: -len(pair[0]))
+        self._spelt = {name: _spelt(secret) for name, secret in named.items()}
+        marks: dict[str, str] = {}
+        for name, ways in self._spelt.items():
+            marks.setdefault(ways[""], f"[secret:{name}]")
+            marks.setdefault(_in_json(ways[""]), f"[secret:{name}]")
+        for name, ways in self._spelt.items():
+            for way, text in ways.items():
+                marks.setdefault(text, f"[secret:{name}|{way}]")
+        self._pairs = sorted(marks.items(), key=lambda pair: -len(pair[0]))
 
     def hidden(self, value: Any) -> Any:
         """Return the value without secrets."""
@@ -39,18 +51,40 @@ class Hiding:
         """Return the value with the secrets that the config names."""
         return redacted(value, self._in)
 
+    def compared(self, value: Any) -> Any:
+        """Return what was hidden as recordings of all versions have it, to be compared with these."""
+        return redacted(value, lambda text: _MARK.sub(_as_before, text))
+
     def _out(self, text: str) -> str:
         for secret, mark in self._pairs:
             text = text.replace(secret, mark)
         return self._redact(text)
 
     def _in(self, text: str) -> str:
-        found = [mark for mark in self._marks if mark in text]
-        is_json = bool(found) and _is_json(text)
-        for mark in found:
-            secret = self._marks[mark]
-            text = text.replace(mark, json.dumps(secret)[1:-1] if is_json else secret)
-        return text
+        if "[secret:" not in text:
+            return text
+        is_json = _is_json(text)
+        return _MARK.sub(lambda mark: self._value(mark, is_json=is_json), text)
+
+    def _value(self, mark: re.Match[str], *, is_json: bool) -> str:
+        way = mark["way"] or ""
+        text = self._spelt.get(mark["name"], {}).get(way)
+        if text is None:
+            return mark[0]
+        return _in_json(text) if is_json and way != _ESCAPED else text
+
+
+def _spelt(secret: str) -> dict[str, str]:
+    """Return the ways in which a secret is written; as it is by the name of nothing."""
+    return {"": secret, _ESCAPED: json.dumps(secret)[1:-1], **browser_spellings(secret)}
+
+
+def _in_json(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)[1:-1]
+
+
+def _as_before(mark: re.Match[str]) -> str:
+    return f"[secret:{mark['name']}]" if mark["way"] in (None, _ESCAPED) else _UNNAMED
 
 
 def _is_json(text: str) -> bool:

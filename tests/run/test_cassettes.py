@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from collections.abc import Callable
@@ -227,3 +228,18 @@ def test_calls_that_nobody_made_are_told(tmp_path: Path) -> None:
         assert leftover(tape) == "2 recorded model calls were not made; the first is call 1 of the agent"
     assert leftover(None) is None
     assert leftover(RecordingTape(lambda value: value)) is None
+
+
+def test_a_cassette_of_an_older_version_is_replayed(tmp_path: Path) -> None:
+    """It has the address that a form with a secret leads to redacted."""
+    kept(tmp_path, [exchange("agent", 1, "at /?pw=[redacted]")])
+    cassettes = made(tmp_path, ModelCalls.REPLAY)
+    cassettes._hiding = Hiding({"PW": "p@ss word"}, str)
+
+    async def nobody(request: Any) -> Any:
+        raise AssertionError(f"sent: {request}")
+
+    request = exchange("agent", 1, "at /?pw=p%40ss+word").request
+    with cassettes.taping(KEY) as tape:
+        assert tape is not None
+        assert asyncio.run(tape.exchange("agent", request, nobody)) == {"choices": [{"n": 1}]}

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+from html import escape
+from urllib.parse import quote, quote_plus
+
+import pytest
 
 from pytest_browsereval.run.hiding import Hiding
 
@@ -42,3 +46,34 @@ def test_a_secret_without_quotes_may_get_some() -> None:
     assert then.hidden("a plain text") == "a [secret:PIN] text"
     assert then.restored(then.hidden('{"text": "plain"}')) == '{"text": "plain"}'
     assert now.restored("[secret:OTHER]") == "[secret:OTHER]"
+
+
+def sent(secret: str) -> dict[str, str]:
+    """Return a secret as pages send and show it."""
+    return {
+        "form": "user=ann&pw=" + quote_plus(secret),
+        "url": "https://shop.test/?pw=" + quote(secret, safe="!'()*"),
+        "json": json.dumps({"pw": secret}, ensure_ascii=False),
+        "ascii": json.dumps({"pw": secret}),
+        "markup": f"<b>{escape(secret, quote=False)}</b>",
+        "said": secret,
+    }
+
+
+@pytest.mark.parametrize("secret", ["p@ss word+1", 'pä"ss & wörd', "plain-1"])
+def test_a_secret_comes_back_as_it_was_written(secret: str) -> None:
+    """Else the form that a page sends is not the one that was recorded; with another value too."""
+    then = Hiding({"PW": "p@ss & wörd+1"}, str)
+    hidden = then.hidden(sent("p@ss & wörd+1"))
+    assert "wörd" not in str(hidden)
+    assert hidden["form"] == "user=ann&pw=[secret:PW|form]"
+    assert then.restored(hidden) == sent("p@ss & wörd+1")
+    assert Hiding({"PW": secret}, str).restored(hidden) == sent(secret)
+
+
+def test_what_is_compared_is_as_older_recordings_have_it() -> None:
+    """They know a secret as it is, and in JSON, and redact it otherwise."""
+    hiding = Hiding({"PW": "p@ss wörd"}, str)
+    then = ["[secret:PW]", '{"pw": "[secret:PW]"}', "pw=[redacted]"]
+    now = ["p@ss wörd", json.dumps({"pw": "p@ss wörd"}), "pw=p%40ss+w%C3%B6rd"]
+    assert hiding.compared(hiding.hidden(now)) == then == hiding.compared(then)
