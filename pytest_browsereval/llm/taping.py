@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -26,6 +27,9 @@ from pytest_browsereval.llm.wire import Body
 JUDGE = "judge"
 """The role that asks after the attempt, whose end does not stop it."""
 
+MARGIN_S = 5.0
+"""How much longer than in the recording it may take until a call is given up: the machine is another one."""
+
 Change = Callable[[Any], Any]
 """Takes plain JSON, returns it changed."""
 
@@ -43,10 +47,12 @@ class Exchange:
     fault: dict[str, Any] | None = None
     """``message``, ``status`` and ``stops_run`` of a call that got no reply."""
     duration_ms: float = 0.0
+    given_up_ms: float = 0.0
+    """When whoever asked gave the call up, since the attempt began; 0 if they did not, or nobody knows."""
 
     @property
     def is_cut(self) -> bool:
-        """Whether the attempt ended before there was a reply."""
+        """Whether it was given up before there was a reply: its time, or the attempt's, was over."""
         return self.reply is None and self.fault is None
 
 
@@ -75,6 +81,7 @@ class RecordingTape(Tape):
         """In the order in which they began."""
         self._hidden = hidden
         self._counts: Counter[str] = Counter()
+        self._began = time.perf_counter()
 
     async def exchange(self, role: str, request: Body, send: Send) -> Body:
         """Send the request and return the reply.
@@ -96,10 +103,17 @@ class RecordingTape(Tape):
                 "stops_run": isinstance(fault, StopRun),
             }
             raise
+        except asyncio.CancelledError:
+            taken.given_up_ms = _ms_since(self._began)
+            raise
         finally:
-            taken.duration_ms = round((time.perf_counter() - started) * 1000, 3)
+            taken.duration_ms = _ms_since(started)
         taken.reply = self._hidden(reply)
         return reply
+
+
+def _ms_since(moment: float) -> float:
+    return round((time.perf_counter() - moment) * 1000, 3)
 
 
 class ReplayingTape(Tape):
@@ -107,6 +121,7 @@ class ReplayingTape(Tape):
 
     A request is met by the first one of its role that was not played yet and differs in nothing but what is
     volatile. As a rule that is the next one; roles that ask several things at once may change their order.
+    One that was given up then has no reply: it is waited for until whoever asks gives it up again.
 
     Args:
         exchanges: what was taken down.
@@ -130,9 +145,12 @@ class ReplayingTape(Tape):
         self._hidden = hidden
         self._restored = restored
         self._left = [(one, *marked(one.request)) for one in exchanges]
+        """What was not played yet, its request with marks for what is volatile, and what that was."""
         self._counts: Counter[str] = Counter()
         self._stopped = {one.role for one in exchanges} - {JUDGE}
         """Roles whose next call the end of the attempt may have prevented."""
+        self._last = next((one for one in reversed(exchanges) if one.role != JUDGE), None)
+        self._patience_s = dict(_patience(exchanges))
 
     @property
     def left(self) -> list[Exchange]:
@@ -158,7 +176,7 @@ class ReplayingTape(Tape):
         if one.fault is not None:
             raise _fault(one.fault)
         if one.reply is None:
-            raise self._cut(role)
+            raise await self._given_up(one)
         reply: Body = self._restored(exchanged(one.reply, translation(then, now)))
         return reply
 
@@ -166,7 +184,7 @@ class ReplayingTape(Tape):
         number = self._counts[role]
         if not waiting:
             if self._ended is TerminationReason.TIMEOUT and role in self._stopped:
-                return self._cut(role)
+                return self._out_of_time(role)
             told = f"only {number - 1} were recorded"
         else:
             expected, template = waiting[0]
@@ -179,15 +197,32 @@ class ReplayingTape(Tape):
             "record again with  --eval-llm=record",
         )
 
-    def _cut(self, role: str) -> Exception:
-        if self._ended is TerminationReason.TIMEOUT:
-            told = f"the recorded attempt was out of time at call {self._counts[role]} of the {role}"
-            return LimitReached(TerminationReason.TIMEOUT, told)
+    async def _given_up(self, one: Exchange) -> Exception:
+        """Wait to be given up as then; returns what ends the attempt, or is wrong if nobody does that."""
+        if one is self._last and self._ended is TerminationReason.TIMEOUT:
+            return self._out_of_time(one.role)
+        await asyncio.sleep(self._patience_s[one.role, one.number])
         return Fault(
             ErrorSource.REPLAY,
-            f"call {self._counts[role]} of the {role} was given up before there was a reply, in "
-            f"{self._where}. Record again with  --eval-llm=record",
+            f"call {self._counts[one.role]} of the {one.role} was given up before there was a reply, in "
+            f"{self._where}, and is not given up now. Record again with  --eval-llm=record",
         )
+
+    def _out_of_time(self, role: str) -> LimitReached:
+        told = f"the recorded attempt was out of time at call {self._counts[role]} of the {role}"
+        return LimitReached(TerminationReason.TIMEOUT, told)
+
+
+def _patience(exchanges: Sequence[Exchange]) -> Iterator[tuple[tuple[str, int], float]]:
+    """Yield how many seconds calls that were given up are waited for, by their roles and numbers.
+
+    Whoever gave one up has had a time limit then, which began after the attempt and was over when they did;
+    as the calls before it take no time now, all of that may be left.
+    """
+    asked_ms = 0.0
+    for one in exchanges:
+        asked_ms += one.duration_ms
+        yield (one.role, one.number), (one.given_up_ms or asked_ms) / 1000 + MARGIN_S
 
 
 def _fault(told: dict[str, Any]) -> Fault:

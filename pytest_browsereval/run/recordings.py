@@ -96,7 +96,8 @@ def _calls(exchanges: Iterable[Exchange]) -> Iterator[dict[str, Any]]:
             record["fault"] = one.fault
         elif one.reply is not None:
             record["reply"] = one.reply
-        yield {**record, "duration_ms": one.duration_ms}
+        record["duration_ms"] = one.duration_ms
+        yield record | ({"given_up_ms": one.given_up_ms} if one.given_up_ms else {})
         before[one.role] = one.request
 
 
@@ -174,6 +175,7 @@ def _exchanges(records: Iterable[dict[str, Any]]) -> Iterator[Exchange]:
             record.get("reply"),
             record.get("fault"),
             record.get("duration_ms", 0.0),
+            record.get("given_up_ms", 0.0),
         )
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, StopRun, TerminationReason
-from pytest_browsereval.llm.taping import Exchange, RecordingTape, ReplayingTape, Taping, taped
+from pytest_browsereval.llm import taping
+from pytest_browsereval.llm.taping import Exchange, RecordingTape, ReplayingTape, Tape, Taping, taped
 
 Json = dict[str, Any]
 
@@ -163,20 +165,22 @@ def test_a_provider_that_refused_then_refuses_again() -> None:
         asyncio.run(replaying(exchanges).exchange("agent", asked("a"), nobody))
 
 
+async def hang(request: Json) -> Json:
+    del request
+    await asyncio.get_running_loop().create_future()
+    return {}
+
+
+async def given_up(tape: Tape, role: str, text: str) -> None:
+    """Ask for something that gets no reply in time."""
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(tape.exchange(role, asked(text), hang), 0.01)
+
+
 def test_an_attempt_that_was_out_of_time_is_so_again() -> None:
     """In the middle of a call, or between two."""
     tape = RecordingTape(same)
-
-    async def hang(request: Json) -> Json:
-        del request
-        await asyncio.get_running_loop().create_future()
-        return {}
-
-    async def record() -> None:
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(tape.exchange("agent", asked("a"), hang), 0.01)
-
-    asyncio.run(record())
+    asyncio.run(given_up(tape, "agent", "a"))
     assert tape.exchanges[0].is_cut
     again = replaying(tape.exchanges, TerminationReason.TIMEOUT)
     with pytest.raises(LimitReached, match="out of time at call 1 of the agent") as caught:
@@ -186,10 +190,39 @@ def test_an_attempt_that_was_out_of_time_is_so_again() -> None:
     asyncio.run(again.exchange("agent", asked("a"), nobody))
     with pytest.raises(LimitReached, match="out of time at call 2 of the agent"):
         asyncio.run(again.exchange("agent", asked("b"), nobody))
-    with pytest.raises(
-        Fault, match=r"call 1 of the agent was given up before there was a reply, in a\.jsonl"
-    ):
-        asyncio.run(replaying(tape.exchanges).exchange("agent", asked("a"), nobody))
+
+
+@pytest.mark.parametrize("ended", [TerminationReason.COMPLETED, TerminationReason.TIMEOUT])
+def test_a_call_that_was_given_up_is_given_up_again(ended: TerminationReason) -> None:
+    """By an executor whose time was over, say: the attempt goes on, whatever ended it."""
+    tape = RecordingTape(same)
+
+    async def course(tape: Tape) -> list[str]:
+        await given_up(tape, "executor", "look")
+        reply = await tape.exchange("agent", asked("go on"), Model())
+        await given_up(tape, "judge", "right?")
+        return [text_of(reply)]
+
+    assert asyncio.run(course(tape)) == ["to go on"]
+    assert [one.given_up_ms > 0 for one in tape.exchanges] == [True, False, True]
+    assert asyncio.run(course(replaying(tape.exchanges, ended))) == ["to go on"]
+
+
+@pytest.mark.parametrize("ended", [TerminationReason.COMPLETED, TerminationReason.TIMEOUT])
+def test_whoever_waits_longer_than_then_is_told(
+    monkeypatch: pytest.MonkeyPatch, ended: TerminationReason
+) -> None:
+    """An agent that has no time limit any more; so is one of an older recording."""
+    monkeypatch.setattr(taping, "MARGIN_S", 0.05)
+    tape = RecordingTape(same)
+    asyncio.run(given_up(tape, "executor", "look"))
+    after = recorded(("agent", asked("go on")))
+    for exchanges in (tape.exchanges, [replace(one, given_up_ms=0.0) for one in tape.exchanges]):
+        with pytest.raises(
+            Fault, match=r"call 1 of the executor was given up .* in a\.jsonl, and is not given up now"
+        ) as caught:
+            asyncio.run(replaying([*exchanges, *after], ended).exchange("executor", asked("look"), nobody))
+        assert caught.value.source is ErrorSource.REPLAY
 
 
 def test_an_end_by_time_stops_neither_judges_nor_who_was_not_there() -> None:
@@ -235,12 +268,12 @@ def test_secrets_are_hidden_in_both_and_restored_in_the_reply() -> None:
 def test_each_task_has_its_own_tape() -> None:
     """Lanes run side by side, and what they start goes by their tapes too."""
     tapes = [RecordingTape(same), RecordingTape(same)]
-    taping = Taping(lambda: False)
+    models = Taping(lambda: False)
 
     async def attempt(tape: RecordingTape, name: str) -> None:
         with taped(tape):
             await asyncio.gather(
-                *(taping.exchange("agent", asked(f"{name}{number}"), Model()) for number in range(3))
+                *(models.exchange("agent", asked(f"{name}{number}"), Model()) for number in range(3))
             )
 
     async def lanes() -> None:

@@ -61,7 +61,8 @@ EXCHANGES = [
     exchange("agent", 2, "a", "b", seed=1),
     exchange("agent", 3, "b"),  # what was too long was left out
     Exchange("agent", 4, {"model": "m", "messages": []}, fault={"message": "no", "status": 400}),
-    Exchange("agent", 5, {"messages": []}),
+    Exchange("agent", 5, {"messages": []}, duration_ms=3.5, given_up_ms=20.25),
+    Exchange("agent", 6, {"messages": []}),
 ]
 
 
@@ -146,7 +147,7 @@ def _newer(text: str) -> str:
     ("damage", "told"),
     [
         (_cut, r"\.jsonl:\d+: the cassette was cut off\. Record it again with  --eval-llm=record"),
-        (_without_end, r"\.jsonl:7: the cassette was cut off"),
+        (_without_end, r"\.jsonl:8: the cassette was cut off"),
         (lambda _: "", r"\.jsonl:1: the cassette was cut off"),
         (lambda text: text.replace('"n": 2', '"n": 3'), r"\.jsonl:4: the cassette was edited: .* Restore"),
         (_without_a_line, r"\.jsonl:3: the cassette was edited"),
