@@ -18,6 +18,7 @@ from pytest_browsereval.analysis.statistics import CONFIDENCE
 from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.config import EvalConfig, GateConfig
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.model.display import one_line
 
 VERSION = 1
 """Of the file's form."""
@@ -118,8 +119,11 @@ def check_baseline(config: EvalConfig) -> None:
 
 def against_baseline(
     gate: GateConfig, base: Path, run: RunOutcomes, *, left_out: Collection[str] = ()
-) -> RunComparison | None:
+) -> RunComparison | str | None:
     """Compare a run with the baseline of its gate; None if the gate has none.
+
+    A side without a trial is no mistake of whoever asks: why nothing can be compared then is what the rules
+    say, which are missed.
 
     Args:
         gate: the rules.
@@ -133,7 +137,12 @@ def against_baseline(
     if gate.baseline is None:
         return None
     margin = MARGIN if gate.max_drop is None else gate.max_drop
-    a, b = (_without(one, left_out) for one in (read_run(base / gate.baseline), run))
+    given = (read_run(base / gate.baseline), run)
+    a, b = (_without(one, left_out) for one in given)
+    for before, one, label in zip(given, (a, b), ("the baseline", "this run"), strict=True):
+        if not one.trials:
+            why = f"all that {label} has is in quarantine" if before.trials else f"{label} has no result"
+            return f"no task was judged both here and in {one_line(a.name, 60)}: {why}"
     return compare(a, b, margin=margin, confidence=gate.confidence or CONFIDENCE)
 
 

@@ -323,6 +323,9 @@ def _nothing(a: RunOutcomes, b: RunOutcomes, tasks: set[str]) -> str:
             f"the runs have tasks in common, and no variant: {', '.join(a.variants)} in A, "
             f"{', '.join(b.variants)} in B. Name two by --variants A=B."
         )
+    for run, label in ((a, "A"), (b, "B")):
+        if not run.trials:
+            return f"{run.folder} ({label}) has no trial with a result, so there is nothing to compare."
     first, second = a.trials[0].query_id, b.trials[0].query_id
     return (
         f"{a.folder} and {b.folder} have no task in common: one has {first!r}, the other {second!r}. "

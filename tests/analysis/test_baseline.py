@@ -11,12 +11,14 @@ import pytest
 from pytest_browsereval.analysis.baseline import against_baseline, read_run, write_baseline
 from pytest_browsereval.analysis.compare import as_json, compare
 from pytest_browsereval.analysis.gate import RuleResult, decide
+from pytest_browsereval.analysis.outcomes import outcomes_of
 from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.config import GateConfig
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.store import RunStore
 from tests.analysis.test_compare import run
+from tests.labelled import write_run
 from tests.recorded import ERRORED, FAILED, PASSED, attempt
 
 
@@ -150,3 +152,28 @@ def test_tasks_in_quarantine_regress_nothing(tmp_path: Path) -> None:
         compared = against_baseline(gate, tmp_path, found, left_out=left_out)
         results = {r.name: r.is_met for r in decide(summary_of(RunStore(tmp_path / "b")), gate, compared)}
         assert (results["max_regressions"], results["max_drop"]) == (is_met, is_met)
+
+
+@pytest.mark.parametrize(
+    ("now", "left_out", "told"),
+    [
+        (["a"], ("a",), "all that the baseline has is in quarantine"),
+        (["z"], ("z",), "all that this run has is in quarantine"),
+        ([], (), "this run has no result"),
+    ],
+    ids=["baseline", "run", "nothing ran"],
+)
+def test_a_side_without_a_trial_misses_the_rules(
+    tmp_path: Path, now: list[str], left_out: tuple[str, ...], told: str
+) -> None:
+    """It is no crash and no wrong usage: the rules are there, and say which side has nothing."""
+    run(tmp_path / "a", attempt("a"))
+    (tmp_path / "b/tasks").mkdir(parents=True)
+    store = write_run(tmp_path / "b", *map(attempt, now))
+    found, gate = summary_of(store), GateConfig(baseline=Path("a"), max_drop=0.1, max_regressions=0)
+    compared = against_baseline(gate, tmp_path, outcomes_of(store, found), left_out=left_out)
+    for result in decide(found, gate, compared)[-2:]:
+        assert (result.is_met, result.message) == (
+            False,
+            f"no task was judged both here and in a: {told}",
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +182,16 @@ def test_runs_that_cannot_be_compared(tmp_path: Path) -> None:
     (tmp_path / "b/tasks/u/default/1/attempt-1/metadata.json").write_text("{")
     with pytest.raises(UsageError, match=r"metadata\.json is damaged"):
         read_outcomes(tmp_path / "b")
+
+
+def test_a_run_without_a_trial_is_named(tmp_path: Path) -> None:
+    """Which of the two it is, whichever it is."""
+    one = run(tmp_path / "a", attempt("t"))
+    none = replace(one, folder=Path("none"), trials=())
+    with pytest.raises(UsageError, match=r"^none \(A\) has no trial with a result"):
+        compare(none, one)
+    with pytest.raises(UsageError, match=r"^none \(B\) has no trial with a result"):
+        compare(one, none)
 
 
 def test_runs_that_are_not_whole_are_told(tmp_path: Path) -> None:

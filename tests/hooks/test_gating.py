@@ -243,3 +243,36 @@ def test_a_run_elsewhere_finds_its_baseline(evals: Evals) -> None:
     assert json.loads((other / "manifest.json").read_text())["config_folder"] == "../../../../evals"
     gated = evals.pytester.run(*command, "gate", str(other))
     assert gated.ret == 0, gated.stderr.str()
+
+
+def test_a_baseline_whose_rows_are_all_in_quarantine_misses_its_rule(evals: Evals) -> None:
+    """The rule has its item and is red, in the run and offline; nothing breaks."""
+    evals.rows(row("a"))
+    evals.config()
+    assert evals.run("shop.eval.yaml").ret == 0
+    first = evals.run_folder().relative_to(evals.path)
+    gate = {"baseline": str(first), "max_regressions": 0, "quarantine": {"a": "2999-01-01"}}
+    evals.rows(row("a"), row("b"))
+    evals.config(gate=gate)
+    result = evals.run("shop.eval.yaml", "-v", "--eval-baseline=latest")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*gate::max_regressions FAILED*"])
+    result.stdout.fnmatch_lines(
+        ["*no task was judged both here and in *: all that the baseline has is in quarantine"]
+    )
+    again = evals.pytester.run(sys.executable, "-m", "pytest_browsereval", "gate", "latest")
+    assert again.ret == 1
+    again.stdout.fnmatch_lines(["NOT MET max_regressions: no task was judged both here and in*"])
+
+
+def test_a_run_without_a_result_misses_the_rules_of_its_baseline(evals: Evals) -> None:
+    """Where every fixture breaks there is nothing to compare, which is told in place of a crash."""
+    evals.rows(row("c"))
+    evals.config()
+    assert evals.run("shop.eval.yaml").ret == 0
+    evals.config(gate={"max_regressions": 0})
+    (evals.path / "conftest.py").write_text(PARTICULAR)
+    result = evals.run("shop.eval.yaml", "-v", "--eval-baseline=latest")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*gate::max_regressions FAILED*"])
+    result.stdout.fnmatch_lines(["not compared: *(B) has no trial with a result*"])
