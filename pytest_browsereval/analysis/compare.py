@@ -11,20 +11,25 @@ from functools import cached_property
 from statistics import fmean
 from typing import Any
 
+from pytest_browsereval.analysis.exchanging import Cell, exchanged
 from pytest_browsereval.analysis.outcomes import Outcome, RunOutcomes, judge_differences
-from pytest_browsereval.analysis.paired import MARGIN, Judgement, Paired, paired
+from pytest_browsereval.analysis.paired import MARGIN, Judgement, Method, Paired, Split, paired
 from pytest_browsereval.analysis.passrate import PassRate, pass_rate
 from pytest_browsereval.analysis.statistics import CONFIDENCE, Interval, students_t
 from pytest_browsereval.errors import UsageError, nearest
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.provenance import differences
 
+_ROUNDING = 1e-9
+"""Differences of thirds that are less than this are none."""
+
 
 class Change(StrEnum):
     """What became of a task, what matters most first."""
 
     LOST = "lost"
-    """A smaller share of its judged trials passed."""
+    """A smaller share of its judged trials passed. Where there are not as many of them on both sides, so that
+    one of five that failed would be enough: more than half of them passed, and now more than half failed."""
     NEWLY_ERRORED = "newly errored"
     """It was judged in A, and in B all its trials errored."""
     ONLY_A = "only in A"
@@ -56,6 +61,11 @@ class Side:
         """Passed among judged ones; None if all errored."""
         judged = [trial.verdict is Verdict.PASSED for trial in self.trials if _is_judged(trial)]
         return sum(judged) / len(judged) if judged else None
+
+    @property
+    def judged(self) -> int:
+        """How many trials passed or failed."""
+        return sum(map(_is_judged, self.trials))
 
     @property
     def told(self) -> str:
@@ -97,6 +107,14 @@ class Pair:
         """Return B's value less A's; None if one of them is not known."""
         before, after = (None if side is None else value(side) for side in (self.a, self.b))
         return None if before is None or after is None else after - before
+
+    @property
+    def cell(self) -> Cell | None:
+        """Its judged trials; None if a side has none."""
+        if self.a is None or self.b is None or not (self.a.judged and self.b.judged):
+            return None
+        sides = ((side.count(Verdict.PASSED), side.judged) for side in (self.a, self.b))
+        return Cell(*(figure for side in sides for figure in side))
 
 
 @dataclass(frozen=True)
@@ -144,7 +162,12 @@ class Comparison:
     @cached_property
     def paired(self) -> Paired:
         """The difference of the pass rates, paired by task; variants of one task are one task."""
-        return paired(_by_task(self.compared, lambda side: side.rate), self.confidence)
+        tasks: dict[str, list[Pair]] = {}
+        for pair in self.compared:
+            tasks.setdefault(pair.query_id, []).append(pair)
+        return paired(
+            _by_task(self.compared, lambda side: side.rate), self.confidence, _split(list(tasks.values()))
+        )
 
     @property
     def judgement(self) -> Judgement:
@@ -182,6 +205,22 @@ def _by_task(pairs: Iterable[Pair], value: Callable[[Side], float | None]) -> It
         if difference is not None:
             tasks.setdefault(pair.query_id, []).append(difference)
     yield from (fmean(found) for found in tasks.values())
+
+
+def _split(tasks: Sequence[Sequence[Pair]]) -> Split | None:
+    """Return the test of tasks with several trials; None where each has one on each side, as McNemar needs.
+
+    A task went the way of its mean over variants, if one of these has.
+    """
+    cells = [tuple(cell for pair in task if (cell := pair.cell)) for task in tasks]
+    if all(len(task) == 1 and task[0].judged_a == task[0].judged_b == 1 for task in cells):
+        return None
+    ways: Counter[Change] = Counter()
+    for pairs, task in zip(tasks, cells, strict=True):
+        mean = fmean(cell.difference for cell in task)
+        way = Change.GAINED if mean > 0 else Change.LOST
+        ways[way] += abs(mean) > _ROUNDING and any(pair.change is way for pair in pairs)
+    return Split(ways[Change.GAINED], ways[Change.LOST], exchanged(cells), Method.EXCHANGE)
 
 
 def _measure(name: str, pairs: Sequence[Pair]) -> Measure:
@@ -255,7 +294,7 @@ def compare(
     }
     whole = Comparison(pairs, _rate(a, left), _rate(b, right), margin, confidence)
     found = (*differences(a.manifest, b.manifest), *judge_differences(a, b))
-    return RunComparison(a, b, whole, parts, found, tuple(_notes(a, b, names)))
+    return RunComparison(a, b, whole, parts, found, (*_notes(a, b, names), *_uneven(whole.compared)))
 
 
 def _names(a: RunOutcomes, b: RunOutcomes, given: tuple[str, str] | None) -> dict[str, str]:
@@ -299,7 +338,8 @@ def _change(a: Side | None, b: Side | None, *, with_edited: bool) -> Change:
         if before is after:
             return Change.STILL_ERRORED
         return Change.NO_LONGER_ERRORED if before is None else Change.NEWLY_ERRORED
-    if before == after:
+    is_other = before != after if a.judged == b.judged else (before - 0.5) * (after - 0.5) < 0
+    if not is_other:
         return Change.UNCHANGED
     return Change.GAINED if after > before else Change.LOST
 
@@ -344,6 +384,16 @@ def _notes(a: RunOutcomes, b: RunOutcomes, names: Mapping[str, str]) -> Iterator
             yield f"{label} lacks {run.selected - len(run.trials)} of its {run.selected} trials"
 
 
+def _uneven(pairs: Sequence[Pair]) -> Iterator[str]:
+    count = sum(cell is not None and not cell.is_even for cell in (pair.cell for pair in pairs))
+    if count:
+        have = "task has" if count == 1 else "tasks have"
+        yield (
+            f"{count:,} {have} not as many judged trials in A as in B, and is lost or gained only if most of "
+            "its trials passed in one and most failed in the other"
+        )
+
+
 def as_json(found: RunComparison) -> dict[str, Any]:
     """Return all of a comparison as plain values."""
     return {
@@ -372,6 +422,7 @@ def _part_json(part: Comparison) -> dict[str, Any]:
         "difference": one.value,
         "interval": [ends.low, ends.high] if ends else None,
         "p_value": one.p_value,
+        "test": str(one.test),
         "tasks_compared": one.tasks,
         "counts": {str(change): part.counts[change] for change in Change},
         "pass_rate": {"a": part.rate_a.as_json(), "b": part.rate_b.as_json()},

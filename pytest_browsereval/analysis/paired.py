@@ -38,6 +38,25 @@ class Judgement(StrEnum):
     CANNOT_TELL = "cannot tell"
 
 
+class Method(StrEnum):
+    """How a p-value was come by."""
+
+    MCNEMAR = "McNemar's exact"
+    """Each task has one judged trial on each side."""
+    EXCHANGE = "exchange of the sides"
+    """Some task has another number of them: ``analysis.exchanging``."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """How many tasks went which way, and how likely such a difference is if both sides are alike."""
+
+    gained: int
+    lost: int
+    p_value: float
+    test: Method
+
+
 @dataclass(frozen=True)
 class Paired:
     """The difference of two pass rates, second less first, each task being its own control."""
@@ -45,16 +64,19 @@ class Paired:
     tasks: int
     """With a judged trial on both sides."""
     gained: int
-    """Tasks whose rate is higher on the second side."""
+    """Tasks that fared better on the second side."""
     lost: int
+    changed: int
+    """Tasks whose rate is not the same on both sides."""
     value: float | None
     """The mean over tasks, from -1 to 1; None without a task."""
     interval: Interval | None
     p_value: float
-    """How likely as uneven a split of gained and lost is, if both sides are alike."""
+    """How likely as large a difference is, if both sides are alike."""
     variance: float
     """Of the tasks' differences."""
     confidence: float = CONFIDENCE
+    test: Method = Method.MCNEMAR
 
     def judge(self, margin: float = MARGIN) -> Judgement:
         """Return what it comes to.
@@ -81,8 +103,8 @@ class Paired:
         ratio = quantile(self.confidence) + quantile(2 * POWER - 1)
         needed = []
         if self.value:
-            changed = math.ceil(math.log2(2 / (1 - self.confidence)))  # fewer are never beyond chance
-            least = changed * self.tasks / (self.gained + self.lost)
+            needed_changes = math.ceil(math.log2(2 / (1 - self.confidence)))  # fewer are never beyond chance
+            least = needed_changes * self.tasks / self.changed
             needed.append(max(least, _tasks_for(abs(self.value) / ratio, self.variance)))
         if self.value + margin > 0:
             needed.append(_tasks_for((self.value + margin) / ratio, self.variance))
@@ -95,29 +117,32 @@ def _tasks_for(error: float, variance: float) -> float:
     return half + math.sqrt(half * half + 2 / error**2) - 2
 
 
-def paired(differences: Iterable[float], confidence: float = CONFIDENCE) -> Paired:
+def paired(
+    differences: Iterable[float], confidence: float = CONFIDENCE, split: Split | None = None
+) -> Paired:
     """Return what the differences of tasks come to.
 
-    The test is exact: McNemar's where each task has one trial, over gained and lost tasks where it has
-    several. The interval is by the bootstrap that draws tasks, so that trials of one task stay together; one
-    gained and one lost task are added first, as Bonett and Price (2012) do, since without them few tasks
-    that all agree would make an interval of no width.
+    The interval is by the bootstrap that draws tasks, so that trials of one task stay together; one gained
+    and one lost task are added first, as Bonett and Price (2012) do, since without them few tasks that all
+    agree would make an interval of no width.
 
     Args:
         differences: of the tasks, second less first, each from -1 to 1.
         confidence: of the interval, and of what ``judge`` says.
+        split: what a test says of them; None for McNemar's, which needs one trial of each task on each side.
     """
     counts = Counter(round(difference, _DIGITS) for difference in differences)
     tasks = counts.total()
     gained = sum(count for value, count in counts.items() if value > 0)
     lost = sum(count for value, count in counts.items() if value < 0)
-    p_value = mcnemar(gained, lost)
+    by = split or Split(gained, lost, mcnemar(gained, lost), Method.MCNEMAR)
+    head = (tasks, by.gained, by.lost, gained + lost)
     if not tasks:
-        return Paired(0, 0, 0, None, None, p_value, 0.0, confidence)
+        return Paired(*head, None, None, by.p_value, 0.0, confidence, by.test)
     mean = math.fsum(value * count for value, count in counts.items()) / tasks
     variance = math.fsum((value - mean) ** 2 * count for value, count in counts.items()) / tasks
     interval = bootstrap(counts + Counter({1.0: 1, -1.0: 1}), confidence=confidence)
-    return Paired(tasks, gained, lost, mean, interval, p_value, variance, confidence)
+    return Paired(*head, mean, interval, by.p_value, variance, confidence, by.test)
 
 
 def mcnemar(gained: int, lost: int) -> float:

@@ -49,7 +49,8 @@ class GateConfig(Block):
     baseline: Path | None = None
     """An earlier run to compare with: its folder, or a file that ``browsereval baseline`` has written."""
     max_regressions: int | None = Field(default=None, ge=0)
-    """Tasks that may pass less often than in the baseline, or have no result any more."""
+    """Tasks that may pass less often than in the baseline, or have no result any more. With other numbers of
+    judged trials: tasks of which most passed there and most failed here."""
     max_drop: Rate | None = None
     """How much lower the pass rate may be than in the baseline, over the tasks that both have judged."""
     confidence: float | None = Field(default=None, gt=0.5, lt=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_browsereval.analysis.compare import Change, Comparison, Measure, Pair, RunComparison, Side
-from pytest_browsereval.analysis.paired import RESAMPLES, SEED, Judgement
+from pytest_browsereval.analysis.paired import RESAMPLES, SEED, Judgement, Method, Paired
 from pytest_browsereval.analysis.statistics import Interval
 from pytest_browsereval.documents import shown
 from pytest_browsereval.model.display import fit, one_line, wrapped
@@ -88,9 +88,15 @@ def basis(part: Comparison) -> str:
     unchanged = one.tasks - one.gained - one.lost
     return (
         f"paired over {_tasks(one.tasks)} judged in both: {one.gained:,} gained, {one.lost:,} lost, "
-        f"{unchanged:,} alike; McNemar's exact p {_p(one.p_value)}; bootstrap of tasks, {RESAMPLES:,} "
+        f"{unchanged:,} alike; {_test(one)}; bootstrap of tasks, {RESAMPLES:,} "
         f"resamples, seed {SEED}"
     )
+
+
+def _test(one: Paired) -> str:
+    if one.test is Method.MCNEMAR:
+        return f"{one.test} p {_p(one.p_value)}"
+    return f"p {_p(one.p_value)} by {one.test}"
 
 
 def _tasks(count: int) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_browsereval.analysis.compare import Change, RunComparison, as_json, compare
 from pytest_browsereval.analysis.outcomes import RunOutcomes, read_outcomes
-from pytest_browsereval.analysis.paired import Judgement
+from pytest_browsereval.analysis.paired import Judgement, Method
 from pytest_browsereval.analysis.statistics import Share
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.results import TaskMetadata
@@ -90,6 +90,28 @@ def test_trials_of_a_task_stay_together(tmp_path: Path) -> None:
     one = found.whole.paired
     assert (one.tasks, one.gained, one.lost) == (3, 1, 1)
     assert one.value == pytest.approx((1 / 3 - 2 / 3) / 3)
+
+
+def test_other_numbers_of_trials_lose_nothing(tmp_path: Path) -> None:
+    """Of one trial against five, one of the five that fails is no loss: most of them have to fail."""
+    verdicts = {"x": (4, 1), "y": (2, 3), "z": (5, 0)}
+    a = [attempt(name, PASSED if name != "z" else FAILED) for name in verdicts]
+    b = [
+        attempt(name, PASSED if n < passed else FAILED, trial=n + 1)
+        for name, (passed, _) in verdicts.items()
+        for n in range(5)
+    ]
+    found = two(tmp_path, a, b)
+    assert {pair.query_id: pair.change for pair in found.whole.pairs} == {
+        "x": Change.UNCHANGED,
+        "y": Change.LOST,
+        "z": Change.GAINED,
+    }
+    one = found.whole.paired
+    assert (one.gained, one.lost, one.changed, one.test) == (1, 1, 3, Method.EXCHANGE)
+    assert [note for note in found.notes if note.startswith("3 tasks have not as many judged trials")]
+    half = compare(found.a, replace(found.b, trials=tuple(t for t in found.b.trials if t.trial in (2, 3))))
+    assert half.whole.counts == {Change.UNCHANGED: 2, Change.GAINED: 1}
 
 
 def test_variants_of_a_task_are_one_task(tmp_path: Path) -> None:
