@@ -186,16 +186,20 @@ def _task_rate(data: Iterable[AttemptDigest], floor: float, gate: GateConfig) ->
 
 
 def _must_pass(query_id: str, trials: Sequence[AttemptDigest], needed: int | None) -> RuleResult:
-    passed = {t.variant for t in tasks_of(trials) if t.verdict(needed) is Verdict.PASSED}
-    bad = [t for t in trials if t.verdict is not Verdict.PASSED and t.variant not in passed]
     name = f"must_pass[{safe_id(query_id)}]"  # part of a node id, like the row's own name
     shown = one_line(query_id, 60)
     if not trials:
         return RuleResult(name, is_met=False, message=f"{shown} has no result in this run")
+    missed = [task for task in tasks_of(trials) if task.verdict(needed) is not Verdict.PASSED]
+    if not missed:
+        return RuleResult(name, is_met=True, message=f"{shown} passed")
+    task = missed[0]
+    bad = [t for t in trials if t.variant == task.variant and t.verdict is not Verdict.PASSED]
     if bad:
         why = f"{shown} {bad[0].verdict}: {one_line(bad[0].reason)}"
-        return RuleResult(name, is_met=False, message=why)
-    return RuleResult(name, is_met=True, message=f"{shown} passed")
+    else:
+        why = f"{shown} passed {task.passed} times, and {needed} are needed"
+    return RuleResult(name, is_met=False, message=why)
 
 
 # -- ceilings

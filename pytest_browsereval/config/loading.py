@@ -164,6 +164,9 @@ def _finished(draft: Draft, path: Path, registry: Registry, environment: Interpo
     draft.problems += take_refused(draft.tree)
     _complete(draft, path)
     config = _validated(draft, registry)
+    if config is not None and (config.gate.passed_trials or 0) > config.trials:
+        told = f"a row has {config.trials} trials here. Write {config.trials} or less, or more `trials`."
+        draft.wrong(("gate", "passed_trials"), told.replace("1 trials", "1 trial"))
     if draft.problems or draft.unread or config is None:
         raise ConfigError("\n".join(draft.told_all()))
     config._path, config._notes = path, tuple(draft.notes)  # noqa: SLF001 set once, here

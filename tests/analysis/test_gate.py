@@ -272,6 +272,16 @@ def test_a_pinned_row_passes_by_so_many_of_its_trials() -> None:
     assert not rule(two, "must_pass[a]", must_pass=["a"], passed_trials=1).is_met
 
 
+def test_a_pinned_row_that_ran_too_seldom_has_not_passed() -> None:
+    """Two of two are not three, whatever they came to."""
+    run = summary(attempt("a"), attempt("a", trial=2))
+    assert rule(run, "must_pass[a]", must_pass=["a"], passed_trials=3) == RuleResult(
+        "must_pass[a]", is_met=False, message="a passed 2 times, and 3 are needed"
+    )
+    other = summary(*(attempt("a", variant="x", trial=n) for n in (1, 2)), attempt("a", variant="y"))
+    assert not rule(other, "must_pass[a]", must_pass=["a"], passed_trials=2).is_met
+
+
 def test_rows_in_quarantine_are_in_no_rate() -> None:
     """Until their day is over, by the day of the run; who is left out is told with what it came to."""
     run = summary(attempt("a"), attempt("b", FAILED), attempt("c", FAILED))

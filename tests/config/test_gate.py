@@ -39,7 +39,7 @@ ALL = """gate:
 
 def test_all_keys_of_the_gate(load: Load, tmp_path: Path) -> None:
     """A config's gate, in either spelling, is the one that is read from the file alone."""
-    gate = load(SMALL + ALL).gate
+    gate = load(SMALL + "trials: 2\n" + ALL).gate
     assert gate == GateConfig(
         min_pass_rate=0.9,
         tags={"smoke": 1, "my tag": 0.5},
@@ -99,6 +99,24 @@ def test_gates_that_are_refused(load: Load, tmp_path: Path, text: str, told: str
     with pytest.raises(ConfigError) as alone:
         load_gate(tmp_path / "evals/shop.yaml")
     assert str(alone.value) == str(whole.value)
+
+
+def test_more_trials_have_to_pass_than_there_are(load: Load, tmp_path: Path) -> None:
+    """No task could pass, so nothing is spent on it; the command line may ask for more trials, or for fewer.
+
+    A run that is there has its own number of them, so the gate alone takes any.
+    """
+    text = SMALL + "trials: 2\ngate: {min_task_rate: 0.9, passed_trials: 3}\n"
+    told = "gate.passed_trials: a row has 2 trials here. Write 2 or less, or more `trials`."
+    with pytest.raises(ConfigError, match=r"shop\.yaml:5: ") as refused:
+        load(text)
+    assert told in str(refused.value)
+    with pytest.raises(ConfigError, match=r"a row has 1 trial here"):
+        load(text.replace("trials: 2\n", ""))
+    assert load(text, "trials=3").gate.passed_trials == 3
+    with pytest.raises(ConfigError, match=r"a row has 2 trials here"):
+        load(text, "trials=3", "trials=2")
+    assert load_gate(tmp_path / "evals/shop.yaml").passed_trials == 3
 
 
 def test_a_gate_alone_names_its_source(tmp_path: Path) -> None:
