@@ -16,6 +16,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from pytest_browsereval.analysis.agreement import Confusion, share_json
+from pytest_browsereval.analysis.passrate import PassRate, pass_rate
 from pytest_browsereval.analysis.statistics import Estimate, Share, rogan_gladen
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.documents import shown
@@ -137,16 +138,16 @@ def corrections(
         One for each grader and fingerprint under which it decided, corrected or with why it is not.
     """
     names = {one.grader for one in calibrated}
-    by_print: dict[tuple[str, str], list[bool]] = {}
+    by_print: dict[tuple[str, str], list[AttemptDigest]] = {}
     for trial in trials:
         name = _decider(trial, pass_when)
         if trial.verdict is not Verdict.ERRORED and name in names:
             key = (name, trial.grader_results[name].fingerprint)
-            by_print.setdefault(key, []).append(trial.verdict is Verdict.PASSED)
+            by_print.setdefault(key, []).append(trial)
     labelled = {(one.grader, one.fingerprint): one for one in calibrated}
     return tuple(
-        _corrected(name, fingerprint, Share(sum(passed), len(passed)), labelled)
-        for (name, fingerprint), passed in sorted(by_print.items())
+        _corrected(name, fingerprint, pass_rate(found), labelled)
+        for (name, fingerprint), found in sorted(by_print.items())
     )
 
 
@@ -159,8 +160,9 @@ def _decider(trial: AttemptDigest, pass_when: PassWhen) -> str:
 
 
 def _corrected(
-    name: str, fingerprint: str, seen: Share, labelled: Mapping[tuple[str, str], Calibrated]
+    name: str, fingerprint: str, rate: PassRate, labelled: Mapping[tuple[str, str], Calibrated]
 ) -> Correction:
+    seen = rate.share
     labels = labelled.get((name, fingerprint)) if fingerprint else None
     if labels is None:
         others = sorted(other for grader, other in labelled if grader == name)
@@ -172,7 +174,10 @@ def _corrected(
             f"takes at least {LEAST} of each"
         )
         return Correction(name, fingerprint, seen, labels, why_not=why)
-    found = rogan_gladen(seen, sensitivity, specificity)
+    if rate.is_of_one_task:
+        why = f"all {seen.of:,} trials are of one task, and say nothing of how others come out"
+        return Correction(name, fingerprint, seen, labels, why_not=why)
+    found = rogan_gladen(seen, sensitivity, specificity, by=rate.by_task)
     if found is None:
         why = (
             f"it passes {_of(sensitivity)} of what people pass and fails {_of(specificity)} of what people "

@@ -12,7 +12,7 @@ from pytest_browsereval.analysis.compare import Change, RunComparison
 from pytest_browsereval.analysis.paired import POWER
 from pytest_browsereval.analysis.passrate import PassRate, pass_rate
 from pytest_browsereval.analysis.quarantine import quarantined
-from pytest_browsereval.analysis.statistics import CONFIDENCE, Interval, percentile, quantile, wilson
+from pytest_browsereval.analysis.statistics import CONFIDENCE, Interval, percentile, quantile
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.analysis.taskrate import task_rate, tasks_of
 from pytest_browsereval.config import GateConfig
@@ -138,14 +138,19 @@ def _floor(
     if gate.confidence is None or floor in (0, 1):  # all are asked for, which no share of them can prove
         is_met = rate.value >= floor
         return RuleResult(name, is_met, f"{figures} {'meets' if is_met else 'is under'} {floor:.1%}")
+    if rate.is_of_one_task:
+        return _undecided(name, f"{figures} neither meets nor misses {floor:.1%}: {_ONE_TASK}", gate)
     ends = rate.by_task.interval if rate.by_task else rate.interval
     assert ends is not None  # noqa: S101 some were judged
     figures += f", {_ends(ends, gate.confidence)},"
     if ends.low >= floor or ends.high < floor:
         is_met = ends.low >= floor
         return RuleResult(name, is_met, f"{figures} {'meets' if is_met else 'is under'} {floor:.1%}")
-    told = f"{figures} neither meets nor misses {floor:.1%}; {_more_trials(rate, floor)}"
+    told = f"{figures} neither meets nor misses {floor:.1%}; {_more(rate, floor)}"
     return _undecided(name, told, gate)
+
+
+_ONE_TASK = "it is all of one task, which does not tell how tasks differ"
 
 
 def _undecided(name: str, message: str, gate: GateConfig) -> RuleResult:
@@ -156,32 +161,42 @@ def _ends(interval: Interval, confidence: float) -> str:
     return f"{confidence * 100:g} % interval {interval.low:.1%} to {interval.high:.1%}"
 
 
-def _more_trials(rate: PassRate, floor: float) -> str:
-    """Return how many more trials would tell, with a power of 80 %, if they are like these."""
+def _more(rate: PassRate, floor: float) -> str:
+    """Return how many more trials would tell, with a power of 80 %, if they are like these.
+
+    Where tasks have several trials these are tasks: further trials of the same ones tell less and less.
+    """
+    have, cases, word = rate.judged, float(rate.judged), "trials"
+    if rate.by_task is not None:
+        have, cases, word = rate.by_task.groups, rate.by_task.cases, "tasks"
     distance = abs((rate.value or 0.0) - floor)
     ratio = quantile(rate.confidence) + quantile(2 * POWER - 1)
     if distance * distance * 1e7 < ratio * ratio * floor * (1 - floor):
-        return "no number of trials like these would tell"
-    needed = math.ceil(ratio * ratio * floor * (1 - floor) / (distance * distance))
-    return f"about {max(1, needed - rate.judged):,} more trials would tell"
+        return f"no number of {word} like these would tell"
+    needed = math.ceil(ratio * ratio * floor * (1 - floor) / (distance * distance) * have / cases)
+    return f"about {max(1, needed - have):,} more {word} would tell"
 
 
 def _task_rate(data: Iterable[AttemptDigest], floor: float, gate: GateConfig) -> RuleResult:
     name, needed = "min_task_rate", gate.passed_trials
-    share, undecided = task_rate(tasks_of(data), needed)
-    beside = f"; {undecided:,} undecided by errors are in neither number" if undecided else ""
+    rate = task_rate(tasks_of(data), needed)
+    share = rate.share
+    beside = f"; {rate.undecided:,} undecided by errors are in neither number" if rate.undecided else ""
     if share.value is None:
         return RuleResult(name, is_met=False, message=f"no task was decided{beside}")
     how = "all of their trials" if needed is None else f"at least {needed} of their trials"
     figures = f"{share.value:.1%} of tasks ({share.hits:,}/{share.of:,}) passed in {how}"
     ends = Interval(share.value, share.value)
     if gate.confidence is not None and floor not in (0, 1):
-        ends = wilson(share.hits, share.of, gate.confidence)
+        found = rate.interval(gate.confidence)
+        if found is None:
+            told = f"{figures} neither meets nor misses {floor:.1%}: {_ONE_TASK}{beside}"
+            return _undecided(name, told, gate)
+        ends = found
         figures += f", {_ends(ends, gate.confidence)},"
     if ends.low >= floor or ends.high < floor:
-        is_met = ends.low >= floor
-        word = "meets" if is_met else "is under"
-        return RuleResult(name, is_met, f"{figures} {word} {floor:.1%}{beside}")
+        word = "meets" if ends.low >= floor else "is under"
+        return RuleResult(name, ends.low >= floor, f"{figures} {word} {floor:.1%}{beside}")
     return _undecided(name, f"{figures} neither meets nor misses {floor:.1%}{beside}", gate)
 
 
@@ -321,6 +336,6 @@ def _max_drop(compared: RunComparison, ceiling: float, gate: GateConfig) -> Rule
         return RuleResult(name, is_met=True, message=f"{figures} is within a drop of {allowed}")
     if high < -ceiling - _ROUNDING:
         return RuleResult(name, is_met=False, message=f"{figures} is over a drop of {allowed}")
-    more = one.more_tasks(ceiling)
+    more = one.more_tasks_beside(-ceiling)
     need = "no number of tasks like these would" if more is None else f"about {more:,} more tasks would"
     return _undecided(name, f"{figures} is neither within nor over a drop of {allowed}; {need} tell", gate)

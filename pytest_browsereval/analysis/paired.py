@@ -110,6 +110,17 @@ class Paired:
             needed.append(_tasks_for((self.value + margin) / ratio, self.variance))
         return max(1, math.ceil(min(needed)) - self.tasks) if needed else None
 
+    def more_tasks_beside(self, level: float) -> int | None:
+        """Return about how many more tasks would tell on which side of a level the difference is.
+
+        With a power of 80 %, if they are like these; None if no number of them would.
+        """
+        distance = abs((self.value or 0.0) - level)
+        if self.value is None or distance < 1e-9:
+            return None
+        ratio = quantile(self.confidence) + quantile(2 * POWER - 1)
+        return max(1, math.ceil(_tasks_for(distance / ratio, self.variance)) - self.tasks)
+
 
 def _tasks_for(error: float, variance: float) -> float:
     """Return how many tasks have that standard error, the two that are added to them counted as below."""

@@ -58,7 +58,9 @@ class PassRate:
     by_site: Clustered | None = None
     """Trials on one site are alike; None where there are not two sites, or a trial whose site is unknown."""
     by_task: Clustered | None = None
-    """Trials of one task are alike; None where each task has one."""
+    """Trials of one task are alike; None where each task has one, and where there is one task only."""
+    tasks: int = 0
+    """Of which trials were judged."""
     confidence: float = CONFIDENCE
     """Of the intervals."""
 
@@ -81,6 +83,11 @@ class PassRate:
     def interval(self) -> Interval | None:
         """Wilson's, as if all trials were independent; None when no trial was judged."""
         return wilson(self.passed, self.judged, self.confidence) if self.judged else None
+
+    @property
+    def is_of_one_task(self) -> bool:
+        """Whether several trials of a single task were judged: how tasks differ, nobody knows then."""
+        return self.tasks == 1 and self.judged > 1
 
     @property
     def errors(self) -> Share:
@@ -148,6 +155,7 @@ def pass_rate(
         sites=len(sites),
         by_site=None if None in sites else _clustered(sites, confidence),
         by_task=_clustered(tasks, confidence) if judged > len(tasks) else None,
+        tasks=len(tasks),
         confidence=confidence,
     )
 

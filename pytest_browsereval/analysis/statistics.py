@@ -105,7 +105,12 @@ class Estimate:
 
 
 def rogan_gladen(
-    seen: Share, sensitivity: Share, specificity: Share, confidence: float = CONFIDENCE
+    seen: Share,
+    sensitivity: Share,
+    specificity: Share,
+    confidence: float = CONFIDENCE,
+    *,
+    by: Clustered | None = None,
 ) -> Estimate | None:
     """Return a share corrected for the errors of whoever has counted it.
 
@@ -119,6 +124,8 @@ def rogan_gladen(
         sensitivity: of what is truly so, what is counted; of cases other than those of ``specificity``.
         specificity: of what is truly not so, what is not counted.
         confidence: of the interval.
+        by: the same share by groups that are alike inside; it then counts as the independent cases that have
+            its error, fewer by as much as Student's t is larger than z (Korn and Graubard 1998).
 
     Returns:
         None where sensitivity and specificity, as they are or moved to the middle, are together not more
@@ -130,8 +137,9 @@ def rogan_gladen(
     if seen.value is None or sensitivity.value is None or specificity.value is None:
         raise ValueError("a share of nothing cannot be corrected, and corrects nothing")
     z = quantile(confidence)
-    cases = seen.of + z * z
-    p = (seen.hits + z * z / 2) / cases
+    of = by.cases * (z / students_t(by.groups - 1, confidence)) ** 2 if by else seen.of
+    cases = of + z * z
+    p = (seen.value * of + z * z / 2) / cases
     se, sp = ((share.hits + 1) / (share.of + 2) for share in (sensitivity, specificity))
     youden = se + sp - 1
     if min(youden, sensitivity.value + specificity.value - 1) <= 0:
@@ -157,6 +165,8 @@ class Clustered:
     standard_error: float
     groups: int
     interval: Interval
+    cases: float
+    """As many independent ones have that error."""
 
 
 def clustered(groups: Iterable[Share], confidence: float = CONFIDENCE) -> Clustered | None:
@@ -185,7 +195,8 @@ def clustered(groups: Iterable[Share], confidence: float = CONFIDENCE) -> Cluste
         cases = of if error < _NEXT_TO_NOTHING else min(of, rate * (1 - rate) / error**2)
     else:
         cases = count
-    return Clustered(rate, error, count, _score_interval(rate, cases, students_t(count - 1, confidence)))
+    ends = _score_interval(rate, cases, students_t(count - 1, confidence))
+    return Clustered(rate, error, count, ends, cases)
 
 
 _MANY = 100

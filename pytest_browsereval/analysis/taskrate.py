@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pytest_browsereval.analysis.statistics import Share
+from pytest_browsereval.analysis.statistics import Interval, Share, clustered, wilson
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.grades import Verdict
 
@@ -45,13 +45,38 @@ def tasks_of(trials: Iterable[AttemptDigest]) -> list[TaskTrials]:
     return list(found.values())
 
 
-def task_rate(tasks: Iterable[TaskTrials], needed: int | None) -> tuple[Share, int]:
-    """Return the passed tasks among the decided ones, and how many are undecided.
+@dataclass(frozen=True)
+class TaskRate:
+    """The passed tasks among the decided ones, a task by each of its variants."""
+
+    share: Share
+    undecided: int
+    """In neither number."""
+    by_id: tuple[Share, ...]
+    """The same of each task with all of its variants, which are alike."""
+
+    def interval(self, confidence: float) -> Interval | None:
+        """Return where the rate lies; None where nobody can tell, since all variants are of one task."""
+        if len(self.by_id) == self.share.of:
+            return wilson(self.share.hits, self.share.of, confidence)
+        found = clustered(self.by_id, confidence)
+        return found.interval if found else None
+
+
+def task_rate(tasks: Iterable[TaskTrials], needed: int | None) -> TaskRate:
+    """Return how many tasks passed.
 
     Args:
         tasks: with their trials.
         needed: how many of its trials have to pass; None is all of them.
     """
-    verdicts = [task.verdict(needed) for task in tasks]
-    passed, failed = verdicts.count(Verdict.PASSED), verdicts.count(Verdict.FAILED)
-    return Share(passed, passed + failed), verdicts.count(Verdict.ERRORED)
+    by_id: dict[str, list[Verdict]] = {}
+    undecided = 0
+    for task in tasks:
+        verdict = task.verdict(needed)
+        if verdict is Verdict.ERRORED:
+            undecided += 1
+        else:
+            by_id.setdefault(task.query_id, []).append(verdict)
+    shares = tuple(Share(found.count(Verdict.PASSED), len(found)) for found in by_id.values())
+    return TaskRate(Share(sum(s.hits for s in shares), sum(s.of for s in shares)), undecided, shares)

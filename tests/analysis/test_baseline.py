@@ -96,6 +96,18 @@ def test_drops(tmp_path: Path, lost: int, of: int, confidence: float | None, wor
     assert f"({of} tasks in both, 0 gained, {lost} lost)" in found.message
 
 
+@pytest.mark.parametrize(("times", "word"), [(1, "undecided"), (5, "undecided"), (14, "not met")])
+def test_so_many_more_tasks_tell_whether_the_drop_is_allowed(tmp_path: Path, times: int, word: str) -> None:
+    """It is counted for the rule's own ceiling: 20 points are easily below 0, and hardly below -15."""
+    lost, gained, of = 15 * times, 3 * times, 60 * times
+    run(tmp_path / "a", *(attempt(str(n), PASSED if n >= gained else FAILED) for n in range(of)))
+    now = [attempt(str(n), FAILED if gained <= n < gained + lost else PASSED) for n in range(of)]
+    found = rules(tmp_path, now, max_drop=0.15, confidence=0.95)["max_drop"]
+    assert found.word == word
+    if times == 1:
+        assert found.message.endswith("about 762 more tasks would tell")
+
+
 def test_a_drop_that_is_just_allowed(tmp_path: Path) -> None:
     """Three of 20 tasks that lose two of three trials are 10 points, whatever thirds are rounded to."""
     run(tmp_path / "a", *(attempt(str(n), trial=t) for n in range(20) for t in (1, 2, 3)))

@@ -28,14 +28,14 @@ JUDGE = Calibrated("j", PRINT, Confusion(45, 10, 40, 5))
 def judged(passed: int, failed: int, **more: Any) -> list[AttemptDigest]:
     """Return trials that the judge alone has decided."""
     return [
-        trial(grade("j", PASSED if n < passed else FAILED, **{"fingerprint": PRINT, **more}))
+        trial(grade("j", PASSED if n < passed else FAILED, **{"fingerprint": PRINT, **more}), name=f"t{n}")
         for n in range(passed + failed)
     ]
 
 
-def trial(*grades: GraderResult, verdict: Verdict | None = None) -> AttemptDigest:
+def trial(*grades: GraderResult, verdict: Verdict | None = None, name: str = "a") -> AttemptDigest:
     by_name = {one.grader: one for one in grades}
-    return digest(attempt("a", verdict or grades[0].verdict, grader_results=by_name))
+    return digest(attempt(name, verdict or grades[0].verdict, grader_results=by_name))
 
 
 def only(trials: list[AttemptDigest], judge: Calibrated = JUDGE, rule: PassWhen = "all") -> Correction:
@@ -61,6 +61,24 @@ def test_the_rate_is_corrected() -> None:
     assert (told["value"], told["interval"]) == (found.corrected.value, [ends.low, ends.high])
     assert (told["passed"], told["judged"], told["labels"], told["why_not"]) == (60, 100, 100, "")
     assert (told["sensitivity"]["value"], told["specificity"]["of"]) == (0.9, 50)
+
+
+def test_trials_of_one_task_are_as_many_as_they_are_worth() -> None:
+    """Twenty tasks that come out alike each time are twenty cases, and one task is not enough."""
+    alike = [
+        trial(grade("j", PASSED if n < 12 else FAILED, fingerprint=PRINT), name=f"t{n}")
+        for n in range(20)
+        for _ in range(20)
+    ]
+    many, few = only(alike), only(judged(12, 8))
+    assert many.corrected
+    assert few.corrected
+    assert many.corrected.value == few.corrected.value
+    one, other = ((found.interval.low, found.interval.high) for found in (many.corrected, few.corrected))
+    assert one[0] < other[0] + 0.02  # and by Student's t a little wider
+    assert one[1] > other[1] - 0.02
+    (line,) = corrected([only([trial(grade("j", fingerprint=PRINT))] * 5)])
+    assert line.endswith("all 5 trials are of one task, and say nothing of how others come out")
 
 
 def test_only_trials_count_that_the_judge_decides() -> None:

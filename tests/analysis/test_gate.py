@@ -211,6 +211,42 @@ def test_trials_of_one_task_prove_less() -> None:
     assert rule(summary(*alike), "min_pass_rate", **gate).word == "undecided"
 
 
+@pytest.mark.parametrize("key", ["min_pass_rate", "min_task_rate"])
+def test_one_task_does_not_tell_how_tasks_differ(key: str) -> None:
+    """However many trials or variants it has; as it is, without a confidence, its rate is compared."""
+    trials = [attempt("a", PASSED if n > 5 else FAILED, variant=f"v{n}") for n in range(1, 101)]
+    found = rule(summary(*trials), key, **{key: 0.85}, confidence=0.95)
+    assert found.word == "undecided"
+    assert "neither meets nor misses 85.0%: it is all of one task, which does not tell" in found.message
+    assert rule(summary(*trials), key, **{key: 0.85}).word == "met"
+    assert rule(summary(*trials), key, **{key: 1}, confidence=0.95).word == "not met"
+
+
+def test_variants_of_a_task_prove_less() -> None:
+    """Twenty tasks by eight variants that come out alike are twenty tasks."""
+    alike = summary(
+        *(attempt(f"{n}", PASSED if n < 18 else FAILED, variant=v) for n in range(20) for v in "ab")
+    )
+    for key in ("min_pass_rate", "min_task_rate"):
+        found = rule(alike, key, **{key: 0.75}, confidence=0.95)
+        assert (found.word, "(36/40)" in found.message) == ("undecided", True)
+    one = summary(*(attempt(f"{n}", PASSED if n < 36 else FAILED) for n in range(40)))
+    assert rule(one, "min_task_rate", min_task_rate=0.75, confidence=0.95).word == "met"
+
+
+@pytest.mark.parametrize(("trials", "more"), [(1, "120 more trials"), (30, "124 more tasks")])
+def test_so_many_more_would_tell(trials: int, more: str) -> None:
+    """Where trials of a task are alike it takes more tasks, and nearly as many as if each had one trial."""
+
+    def found(tasks: int) -> RuleResult:
+        every = range(1, trials + 1)
+        made = (attempt(f"{n}", PASSED if n % 5 else FAILED, trial=t) for n in range(tasks) for t in every)
+        return rule(summary(*made), "min_pass_rate", min_pass_rate=0.7, confidence=0.95)
+
+    assert found(45).message.endswith(f"about {more} would tell")
+    assert found(200).word == "met"
+
+
 def test_runs_that_lack_trials_are_told() -> None:
     """A run that was ended, or lacks trials, misses a rule of its own; a whole one has none."""
     run = summary(attempt("a"))
