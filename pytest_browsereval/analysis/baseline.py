@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import replace
 from functools import cache
@@ -78,6 +79,11 @@ def _read_file(file: Path) -> RunOutcomes:
         raise UsageError(f"{file} is no baseline, or is damaged: {why}. {_AGAIN}") from None
     if not trials:
         raise UsageError(f"{file} has no trial, so there is nothing to compare with. {_AGAIN}")
+    counts = Counter((one.query_id, one.variant, one.trial) for one in trials)
+    if twice := [key for key, count in counts.items() if count > 1]:
+        query_id, variant, number = twice[0]
+        told = f"trial {number} of {one_line(query_id, 60)!r} by {one_line(variant, 60)} stands in it twice"
+        raise UsageError(f"{file} is damaged: {told}. {_AGAIN}")
     return RunOutcomes(str(content.get("run", file.stem)), file, trials, selected, manifest)
 
 

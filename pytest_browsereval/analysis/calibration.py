@@ -19,6 +19,7 @@ from pytest_browsereval.analysis.labels import (
     settled,
 )
 from pytest_browsereval.errors import UsageError, nearest
+from pytest_browsereval.model.display import percent
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.run.store import RunStore
 
@@ -250,11 +251,11 @@ def _max_fpr(one: Agreement, ceiling: float, *, is_strict: bool) -> RuleResult:
     if share.value is None or share.interval is None:
         told = "no compared attempt is labelled fail, so nobody knows what it passes wrongly"
         return RuleResult(name, is_met=False, message=f"{_named(one)}: {told}")
-    end = f", whose 95 % interval ends at {share.interval.high:.1%}," if is_strict else ""
+    end = f", whose 95 % interval ends at {percent(share.interval.high)}," if is_strict else ""
     is_met = (share.interval.high if is_strict else share.value) <= ceiling
     relation = "is within" if is_met else "is over"
-    told = f"false-positive rate {share.value:.1%} ({share.hits}/{share.of}){end} {relation} {ceiling:.1%}"
-    return RuleResult(name, is_met, f"{_named(one)}: {told}")
+    told = f"false-positive rate {percent(share.value)} ({share.hits}/{share.of}){end}"
+    return RuleResult(name, is_met, f"{_named(one)}: {told} {relation} {percent(ceiling)}")
 
 
 def _named(one: Agreement) -> str:

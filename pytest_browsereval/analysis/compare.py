@@ -124,7 +124,7 @@ class Measure:
     name: str
     unit: str
     a: float | None
-    """The mean over tasks; None where it is known of none."""
+    """The mean over tasks, of each over its variants; None where it is known of none."""
     b: float | None
     change: float | None
     interval: Interval | None
@@ -229,11 +229,16 @@ def _measure(name: str, pairs: Sequence[Pair]) -> Measure:
     def of_side(side: Side) -> float | None:
         return side.mean(of_trial)
 
-    known = [pair for pair in pairs if pair.difference(of_side) is not None]
-    changes = list(_by_task(known, of_side))
-    if not changes:
+    tasks: dict[str, list[tuple[float, float]]] = {}
+    for pair in pairs:
+        ends = [None if side is None else of_side(side) for side in (pair.a, pair.b)]
+        if ends[0] is not None and ends[1] is not None:
+            tasks.setdefault(pair.query_id, []).append((ends[0], ends[1]))
+    means = [tuple(fmean(side) for side in zip(*found, strict=True)) for found in tasks.values()]
+    if not means:
         return Measure(name, unit, None, None, None, None, 0)
-    a, b = (fmean(of_side(side) or 0.0 for p in known if (side := pick(p))) for pick in (_a, _b))
+    a, b = (fmean(side) for side in zip(*means, strict=True))
+    changes = [after - before for before, after in means]
     change = fmean(changes)
     interval = None
     if (count := len(changes)) > 1:
@@ -241,14 +246,6 @@ def _measure(name: str, pairs: Sequence[Pair]) -> Measure:
         reach = students_t(count - 1) * math.sqrt(squares / (count - 1) / count)
         interval = Interval(change - reach, change + reach)
     return Measure(name, unit, a, b, change, interval, count)
-
-
-def _a(pair: Pair) -> Side | None:
-    return pair.a
-
-
-def _b(pair: Pair) -> Side | None:
-    return pair.b
 
 
 # -- making one
@@ -351,8 +348,8 @@ def _rate(run: RunOutcomes, sides: Mapping[tuple[str, str], Side]) -> PassRate:
 
 def _part(pairs: Sequence[Pair], margin: float, confidence: float) -> Comparison:
     a, b = (
-        pass_rate(trial for pair in pairs if (side := pick(pair)) for trial in side.trials)
-        for pick in (_a, _b)
+        pass_rate(trial for side in sides if side is not None for trial in side.trials)
+        for sides in ([pair.a for pair in pairs], [pair.b for pair in pairs])
     )
     return Comparison(tuple(pairs), a, b, margin, confidence)
 

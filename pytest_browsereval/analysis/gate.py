@@ -18,7 +18,7 @@ from pytest_browsereval.analysis.taskrate import task_rate, tasks_of
 from pytest_browsereval.config import GateConfig
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.model.digest import AttemptDigest
-from pytest_browsereval.model.display import one_line
+from pytest_browsereval.model.display import one_line, percent
 from pytest_browsereval.model.grades import Verdict
 
 NAMED = 5
@@ -95,7 +95,7 @@ def _rules(
     for query_id, trials in by_id.items():
         yield _must_pass(query_id, trials, gate.passed_trials)
     if gate.max_error_rate is not None:
-        yield _max_error_rate(summary, gate.max_error_rate)
+        yield _max_error_rate(data, gate.max_error_rate)
     if gate.max_cost_usd is not None:
         yield _max_cost(summary.cost_usd, gate.max_cost_usd)
     yield from _per_trial(data, gate)
@@ -134,19 +134,19 @@ def _floor(
     if rate.value is None:
         told = f"no trial{subject} was judged, so there is no pass rate"
         return RuleResult(name, is_met=False, message=told)
-    figures = f"pass rate{subject} {rate.value:.1%} ({rate.passed}/{rate.judged})"
+    figures = f"pass rate{subject} {percent(rate.value)} ({rate.passed}/{rate.judged})"
     if gate.confidence is None or floor in (0, 1):  # all are asked for, which no share of them can prove
         is_met = rate.value >= floor
-        return RuleResult(name, is_met, f"{figures} {'meets' if is_met else 'is under'} {floor:.1%}")
+        return RuleResult(name, is_met, f"{figures} {'meets' if is_met else 'is under'} {percent(floor)}")
     if rate.is_of_one_task:
-        return _undecided(name, f"{figures} neither meets nor misses {floor:.1%}: {_ONE_TASK}", gate)
+        return _undecided(name, f"{figures} neither meets nor misses {percent(floor)}: {_ONE_TASK}", gate)
     ends = rate.by_task.interval if rate.by_task else rate.interval
     assert ends is not None  # noqa: S101 some were judged
     figures += f", {_ends(ends, gate.confidence)},"
     if ends.low >= floor or ends.high < floor:
         is_met = ends.low >= floor
-        return RuleResult(name, is_met, f"{figures} {'meets' if is_met else 'is under'} {floor:.1%}")
-    told = f"{figures} neither meets nor misses {floor:.1%}; {_more(rate, floor)}"
+        return RuleResult(name, is_met, f"{figures} {'meets' if is_met else 'is under'} {percent(floor)}")
+    told = f"{figures} neither meets nor misses {percent(floor)}; {_more(rate, floor)}"
     return _undecided(name, told, gate)
 
 
@@ -158,7 +158,7 @@ def _undecided(name: str, message: str, gate: GateConfig) -> RuleResult:
 
 
 def _ends(interval: Interval, confidence: float) -> str:
-    return f"{confidence * 100:g} % interval {interval.low:.1%} to {interval.high:.1%}"
+    return f"{confidence * 100:g} % interval {percent(interval.low)} to {percent(interval.high)}"
 
 
 def _more(rate: PassRate, floor: float) -> str:
@@ -185,19 +185,19 @@ def _task_rate(data: Iterable[AttemptDigest], floor: float, gate: GateConfig) ->
     if share.value is None:
         return RuleResult(name, is_met=False, message=f"no task was decided{beside}")
     how = "all of their trials" if needed is None else f"at least {needed} of their trials"
-    figures = f"{share.value:.1%} of tasks ({share.hits:,}/{share.of:,}) passed in {how}"
+    figures = f"{percent(share.value)} of tasks ({share.hits:,}/{share.of:,}) passed in {how}"
     ends = Interval(share.value, share.value)
     if gate.confidence is not None and floor not in (0, 1):
         found = rate.interval(gate.confidence)
         if found is None:
-            told = f"{figures} neither meets nor misses {floor:.1%}: {_ONE_TASK}{beside}"
+            told = f"{figures} neither meets nor misses {percent(floor)}: {_ONE_TASK}{beside}"
             return _undecided(name, told, gate)
         ends = found
         figures += f", {_ends(ends, gate.confidence)},"
     if ends.low >= floor or ends.high < floor:
         word = "meets" if ends.low >= floor else "is under"
-        return RuleResult(name, ends.low >= floor, f"{figures} {word} {floor:.1%}{beside}")
-    return _undecided(name, f"{figures} neither meets nor misses {floor:.1%}{beside}", gate)
+        return RuleResult(name, ends.low >= floor, f"{figures} {word} {percent(floor)}{beside}")
+    return _undecided(name, f"{figures} neither meets nor misses {percent(floor)}{beside}", gate)
 
 
 def _must_pass(query_id: str, trials: Sequence[AttemptDigest], needed: int | None) -> RuleResult:
@@ -220,20 +220,18 @@ def _must_pass(query_id: str, trials: Sequence[AttemptDigest], needed: int | Non
 # -- ceilings
 
 
-def _max_error_rate(summary: RunSummary, ceiling: float) -> RuleResult:
-    rate, errored = summary.error_rate, summary.count(Verdict.ERRORED)
-    if rate is None:
+def _max_error_rate(data: Iterable[AttemptDigest], ceiling: float) -> RuleResult:
+    errors = pass_rate(data).errors
+    if errors.value is None:
         return RuleResult("max_error_rate", is_met=False, message="no trial has a result")
-    relation = "is within" if rate <= ceiling else "is over"
-    return RuleResult(
-        "max_error_rate",
-        is_met=rate <= ceiling,
-        message=f"error rate {rate:.1%} ({errored}/{len(summary.trials)}) {relation} {ceiling:.1%}",
-    )
+    is_met = errors.value <= ceiling
+    figures = f"error rate {percent(errors.value)} ({errors.hits}/{errors.of})"
+    relation = "is within" if is_met else "is over"
+    return RuleResult("max_error_rate", is_met, f"{figures} {relation} {percent(ceiling)}")
 
 
 def _max_cost(cost: float | None, ceiling: float) -> RuleResult:
-    if cost is None:
+    if cost is None or math.isnan(cost):
         told = "the cost is not known: a model has no price. Write prices into its block"
         return RuleResult("max_cost_usd", is_met=False, message=told)
     is_met = cost <= ceiling + _ROUNDING
@@ -251,7 +249,7 @@ def _per_trial(data: Iterable[AttemptDigest], gate: GateConfig) -> Iterator[Rule
     durations = [one.total_duration_ms for one in judged]
     for name in ("max_mean_duration_s", "max_p95_duration_s"):
         if (ceiling := getattr(gate, name)) is not None:
-            known = [ms / 1000 for ms in durations if ms is not None]
+            known = [ms / 1000 for ms in durations if ms is not None and math.isfinite(ms)]
             if unknown := len(durations) - len(known):
                 told = f"how long {unknown:,} of {len(durations):,} judged trials took is not known"
                 yield RuleResult(name, is_met=False, message=told)

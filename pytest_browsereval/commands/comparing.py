@@ -138,11 +138,12 @@ def baseline(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.analysis.baseline import write_baseline
     from pytest_browsereval.analysis.outcomes import read_outcomes
     from pytest_browsereval.documents import shown
+    from pytest_browsereval.model.display import percent
 
     run = read_outcomes(named_run(arguments.run_name))
     write_baseline(run, arguments.file)
     rate = run.rate
-    told = "no trial judged" if rate.value is None else f"pass rate {rate.value:.1%} of {rate.judged}"
+    told = "no trial judged" if rate.value is None else f"pass rate {percent(rate.value)} of {rate.judged}"
     print(f"{shown(arguments.file)}: {len(run.trials)} trials, {told}")
     return 0
 

@@ -32,8 +32,8 @@ class GateConfig(Block):
     must_pass: tuple[str, ...] = ()
     """Ids of rows that have to pass: all of their trials, or ``passed_trials`` of them."""
     quarantine: dict[str, date] = Field(default_factory=dict)
-    """Ids of rows that are run and shown, but left out of pass rates and regressions, each with its last day:
-    ``{checkout: 2027-01-31}``. Behind that day they count again."""
+    """Ids of rows that are run and shown, but left out of the gate's rates and regressions, each with its
+    last day: ``{checkout: 2027-01-31}``. Behind that day they count again."""
     max_error_rate: Rate = 0.05
     """Errored trials among all of them, at most."""
     max_cost_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)

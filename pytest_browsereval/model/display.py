@@ -9,6 +9,12 @@ LONGEST = 200
 """Characters of a text that are shown before it is cut."""
 
 
+def percent(share: float) -> str:
+    """Return a share in percent with one decimal; only all is 100.0% and only nothing is 0.0%."""
+    is_end = share < 1e-9 or share > 1 - 1e-9  # ends of intervals are off by the last digits of a float
+    return f"{share if is_end else min(max(share, 0.001), 0.999):.1%}"
+
+
 def well_formed(text: str) -> str:
     """Return text that can be written as UTF-8: halves of surrogate pairs are put together or replaced.
 

@@ -10,7 +10,7 @@ from pytest_browsereval.analysis.calibration import Calibration
 from pytest_browsereval.analysis.gate import RuleResult
 from pytest_browsereval.analysis.statistics import Interval, Share
 from pytest_browsereval.documents import shown
-from pytest_browsereval.model.display import one_line, wrapped
+from pytest_browsereval.model.display import one_line, percent, wrapped
 from pytest_browsereval.report.markdown import quoted
 
 MOST_LISTED = 20
@@ -133,7 +133,7 @@ def _figures(one: Agreement) -> Iterator[tuple[str, str, str, str]]:
         if share.value is None or share.interval is None:
             yield name, "none", "", meaning
         else:
-            yield name, f"{share.value:.1%}", _percents(share.interval), meaning
+            yield name, percent(share.value), _percents(share.interval), meaning
     kappa = one.confusion.kappa
     if kappa is None:
         yield "kappa", "none", "", "not defined: all is the same"
@@ -158,11 +158,11 @@ def _indented(told: str, width: int, indent: str) -> Iterator[str]:
 
 
 def _percent(share: Share) -> str:
-    return f"{share.value:.1%}, {_percents(share.interval)}" if share.value is not None else "none"
+    return f"{percent(share.value)}, {_percents(share.interval)}" if share.value is not None else "none"
 
 
 def _percents(interval: Interval | None) -> str:
-    return f"{interval.low:.1%} to {interval.high:.1%}" if interval else ""
+    return f"{percent(interval.low)} to {percent(interval.high)}" if interval else ""
 
 
 def _plain(interval: Interval) -> str:

@@ -8,7 +8,7 @@ from pytest_browsereval.analysis.compare import Change, Comparison, Measure, Pai
 from pytest_browsereval.analysis.paired import RESAMPLES, SEED, Judgement, Method, Paired
 from pytest_browsereval.analysis.statistics import Interval
 from pytest_browsereval.documents import shown
-from pytest_browsereval.model.display import fit, one_line, wrapped
+from pytest_browsereval.model.display import fit, one_line, percent, wrapped
 
 WIDTH = 80
 
@@ -127,7 +127,7 @@ def _rows(part: Comparison) -> Iterator[tuple[str, ...]]:
     one = part.paired
     change = f"{_signed(one.value)} points ({_ends(one.interval)})" if one.value is not None else ""
     rates = (part.rate_a, part.rate_b)
-    yield ("pass rate", *("none" if r.value is None else f"{r.value:.1%}" for r in rates), change)
+    yield ("pass rate", *("none" if r.value is None else percent(r.value) for r in rates), change)
     yield ("  of judged", *(f"{rate.passed:,}/{rate.judged:,}" for rate in rates), "")
     yield ("  95 %", *(_percents(rate.interval) for rate in rates), "")
     grouped = [None if rate.value in (0, 1) else rate.by_site for rate in rates]
@@ -187,7 +187,7 @@ def _ends(interval: Interval | None) -> str:
 
 
 def _percents(interval: Interval | None) -> str:
-    return f"{interval.low * 100:.1f} to {interval.high:.1%}" if interval else ""
+    return f"{percent(interval.low)[:-1]} to {percent(interval.high)}" if interval else ""
 
 
 def _percent_of(confidence: float) -> str:

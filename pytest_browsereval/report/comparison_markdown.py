@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_browsereval.analysis.compare import Change, Pair, RunComparison
+from pytest_browsereval.model.display import percent
 from pytest_browsereval.report.comparison import LISTED, basis, counts, figures, task, verdict, why
 from pytest_browsereval.report.markdown import quoted
 
@@ -61,7 +62,7 @@ def _variants(found: RunComparison) -> str:
     rows: list[tuple[str, ...]] = [("variant", "A", "B", "verdict")]
     for name, part in found.variants.items():
         rates = [
-            "none judged" if rate.value is None else f"{rate.value:.1%} ({rate.passed}/{rate.judged})"
+            "none judged" if rate.value is None else f"{percent(rate.value)} ({rate.passed}/{rate.judged})"
             for rate in (part.rate_a, part.rate_b)
         ]
         rows.append((name, *rates, verdict(part)))

@@ -10,7 +10,7 @@ from pytest_browsereval.analysis.gate import RuleResult
 from pytest_browsereval.analysis.passrate import PassRate, pass_rate
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.documents import shown
-from pytest_browsereval.model.display import one_line, wrapped
+from pytest_browsereval.model.display import one_line, percent, wrapped
 from pytest_browsereval.report.markdown import quoted
 from pytest_browsereval.report.table import intervals
 
@@ -54,7 +54,9 @@ def facts(rate: PassRate) -> str:
     """Return a pass rate in words: both numbers, its intervals, and what is in neither number."""
     told = "no trial was judged"
     if rate.value is not None:
-        told = f"pass rate {rate.value:.1%} ({rate.passed:,} of {rate.judged:,} judged), {intervals(rate)}"
+        told = (
+            f"pass rate {percent(rate.value)} ({rate.passed:,} of {rate.judged:,} judged), {intervals(rate)}"
+        )
     left = ", ".join(f"{why} {count:,}" for why, count in rate.excluded.items())
     return f"{told}. Not in the rate: {left}" if left else told
 

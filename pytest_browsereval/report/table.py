@@ -11,7 +11,7 @@ from pytest_browsereval.analysis.repeats import Stability
 from pytest_browsereval.analysis.statistics import Interval, Share
 from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
 from pytest_browsereval.model.digest import GradeDigest
-from pytest_browsereval.model.display import fit, one_line, width_of, wrapped
+from pytest_browsereval.model.display import fit, one_line, percent, width_of, wrapped
 from pytest_browsereval.model.grades import Verdict
 
 MOST_ROWS = 60
@@ -133,7 +133,7 @@ def totals(summary: RunSummary, selected: int | None, *, width: int = 80) -> Ite
     shown = (
         "no trial was judged"
         if rate is None
-        else (f"pass rate {rate:.1%} ({summary.count(Verdict.PASSED)} of {summary.judged} judged)")
+        else (f"pass rate {percent(rate)} ({summary.count(Verdict.PASSED)} of {summary.judged} judged)")
     )
     parts = [shown]
     if errored := summary.count(Verdict.ERRORED):
@@ -164,7 +164,7 @@ def repeated(summary: RunSummary) -> Iterator[str]:
         return
     if found.pass_at_k is not None and found.pass_hat_k is not None:
         yield (
-            f"pass@{found.k} {found.pass_at_k:.1%} · pass^{found.k} {found.pass_hat_k:.1%} "
+            f"pass@{found.k} {percent(found.pass_at_k)} · pass^{found.k} {percent(found.pass_hat_k)} "
             f"({len(found.counted)} of {len(found.tasks)} tasks with {found.k} judged trials)"
         )
     yield " · ".join(f"{found.counts[kind]} {kind}" for kind in Stability if found.counts[kind])
@@ -191,7 +191,7 @@ def corrected(found: Sequence[Correction]) -> Iterator[str]:
             continue
         labels = one.labels
         yield (
-            f"pass rate corrected for errors of {one.grader}: {one.corrected.value:.1%} (95 % interval "
+            f"pass rate corrected for errors of {one.grader}: {percent(one.corrected.value)} (95 % interval "
             f"{_percents(one.corrected.interval)}) of the {one.seen.of:,} judged trials that it decides "
             f"alone; by {labels.confusion.total:,} labelled attempts it passes {_of(labels.sensitivity)} of "
             f"what people pass and fails {_of(labels.specificity)} of what people fail"
@@ -214,4 +214,4 @@ def intervals(rate: PassRate) -> str:
 
 
 def _percents(ends: Interval) -> str:
-    return f"{ends.low * 100:.1f} to {ends.high:.1%}"
+    return f"{percent(ends.low)[:-1]} to {percent(ends.high)}"

@@ -155,6 +155,16 @@ def test_damaged_files(tmp_path: Path, content: str, told: str) -> None:
     assert "Write it by  browsereval baseline RUN FILE" in str(caught.value)
 
 
+def test_a_trial_that_stands_twice_is_refused(tmp_path: Path) -> None:
+    """A file that was merged by hand would count it twice."""
+    write_baseline(run(tmp_path / "a", attempt("t"), attempt("u")), tmp_path / "base.json")
+    content = json.loads((tmp_path / "base.json").read_text())
+    content["trials"].append(content["trials"][0])
+    (tmp_path / "base.json").write_text(json.dumps(content))
+    with pytest.raises(UsageError, match=r"is damaged: trial 1 of 't' by default stands in it twice\. Write"):
+        read_run(tmp_path / "base.json")
+
+
 def test_tasks_in_quarantine_regress_nothing(tmp_path: Path) -> None:
     """Neither one by one nor in the rate over the tasks of both."""
     run(tmp_path / "a", attempt("a"), attempt("b"))

@@ -162,6 +162,15 @@ def test_steps_time_and_money(tmp_path: Path) -> None:
     assert found.b.cost_usd == pytest.approx(0.4)
 
 
+def test_figures_of_variants_go_with_their_change(tmp_path: Path) -> None:
+    """A task counts once on each side, too: 10 and 15 steps where the change is 5."""
+    shape = [("x", "u", 20), ("x", "v", 20), ("y", "u", 10)]
+    a = [attempt(name, total_steps=10, variant=v) for name, v, _ in shape]
+    b = [attempt(name, total_steps=steps, variant=v) for name, v, steps in shape]
+    steps = two(tmp_path, a, b).whole.measures[0]
+    assert (steps.a, steps.b, steps.change, steps.tasks) == (10, 15, 5, 2)
+
+
 def test_what_else_differs(tmp_path: Path) -> None:
     """What the runs were made of, key by key, judges too; time, place, speed and gate are no difference."""
     config = {"limits": {"max_steps": 10}, "lanes": 1, "gate": {}, "output_dir": "x"}

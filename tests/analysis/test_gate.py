@@ -7,6 +7,7 @@ import pytest
 from pytest_browsereval.analysis.gate import RuleResult, complete, decide
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.config import GateConfig
+from pytest_browsereval.report.table import totals
 from tests.recorded import ERRORED, FAILED, PASSED, attempt, summary
 
 MIXED = summary(
@@ -184,6 +185,27 @@ def test_no_ceiling_is_met_by_nothing(name: str) -> None:
     assert (found.is_met, found.message == told) == ((True, False) if "steps" in name else (False, True))
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_a_time_that_is_no_number_is_not_known(first: bool) -> None:  # noqa: FBT001
+    """Wherever it stands: a sorted list hides it, and it is within no ceiling. The same of a cost."""
+    odd = attempt("a", total_duration_ms=float("nan"), cost_usd=float("nan"))
+    others = [attempt(name) for name in "bcde"]
+    run = summary(*([odd, *others] if first else [*others, odd]))
+    for name in ("max_mean_duration_s", "max_p95_duration_s"):
+        found = rule(run, name, **{name: 5})
+        told = "how long 1 of 5 judged trials took is not known"
+        assert (found.is_met, found.message) == (False, told)
+    assert rule(run, "max_cost_usd", max_cost_usd=5).message.startswith("the cost is not known")
+
+
+def test_only_all_is_everything() -> None:
+    """One of 4,000 that failed is no 100 %, and one that passed is no 0 %."""
+    run = summary(*(attempt(f"t{n}", PASSED if n else FAILED) for n in range(4000)))
+    told = "pass rate 99.9% (3999/4000) is under 100.0%"
+    assert rule(run, "min_pass_rate", min_pass_rate=1).message == told
+    assert next(totals(run, 4000)).startswith("pass rate 99.9% (3999 of 4000 judged)")
+
+
 @pytest.mark.parametrize(
     ("passed", "of", "floor", "word"),
     [(18, 20, 0.65, "met"), (18, 20, 0.8, "undecided"), (18, 20, 0.98, "not met"), (20, 20, 1.0, "met")],
@@ -331,7 +353,7 @@ def test_rows_in_quarantine_are_in_no_rate() -> None:
     )
     later = summary(attempt("a"), attempt("b", FAILED, started_at="2025-01-02T00:00:00.000Z"))
     assert not rule(later, "min_pass_rate", **given).is_met
-    assert rule(run, "max_error_rate", **given).message == "error rate 0.0% (0/3) is within 5.0%"
+    assert rule(run, "max_error_rate", **given).message == "error rate 0.0% (0/1) is within 5.0%"
     odd = summary(attempt("b", FAILED), attempt("a", started_at="<b>today</b>"))
     assert rule(odd, "min_pass_rate", **given).message == "pass rate 100.0% (1/1) meets 100.0%"
     assert not rule(summary(attempt("b", FAILED, started_at="")), "min_pass_rate", **given).is_met

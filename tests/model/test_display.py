@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_browsereval.model.display import fit, one_line, printable, width_of, wrapped
+from pytest_browsereval.model.display import fit, one_line, percent, printable, width_of, wrapped
 
 
 def test_a_line_is_printable_and_short() -> None:
@@ -49,3 +49,10 @@ def test_lines_are_broken_where_they_must(width: int) -> None:
     assert "".join("".join(lines).split()) == "".join(text.split())
     assert list(wrapped("one two three", width=10)) == ["one two", "  three"]
     assert list(wrapped("", 10)) == []
+
+
+def test_only_all_is_a_hundred_percent() -> None:
+    """Shares next to an end are told as what they are not: the end."""
+    shares = (0, 1e-12, 0.0004, 0.0006, 0.5, 0.95, 0.9996, 1 - 1e-12, 1)
+    told = ("0.0%", "0.0%", "0.1%", "0.1%", "50.0%", "95.0%", "99.9%", "100.0%", "100.0%")
+    assert tuple(map(percent, shares)) == told

@@ -9,7 +9,7 @@ from typing import Any
 from pytest_browsereval.analysis.compare import MEASURES, Change, Pair, RunComparison, Side
 from pytest_browsereval.analysis.outcomes import Outcome, RunOutcomes
 from pytest_browsereval.capture.trajectory import write_whole
-from pytest_browsereval.model.display import one_line
+from pytest_browsereval.model.display import one_line, percent
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.comparison import basis, counts, figures, verdict, why
 from pytest_browsereval.report.links import PAGE
@@ -93,7 +93,7 @@ def _variants(found: RunComparison) -> Iterator[tuple[str, ...]]:
     if found.variants:
         yield ("variant", "A", "B", "verdict")
     for name, part in found.variants.items():
-        rates = ("none" if r.value is None else f"{r.value:.1%}" for r in (part.rate_a, part.rate_b))
+        rates = ("none" if r.value is None else percent(r.value) for r in (part.rate_a, part.rate_b))
         yield (one_line(name, LONGEST), *rates, verdict(part))
 
 
