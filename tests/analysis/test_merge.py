@@ -70,7 +70,7 @@ def test_the_selection_of_all_parts_comes_along(tmp_path: Path) -> None:
     note_selected(other, [TrialKey("c"), TrialKey("d")])
     part(other.root, attempt("c"))
     assert merge_runs([one.root, other.root], tmp_path / "all").selected == 4
-    assert selected_trials(RunStore(tmp_path / "all")) == {TrialKey(name) for name in "abcd"}
+    assert selected_trials(RunStore(tmp_path / "all")) == frozenset(map(TrialKey, "abcd"))
     part(tmp_path / "3", attempt("e"), selected=1)
     assert merge_runs([one.root, tmp_path / "3"], tmp_path / "more").selected == 3
     assert selected_trials(RunStore(tmp_path / "more")) is None

@@ -19,7 +19,7 @@ def test_sessions_add_what_is_new(tmp_path: Path) -> None:
     note_selected(store, [A, B, A])
     store.write_manifest({})
     note_selected(RunStore(tmp_path / "run", worker="gw1"), [B, C])
-    assert selected_trials(store) == {A, B, C}
+    assert selected_trials(store) == frozenset((A, B, C))
     size = (store.root / SELECTED_FILE).stat().st_size
     note_selected(store, [C, A])
     assert (store.root / SELECTED_FILE).stat().st_size == size
@@ -29,7 +29,7 @@ def test_many_are_told_in_several_lines(tmp_path: Path) -> None:
     """No line grows with the run."""
     store, many = RunStore(tmp_path), [TrialKey(str(number)) for number in range(2 * AT_ONCE + 1)]
     note_selected(store, many)
-    assert selected_trials(store) == set(many)
+    assert selected_trials(store) == frozenset(many)
     assert (store.root / SELECTED_FILE).read_text().count("\n") == 3
 
 
