@@ -12,7 +12,7 @@ from pytest_browsereval.analysis.compare import Change, RunComparison
 from pytest_browsereval.analysis.paired import POWER
 from pytest_browsereval.analysis.passrate import PassRate, pass_rate
 from pytest_browsereval.analysis.quarantine import quarantined
-from pytest_browsereval.analysis.statistics import CONFIDENCE, Interval, percentile, quantile
+from pytest_browsereval.analysis.statistics import CONFIDENCE, Interval, percentile, quantile, students_t
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.analysis.taskrate import task_rate, tasks_of
 from pytest_browsereval.config import GateConfig
@@ -26,6 +26,10 @@ NAMED = 5
 
 _ROUNDING = 1e-9
 """Ten times 0.1 is not 1 to a computer: a sum that is beyond a limit by less than this is at it."""
+
+
+_MANY = 100
+"""From so many tasks on, Student's t is as good as normal."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +178,16 @@ def _more(rate: PassRate, floor: float) -> str:
     if distance * distance * 1e7 < ratio * ratio * floor * (1 - floor):
         return f"no number of {word} like these would tell"
     needed = math.ceil(ratio * ratio * floor * (1 - floor) / (distance * distance) * have / cases)
+    if rate.by_task is not None:  # few tasks: Student's t is far from normal
+        needed = max(needed, have + 1)
+        while needed < _MANY and not _tells(needed * cases / have, needed, distance, floor, rate.confidence):
+            needed += 1
     return f"about {max(1, needed - have):,} more {word} would tell"
+
+
+def _tells(cases: float, tasks: int, distance: float, floor: float, confidence: float) -> bool:
+    reach = students_t(tasks - 1, confidence) + quantile(2 * POWER - 1)
+    return distance * distance * cases >= reach * reach * floor * (1 - floor)
 
 
 def _task_rate(data: Iterable[AttemptDigest], floor: float, gate: GateConfig) -> RuleResult:

@@ -269,6 +269,13 @@ def test_so_many_more_would_tell(trials: int, more: str) -> None:
     assert found(200).word == "met"
 
 
+def test_two_tasks_are_far_from_enough() -> None:
+    """Their own likeness is hardly known, which Student's t knows: one more does not tell."""
+    made = (attempt("ab"[n % 2], PASSED if n > 4 else FAILED, trial=n + 1) for n in range(100))
+    found = rule(summary(*made), "min_pass_rate", min_pass_rate=0.85, confidence=0.95)
+    assert found.message.endswith("about 3 more tasks would tell")
+
+
 def test_runs_that_lack_trials_are_told() -> None:
     """A run that was ended, or lacks trials, misses a rule of its own; a whole one has none."""
     run = summary(attempt("a"))
