@@ -35,10 +35,24 @@ def mask_of(task: Task) -> Callable[[str], str]:
     It is found in any case and punctuation. Its numbers and longer words are hidden by themselves too, since
     a judge tells them in its own order, unless the instruction has them anyway.
     """
-    if not task.protected:
-        return str
-    pattern = _pattern(tuple(_texts(task.answer)), task.query)
+    pattern = pattern_of(task)
     return str if pattern is None else lambda text: pattern.sub(WITHHELD, unicodedata.normalize("NFC", text))
+
+
+def pattern_of(task: Task) -> re.Pattern[str] | None:
+    """Return what finds the reference answer of a protected task in a normalised text; None: nothing."""
+    return _pattern(tuple(_texts(task.answer)), task.query) if task.protected else None
+
+
+def wordings_of(task: Task) -> tuple[str, ...]:
+    """Return the reference answer as it may be worded: whole and by its words, in several cases."""
+    found: list[str] = []
+    for answer in _texts(task.answer):
+        text = unicodedata.normalize("NFC", answer)
+        plain = _THOUSANDS.sub("", text)
+        found += [_from_word_to_word(text), _from_word_to_word(plain), *_WORD.findall(plain)]
+    cased = [(one, one.lower(), one.upper(), one.capitalize(), one.title()) for one in found]
+    return tuple(dict.fromkeys(one for cases in zip(*cased, strict=True) for one in cases))
 
 
 def unquoted(message: str, task: Task) -> str:
@@ -121,6 +135,11 @@ def _pattern(answers: tuple[str, ...], query: str) -> re.Pattern[str] | None:
             found[re.escape(answer.strip())] = None
     wanted = sorted(found, key=len, reverse=True)
     return re.compile("|".join(wanted), re.IGNORECASE) if wanted else None
+
+
+def _from_word_to_word(text: str) -> str:
+    words = list(_WORD.finditer(text))
+    return text[words[0].start() : words[-1].end()] if words else text.strip()
 
 
 def _bordered(words: list[str]) -> str:

@@ -34,6 +34,18 @@ Change = Callable[[Any], Any]
 """Takes plain JSON, returns it changed."""
 
 
+@dataclass(frozen=True)
+class Veil:
+    """Keeps out of the calls of a role what may stand in no cassette, beside secrets."""
+
+    hidden: Change
+    """Takes it out of plain JSON."""
+    restored: Change
+    """Puts it in again."""
+    digest: str
+    """Over what is kept out: a request is not answered by a recording in which that was something else."""
+
+
 @dataclass
 class Exchange:
     """One model call, as it is in a cassette: without pictures and without secrets."""
@@ -57,7 +69,27 @@ class Exchange:
 
 
 class Tape(ABC):
-    """Stands between the models of one attempt and the network."""
+    """Stands between the models of one attempt and the network.
+
+    Args:
+        hidden: takes secrets out of plain JSON.
+    """
+
+    def __init__(self, hidden: Change) -> None:
+        self.veils: dict[str, Veil] = {}
+        """By the role whose calls they are for."""
+        self._secretless = hidden
+
+    def _hidden(self, role: str, value: Any) -> Any:
+        """Return plain JSON as it may stand in a cassette."""
+        safe, veil = self._secretless(value), self.veils.get(role)
+        return safe if veil is None else veil.hidden(safe)
+
+    def _asked(self, role: str, request: Body) -> Body:
+        """Return a request as it is in a cassette."""
+        taken: Body = self._hidden(role, without_pictures(request))
+        veil = self.veils.get(role)
+        return taken if veil is None else {**taken, "withheld": veil.digest}
 
     @abstractmethod
     async def exchange(self, role: str, request: Body, send: Send) -> Body:
@@ -77,9 +109,9 @@ class RecordingTape(Tape):
     """
 
     def __init__(self, hidden: Change) -> None:
+        super().__init__(hidden)
         self.exchanges: list[Exchange] = []
         """In the order in which they began."""
-        self._hidden = hidden
         self._counts: Counter[str] = Counter()
         self._began = time.perf_counter()
 
@@ -91,14 +123,14 @@ class RecordingTape(Tape):
         """
         self._counts[role] += 1
         # Taken down before it is sent: agents go on writing into the list of their messages.
-        taken = Exchange(role, self._counts[role], self._hidden(without_pictures(request)))
+        taken = Exchange(role, self._counts[role], self._asked(role, request))
         self.exchanges.append(taken)
         started = time.perf_counter()
         try:
             reply = await send(request)
         except Fault as fault:
             taken.fault = {
-                "message": self._hidden(str(fault)),
+                "message": self._hidden(role, str(fault)),
                 "status": fault.status,
                 "stops_run": isinstance(fault, StopRun),
             }
@@ -108,7 +140,7 @@ class RecordingTape(Tape):
             raise
         finally:
             taken.duration_ms = _ms_since(started)
-        taken.reply = self._hidden(reply)
+        taken.reply = self._hidden(role, reply)
         return reply
 
 
@@ -140,9 +172,9 @@ class ReplayingTape(Tape):
         hidden: Change,
         restored: Change,
     ) -> None:
+        super().__init__(hidden)
         self._where = where
         self._ended = ended
-        self._hidden = hidden
         self._restored = restored
         self._left = [(one, *marked(one.request)) for one in exchanges]
         """What was not played yet, its request with marks for what is volatile, and what that was."""
@@ -166,7 +198,7 @@ class ReplayingTape(Tape):
         """
         del send
         self._counts[role] += 1
-        given, now = marked(self._hidden(without_pictures(request)))
+        given, now = marked(self._asked(role, request))
         waiting = [place for place, (one, _, _) in enumerate(self._left) if one.role == role]
         digest = digest_of(given)
         found = next((place for place in waiting if digest_of(self._left[place][1]) == digest), None)
@@ -177,8 +209,9 @@ class ReplayingTape(Tape):
             raise _fault(one.fault)
         if one.reply is None:
             raise await self._given_up(one)
-        reply: Body = self._restored(exchanged(one.reply, translation(then, now)))
-        return reply
+        reply, veil = exchanged(one.reply, translation(then, now)), self.veils.get(role)
+        said: Body = self._restored(reply if veil is None else veil.restored(reply))
+        return said
 
     def _miss(self, role: str, given: Any, waiting: Sequence[tuple[Exchange, Any]]) -> Exception:
         number = self._counts[role]
@@ -188,7 +221,8 @@ class ReplayingTape(Tape):
             told = f"only {number - 1} were recorded"
         else:
             expected, template = waiting[0]
-            told = difference(template, given)
+            # An older recording has in clear what is kept out now.
+            told = difference(template if "withheld" in template else self._hidden(role, template), given)
             if expected.number != number:
                 told = f"recorded was call {expected.number}: {told}"
         return Fault(

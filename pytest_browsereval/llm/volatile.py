@@ -64,6 +64,11 @@ def _mark(match: re.Match[str], found: list[str]) -> str:
     return f"<{match.lastgroup}>"
 
 
+def volatile_spans(text: str) -> list[tuple[int, int]]:
+    """Return where in a text something volatile stands: from which character, and before which."""
+    return [match.span() for match in _VOLATILE.finditer(text)]
+
+
 def exchanged(value: Any, names: Mapping[str, str]) -> Any:
     """Return plain JSON with volatile texts exchanged for others.
 

@@ -342,6 +342,7 @@ class _Attempt:
         )
         stand_in, unobserved = self.services.behaviour.grade, self.progress.unobserved
         self.saver.save_task(task, graders, urls, unobserved)
+        self.services.cassettes.withhold(self.tape, task, self.job.task)
         grading = await grade_all(graders, recorded, unobserved=unobserved, stand_in=stand_in)
         self.progress.grading = grading
         self.saver.save_grades(grading.grades)

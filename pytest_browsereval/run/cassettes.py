@@ -25,9 +25,11 @@ from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.documents import shown
 from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.graders.veiling import veil_of
 from pytest_browsereval.llm.taping import RecordingTape, ReplayingTape, Tape, taped
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.run.hiding import Hiding
 from pytest_browsereval.run.recordings import (
     AGAIN,
@@ -161,6 +163,17 @@ class Cassettes:
         tape = self._tape(key)
         with taped(tape):
             yield tape
+
+    def withhold(self, tape: Tape | None, task: Task, row: Task) -> None:
+        """Keep the reference answer of a protected task out of what is taken down of its judges.
+
+        Args:
+            tape: of the attempt, if it has one.
+            task: as graders get it.
+            row: the same before its placeholders were filled in.
+        """
+        if tape is not None and (veil := veil_of(task, row)) is not None:
+            tape.veils["judge"] = veil
 
     def _tape(self, key: TrialKey) -> Tape | None:
         if self.mode is ModelCalls.LIVE:

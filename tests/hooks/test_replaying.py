@@ -105,6 +105,38 @@ def test_a_run_is_replayed_without_model_and_key(recorded: Evals) -> None:
     assert files_with(recorded.path, OTHER["SHOP_PASSWORD"]) == []
 
 
+GOLD = "Plastic Man, 1988"
+
+
+def compares(request: ModelRequest) -> Reply:
+    """Play an agent that says something else, and a judge that quotes the reference."""
+    if request.tool_names:
+        return done("A rubber woman")
+    assert GOLD in request.text
+    return says(json.dumps({"reasoning": f"Not {GOLD}.", "stated_answer": "another", "is_same": False}))
+
+
+def test_a_reference_that_is_protected_is_in_no_cassette(evals: Evals) -> None:
+    """Neither in what the judge is asked nor in its reply; one that was edited is not answered from there."""
+    told = row("secret", graders=["browsecomp"], answer=GOLD, protected=True)
+    evals.rows({**told, "query": "Which hero?"})
+    with ScriptedModel(compares) as server:
+        model = {"model": "scripted", "base_url": server.base_url}
+        evals.config(agent={"type": "single", **model}, judge=model)
+        code, output = go(evals, "--eval-llm=record")
+        assert code == 1, output
+        assert not server.problems
+    for part in (GOLD, "Plastic", "1988"):
+        assert not [name for name in files_with(evals.path, part) if name != "rows.jsonl"]
+    assert verdicts(evals.summary()) == {"secret": "failed"}
+    code, output = go(evals, "--eval-llm=replay")
+    assert verdicts(evals.summary()) == {"secret": "failed"}, output
+    evals.rows({**told, "query": "Which hero?", "answer": "Rubber Man, 1988"})
+    code, output = go(evals, "--eval-llm=replay")
+    assert verdicts(evals.summary()) == {"secret": "errored (grader)"}
+    assert "call 1 of the judge was not recorded" in output
+
+
 def test_a_run_is_replayed_by_two_workers(recorded: Evals) -> None:
     """Each of them answers from the cassettes."""
     code, output = go(recorded, "--eval-llm=replay", "-n2", env=OTHER)
