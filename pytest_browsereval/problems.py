@@ -23,6 +23,11 @@ _SECRET = re.compile(
     r"|credentials?|authorization|cookies?|private_key)$"
 )
 
+_SECRET_VARIABLE = re.compile(
+    r"(^|_)(key|token|secret|pass|passw(or)?d|pass(code|phrase)|pwd?|pin|t?otp|auth|bearer|jwt|cookies?"
+    r"|credentials?|login)(_?\d+)?$"
+)
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -48,6 +53,12 @@ def snake(name: str) -> str:
 def is_secret_key(name: str) -> bool:
     """Return whether values under this key must never be shown."""
     return bool(_SECRET.search(snake(name).replace("-", "_")))
+
+
+def is_secret_variable(name: str) -> bool:
+    """Return whether the value of an environment variable of this name is a secret."""
+    plain = snake(name).replace("-", "_")
+    return is_secret_key(name) or bool(_SECRET_VARIABLE.search(plain))
 
 
 def short(value: object) -> str:

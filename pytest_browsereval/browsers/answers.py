@@ -6,12 +6,13 @@ import asyncio
 import base64
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.base import RecordedAnswers
+from pytest_browsereval.browsers.logins import Fitting
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Request
@@ -51,7 +52,8 @@ async def answer_from(context: BrowserContext, answers: RecordedAnswers) -> None
         OSError: the recording cannot be read.
         ValueError: it is no HAR file.
     """
-    known = await asyncio.to_thread(_known, answers.har)
+    entries = await asyncio.to_thread(_entries, answers.har)
+    known = _known(entries)
 
     def note(request: Request) -> None:
         if _is_live(request.url, answers):
@@ -70,12 +72,14 @@ async def answer_from(context: BrowserContext, answers: RecordedAnswers) -> None
     live = "|".join(re.escape(origin.rstrip("/")) for origin in answers.live)
     others = re.compile(rf"^(?!(?:{live})(?:[/?#]|$))https?:" if live else "^https?:")
     await context.route_from_har(answers.har, url=others, not_found="abort")
+    if fitting := Fitting(entries):  # asked first, since it is added last
+        await context.route(others, fitting.fit)
 
 
-def _known(har: Path) -> dict[tuple[str, str], list[_Recorded]]:
+def _known(entries: Iterable[dict[str, Any]]) -> dict[tuple[str, str], list[_Recorded]]:
     """Return the recorded requests by method and address."""
     known: dict[tuple[str, str], list[_Recorded]] = {}
-    for entry in json.loads(har.read_bytes())["log"]["entries"]:
+    for entry in entries:
         request, response = entry["request"], entry["response"]
         headers = {header["name"].lower(): header["value"] for header in request.get("headers", ())}
         has_failed = response.get("status", 0) <= 0 or bool(response.get("_failureText"))
@@ -100,6 +104,11 @@ def _boundary(headers: Mapping[str, str]) -> bytes:
     """Return what stands between the parts of a form with files: browsers make it up; empty in others."""
     match = _BOUNDARY.search(headers.get("content-type", ""))
     return match[1].encode() if match else b""
+
+
+def _entries(har: Path) -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = json.loads(har.read_bytes())["log"]["entries"]
+    return entries
 
 
 def _is_live(url: str, answers: RecordedAnswers) -> bool:

@@ -9,13 +9,15 @@ import json
 import re
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.capture.redaction import redacted, spellings
+from pytest_browsereval.browsers.logins import is_secret
+from pytest_browsereval.capture.redaction import redacted
+from pytest_browsereval.capture.tokens import without_tokens
 from pytest_browsereval.capture.trajectory import write_whole
 
 HAR_FILE = "network.har"
@@ -24,20 +26,10 @@ HAR_FILE = "network.har"
 REMOVED = "[removed]"
 """Stands in the place of what is taken out."""
 
-REMOVED_TOKEN = "removed-token"  # noqa: S105 it is none
-"""The same where pages send it on: in an address and a form it is written as it is."""
 
 TEXT_LIMIT_BYTES = 1_000_000
 """What is longer, a file that is sent up say, is left out."""
 
-SHORTEST_TOKEN = 12
-"""Characters: what is shorter is a kind of token, say, and stands in many places."""
-
-_SECRET_HEADER = re.compile(
-    r"(?:^|[-_])(?:authorization|(?:api|auth|access|subscription)[-_]?key|credentials?|signature"
-    r"|[-_a-z]*(?:token|secret|passw(?:or)?d|session(?:[-_]?id)?|[cx]srf))(?:$|[-_])"
-)
-"""Names of headers that log somebody in, whatever a site calls them."""
 _COOKIE_HEADERS = ("cookie", "set-cookie", "set-cookie2")
 _JSON = re.compile(r"application/(?:[\w.-]+\+)?json")
 
@@ -115,9 +107,7 @@ def _save(
 def replayable(content: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Return a recording as one file that pages can be answered from, without what logs a reader in.
 
-    Cookies and headers that log somebody in are left out. So are tokens: what a reply in JSON calls a token,
-    a session or a secret is ``removed-token`` wherever it stands, so that pages that send it on are answered
-    all the same.
+    Cookies and headers that log somebody in are left out, and so are tokens and passwords.
 
     Args:
         content: what a browser recorded.
@@ -130,16 +120,7 @@ def replayable(content: dict[str, Any], folder: Path) -> dict[str, Any]:
         for side in (entry["request"], entry["response"]):
             without_logins(side)
             side["headers"] = [header for header in side.get("headers", ()) if header["value"] != REMOVED]
-    tokens = {token for entry in entries for token in _tokens(entry["response"].get("content", {}))}
-    kept = {"log": {**content["log"], "entries": entries}}
-    secrets = spellings(tokens)
-
-    def without_tokens(text: str) -> str:
-        for secret in secrets:
-            text = text.replace(secret, REMOVED_TOKEN)
-        return text
-
-    safe: dict[str, Any] = redacted(kept, without_tokens) if secrets else kept
+    safe: dict[str, Any] = without_tokens({"log": {**content["log"], "entries": entries}})
     return safe
 
 
@@ -154,31 +135,6 @@ def _embed(content: dict[str, Any] | None, folder: Path) -> None:
         content["text"] = data.decode()
     except UnicodeDecodeError:
         content["text"], content["encoding"] = base64.b64encode(data).decode(), "base64"
-
-
-def _tokens(content: dict[str, Any]) -> Iterator[str]:
-    """Yield what a reply in JSON says that logs somebody in."""
-    if _JSON.search(content.get("mimeType", "")):
-        try:
-            yield from _secrets_in(json.loads(content.get("text", "")))
-        except (ValueError, RecursionError):
-            return
-
-
-def _secrets_in(value: Any, name: str = "") -> Iterator[str]:
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _secrets_in(inner, key)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _secrets_in(inner, name)
-    elif isinstance(value, str) and len(value) >= SHORTEST_TOKEN and _SECRET_HEADER.search(_dashed(name)):
-        yield value
-
-
-def _dashed(name: str) -> str:
-    """Return ``accessToken`` as ``access-token``."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
 
 
 def _complete(content: dict[str, Any] | None, folder: Path, *, keep: bool) -> None:
@@ -205,7 +161,7 @@ def without_logins(side: dict[str, Any], kept: frozenset[str] = frozenset()) -> 
     side["cookies"] = [cookie for cookie in side.get("cookies", ()) if cookie.get("name") in kept]
     for header in side.get("headers", ()):
         name = header["name"].lower()
-        if _SECRET_HEADER.search(name):
+        if is_secret(name):
             header["value"] = REMOVED
         elif name in _COOKIE_HEADERS:
             header["value"] = _kept(header["value"], kept, is_list=name == "cookie")

@@ -8,12 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_browsereval.errors import nearest
-from pytest_browsereval.problems import Problem, is_secret_key
+from pytest_browsereval.problems import Problem, is_secret_variable
 
 _REFERENCE = re.compile(r"\$\$\{|\$\{([^}]*)\}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-
-_ALSO_SECRET = ("_KEY", "_PASS", "_PWD")
 
 MIN_SECRET = 6
 """Shorter values are not blotted out: ``test`` would vanish from every text."""
@@ -27,6 +25,8 @@ class Interpolation:
     problems: list[Problem] = field(default_factory=list)
     named: dict[str, str] = field(default_factory=dict)
     """Secrets by the names of their variables."""
+    in_clear: dict[str, None] = field(default_factory=dict)
+    """Other variables that the file names: their values are hidden nowhere."""
 
     @property
     def secrets(self) -> list[str]:
@@ -56,6 +56,8 @@ class Interpolation:
             self.problems.append(Problem(path, f"{told} Set it, or write $${{ for a plain ${{."))
             return match[0]
         value = self.environ[name]
-        if (is_secret_key(name) or name.endswith(_ALSO_SECRET)) and len(value) >= MIN_SECRET:
+        if is_secret_variable(name) and len(value) >= MIN_SECRET:
             self.named[name] = value
+        elif value:
+            self.in_clear[name] = None
         return value

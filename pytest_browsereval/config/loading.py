@@ -172,6 +172,7 @@ def _finished(draft: Draft, path: Path, registry: Registry, environment: Interpo
     config._path, config._notes = path, tuple(draft.notes)  # noqa: SLF001 set once, here
     config._told = draft.told  # noqa: SLF001
     config._secrets = dict(environment.named)  # noqa: SLF001
+    config._in_clear = tuple(environment.in_clear)  # noqa: SLF001
     return config.model_copy(update={"output_dir": (path.parent / config.output_dir).absolute()})
 
 

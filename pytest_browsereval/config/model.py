@@ -172,6 +172,7 @@ class EvalConfig(Block):
 
     _path: Path = PrivateAttr(default=Path("eval.yaml"))
     _secrets: dict[str, str] = PrivateAttr(default_factory=dict)
+    _in_clear: tuple[str, ...] = PrivateAttr(default=())
     _notes: tuple[str, ...] = PrivateAttr(default=())
     _told: Callable[[tuple[str | int, ...], str], str] | None = PrivateAttr(default=None)
 
@@ -256,6 +257,10 @@ class EvalConfig(Block):
     def named_secrets(self) -> dict[str, str]:
         """Return the same by the names of their variables."""
         return dict(self._secrets)
+
+    def named_in_clear(self) -> tuple[str, ...]:
+        """Return names of variables that the file names and that are taken for no secrets."""
+        return self._in_clear
 
     def public_dump(self) -> dict[str, Any]:
         """Return the config as JSON without any secret and without paths of this machine."""

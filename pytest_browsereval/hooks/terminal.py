@@ -154,8 +154,17 @@ class Terminal:
         if evaluation.model_calls is not ModelCalls.LIVE:
             place = _short(evaluation.cassettes.root, self._session.config)
             lines.append(_model_calls([trial.metadata.replayed for trial in summary.trials], place))
+            lines += _kept_in_clear(evaluation)
         for part in (part for line in lines for part in wrapped(line, width)):
             out.line(part)
+
+
+def _kept_in_clear(evaluation: Evaluation) -> Iterator[str]:
+    """Yield what to know before cassettes are committed."""
+    names = evaluation.config.named_in_clear()
+    if names and evaluation.model_calls in (ModelCalls.RECORD, ModelCalls.AUTO):
+        told = ", ".join(f"${{{name}}}" for name in names)
+        yield f"no secrets by their names, or too short, so in clear in what is recorded: {told}"
 
 
 def _model_calls(replayed: list[bool], place: str) -> str:

@@ -131,6 +131,98 @@ def test_a_site_that_is_gone_answers_as_it_did(run: Run, browser: PlaywrightBrow
     assert (answers.missed, answers.missed_parts) == ([], [])
 
 
+LOGIN = """<!doctype html><title>Login</title><meta name=csrf-token content="csrf-of-this-visit"><p></p>
+<form method=post action=/form><input name=user value=ann><input name=password><button>Go</button></form>
+<script>
+async function enter(password, live) {
+  const csrf = document.querySelector('meta').content;
+  const body = JSON.stringify({user: 'ann', password, csrf});
+  const sent = await (await fetch('/login', {method: 'POST', body})).json();
+  const query = new URLSearchParams({access_token: sent.token});
+  const first = await (await fetch('/stock?' + query)).text();
+  const second = await (await fetch('/stock?access_token=' + live)).text();
+  return first + ' and ' + second;
+}
+</script>"""
+
+
+@contextmanager
+def logins() -> Iterator[str]:
+    """A site with a password, a token that comes in an address, and a form."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            page = {"/login": LOGIN, "/done": "<title>Thanks</title>"}
+            self.answer(page.get(self.path.partition("?")[0], "3 left"))
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            if self.path == "/form":
+                self.answer("", location="/done?access_token=fragment-token-1")
+            else:
+                self.answer(json.dumps({"token": TOKEN}), kind="application/json")
+
+        def answer(self, text: str, kind: str = "text/html", location: str = "") -> None:
+            self.send_response(302 if location else 200)
+            self.send_header("content-type", kind)
+            self.send_header("content-length", str(len(text.encode())))
+            if location:
+                self.send_header("location", location)
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    serving.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        serving.join()
+
+
+async def visited(browser: PlaywrightBrowser, url: str, traffic: WindowTraffic, live: str) -> list[Any]:
+    """Log in by a script and by a form; return what was seen."""
+    window = await browser.open_window(WindowRequest("row", f"{url}/login", traffic=traffic))
+    assert isinstance(window, PlaywrightWindow)
+    page = window.page
+    seen = [await page.evaluate(f"enter('{live}', '{live}')")]
+    await page.fill("[name=password]", live)
+    await page.press("[name=password]", "Enter")
+    await page.wait_for_url("**/done*")
+    seen += [await page.title(), await page.evaluate("location.search.startsWith('?access_token=')")]
+    await window.close()
+    return seen
+
+
+def test_logins_are_met_by_what_was_recorded_without_them(
+    run: Run, browser: PlaywrightBrowser, tmp_path: Path
+) -> None:
+    """Passwords and tokens in addresses, JSON and forms, also other ones than those of the recording."""
+    kept: list[dict[str, Any]] = []
+    with logins() as url:
+
+        async def record() -> list[Any]:
+            async with recorded_traffic(tmp_path, Traffic(), str, kept.append) as har:
+                return await visited(browser, url, WindowTraffic(har), "then-mug-12345")
+
+        seen = run(record())
+    assert seen == ["3 left and 3 left", "Thanks", True]
+    text = json.dumps(kept[0])
+    for secret in (TOKEN, "then-mug-12345", "csrf-of-this-visit", "fragment-token-1"):
+        assert secret not in text
+    har = tmp_path / "answers.har"
+    har.write_text(text)
+    for live in ("then-mug-12345", "now-cup-987654"):
+        answers = RecordedAnswers(har)
+        assert run(visited(browser, url, WindowTraffic(answers=answers), live)) == seen
+        assert (answers.missed, answers.missed_parts) == ([], [])
+
+
 def test_what_was_not_recorded_fails_and_is_told(
     run: Run, browser: PlaywrightBrowser, pages: PageServer, tmp_path: Path
 ) -> None:

@@ -42,7 +42,19 @@ def test_missing_variables_are_all_told(refused: Refused) -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["SHOP_TOKEN", "DB_PASSWORD", "STRIPE_KEY", "MY_SECRET"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "SHOP_TOKEN",
+        "DB_PASSWORD",
+        "STRIPE_KEY",
+        "MY_SECRET",
+        "SHOP_PW",
+        "CARD_PIN_2",
+        "GPG_PASSPHRASE",
+        "Otp",
+    ],
+)
 def test_secret_variables_are_remembered(load: Load, name: str) -> None:
     """The value of a variable that looks secret is known for redaction and never dumped."""
     text = "agent: noop\ndataset: a.jsonl\nsites: {shop: {command: [serve, '--key=${%s}']}}\n" % name  # noqa: UP031
@@ -51,6 +63,15 @@ def test_secret_variables_are_remembered(load: Load, name: str) -> None:
     assert config.secrets() == ("hunter22",)
     assert "hunter22" not in str(config.public_dump())
     assert config.public_dump()["sites"]["shop"]["command"] == ["serve", "--key=***"]
+
+
+def test_what_is_taken_for_no_secret_is_remembered_by_its_name(load: Load) -> None:
+    """So that somebody who records can be told; neither an empty one nor a secret."""
+    environ = {"STAGE": "dev", "SHOP_PIN": "12345", "EMPTY": "", "SHOP_PW": "hunter22", "SPIN": "123456"}
+    text = SMALL + "name: ${STAGE}${EMPTY}${SHOP_PIN}${SHOP_PW}${SPIN}${STAGE}\n"
+    config = load(text, environ=environ)
+    assert config.secrets() == ("hunter22",)
+    assert config.named_in_clear() == ("STAGE", "SHOP_PIN", "SPIN")
 
 
 def test_values_of_secrets_are_not_told(refused: Refused) -> None:

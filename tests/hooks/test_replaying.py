@@ -126,7 +126,7 @@ def test_a_reference_that_is_protected_is_in_no_cassette(evals: Evals) -> None:
         code, output = go(evals, "--eval-llm=record")
         assert code == 1, output
         assert not server.problems
-    for part in (GOLD, "Plastic", "1988"):
+    for part in (GOLD, "Plastic"):
         assert not [name for name in files_with(evals.path, part) if name != "rows.jsonl"]
     assert verdicts(evals.summary()) == {"secret": "failed"}
     code, output = go(evals, "--eval-llm=replay")
@@ -207,9 +207,16 @@ def test_an_agent_whose_models_we_do_not_ask_is_refused(evals: Evals) -> None:
 def test_an_agent_without_models_has_an_empty_cassette(evals: Evals) -> None:
     """So that one without a cassette is known to be missing."""
     evals.rows(row("a"))
-    evals.config()
-    assert go(evals, "--eval-llm=record")[0] == 0
-    assert go(evals, "--eval-llm=replay")[0] == 0
+    evals.rows(row("a"), name="shop.jsonl")
+    environ = {"STAGE": "shop"}
+    evals.config(dataset="${STAGE}.jsonl", agent={"type": "scripted"})
+    code, output = go(evals, "--eval-llm=record", env=environ)
+    assert code == 0, output
+    # What is written there in clear is said: it is to be committed.
+    assert "in clear in what is recorded: ${STAGE}\n" in output
+    code, output = go(evals, "--eval-llm=replay", env=environ)
+    assert code == 0, output
+    assert "in clear in what is recorded" not in output
     assert len((evals.path / "cassettes/shop/default/a-1.jsonl").read_text().splitlines()) == 2
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 
-from pytest_browsereval.problems import is_secret_key
+from pytest_browsereval.problems import is_secret_variable
 
 BASE = (
     *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TERM"),
@@ -17,7 +17,6 @@ BASE = (
 MIN_SECRET = 6
 """Shorter values are not blotted out: they would vanish from every text."""
 
-_ALSO_SECRET = ("_KEY", "_PASS", "_PWD")
 _PROXIES = frozenset({"http_proxy", "https_proxy", "all_proxy"})
 _LOOPBACK = "127.0.0.1,localhost"
 
@@ -41,9 +40,7 @@ def secrets_in(names: Iterable[str], given: Mapping[str, str]) -> tuple[str, ...
     """Return the values among a program's variables that must never be written."""
     passed = {name: os.environ.get(name, "") for name in names}
     return tuple(
-        value for name, value in {**passed, **given}.items() if _is_secret(name) and len(value) >= MIN_SECRET
+        value
+        for name, value in {**passed, **given}.items()
+        if is_secret_variable(name) and len(value) >= MIN_SECRET
     )
-
-
-def _is_secret(name: str) -> bool:
-    return is_secret_key(name) or name.upper().endswith(_ALSO_SECRET)

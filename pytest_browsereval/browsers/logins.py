@@ -1,0 +1,148 @@
+"""What logs somebody in, in addresses and in what is sent: hidden in recordings, found again in replays."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote_plus
+
+if TYPE_CHECKING:
+    from playwright.async_api import Route
+
+SHORTEST_TOKEN = 12
+"""Characters: what is shorter is a kind of token, say, and stands in many places."""
+
+JWT = re.compile(r"(?<![\w-])eyJ[\w-]*\.[\w-]+(?:\.[\w-]*)+")
+"""A signed token: known by its form, whatever it is called."""
+
+_SECRET = re.compile(
+    r"(?:^|[-_])(?:authorization|authentication|bearer|auth|(?:api|auth|access|subscription)[-_]?key|credentials?"
+    r"|signature|otp|pin|pwd?|pass(?:code|phrase)?"
+    r"|[-_a-z]*(?:token|secret|passw(?:or)?d|session(?:[-_]?id)?|[cx]srf|jwt))(?:$|[-_])"
+)
+_PASSWORD = re.compile(r"(?:^|[-_])(?:otp|pin|pwd?|pass(?:code|phrase)?|[-_a-z]*passw(?:or)?d)(?:$|[-_])")
+_PARAMETER = re.compile(r"(?<=[?&#;])([^=&#;?\s\"'<>]+)=([^&#;\s\"'<>]+)")
+_FIELD = re.compile(r'"([^"\\]+)"(\s*:\s*)"((?:[^"\\]|\\.)+)"')
+_PART = re.compile(r'(name="([^"]+)"\r\n\r\n)(.*?)(?=\r\n--)', re.DOTALL)
+_BOUNDARY = re.compile(r"boundary=\"?([^\";]+)")
+_MARK = re.compile(r"-removed-\d+-")
+
+Change = Callable[[str, str], str]
+"""Takes a name and its value as it is written, returns what is written instead."""
+
+
+def mark(number: int) -> str:
+    """Return what stands for a token: each has its own, of signs that no address writes in another way."""
+    return f"-removed-{number}-"
+
+
+def is_secret(name: str) -> bool:
+    """Return whether a header, a field or a parameter of this name logs somebody in."""
+    return bool(_SECRET.search(_dashed(name)))
+
+
+def is_hidden(name: str, value: str) -> bool:
+    """Return whether a named value is hidden: passwords of any length, tokens that are no kinds of token."""
+    if _PASSWORD.search(_dashed(name)):
+        return True
+    return len(value) >= SHORTEST_TOKEN and is_secret(name)
+
+
+def _dashed(name: str) -> str:
+    """Return ``accessToken`` as ``access-token``."""
+    plain = re.sub(r"[\[\].]+", "-", unquote_plus(name))
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", plain).lower()
+
+
+def in_address(text: str, change: Change) -> str:
+    """Return an address, or a text with some in it, with its parameters changed."""
+    return _PARAMETER.sub(lambda match: f"{match[1]}={change(match[1], match[2])}", text)
+
+
+def in_body(text: str, kind: str, change: Change) -> str:
+    """Return what was sent with its fields changed.
+
+    Args:
+        text: JSON or a form; of anything else nothing is known.
+        kind: its media type.
+        change: is asked for each field.
+    """
+    if "x-www-form-urlencoded" in kind:
+        return in_address("&" + text, change)[1:]
+    if "multipart/form-data" in kind:
+        return _PART.sub(lambda match: match[1] + change(match[2], match[3]), text)
+    if "json" in kind or text.lstrip().startswith(("{", "[")):  # ``fetch`` calls its JSON plain text
+        return _FIELD.sub(lambda match: f'"{match[1]}"{match[2]}"{change(match[1], match[3])}"', text)
+    return text
+
+
+def _shape(text: str, kind: str | None = None) -> str:
+    """Return an address or a body with one mark for all that would be hidden in a recording."""
+
+    def change(name: str, value: str) -> str:
+        return "-removed-" if is_hidden(name, value) else value
+
+    if kind and (boundary := _BOUNDARY.search(kind)):  # made up anew each time
+        text = text.replace(boundary[1], "")
+    plain = JWT.sub("-removed-", _MARK.sub("-removed-", text))
+    return in_address(plain, change) if kind is None else in_body(plain, kind, change)
+
+
+class Fitting:
+    """Finds the recorded request that one of a replay stands for, where a login was taken out of it.
+
+    Args:
+        entries: of the recording.
+    """
+
+    def __init__(self, entries: Iterable[dict[str, Any]]) -> None:
+        self._known: set[tuple[str, str, str]] = set()
+        self._shapes: dict[tuple[str, str, str], tuple[str, str]] = {}
+        for entry in entries:
+            request = entry["request"]
+            url, sent = request["url"], request.get("postData") or {}
+            body = sent.get("text", "")
+            if _MARK.search(url + body):
+                self._known.add((request["method"], url, body))
+                shape = (request["method"], _shape(url), _shape(body, sent.get("mimeType", "")))
+                self._shapes.setdefault(shape, (url, body))
+
+    def __bool__(self) -> bool:
+        return bool(self._shapes)
+
+    async def fit(self, route: Route) -> None:
+        """Have a request looked up as it was recorded: with marks for what logs somebody in."""
+        request = route.request
+        url, body = request.url, (request.post_data_buffer or b"").decode(errors="replace")
+        shape = None
+        if (request.method, url, body) not in self._known:  # else a page has sent on what a reply has
+            kind = request.headers.get("content-type", "")
+            shape = self._shapes.get((request.method, _shape(url), _shape(body, kind)))
+        if shape is None:
+            await route.fallback()
+        elif shape[1]:
+            await route.fallback(url=shape[0], post_data=shape[1])
+        else:
+            await route.fallback(url=shape[0])
+
+
+def named_in(value: Any, name: str = "") -> Iterable[str]:
+    """Yield what JSON says that logs somebody in, and is long enough to be hidden wherever it stands."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from named_in(inner, key)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from named_in(inner, name)
+    elif isinstance(value, str) and len(value) >= SHORTEST_TOKEN and is_secret(name):
+        yield value
+
+
+def tokens_in(text: str) -> Iterable[str]:
+    """Yield the same of a text that is JSON; nothing if it is none."""
+    try:
+        yield from named_in(json.loads(text))
+    except (ValueError, RecursionError):
+        return

@@ -1,0 +1,124 @@
+"""Tokens and passwords taken out of a recording of pages, so that it can be kept and still be replayed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from html import unescape
+from typing import Any
+from urllib.parse import unquote
+
+from pytest_browsereval.browsers.logins import (
+    JWT,
+    SHORTEST_TOKEN,
+    in_address,
+    in_body,
+    is_hidden,
+    is_secret,
+    mark,
+    tokens_in,
+)
+from pytest_browsereval.capture.redaction import redacted, spellings
+
+_TAG = re.compile(r"<(?:meta|input)\b[^>]*>", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>\"']+))")
+
+
+def without_tokens(recording: dict[str, Any]) -> dict[str, Any]:
+    """Return a recording without what logs somebody in.
+
+    A token is known by its name (of a field of JSON or of a form, of a parameter of an address, of a ``meta``
+    or ``input`` tag) or by its form, and is hidden wherever it stands, by a mark of its own: pages that send
+    on what a reply has are answered all the same. What is too short for that, a password say, is hidden where
+    its name is.
+
+    Args:
+        recording: with all bodies in it.
+    """
+    entries = recording["log"]["entries"]
+    found = dict.fromkeys(token for entry in entries for token in _tokens(entry))
+    found |= dict.fromkeys(JWT.findall(json.dumps(entries)))
+    marks = {text: mark(n) for n, token in enumerate(found, 1) for text in spellings([token])}
+    safe = recording
+    if marks:
+        wanted = re.compile("|".join(map(re.escape, sorted(marks, key=len, reverse=True))))
+        safe = redacted(recording, lambda text: wanted.sub(lambda match: marks[match[0]], text))
+    _Named(len(found)).hide(safe["log"]["entries"])
+    return safe
+
+
+def _tokens(entry: dict[str, Any]) -> Iterator[str]:
+    """Yield what logs somebody in and is long enough to be found wherever it stands."""
+    request, response = entry["request"], entry["response"]
+    named: list[tuple[str, str]] = []
+
+    def note(name: str, value: str) -> str:
+        named.append((name, value))
+        return value
+
+    for address in _addresses(entry):
+        in_address(address, note)
+    for body in (request.get("postData") or {}, response.get("content") or {}):
+        text, kind = body.get("text", ""), body.get("mimeType", "")
+        if body.get("encoding") == "base64":
+            continue
+        yield from tokens_in(text)
+        in_body(text, kind, note)
+        if "html" in kind:
+            in_address(text, note)
+            named += _tags(text)
+    for name, value in named:
+        if len(value) >= SHORTEST_TOKEN and is_secret(name):
+            yield _plain(value)
+
+
+def _plain(value: str) -> str:
+    """Return a value of JSON or of an address as it is meant; of a form's it is found by its spellings."""
+    try:
+        return str(json.loads(f'"{value}"')) if "\\" in value else unquote(value)
+    except ValueError:
+        return value
+
+
+def _addresses(entry: dict[str, Any]) -> Iterator[str]:
+    yield entry["request"].get("url", "")
+    yield entry["response"].get("redirectURL", "")
+    for side in (entry["request"], entry["response"]):
+        yield from (header["value"] for header in side.get("headers", ()) if "://" in header["value"])
+        yield from (h["value"] for h in side.get("headers", ()) if h["name"].lower() == "location")
+
+
+def _tags(text: str) -> Iterator[tuple[str, str]]:
+    """Yield names and values of a page's ``meta`` and ``input`` tags."""
+    for tag in _TAG.findall(text):
+        given = {name.lower(): unescape(a or b or c) for name, a, b, c in _ATTRIBUTE.findall(tag)}
+        yield given.get("name") or given.get("id", ""), given.get("value") or given.get("content", "")
+
+
+class _Named:
+    """Hides values where their names stand: those too that are too short to be looked for elsewhere."""
+
+    def __init__(self, taken: int) -> None:
+        self._taken = taken
+        self._marks: dict[str, str] = {}
+
+    def hide(self, entries: list[dict[str, Any]]) -> None:
+        for entry in entries:
+            request, response = entry["request"], entry["response"]
+            request["url"] = in_address(request.get("url", ""), self._change)
+            if "redirectURL" in response:
+                response["redirectURL"] = in_address(response["redirectURL"], self._change)
+            for side in (request, response):
+                for header in side.get("headers", ()):
+                    header["value"] = in_address(header["value"], self._change)
+            sent = request.get("postData") or {}
+            if "text" in sent:
+                sent["text"] = in_body(sent["text"], sent.get("mimeType", ""), self._change)
+            for pair in (*request.get("queryString", ()), *sent.get("params", ())):
+                pair["value"] = self._change(pair["name"], pair.get("value", ""))
+
+    def _change(self, name: str, value: str) -> str:
+        if not value or value.startswith("-removed-") or not is_hidden(name, value):
+            return value
+        return self._marks.setdefault(value, mark(self._taken + len(self._marks) + 1))

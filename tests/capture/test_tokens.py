@@ -1,0 +1,81 @@
+"""Tokens and passwords, wherever in a recording of pages they stand."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.capture.tokens import without_tokens
+
+JWT = "eyJhbGciOi.eyJzdWIi.c2ln"
+TOKEN = "t0ken-of-a/user+1"
+
+
+def entry(url: str = "http://shop.test/", **more: Any) -> dict[str, Any]:
+    request = {"method": "POST", "url": url, "headers": more.get("headers", []), "postData": more.get("sent")}
+    location = more.get("location", "")
+    headers = [{"name": "Location", "value": location}] if location else []
+    reply = {"headers": headers, "content": more.get("reply", {}), "redirectURL": location}
+    return {"request": request, "response": reply}
+
+
+def body(kind: str, text: str) -> dict[str, Any]:
+    return {"mimeType": kind, "text": text}
+
+
+def html(text: str) -> dict[str, Any]:
+    return entry(reply=body("text/html; charset=utf-8", text))
+
+
+@pytest.mark.parametrize(
+    ("leak", "secret"),
+    [
+        (entry(reply=body("application/json", json.dumps({"jwt": TOKEN}))), TOKEN),
+        (entry(reply=body("application/json", json.dumps({"refreshJwt": TOKEN}))), TOKEN),
+        (entry(reply=body("application/json", json.dumps({"tokens": [TOKEN], "accessToken": TOKEN}))), TOKEN),
+        (entry(reply=body("application/x-www-form-urlencoded", f"scope=a&access_token={TOKEN}")), TOKEN),
+        (entry(sent=body("application/json", '{"user": "ann", "password": "mug1"}')), "mug1"),
+        (entry(sent=body("text/plain;charset=UTF-8", '{"user": "ann", "pin": "4711"}')), "4711"),
+        (entry(sent=body("application/x-www-form-urlencoded", "password=mug1&user=ann")), "mug1"),
+        (entry(sent=body("application/x-www-form-urlencoded", "user%5Bpassword%5D=mug1")), "mug1"),
+        (entry(sent=body("multipart/form-data; boundary=x", 'name="pass"\r\n\r\nmug1\r\n--x--')), "mug1"),
+        (entry(f"http://shop.test/api?access_token={TOKEN}&page=2"), TOKEN),
+        (entry(location=f"/done?a=b#access_token={TOKEN}"), TOKEN),
+        (entry(location=f"http://app.test/cb#state=1&id_token={TOKEN}"), TOKEN),
+        (html(f'<meta name="csrf-token" content="{TOKEN}">'), TOKEN),
+        (html(f"<input type=hidden value='{TOKEN}' name=authenticity_token>"), TOKEN),
+        (html(f'<a href="/file?signature={TOKEN}">'), TOKEN),
+        (html(f"<script>start('{JWT}')</script>"), JWT),
+        (entry(headers=[{"name": "X-Anything", "value": f"a {JWT}"}]), JWT),
+    ],
+)
+def test_what_logs_somebody_in_is_nowhere(leak: dict[str, Any], secret: str) -> None:
+    """By its name or its form; another entry that only has the value is cleaned too, if it is long enough."""
+    other = html(f"Hello {secret}, {json.dumps(secret)}") if len(secret) > 12 else html("Hello")
+    safe = json.dumps(without_tokens({"log": {"entries": [leak, other]}}))
+    assert secret not in safe
+    assert "-removed-1-" in safe
+
+
+def test_a_kind_of_token_and_an_ordinary_word_stay() -> None:
+    """A page would not work without them."""
+    said = {"token_type": "bearer", "session": "morning", "author": "Ann of Green Gables"}
+    entries = [
+        entry("http://shop.test/talks?session=morning&passenger=Ann-of-Green-Gables"),
+        entry(reply=body("application/json", json.dumps(said))),
+    ]
+    assert without_tokens({"log": {"entries": json.loads(json.dumps(entries))}}) == {
+        "log": {"entries": entries}
+    }
+
+
+def test_each_token_has_its_own_mark() -> None:
+    """Else the second page of a list could not be told from the third."""
+    pages = [
+        entry(f"http://shop.test/?pageToken=next-page-{n}", reply=body("text/plain", f"page {n}"))
+        for n in (1, 2)
+    ]
+    safe = without_tokens({"log": {"entries": pages}})
+    assert len({one["request"]["url"] for one in safe["log"]["entries"]}) == 2
