@@ -178,7 +178,8 @@ class ComputerUseAgent(AgentEvaluator):
 
     async def _ask(self) -> Completion:
         capture = self._context.capture
-        reply = await self._client.complete(self._talk.messages, tools=self._specs)
+        with capture.asking():
+            reply = await self._client.complete(self._talk.messages, tools=self._specs)
         capture.log_assistant(reply.text, usage=reply.usage, duration_ms=reply.duration_ms)
         if reply.retries:
             capture.add_warning(ErrorSource.PROVIDER, f"the model answered only at try {reply.retries + 1}")

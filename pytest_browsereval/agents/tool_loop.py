@@ -212,9 +212,10 @@ class ToolLoop:
         self._offer = self.focus.offer(Turn(self._number, self._called))
         tools = [self._specs[name] for name in self._offered()]
         choice = self._offer.tool_choice if self.focus.sends_choice and tools else None
-        reply = await self._client.complete(
-            self._conversation.messages, tools=tools, tool_choice=choice, role=self._capture.role
-        )
+        with self._capture.asking():
+            reply = await self._client.complete(
+                self._conversation.messages, tools=tools, tool_choice=choice, role=self._capture.role
+            )
         self._number += 1
         self._called = tuple(request.name for request in reply.tool_calls)
         if self._turns is not None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -153,6 +153,20 @@ class CaptureContext:
             raise LimitReached(
                 TerminationReason.BUDGET, f"limits.max_cost_usd is {money}; {cost:.4f} was spent"
             )
+
+    def spend_unseen(self) -> None:
+        """Count a model call that nobody tells the cost of: from now on that of the attempt is unknown."""
+        with suppress(LimitReached):  # it is over as it is
+            self.spend(Usage(requests=1))
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """Ask a model in the block; a call that is given up before its reply is paid for all the same."""
+        try:
+            yield
+        except (asyncio.CancelledError, LimitReached):  # the latter in a replay of such a call
+            self.spend_unseen()
+            raise
 
     # -- tool hooks
 

@@ -234,6 +234,7 @@ def measured(recorded: Recorded, calls: list[Call], pictures: int) -> Facts:
     steps = [call for call in calls if call.tool not in ENDINGS]
     failed = sum(call.failed for call in calls)
     usage = recorded.usage
+    is_told = usage.input_tokens or usage.output_tokens  # not by programs, nor of calls that were cut off
     return Facts(
         total_duration_ms=recorded.agent_duration_ms,
         step_count=len(steps),
@@ -243,8 +244,8 @@ def measured(recorded: Recorded, calls: list[Call], pictures: int) -> Facts:
         screenshot_count=pictures,
         unique_tool_names=tuple(dict.fromkeys(call.tool for call in calls)),
         termination_reason=str(recorded.termination_reason),
-        input_tokens=usage.input_tokens if usage.requests else None,
-        output_tokens=usage.output_tokens if usage.requests else None,
+        input_tokens=usage.input_tokens if is_told else None,
+        output_tokens=usage.output_tokens if is_told else None,
         wasted_steps=wasted_in(steps),
     )
 

@@ -181,7 +181,7 @@ def properties(metadata: TaskMetadata, folder: Path) -> Iterator[tuple[str, Any]
     if metadata.total_duration_ms is not None:
         yield "duration_s", round(metadata.total_duration_ms / 1000, 3)
     yield "termination_reason", str(metadata.termination_reason)
-    if metadata.usage.requests:
+    if metadata.usage.input_tokens or metadata.usage.output_tokens:
         yield "tokens_in", metadata.usage.input_tokens
         yield "tokens_out", metadata.usage.output_tokens
     for named, usage in metadata.usage_by_role.items():

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +174,40 @@ def test_lines_become_messages_usage_and_steps(make_desk: MakeDesk) -> None:
     usage = desk.capture.usage
     assert (usage.input_tokens, usage.output_tokens, usage.requests) == (1000, 50, 2)
     assert usage.cost_usd == pytest.approx(0.003)
+
+
+@pytest.mark.parametrize(
+    ("lines", "cost"),
+    [
+        ("print('right')", None),
+        ("""print('{"type": "usage", "input_tokens": 9}')""", None),
+        ("""print('{"type": "usage", "cost_usd": 0}')""", 0),
+        ("""print('{"type": "usage", "cost_usd": 0.5}')""", 0.5),
+        ("""print('{"type": "usage", "cost_usd": 0.5}'); raise SystemExit(3)""", 0.5),
+        ("raise SystemExit(3)", None),
+    ],
+)
+def test_what_a_program_does_not_tell_is_unknown(desk: Desk, lines: str, cost: float | None) -> None:
+    """It may have asked models for any money: that is never $0."""
+    with suppress(Fault):
+        run(desk, lines)
+    usage = desk.capture.usage
+    assert (usage.requests, usage.cost_usd) == (1, cost)
+
+
+def test_a_program_that_is_cut_off_has_an_unknown_cost(desk: Desk) -> None:
+    """It may have been about to tell more."""
+    told = """import time; print('{"type": "usage", "cost_usd": 0.5}', flush=True); time.sleep(300)"""
+    config = agent(command=script(desk, told), mcp="off", grace_s=0.2)
+
+    async def course() -> None:
+        task = asyncio.ensure_future(config.build(desk.context(config)).execute())
+        await until(lambda: desk.capture.usage.requests == 1)
+        task.cancel()
+        await asyncio.wait([task])
+
+    asyncio.run(course())
+    assert (desk.capture.usage.requests, desk.capture.usage.cost_usd) == (2, None)
 
 
 def test_steps_count_for_programs_that_drive_the_page_only(make_desk: MakeDesk) -> None:

@@ -8,7 +8,12 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig, ScreenshotMode
+from pytest_browsereval.capture.context import (
+    CaptureContext,
+    CaptureContextConfig,
+    NestedCapture,
+    ScreenshotMode,
+)
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, TerminationReason
 from pytest_browsereval.model.messages import ErrorMessage, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.model.usage import Usage
@@ -188,6 +193,22 @@ def test_tokens_and_money_are_limited(context: Contexts) -> None:
     capture = context(max_cost_usd=0.5)
     with pytest.raises(LimitReached, match=r"limits\.max_cost_usd is 0\.5; 0\.5000 was spent"):
         capture.spend(Usage(requests=1, cost_usd=0.5))
+
+
+@pytest.mark.parametrize("error", [asyncio.CancelledError(), LimitReached(TerminationReason.TIMEOUT, "late")])
+def test_a_call_that_is_cut_off_has_an_unknown_cost(context: Contexts, error: BaseException) -> None:
+    """It is paid, and nobody will be told how much; one that failed was refused, and costs nothing."""
+    capture = context(max_cost_usd=1)
+    capture.spend(Usage(requests=1, cost_usd=0.5))
+    part = NestedCapture(capture, "d1", "executor")
+    with pytest.raises(Fault), part.asking():
+        raise Fault(ErrorSource.PROVIDER, "refused")
+    assert (capture.usage.requests, capture.usage.cost_usd) == (1, 0.5)
+    with pytest.raises(type(error)), part.asking():
+        raise error
+    for usage in (part.usage, capture.usage, capture.usage_by_role["executor"]):
+        assert usage.cost_usd is None
+    assert capture.usage.requests == 2
 
 
 def test_a_part_is_counted_twice_and_nested(context: Contexts) -> None:

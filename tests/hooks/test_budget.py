@@ -49,6 +49,29 @@ def test_what_the_money_does_not_cover_is_skipped(evals: Evals, args: tuple[str,
     assert evals.summary()["cost_usd"] == 8
 
 
+def test_money_that_nobody_tells_ends_the_run(evals: Evals) -> None:
+    """A call that was cut off by the time limit is paid; a program may have asked anybody."""
+    program = {"type": "command", "command": ["{python}", "-c", "print('right')"], "mcp": "off"}
+    evals.rows(row("a"), row("b"))
+    with ScriptedModel(lambda _: done("right").after(30)) as server:
+        cut_off = agent(server.base_url)
+        budget = {"max_cost_usd": 1000}
+        evals.config("cut.eval.yaml", agent=cut_off, limits={"timeout_ms": 3000}, budget=budget)
+        evals.config("told.eval.yaml", agent=program, budget=budget, gate={"max_cost_usd": 1000})
+        evals.config("none.eval.yaml", agent="scripted", budget=budget)
+        results = {name: evals.run(f"{name}.eval.yaml", "-rs") for name in ("cut", "told", "none")}
+    for name, outcome in (("cut", "failed"), ("told", "passed")):
+        assert results[name].parseoutcomes()["skipped"] == 1
+        assert results[name].parseoutcomes()[outcome] >= 1
+        results[name].stdout.fnmatch_lines(
+            ["SKIPPED*budget: budget.max_cost_usd is $1000, and * is not known*"]
+        )
+        assert evals.summary(name)["cost_usd"] is None
+    results["told"].stdout.fnmatch_lines(["*the cost is not known*"])
+    results["none"].assert_outcomes(passed=2)  # nothing was asked
+    assert evals.summary("none")["cost_usd"] == 0
+
+
 def test_a_gate_is_not_met_by_a_part_of_the_run(evals: Evals) -> None:
     """All that was judged has passed, and yet."""
     evals.rows(*(row(name, says=None) for name in "abc"))

@@ -68,6 +68,7 @@ class ProgramPlayer(AgentEvaluator):
         self._orders = orders
         self._capture = context.capture
         self._reader = OutputReader(orders.answer)
+        self._was_started = self._has_told_usage = False
         self._folder = _new_folder(context.task_output_dir)
 
     async def execute(self) -> AgentResult:
@@ -86,6 +87,12 @@ class ProgramPlayer(AgentEvaluator):
         except LimitReached:
             tools.answer = tools.answer or self._reader.final()  # what it had said by then is judged
             raise
+        except asyncio.CancelledError:
+            self._has_told_usage = False  # not of what it was about when its time was up
+            raise
+        finally:
+            if self._was_started and not self._has_told_usage:
+                self._capture.spend_unseen()
         return self._result(code)
 
     async def _play(self, stack: AsyncExitStack) -> int | None:
@@ -115,6 +122,7 @@ class ProgramPlayer(AgentEvaluator):
             mark=f"{OUTPUT_VARIABLE}={env[OUTPUT_VARIABLE]}",
         )
         program = await stack.enter_async_context(running(launch, self._take_line, self._take_error))
+        self._was_started = True
         code = await self._until_over(program, endpoint)
         for record in self._reader.rest():
             await self._take(record)
@@ -222,6 +230,7 @@ class ProgramPlayer(AgentEvaluator):
                 is_error=step.get("is_error") is True,
             )
         if usage is not None:
+            self._has_told_usage = True
             self._capture.spend(usage)
 
     async def _scrub(self, token: str) -> None:

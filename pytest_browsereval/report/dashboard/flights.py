@@ -38,7 +38,7 @@ class Flight:
     lines: int = 0
     steps: int = 0
     cost_usd: float | None = 0.0
-    """Of its model calls so far; None if one of them has no price."""
+    """Of its model calls so far; None if that of one is unknown."""
     picture: str | None = None
     last: dict[str, Any] = field(default_factory=dict)
     """The last message, shortened."""
