@@ -213,10 +213,10 @@ def test_an_agent_without_models_has_an_empty_cassette(evals: Evals) -> None:
     code, output = go(evals, "--eval-llm=record", env=environ)
     assert code == 0, output
     # What is written there in clear is said: it is to be committed.
-    assert "in clear in what is recorded: ${STAGE}\n" in output
+    assert "in clear in what is recorded: ${STAGE}" in " ".join(output.split())
     code, output = go(evals, "--eval-llm=replay", env=environ)
     assert code == 0, output
-    assert "in clear in what is recorded" not in output
+    assert "in clear in what" not in output
     assert len((evals.path / "cassettes/shop/default/a-1.jsonl").read_text().splitlines()) == 2
 
 
