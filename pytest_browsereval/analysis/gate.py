@@ -246,8 +246,8 @@ def _max_error_rate(data: Iterable[AttemptDigest], ceiling: float) -> RuleResult
 def _max_cost(cost: float | None, ceiling: float) -> RuleResult:
     if cost is None or math.isnan(cost):
         told = (
-            "the cost is not known: a model has no price (write prices into its block), a call was cut off, "
-            "or a program tells no usage"
+            "the cost is not known: a model has no price (write prices into its block), or a program tells "
+            "no usage"
         )
         return RuleResult("max_cost_usd", is_met=False, message=told)
     is_met = cost <= ceiling + _ROUNDING

@@ -37,6 +37,8 @@ ScreenshotMode = Literal["after", "both", "final", "off"]
 CUT_S = 0.5
 """How long cancelled work waits for the page to be recorded: a part of the time in which it has to end."""
 
+CUT_OFF = "a call of the model was given up before its reply: it may have been paid, and is not in the cost"
+
 
 @dataclass(frozen=True)
 class CaptureContextConfig:
@@ -161,11 +163,15 @@ class CaptureContext:
 
     @contextmanager
     def asking(self) -> Iterator[None]:
-        """Ask a model in the block; a call that is given up before its reply is paid for all the same."""
+        """Ask a model in the block, and tell of a call that is given up before its reply.
+
+        It has a price that nobody tells. Were the attempt's cost unknown for it, the first task that is out
+        of time would end a run with a budget, also each time that it is gone on with.
+        """
         try:
             yield
         except (asyncio.CancelledError, LimitReached):  # the latter in a replay of such a call
-            self.spend_unseen()
+            self.add_warning(ErrorSource.PROVIDER, CUT_OFF)
             raise
 
     # -- tool hooks

@@ -52,7 +52,7 @@ class Budget:
             if cost_usd is None:
                 return (
                     f"budget.max_cost_usd is ${money:g}, and what {name} cost is not known: a model has no "
-                    "price (write prices into its block), a call was cut off, or a program tells no usage"
+                    "price (write prices into its block), or a program tells no usage"
                 )
             spent += cost_usd
         if spent >= money - _ROUNDING:

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from pytest_browsereval.agents.command import CommandAgentConfig
 from pytest_browsereval.agents.programs import process, scrubbing
+from pytest_browsereval.agents.programs.player import ENDED_EARLY
 from pytest_browsereval.browsers.base import PictureFormat
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, LimitReached, TerminationReason
 from pytest_browsereval.model.messages import ToolResultMessage
@@ -195,19 +196,23 @@ def test_what_a_program_does_not_tell_is_unknown(desk: Desk, lines: str, cost: f
     assert (usage.requests, usage.cost_usd) == (1, cost)
 
 
-def test_a_program_that_is_cut_off_has_an_unknown_cost(desk: Desk) -> None:
-    """It may have been about to tell more."""
-    told = """import time; print('{"type": "usage", "cost_usd": 0.5}', flush=True); time.sleep(300)"""
+@pytest.mark.parametrize("cost", [0.5, None])
+def test_a_program_that_is_cut_off_may_cost_more(desk: Desk, cost: float | None) -> None:
+    """It may have been about to tell more, which is told; of one that had told nothing all is open."""
+    usage = """print('{"type": "usage", "cost_usd": 0.5}', flush=True)""" if cost else ""
+    said = """print('{"type": "assistant", "content": "hm"}', flush=True)"""
+    told = f"import time; {usage}\n{said}; time.sleep(300)"
     config = agent(command=script(desk, told), mcp="off", grace_s=0.2)
 
     async def course() -> None:
         task = asyncio.ensure_future(config.build(desk.context(config)).execute())
-        await until(lambda: desk.capture.usage.requests == 1)
+        await until(lambda: "hm" in [getattr(m, "content", "") for m in desk.capture.messages.messages])
         task.cancel()
         await asyncio.wait([task])
 
     asyncio.run(course())
-    assert (desk.capture.usage.requests, desk.capture.usage.cost_usd) == (2, None)
+    assert (desk.capture.usage.requests, desk.capture.usage.cost_usd) == (1, cost)
+    assert ([w.message for w in desk.capture.warnings] == [ENDED_EARLY]) == bool(cost)
 
 
 def test_steps_count_for_programs_that_drive_the_page_only(make_desk: MakeDesk) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.capture.context import (
+    CUT_OFF,
     CaptureContext,
     CaptureContextConfig,
     NestedCapture,
@@ -196,19 +197,18 @@ def test_tokens_and_money_are_limited(context: Contexts) -> None:
 
 
 @pytest.mark.parametrize("error", [asyncio.CancelledError(), LimitReached(TerminationReason.TIMEOUT, "late")])
-def test_a_call_that_is_cut_off_has_an_unknown_cost(context: Contexts, error: BaseException) -> None:
-    """It is paid, and nobody will be told how much; one that failed was refused, and costs nothing."""
+def test_a_call_that_is_cut_off_is_told(context: Contexts, error: BaseException) -> None:
+    """It may be paid, and nobody will be told how much; one that failed was refused, and costs nothing."""
     capture = context(max_cost_usd=1)
     capture.spend(Usage(requests=1, cost_usd=0.5))
     part = NestedCapture(capture, "d1", "executor")
     with pytest.raises(Fault), part.asking():
         raise Fault(ErrorSource.PROVIDER, "refused")
-    assert (capture.usage.requests, capture.usage.cost_usd) == (1, 0.5)
+    assert not capture.warnings
     with pytest.raises(type(error)), part.asking():
         raise error
-    for usage in (part.usage, capture.usage, capture.usage_by_role["executor"]):
-        assert usage.cost_usd is None
-    assert capture.usage.requests == 2
+    assert (capture.usage.requests, capture.usage.cost_usd) == (1, 0.5)
+    assert [warning.message for warning in capture.warnings] == [f"d1: {CUT_OFF}"]
 
 
 def test_a_part_is_counted_twice_and_nested(context: Contexts) -> None:

@@ -33,6 +33,8 @@ FOLDER = "agent"
 """In the attempt's folder: where the program runs, with its output and what it leaves there."""
 CDP_VARIABLE, OUTPUT_VARIABLE = "BROWSEREVAL_CDP_URL", "BROWSEREVAL_OUTPUT_DIR"
 
+ENDED_EARLY = "the program was ended while it ran: what it had not told of its usage yet is not in the cost"
+
 _MAX_ANSWER_BYTES = 1_000_000
 _POLL_S = 0.2
 
@@ -88,7 +90,8 @@ class ProgramPlayer(AgentEvaluator):
             tools.answer = tools.answer or self._reader.final()  # what it had said by then is judged
             raise
         except asyncio.CancelledError:
-            self._has_told_usage = False  # not of what it was about when its time was up
+            if self._has_told_usage:
+                self._capture.add_warning(ErrorSource.AGENT, ENDED_EARLY)
             raise
         finally:
             if self._was_started and not self._has_told_usage:
