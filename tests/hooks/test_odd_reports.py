@@ -59,7 +59,12 @@ class Xml:
     def __init__(self, tmp_path: Path, summaries: Any = None) -> None:
         self.file = tmp_path / "junit.xml"
         self.log = LogXML(str(self.file), None, logging="all", family="xunit2")
-        controller: Any = SimpleNamespace(has_looped=False, summaries=summaries or {}, selected=lambda _: 1)
+        controller: Any = SimpleNamespace(
+            has_looped=False,
+            summaries=summaries or {},
+            selected=lambda _: 1,
+            label=lambda owner: owner.config.name,
+        )
         config: Any = SimpleNamespace(stash={xml_key: self.log})
         gating: Any = SimpleNamespace(results=[])
         self.ours = JUnit(config, controller, gating)
