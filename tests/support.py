@@ -315,3 +315,17 @@ def visit(run: Run, browser: PlaywrightBrowser, pages: PageServer, tmp_path: Pat
             return stack.enter_context(visiting(run, browser, tmp_path, url, **options))
 
         yield open_page
+
+
+@contextmanager
+def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """Serve by a handler while the block runs; yields the address, without a slash at its end."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -15,7 +14,7 @@ from pytest_browsereval.browsers.base import RecordedAnswers, WindowRequest, Win
 from pytest_browsereval.browsers.playwright import PlaywrightBrowser
 from pytest_browsereval.browsers.windows import PlaywrightWindow
 from pytest_browsereval.capture.har import Traffic, recorded_traffic
-from tests.support import PageServer, Run
+from tests.support import PageServer, Run, serving
 
 TOKEN = "eyJhbGciOi.J9.of+a/user"
 PAGE = """<!doctype html><meta charset=utf-8><title>Shop</title><img src=/mug.png><p id=stock></p>
@@ -72,15 +71,8 @@ def shop() -> Iterator[str]:
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    serving.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        serving.join()
+    with serving(Handler) as url:
+        yield url
 
 
 async def buy(browser: PlaywrightBrowser, url: str, traffic: WindowTraffic) -> list[Any]:
@@ -174,15 +166,8 @@ def logins() -> Iterator[str]:
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    serving.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        serving.join()
+    with serving(Handler) as url:
+        yield url
 
 
 async def visited(browser: PlaywrightBrowser, url: str, traffic: WindowTraffic, live: str) -> list[Any]:
@@ -314,11 +299,18 @@ def test_what_a_page_gives_up_is_no_miss(
     run: Run, browser: PlaywrightBrowser, pages: PageServer, tmp_path: Path
 ) -> None:
     """It did not wait for the reply: whether there is one cannot matter, but one that is new is told."""
-    given_up = ["/search", "mu", True]
-    then = [given_up, ["/search", "mugs", False]]
-    now = [given_up, ["/search", "mugs", True], ["/search", "m", True]]
-    seen, answers = replayed(run, browser, pages, tmp_path, then=then, now=now)
-    assert seen == ["failed", "failed", "failed"]
+    given_up, answered = ["/search", "mu", True], ["/search", "mugs", False]
+    now = [
+        given_up,
+        ["/search", "mugs", True],
+        ["/search", "m", True],
+        answered,
+    ]  # the last comes after all events
+    for _ in range(3):  # a page that is held up between its steps is refused before it gives up
+        seen, answers = replayed(run, browser, pages, tmp_path, then=[given_up, answered], now=now)
+        assert seen == ["failed", "failed", "failed", "answered"]
+        if not answers.missed:
+            break
     assert answers.missed == []
     assert answers.missed_parts == [f"POST {pages.url}/search with another body"]
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import pytest
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls, done, says
 from tests.hooks.launched import files_with, go, metadata, verdicts
 from tests.hooks.small_evals import Evals, row
+from tests.support import serving
 
 KEYS = {
     "AGENT_KEY": "sk-agent-0123456789",
@@ -250,15 +250,8 @@ def stock() -> Iterator[str]:
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    serving.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/"
-    finally:
-        server.shutdown()
-        server.server_close()
-        serving.join()
+    with serving(Handler) as url:
+        yield f"{url}/"
 
 
 def stock_row(query_id: str, url: str, button: str) -> dict[str, Any]:
