@@ -21,7 +21,7 @@ KILLS = 60
 """How often something is killed, over as many runs as that takes."""
 ROWS = 50
 LONGEST_S = 5.0
-"""The latest moment of a session at which something is killed."""
+"""The latest moment of a session at which something is killed, on a machine that has judged rows by then."""
 
 WORKS = """
 async def solve(context):
@@ -43,6 +43,7 @@ class Killed:
         self.dice = dice
         self.kills: list[str] = []
         """What was killed."""
+        self.longest_s = LONGEST_S
 
     @property
     def run_folder(self) -> Path | None:
@@ -60,7 +61,7 @@ class Killed:
         run = Launched(self.evals, "shop.eval.yaml", *args)
         try:
             while run.process.poll() is None:
-                time.sleep(self.dice.uniform(0, LONGEST_S))
+                time.sleep(self.dice.uniform(0, self.longest_s))
                 self._kill(run)
             if "INTERNALERROR" in run.output:  # xdist's, if a worker dies while it is set up
                 assert run.process.returncode in {pytest.ExitCode.INTERNAL_ERROR, -signal.SIGKILL}, run.output
@@ -138,6 +139,7 @@ def test_a_run_that_is_killed_over_and_over_ends_as_if_nothing_had_happened(
         args += [] if run is None else [f"--eval-resume={run.name}"]
         killed.session(*args)
         after = judged(killed.run_folder)
+        killed.longest_s *= 1 if after else 1.2  # under load it takes longer to come to something
         lost = {file for file, data in before.items() if after.get(file) != data}
         assert not lost, f"seed {seed}: finished attempts were lost or changed: {sorted(lost)[:5]}"
         again = names(before) & set(killed.calls()[calls:])
