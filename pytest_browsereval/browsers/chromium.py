@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from abc import abstractmethod
 from collections.abc import Coroutine
 from dataclasses import replace
@@ -31,6 +32,10 @@ HAR_CLOSE_S = 30.0
 """How long a window may take to close whose traffic is recorded: it is written then."""
 END_S = 10.0
 """How long a browser may take to end."""
+
+AT_ONCE = max(4, os.cpu_count() or 1)
+"""How many windows of a browser are opened at once, before their start pages. To open one is work for the
+CPU: were all lanes to begin together, those that are at work already would see pages that do not answer."""
 
 _PLAIN = WindowRequest("")
 """What an attempt asks for that wants nothing but a window."""
@@ -159,6 +164,7 @@ class ChromiumBrowser(Browser):
         """Those that are there for one window each."""
         self._ready = ReadyWindows(lambda: self._new_window(_PLAIN), self._serves)
         self._lock = asyncio.Lock()
+        self._turns = asyncio.Semaphore(AT_ONCE)
         self._is_closed = False
 
     @abstractmethod
@@ -281,23 +287,24 @@ class ChromiumBrowser(Browser):
     async def _new_window(self, request: WindowRequest) -> PlaywrightWindow:
         rules = self._rules(request)
         reason = ""
-        for _ in range(2):
-            connection = await self._serving(request)
-            try:
-                return await _in_full(self._window(connection, request, rules), OPEN_S)
-            except TimeoutError:
-                connection.is_retired = True
-                reason = f"it took longer than {OPEN_S:g} s"
-            except OSError as error:  # the file of the storage state
-                reason = str(error)
-                break
-            except Exception as error:
-                if not is_playwright_error(error):
-                    raise
-                reason = shorten(str(error), 300)
-                if connection.is_alive and not is_closed_error(error):
+        async with self._turns:  # the time of those in front does not count as its own
+            for _ in range(2):
+                connection = await self._serving(request)
+                try:
+                    return await _in_full(self._window(connection, request, rules), OPEN_S)
+                except TimeoutError:
+                    connection.is_retired = True
+                    reason = f"it took longer than {OPEN_S:g} s"
+                except OSError as error:  # the file of the storage state
+                    reason = str(error)
                     break
-                connection.is_retired = True
+                except Exception as error:
+                    if not is_playwright_error(error):
+                        raise
+                    reason = shorten(str(error), 300)
+                    if connection.is_alive and not is_closed_error(error):
+                        break
+                    connection.is_retired = True
         raise Fault(ErrorSource.WINDOW_CREATION, f"No window could be opened: {reason}")
 
     async def close(self) -> None:
