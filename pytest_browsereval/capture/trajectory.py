@@ -95,6 +95,9 @@ def sync_all(folder: Path, top: Path) -> None:
             sync(parent)
 
 
+_CAREFULLY = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+
+
 def open_written(path: str) -> BinaryIO:
     """Open a file of an attempt to read it.
 
@@ -103,8 +106,7 @@ def open_written(path: str) -> BinaryIO:
     Raises:
         OSError: it is missing, cannot be read, or is no plain file.
     """
-    flags = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
-    file = os.fdopen(os.open(path, os.O_RDONLY | flags), "rb")
+    file = os.fdopen(os.open(path, _CAREFULLY), "rb")
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
         raise OSError(errno.EINVAL, "it is no plain file", path)
