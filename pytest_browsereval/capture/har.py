@@ -26,7 +26,6 @@ HAR_FILE = "network.har"
 REMOVED = "[removed]"
 """Stands in the place of what is taken out."""
 
-
 TEXT_LIMIT_BYTES = 1_000_000
 """What is longer, a file that is sent up say, is left out."""
 

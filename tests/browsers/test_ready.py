@@ -55,7 +55,7 @@ def within(run: Run, work: Coroutine[Any, Any, None]) -> None:
 
 
 def test_how_many_are_ready_is_told_by_the_lanes_or_the_config() -> None:
-    """One for four lanes, never more than lanes; none where somebody would see them, unless asked for."""
+    """One for eight lanes, never more than lanes; none where somebody would see them, unless asked for."""
     config = PlaywrightBrowserConfig()
     assert [config.ready(lanes) for lanes in (1, 8, 9, 16, 32)] == [1, 1, 2, 2, 4]
     assert PlaywrightBrowserConfig(ready_windows=0).ready(8) == 0
