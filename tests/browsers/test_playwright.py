@@ -15,9 +15,8 @@ import pytest
 from pydantic import ValidationError
 
 from pytest_browsereval.browsers.base import WindowRequest
-from pytest_browsereval.browsers.chromium import AT_ONCE, Connection
+from pytest_browsereval.browsers.chromium import Connection
 from pytest_browsereval.browsers.manager import WindowManager
-from pytest_browsereval.browsers.place import WindowRules
 from pytest_browsereval.browsers.playwright import PlaywrightBrowser, PlaywrightBrowserConfig
 from pytest_browsereval.browsers.windows import PlaywrightWindow
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, StopRun
@@ -288,41 +287,6 @@ def test_a_setup_script_that_fails_is_told(run: Run, browser: PlaywrightBrowser,
     url = pages.page("/setup", "<title>Setup</title>")
     with pytest.raises(Fault, match=r"setup_script of .*/setup failed: .*nothing is not defined"):
         run(browser.open_window(WindowRequest("setup", url, "nothing.at.all()")))
-
-
-# -- many at once
-
-
-def test_windows_are_opened_a_few_at_a_time(
-    run: Run, pages: PageServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The others wait for their turn, in the same browser."""
-    url = pages.page("/turn", "<title>Turn</title>")
-    open_one, opening, most, slow = Connection.new_window, list[str](), list[int](), asyncio.Event()
-
-    async def opened(connection: Connection, options: dict[str, Any], rules: WindowRules) -> PlaywrightWindow:
-        opening.append("begun")
-        most.append(len(opening))
-        try:
-            await slow.wait()
-            return await open_one(connection, options, rules)
-        finally:
-            opening.pop()
-
-    async def stampede(browser: PlaywrightBrowser) -> None:
-        count = AT_ONCE + 3
-        lanes = [asyncio.ensure_future(browser.open_window(WindowRequest(str(n), url))) for n in range(count)]
-        await until(lambda: len(opening) == AT_ONCE)
-        slow.set()
-        windows = await asyncio.gather(*lanes)
-        assert [await window.page.title() for window in windows] == ["Turn"] * count
-        assert (len(most), max(most)) == (count, AT_ONCE)
-        for window in windows:
-            await window.close()
-
-    monkeypatch.setattr(Connection, "new_window", opened)
-    with running(PlaywrightBrowserConfig(), run) as browser:
-        run(asyncio.wait_for(stampede(browser), 120))
 
 
 # -- deaths
