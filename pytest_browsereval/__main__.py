@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import gc
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from pytest_browsereval.commands import (
     calibrating,
@@ -40,9 +38,6 @@ COMMANDS = (
 )
 """In the order in which help lists them."""
 
-OBJECTS = 100_000
-"""How many there have to be more of before garbage is looked for; Python's own number is 700."""
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a subcommand and return the exit code: 1 something is missing or broken, 2 or 4 wrong usage.
@@ -52,8 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     options = _parser().parse_args(arguments)
     try:
-        with _little_garbage():
-            code: int = options.run(options)
+        code: int = options.run(options)
         sys.stdout.flush()
     except UsageError as error:
         print(f"browsereval: {error}", file=sys.stderr)
@@ -67,17 +61,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     return code
-
-
-@contextlib.contextmanager
-def _little_garbage() -> Iterator[None]:
-    """Have garbage looked for rarely: to read a large run makes none, and the search takes its time."""
-    before = gc.get_threshold()
-    gc.set_threshold(OBJECTS)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 def _parser() -> argparse.ArgumentParser:

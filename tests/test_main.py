@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import gc
 import os
 import subprocess
 import sys
@@ -76,14 +75,6 @@ def test_providers_tell_whether_a_key_is_set(
     assert "GEMINI_API_KEY (not set)" in told["google"]
     assert "preset: claude-code" in told["claude-code"]
     assert "sk-very-secret" not in out
-
-
-def test_garbage_is_looked_for_as_before_when_a_command_has_ended(capsys: pytest.CaptureFixture[str]) -> None:
-    """Also after one that was used in a wrong way: whoever calls it goes on."""
-    before = gc.get_threshold()
-    assert main(["providers"]) == 0
-    assert main(["view", "nowhere"]) == 4
-    assert gc.get_threshold() == before
 
 
 def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:

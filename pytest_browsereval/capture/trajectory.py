@@ -96,6 +96,7 @@ def sync_all(folder: Path, top: Path) -> None:
 
 
 _CAREFULLY = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+"""How a file is opened that an attempt's programs could have changed; not every system has all of it."""
 
 
 def open_written(path: str) -> BinaryIO:
