@@ -12,6 +12,7 @@ from pytest_browsereval.browsers.downloads import Downloads
 from pytest_browsereval.browsers.following import notice
 from pytest_browsereval.browsers.guard import OriginGuard
 from pytest_browsereval.browsers.origins import shorten
+from pytest_browsereval.browsers.pace import Pace
 from pytest_browsereval.browsers.pictures import Camera
 from pytest_browsereval.browsers.place import Place, WindowEvents, WindowRules
 from pytest_browsereval.browsers.tabs import NoTab, Notes, OpenTab, Tabs
@@ -150,7 +151,7 @@ class PlaywrightWindow(Window):
         if self._dead is not None:
             return
         try:
-            await asyncio.wait_for(self.context.cookies("about:blank"), self.rules.action_s)
+            await asyncio.wait_for(self._ask(), self.rules.action_s)
         except TimeoutError:
             return
         except Exception as error:
@@ -295,6 +296,17 @@ class PlaywrightWindow(Window):
         self._guard.on_navigated(frame)
 
     # -- doing something in it
+
+    def pace(self) -> Pace:
+        """Return what measures, beside a call, how soon the browser answers."""
+        return Pace(self._ask)
+
+    async def _ask(self) -> object:
+        return await self.context.cookies("about:blank")
+
+    def warn(self, text: str) -> None:
+        """Tell the reader of the report, once."""
+        self._notes.warn(text)
 
     async def watch(self, work: Coroutine[Any, Any, T], limit_s: float) -> T:
         """Await work in the page, but no longer than until a dialog opens or the time is up.

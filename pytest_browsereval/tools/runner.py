@@ -24,6 +24,9 @@ MARGIN_S = 2.0
 KEY_S = 0.02
 """How long one typed character may take."""
 NOTES_LENGTH = 600
+BUSY_S = 1.0
+"""A browser that takes so long for a trivial answer has too little of the machine: on two idle cores it takes
+0.3 s at the most with 32 lanes at work, and beyond 1 s calls began to run out of their time."""
 OUTSIDE_S = 300.0
 """How long a tool of a browser that is not ours may take, if the browser's own limit does not end it."""
 
@@ -118,31 +121,39 @@ class WindowToolRunner(_OneAtATime):
         window = self._window
         if window.dialog is not None and tool.name != HANDLE_DIALOG:
             return ToolResult(ok=False, output=f"{self._open_dialog()} Until then {tool.name} cannot run.")
-        limit_s = self.limit_s(tool, arguments)
-        url, said, is_ok = window.url, [""], True
+        url, said = window.url, [""]
+        with window.pace() as pace:
+            is_ok = await self._tried(tool, arguments, said)
+        if window.dead is None:
+            if not is_ok and pace.slowest_s >= BUSY_S:
+                window.warn(_busy(tool.name, pace.slowest_s))
+            said += await self._notes(tool, url, said[0])
+        return ToolResult(ok=is_ok, output=" ".join(filter(None, said)))
+
+    async def _tried(self, tool: Tool, arguments: dict[str, Any], said: list[str]) -> bool:
+        """Run the tool, add to what is said of it, and return whether it has done what it is for."""
+        window, limit_s = self._window, self.limit_s(tool, arguments)
         try:
             await window.watch(self._perform(tool, arguments, said), limit_s)
         except DialogOpened:
             said.append(self._open_dialog())
         except TimeoutError:
-            is_ok = False
             window.mark_stuck()
             said.append(f"{tool.name} took longer than {limit_s:g} s: the page does not react.")
+            return False
         except (ToolError, NoTab) as error:
-            is_ok = False
             said.append(str(error))
             if not window.url:  # its last page has gone, perhaps with the browser
                 await window.look()
+            return False
         except Exception as error:
             if not is_playwright_error(error):
                 raise
-            is_ok = False
             said.append(explain(error, arguments))
             if is_closed_error(error):
                 await window.look()
-        if window.dead is None:
-            said += await self._notes(tool, url, said[0])
-        return ToolResult(ok=is_ok, output=" ".join(filter(None, said)))
+            return False
+        return True
 
     async def _perform(self, tool: Tool, arguments: dict[str, Any], said: list[str]) -> None:
         said[0] = await _called(tool, self._window, arguments)
@@ -173,3 +184,10 @@ class WindowToolRunner(_OneAtATime):
             f"The page shows a dialog: {dialog.type} {shorten(dialog.message, 80)!r}{asked}. "
             f"Call {HANDLE_DIALOG} to answer it."
         )
+
+
+def _busy(name: str, slowest_s: float) -> str:
+    return (
+        f"{name} failed while the machine was too busy: the browser needed {slowest_s:.1f} s for an answer "
+        "that takes it milliseconds. Take fewer lanes or processes, or a larger browser.action_timeout_ms."
+    )
