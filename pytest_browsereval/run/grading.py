@@ -32,6 +32,7 @@ async def grade_all(
     *,
     unobserved: Mapping[str, str],
     stand_in: StandIn | None = None,
+    so_far: Grading | None = None,
 ) -> Grading:
     """Ask each grader in turn; one that cannot judge errs and never scores 0.
 
@@ -40,8 +41,9 @@ async def grade_all(
         recorded: the attempt.
         unobserved: graders that could not observe the page, and why.
         stand_in: asked before each grader.
+        so_far: takes each grade as it comes, for who has to know what an interruption leaves.
     """
-    grading, started = Grading(), time.perf_counter()
+    grading, started = Grading() if so_far is None else so_far, time.perf_counter()
     for grader in graders:
         why = unobserved.get(grader.label, "")
         grading.grades[grader.label] = await asked(grader, recorded, unobserved=why, stand_in=stand_in)

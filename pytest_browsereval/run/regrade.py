@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from pydantic import JsonValue
 from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.config.model import BudgetConfig
-from pytest_browsereval.errors import ErrorSource, Fault, RunStopped
+from pytest_browsereval.errors import ErrorSource, Fault, RunStopped, UsageError
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.verdicts import combine
 from pytest_browsereval.model.digest import AttemptDigest
@@ -224,9 +225,19 @@ class Regrading(Evaluation):
             for grader in ready.graders
             if (why := _unobserved(grader, ready.task, stored, evidence))
         }
-        grading = await grade_all(
-            ready.graders, recorded, unobserved=unobserved, stand_in=self.behaviour.grade
-        )
+        grading = Grading()
+        try:
+            await grade_all(
+                ready.graders,
+                recorded,
+                unobserved=unobserved,
+                stand_in=self.behaviour.grade,
+                so_far=grading,
+            )
+        except asyncio.CancelledError:  # the old grades stay, and what the new ones have cost is known
+            with contextlib.suppress(OSError, UsageError):
+                self._paid(entry.folder, grading)
+            raise
         if grading.stops_run:  # a refused key has judged nothing: what there was stays
             why = next(grade.reasoning for grade in grading.grades.values() if grade.stops_run)
             old = await asyncio.to_thread(self._paid, entry.folder, grading)
@@ -258,7 +269,7 @@ class Regrading(Evaluation):
         return saver.save_metadata(old.model_copy(update=update))
 
     def _paid(self, folder: Path, grading: Grading) -> TaskMetadata:
-        """Write what was paid before a judge's key was refused, and nothing else; return the attempt."""
+        """Write what was paid before the grading was given up, and nothing else; return the attempt."""
         old = read_metadata(folder)
         cost = _with(old.cost_usd, grading)
         if cost == old.cost_usd:

@@ -188,6 +188,33 @@ def test_what_an_interruption_leaves(shop: Eval) -> None:
     assert history(folder)[1]["graded_at"] > history(folder)[0]["graded_at"]
 
 
+def test_what_an_interrupted_grading_had_cost_is_kept(shop: Eval) -> None:
+    """One judge has been paid when the next is cut off: the attempt's grades stay, and its cost grows."""
+    folder = shop.add(cost_usd=0.5)
+    before = on_disk(folder)
+    endless = {"type": "command", "command": ["{python}", "-c", "import time; time.sleep(60)"]}
+    regrading = shop.regrading(graders=["answer", endless])
+    asked = list[str]()
+
+    def answer(grader: GraderConfig, recorded: Recorded) -> GraderResult | None:
+        asked.append(grader.label)
+        paid = stands_in(usage=Usage(requests=2), cost_usd=0.25)(grader, recorded)
+        return paid if grader.label == "answer" else None
+
+    async def cancelled() -> None:
+        work = asyncio.create_task(regrading.trial(regrading.stored.stored[0], "n"))
+        await until(lambda: len(asked) == 2)
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+
+    regrading.behaviour.grade = answer
+    asyncio.run(cancelled())
+    after = on_disk(folder)
+    stored = json.loads(after.pop("metadata.json"))
+    assert stored == {**json.loads(before.pop("metadata.json")), "cost_usd": 0.75}
+    assert after == before
+
+
 @pytest.mark.parametrize(
     ("grader", "lacks"),
     [
