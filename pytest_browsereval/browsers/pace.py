@@ -26,6 +26,7 @@ class Pace:
         self.slowest_s = 0.0
         """The longest that an answer took, or has taken so far; 0 when nothing was asked."""
         self._ask = ask
+        self._is_over = False
         self._asking: asyncio.Task[None] | None = None
         self._asked_at: float | None = None
 
@@ -37,9 +38,10 @@ class Pace:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._timer.cancel()
-        if self._asking is not None:
+        self._is_over = True
+        if self._asking is not None and self._asked_at is None:
             self._asking.cancel()
-            self._note()  # also of an answer that is still to come
+        self._note()  # also of an answer that is still to come: given up, its error would be nobody's
 
     def _begin(self) -> None:
         self._asking = asyncio.get_running_loop().create_task(self._measure())
@@ -53,6 +55,8 @@ class Pace:
                 self._asked_at = None
                 return
             self._note()
+            if self._is_over:
+                return
             await asyncio.sleep(EVERY_S)
 
     def _note(self) -> None:

@@ -185,10 +185,11 @@ def test_a_call_that_fails_on_a_machine_too_busy_is_told(run: Run, pages: PageSe
         async def browser_pid() -> int:
             session = await browser._connections[-1].browser.new_browser_cdp_session()
             told = await session.send("SystemInfo.getProcessInfo")
-            return next(each["id"] for each in told["processInfo"] if each["type"] == "browser")
+            (pid,) = (int(each["id"]) for each in told["processInfo"] if each["type"] == "browser")
+            return pid
 
         run(fail(1.5))
-        assert opened.window.warnings == ()
+        assert list(opened.window.warnings) == []
         run(fail(4.0, stopped=run(browser_pid())))
         (told,) = opened.window.warnings
         assert re.match(r"click failed while the machine .* needed [1-9]\d*\.\d s for an answer", told)
