@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.examples.patience import PATIENCE
+from tests.support import LEFT_OUT
 
 ROOT = Path(__file__).parents[2]
 ACME = ROOT / "examples" / "acme_plugin"
@@ -38,7 +39,7 @@ class Installed:
         )
 
     def pytest(self, *args: str) -> subprocess.CompletedProcess[str]:
-        return self.run("python", "-m", "pytest", "-p", "no:asyncio", "-p", "no:playwright", *args)
+        return self.run("python", "-m", "pytest", *LEFT_OUT, *args)
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,7 @@ import psutil
 
 from pytest_browsereval.model.results import TaskMetadata
 from tests.hooks.small_evals import Evals
+from tests.support import LEFT_OUT
 
 MARK = "BROWSEREVAL_TEST_MARK"
 PATIENCE_S = 120.0
@@ -52,7 +53,7 @@ class Launched:
         self._mark = uuid4().hex
         temp = evals.path / "tmp"
         temp.mkdir(exist_ok=True)
-        command = [*by, sys.executable, "-c", START, "-p", "no:playwright", "-p", "no:asyncio", *args]
+        command = [*by, sys.executable, "-c", START, *LEFT_OUT, *args]
         self._output = (evals.path / "output.txt").open("wb")
         self.process = subprocess.Popen(
             command,

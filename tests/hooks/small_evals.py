@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.support import LEFT_OUT
+
 UNREACHABLE = "http://127.0.0.1:9/"
 """Port 9 is never a web server: a row that starts here is errored (navigation)."""
 
@@ -54,7 +56,7 @@ class Evals:
         return path
 
     def run(self, *args: str) -> pytest.RunResult:
-        return self.pytester.runpytest_subprocess("-p", "no:playwright", "-p", "no:asyncio", *args)
+        return self.pytester.runpytest_subprocess(*LEFT_OUT, *args)
 
     def run_folder(self, name: str = "shop", below: str = "") -> Path:
         """Return the newest run folder, also of two that were made within a second, which are named alike."""

@@ -17,6 +17,7 @@ from pytest_browsereval.__main__ import main
 from pytest_browsereval.testing import Reply, ScriptedModel
 from tests.hooks.launched import wait_for
 from tests.hooks.small_evals import Evals, errored_row, row
+from tests.support import LEFT_OUT
 
 NO_BROWSER = {"type": "cdp", "url": "http://127.0.0.1:9"}
 """A browser that nothing answers for: whatever would open a window ends with an error."""
@@ -79,7 +80,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "conftest.py").write_text(JUDGE_PLUGIN)
     (folder / "rows.jsonl").write_text("".join(json.dumps(one) + "\n" for one in ROWS))
     (folder / "shop.eval.yaml").write_text("{agent: scripted, dataset: rows.jsonl, retries: 0, lanes: 3}")
-    command = ["-m", "pytest", "-p", "no:playwright", "-p", "no:asyncio", "shop.eval.yaml", "-v"]
+    command = ["-m", "pytest", *LEFT_OUT, "shop.eval.yaml", "-v"]
     ran = subprocess.run([sys.executable, *command], cwd=folder, capture_output=True, text=True, check=False)
     assert ran.returncode == 1, ran.stdout
     (folder / "output.txt").write_text(ran.stdout)

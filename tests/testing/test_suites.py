@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support import LEFT_OUT
+
 BAD_AGENT = """
 import asyncio
 from typing import Literal
@@ -85,7 +87,7 @@ def failed(result: pytest.RunResult) -> set[str]:
 def test_a_bad_agent_is_found_out(pytester: pytest.Pytester) -> None:
     """Each promise that it breaks has a test that says so."""
     pytester.makepyfile(test_bad=BAD_AGENT)
-    result = pytester.runpytest_subprocess("-q", "-p", "no:playwright", "-p", "no:asyncio")
+    result = pytester.runpytest_subprocess("-q", *LEFT_OUT)
     assert failed(result) >= {
         "test_its_config_is_a_member",
         "test_it_ends_with_a_result",
@@ -99,7 +101,7 @@ def test_a_bad_agent_is_found_out(pytester: pytest.Pytester) -> None:
 def test_a_bad_browser_is_found_out(pytester: pytest.Pytester) -> None:
     """Windows that share cookies, and a start page whose failure is no fault."""
     pytester.makepyfile(test_bad=BAD_BROWSER)
-    result = pytester.runpytest_subprocess("-q", "-p", "no:playwright", "-p", "no:asyncio")
+    result = pytester.runpytest_subprocess("-q", *LEFT_OUT)
     assert failed(result) == {
         "test_attempts_share_nothing",
         "test_a_start_page_that_is_not_there_is_a_fault",
