@@ -52,6 +52,13 @@ class Camera:
         tab.session = self._dialogs.spawn(self._attach(tab.page))
         return tab.session
 
+    async def session(self, tab: OpenTab) -> CDPSession:
+        """Return the session to a tab; one that could not be opened is opened again."""
+        session = tab.session
+        if session is None or (session.done() and (session.cancelled() or session.exception() is not None)):
+            session = self.point_at(tab)
+        return await asyncio.shield(session)
+
     async def picture(
         self, tab: OpenTab | None, picture: PictureFormat, quality: int, limit_s: float
     ) -> bytes:
@@ -116,7 +123,7 @@ class Camera:
     async def _drawn(self, tab: OpenTab, picture: PictureFormat, quality: int) -> bytes:
         options: dict[str, Any] = {} if picture == "png" else {"quality": quality}
         try:
-            session = await asyncio.shield(tab.session or self.point_at(tab))
+            session = await self.session(tab)
             return await self._in_css_pixels(session, tab.page, {"format": picture, **options})
         except Exception as error:
             if not is_playwright_error(error) or tab.is_crashed:
@@ -146,7 +153,7 @@ class Camera:
 
     async def _markup(self, tab: OpenTab) -> str:
         # Not page.content(): that leaves shadow trees out. The page's own scripts have no say in either.
-        session = await asyncio.shield(tab.session or self.point_at(tab))
+        session = await self.session(tab)
         found = await session.send("Runtime.evaluate", {"expression": "document"})
         document = {"objectId": found["result"]["objectId"], "includeShadowDOM": True}
         whole: str = (await session.send("DOM.getOuterHTML", document))["outerHTML"]

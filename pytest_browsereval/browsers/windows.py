@@ -398,6 +398,14 @@ class PlaywrightWindow(Window):
         """
         return await self._camera.markup(self._tabs.current, self.rules.picture_s)
 
+    async def cdp_session(self) -> CDPSession:
+        """Return the DevTools session to the current tab; it is the window's, so it is not to be detached.
+
+        Raises:
+            NoTab: none is open.
+        """
+        return await self._camera.session(self._tabs.get())
+
     async def _attach(self, page: Page) -> CDPSession:
         session = await self.context.new_cdp_session(page)
         info = await session.send("Target.getTargetInfo")

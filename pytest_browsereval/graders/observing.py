@@ -152,11 +152,8 @@ async def live_page(window: Window) -> AsyncIterator[LivePage]:
             await window.answer_dialog(accept=False)
     await window.reopen()
     page = LivePage(window)
-    try:
-        await page.attach()
-        yield page
-    finally:
-        await page.detach()
+    await page.attach()
+    yield page
 
 
 class LivePage:
@@ -175,17 +172,8 @@ class LivePage:
             raise Fault(ErrorSource.GRADER, "the window has no page left to read") from None
 
     async def attach(self) -> None:
-        """Open a debugging session with the page."""
-        self._session = await self._read("the page", self._window.context.new_cdp_session(self._page))
-
-    async def detach(self) -> None:
-        """Close the session; never raises for a page that has gone."""
-        if self._session is not None:
-            try:
-                await asyncio.wait_for(self._session.detach(), READ_LIMIT_S)
-            except Exception as error:
-                if not (is_playwright_error(error) or isinstance(error, TimeoutError)):
-                    raise
+        """Get the DevTools session to the page."""
+        self._session = await self._read("the page", self._window.cdp_session())
 
     async def _read(self, what: str, work: Coroutine[Any, Any, T]) -> T:
         try:
