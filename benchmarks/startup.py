@@ -1,5 +1,7 @@
 """CPU of a start: what the plugin adds to pytest without evals, and what there is to the first window.
 
+Beside the plugin stand the plug-ins of the libraries that come with it, which pytest loads as well wherever
+they are installed.
 The second figure is that of the pytest process, from the command line to where the first attempt of the
 MiniWoB example asks for its window; driver and browser are processes of their own.
 """
@@ -17,8 +19,17 @@ EXAMPLE = Path(__file__).parent.parent / "examples" / "miniwob" / "eval.yaml"
 BUDGET_MS = 30
 WINDOW_GOAL_MS = 600
 ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+COME_WITH_IT = (
+    "xdist.plugin",
+    "xdist.looponfail",
+    "pytest_html.plugin",
+    "pytest_metadata.plugin",
+    "anyio.pytest_plugin",
+)
+WITH_OTHERS = "what comes with it"
 SETTINGS = {
     "alone": (ALONE, [], ["-p", "browsereval"]),
+    WITH_OTHERS: (ALONE, [], [word for name in COME_WITH_IT for word in ("-p", name)]),
     "beside the plug-ins of this environment": ({}, ["-p", "no:browsereval"], []),
 }
 """Variables, arguments without the plugin, arguments with it."""
@@ -70,6 +81,8 @@ def main() -> None:
                         used[setting][which].append(cost.cpu_s * 1000)
             marks += [_to_first_window(folder)] if number else []
     figures = {setting: _figures(*values) for setting, values in used.items()}
+    for setting in figures.keys() - {WITH_OTHERS}:
+        figures[setting]["is_met"] = figures[setting]["added_ms"] <= BUDGET_MS
     steps = {name: median([of[name] for of in marks]) for name in marks[0]}
     steps = {**steps, "goal_ms": WINDOW_GOAL_MS, "is_met": steps["window_ms"] <= WINDOW_GOAL_MS}
     record = {"budget_ms": BUDGET_MS, **figures, "first window": steps}
@@ -96,7 +109,6 @@ def _figures(without: list[float], installed: list[float]) -> dict[str, float]:
         "without_ms": median(without),
         "installed_ms": median(installed),
         "added_ms": added,
-        "is_met": added <= BUDGET_MS,
     }
 
 

@@ -398,13 +398,16 @@ class PlaywrightWindow(Window):
         """
         return await self._camera.markup(self._tabs.current, self.rules.picture_s)
 
-    async def cdp_session(self) -> CDPSession:
-        """Return the DevTools session to the current tab; it is the window's, so it is not to be detached.
+    async def cdp_session(self, page: Page) -> CDPSession:
+        """Return the DevTools session to a tab's page; it is the window's, so it is not to be detached.
 
         Raises:
-            NoTab: none is open.
+            NoTab: the page has been closed.
         """
-        return await self._camera.session(self._tabs.get())
+        tab = self._tabs.of(page)
+        if tab is None:
+            raise NoTab("The page has been closed.")
+        return await self._camera.session(tab)
 
     async def _attach(self, page: Page) -> CDPSession:
         session = await self.context.new_cdp_session(page)

@@ -173,7 +173,7 @@ class LivePage:
 
     async def attach(self) -> None:
         """Get the DevTools session to the page."""
-        self._session = await self._read("the page", self._window.cdp_session())
+        self._session = await self._read("the page", self._window.cdp_session(self._page))
 
     async def _read(self, what: str, work: Coroutine[Any, Any, T]) -> T:
         try:
@@ -182,6 +182,8 @@ class LivePage:
             reason = "opened a dialog while it was read"
         except TimeoutError:
             reason = f"did not answer within {READ_LIMIT_S:g} s"
+        except NoTab:
+            reason = "has been closed"
         except Exception as error:
             if not is_playwright_error(error):
                 raise

@@ -239,9 +239,9 @@ def test_a_session_that_could_not_be_opened_is_opened_again(visit: Visits) -> No
     async def again() -> tuple[bool, Any]:
         window._tabs.get().session = refused = asyncio.ensure_future(refuse())
         await asyncio.wait({refused})
-        session = await window.cdp_session()
+        session = await window.cdp_session(window.page)
         seen = await session.send("Runtime.evaluate", {"expression": "document.body.innerText"})
-        return await window.cdp_session() is session, seen["result"]["value"]
+        return await window.cdp_session(window.page) is session, seen["result"]["value"]
 
     assert opened.run(again()) == (True, "Hello")
 
