@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
+import tempfile
 
 import pytest
 
@@ -30,6 +33,20 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if config.pluginmanager.has_plugin("timeout") and config.getoption("timeout") is None:
         config.option.timeout = TEST_TIMEOUT_S
+    if not hasattr(config, "workerinput") and not config.option.eval_config:
+        _use_temporary_folder(config)
+
+
+def _use_temporary_folder(config: pytest.Config) -> None:
+    """Give the tests and all that they start a temporary folder that goes when they end.
+
+    Browsers, drivers and workers that a test kills leave theirs behind, and nobody else would remove them.
+    """
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())  # `tmp_path` stays where it was
+    # Names of sockets in there must be short, and the folder of macOS has a long one.
+    folder = tempfile.mkdtemp(prefix="be-", dir="/tmp" if sys.platform == "darwin" else None)  # noqa: S108
+    os.environ["TMPDIR"], tempfile.tempdir = folder, None
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

@@ -73,11 +73,45 @@ def test_a_tier_that_skips_everything_fails(
 ) -> None:
     """Green would say that it holds; a part that is left out is told, no more."""
     (tmp_path / "test_peers.py").write_text(content)
-    command = [sys.executable, "-m", "pytest", "-p", "conftest", "-p", "no:cacheprovider"]
-    command += ["-c", str(ROOT / "pyproject.toml"), "-m", "peers", option, str(tmp_path)]
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
-    result = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600, check=False)
+    result = run(tmp_path, "-m", "peers", option)
     assert (result.returncode, told in result.stdout) == (code, True), result.stdout + result.stderr
+
+
+LEFT = """
+import os, signal, subprocess, sys, tempfile
+from pathlib import Path
+
+def test_own():
+    tempfile.mkdtemp()
+
+def test_of_a_process(tmp_path):
+    Path(tmp_path, "told").touch()
+    code = "import os, signal, tempfile; tempfile.mkdtemp(); os.kill(os.getpid(), signal.SIGKILL)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == -signal.SIGKILL
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+@pytest.mark.parametrize("processes", [0, 2])
+def test_tests_leave_no_temporary_folder(tmp_path: Path, processes: int) -> None:
+    """What is killed cannot tidy up; the folder of a test stays for those who want to look."""
+    tests, temp = tmp_path / "tests", tmp_path / "temp"
+    for folder in (tests, temp):
+        folder.mkdir()
+    (tests / "test_left.py").write_text(LEFT)
+    result = run(tests, "-n", str(processes), TMPDIR=str(temp))
+    assert "2 passed" in result.stdout, result.stdout + result.stderr
+    assert [path.name.rpartition("-")[0] for path in temp.iterdir()] == ["pytest-of"]
+    assert len(list(temp.rglob("told"))) == 1
+
+
+def run(tests: Path, *args: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run tests as those of this repository are run."""
+    command = [sys.executable, "-m", "pytest", "-p", "conftest", "-p", "no:cacheprovider"]
+    command += ["-c", str(ROOT / "pyproject.toml"), *args, str(tests)]
+    env = {key: value for key, value in os.environ.items() if key != "PYTEST_DEBUG_TEMPROOT"}
+    env |= {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]), **environment}
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=600, check=False)
 
 
 def test_ci_fails_where_the_peers_cannot_be_installed(tmp_path: Path) -> None:
