@@ -190,11 +190,19 @@ def ways(run: Path, other: Path) -> Iterator[tuple[str, list[str]]]:
             yield f"browsereval {name}", [sys.executable, "-m", "pytest_browsereval", *filled]
 
 
-def measured(run: Path, other: Path, rounds: int) -> dict[str, Any]:
+def forget() -> None:
+    """Have the system forget what it holds of the disk, as after a start of the machine (Linux, root)."""
+    os.sync()
+    Path("/proc/sys/vm/drop_caches").write_text("3\n")
+
+
+def measured(run: Path, other: Path, rounds: int, *, is_cold: bool = False) -> dict[str, Any]:
     """Let all ways to read take turns."""
     costs: dict[str, list[Cost]] = {}
     for _ in range(rounds):
         for name, command in ways(run, other):
+            if is_cold:
+                forget()
             costs.setdefault(name, []).append(cost_of(command, run.parent))
     figures: dict[str, Any] = {}
     for name, of in costs.items():
@@ -217,6 +225,9 @@ def main() -> None:
     parser.add_argument(
         "--keep", type=Path, metavar="DIR", help="keep the runs here, and use those that are there"
     )
+    parser.add_argument(
+        "--cold", action="store_true", help="each reads from the disk, of which nothing is in memory (root)"
+    )
     options = parser.parse_args()
     folder = options.keep or Path(tempfile.mkdtemp())
     try:
@@ -224,12 +235,12 @@ def main() -> None:
         for number, run in enumerate(runs):
             if not run.exists():
                 make_run(run, options.attempts, bad=5 + number)
-        figures = measured(runs[0], runs[1], options.rounds)
+        figures = measured(runs[0], runs[1], options.rounds, is_cold=options.cold)
     finally:
         if options.keep is None:
             shutil.rmtree(folder)
     goals = {"wall_s": GOAL_S, "peak_mib": GOAL_MIB}
-    report({"attempts": options.attempts, "goals": goals, **figures}, options.json)
+    report({"attempts": options.attempts, "cold": options.cold, "goals": goals, **figures}, options.json)
 
 
 if __name__ == "__main__":
