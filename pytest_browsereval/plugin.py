@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_browsereval.hooks import fixtures
-from pytest_browsereval.hooks.garbage import Garbage
 from pytest_browsereval.hooks.names import is_eval, planned_processes_key
 
 if TYPE_CHECKING:
@@ -212,8 +211,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def wake(config: pytest.Config) -> Any:
     """Load what an eval needs, once; returns the ``EvalSession``."""
-    if not config.pluginmanager.has_plugin("browsereval-garbage"):
-        config.pluginmanager.register(Garbage(config), "browsereval-garbage")
     from pytest_browsereval.hooks.features import start
 
     return start(config)

@@ -19,7 +19,7 @@ ROWS: tuple[frozenset[str], ...] = tuple(
     map(
         frozenset,
         (
-            {"deadline", "errors", "later", "leash"},
+            {"deadline", "errors", "later", "leash", "session_caches"},
             {"registry"},
             {"documents", "problems"},
             {"model", "providers"},
@@ -68,6 +68,7 @@ DOORS: dict[str, set[str]] = {
         "agents.pointing.pictures",
         "browsers.mcp.pictures",
         "graders.judging.pictures",
+        "testing.blank",
     },  # made smaller, or other
 }
 """Heavy libraries, and the modules that import them: one for each thing that is done with them."""

@@ -17,9 +17,11 @@ from types import ModuleType
 from typing import Any
 
 from pytest_browsereval.errors import ConfigError, nearest
+from pytest_browsereval.session_caches import forget_at_session_end
 
 _lock = threading.Lock()
-_loaded: dict[tuple[str, str], Callable[..., Any]] = {}
+_loaded: dict[tuple[str, str], tuple[ModuleType, Callable[..., Any]]] = {}
+"""Callables by reference and folder, with the modules that they were found in."""
 _from_folders: dict[str, str] = {}
 """Top-level modules that were imported from beside a config, and their files."""
 
@@ -38,12 +40,26 @@ def load_callable(reference: str, base_dir: Path) -> Callable[..., Any]:
     name, _, attribute = reference.partition(":")
     folder = str(base_dir.resolve())
     with _lock:
-        if (reference, folder) not in _loaded:
+        module, found = _loaded.get((reference, folder), (None, None))
+        if found is None or sys.modules.get(name) is not module:
             with _first_on_path(folder):
                 _refuse_mix_up(name.partition(".")[0], folder, reference)
                 module = _import(name, folder, reference)
-            _loaded[reference, folder] = _found(module, attribute, reference)
-        return _loaded[reference, folder]
+            found = _found(module, attribute, reference)
+            _loaded[reference, folder] = module, found
+        return found
+
+
+@forget_at_session_end
+def _forget_modules() -> None:
+    """Drop the modules beside configs: the next session may find others of these names, or newer ones."""
+    with _lock:
+        _loaded.clear()
+        for name, file in _from_folders.items():
+            if _origin(getattr(sys.modules.get(name), "__spec__", None)) == file:
+                for module in [one for one in sys.modules if one == name or one.startswith(f"{name}.")]:
+                    del sys.modules[module]
+        _from_folders.clear()
 
 
 def _found(module: ModuleType, attribute: str, reference: str) -> Callable[..., Any]:
@@ -129,6 +145,8 @@ def _refuse_mix_up(top: str, folder: str, reference: str) -> None:
             raise ConfigError(_mix_up(reference, top, has, wants or f"nowhere in {folder}"))
         return
     for name, origin in _from_folders.items():
+        if name not in sys.modules:
+            continue  # a test has restored `sys.modules` since
         here = _origin(PathFinder.find_spec(name, [folder]))
         if here and here != origin:
             raise ConfigError(_mix_up(reference, name, origin, here))

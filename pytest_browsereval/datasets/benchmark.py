@@ -8,7 +8,6 @@ import os
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,6 +20,7 @@ from pytest_browsereval.documents import DocumentError, parse, read_text, shown,
 from pytest_browsereval.documents.json_text import json_value
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.session_caches import cache_for_session
 
 Original = Mapping[str, Any]
 """A row as the benchmark publishes it."""
@@ -174,7 +174,7 @@ class _Key:
     config: BenchmarkConfig = field(compare=False)
 
 
-@lru_cache(maxsize=64)
+@cache_for_session(maxsize=64)
 def _imported(key: _Key, state: State) -> Imported:
     del state
     config, path = key.config, key.config.path

@@ -6,7 +6,6 @@ import csv
 import io
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,6 +18,7 @@ from pytest_browsereval.documents import Document, DocumentError, parse, read_te
 from pytest_browsereval.documents.json_text import json_value
 from pytest_browsereval.errors import DatasetError, nearest
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.session_caches import cache_for_session
 
 Row = tuple[int, Any]
 """The line that a row begins at, and its value."""
@@ -71,7 +71,7 @@ class WholeFile(RowFile):
             raise DatasetError(f"{shown(path)}: {unreadable(path, error)}") from None
 
 
-@lru_cache(maxsize=16)
+@cache_for_session(maxsize=16)
 def _read(path: Path, state: tuple[int, int], reader: Reader) -> list[Row]:
     """Return the rows of a file in that state; kept, as rows are read one at a time."""
     del state
@@ -153,7 +153,7 @@ class CsvConfig(WholeFile):
         return renamed(row, self.columns or {"query_id": "query_id"})
 
 
-@lru_cache(maxsize=16)
+@cache_for_session(maxsize=16)
 def _csv_reader(delimiter: str, columns: tuple[tuple[str, str], ...]) -> Reader:
     key_of = {column: key for key, column in columns}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -16,6 +15,7 @@ from pytest_browsereval.documents import shown
 from pytest_browsereval.errors import DatasetError, nearest
 from pytest_browsereval.model.tasks import RowMetadata, Task
 from pytest_browsereval.problems import problems_in, short
+from pytest_browsereval.session_caches import cache_for_session
 
 SHOWN = 5
 """How many problems a message lists before it counts the rest."""
@@ -98,7 +98,7 @@ class RowFile(DatasetConfig):
 # -- one row
 
 
-@lru_cache(maxsize=16)
+@cache_for_session(maxsize=16)
 def _shown(path: Path, folder: Path) -> str:
     """Return what messages call a file while that is the working directory."""
     del folder

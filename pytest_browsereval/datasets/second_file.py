@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,6 +12,7 @@ from pytest_browsereval.datasets.base import RowRef
 from pytest_browsereval.datasets.benchmark import BenchmarkConfig, Imported
 from pytest_browsereval.documents import Document, DocumentError, parse, read_text, shown, unreadable
 from pytest_browsereval.errors import DatasetError
+from pytest_browsereval.session_caches import cache_for_session
 
 
 class TwoFilesConfig(BenchmarkConfig):
@@ -68,7 +68,7 @@ class TwoFilesConfig(BenchmarkConfig):
             raise DatasetError(f"{where}: {error}") from None
 
 
-@lru_cache(maxsize=4)
+@cache_for_session(maxsize=4)
 def _parsed(path: Path, state: tuple[int, int]) -> Document:
     del state
     return parse(read_text(path), path.suffix)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeGuard
 
 import yaml
 
@@ -39,19 +39,27 @@ def parse_yaml(text: str) -> Document:
     """
     try:
         root = yaml.compose(text, Loader=_Loader)
-    except yaml.YAMLError as error:
+    except RecursionError:
+        raise DocumentError("not readable: nested too deeply.") from None
+    except Exception as error:
+        # By name: the C parser raises the class of the first import of yaml, as it makes its nodes.
+        if "YAMLError" not in (kind.__name__ for kind in type(error).__mro__):
+            raise
         mark = getattr(error, "problem_mark", None)
         said = getattr(error, "problem", None) or str(error).splitlines()[0]
         raise DocumentError(f"not YAML: {said}.", mark.line + 1 if mark else None) from None
-    except RecursionError:
-        raise DocumentError("not readable: nested too deeply.") from None
     builder = _YamlBuilder()
     value = None if root is None else builder.build(root)
     return Document(value, lambda path: _yaml_line(root, path), builder.problems)
 
 
 class _YamlBuilder:
-    """Makes plain values of composed nodes."""
+    """Makes plain values of composed nodes.
+
+    Nodes are told apart by their ``id``, never by their class: PyYAML's C parser makes nodes of the classes
+    that it met first, and these are other ones once ``yaml`` has been imported a second time, as happens
+    in tests that restore ``sys.modules``.
+    """
 
     def __init__(self) -> None:
         self.problems: list[tuple[int | None, str]] = []
@@ -61,12 +69,14 @@ class _YamlBuilder:
         self._nodes += 1
         if depth > MAX_DEPTH or self._nodes > MAX_NODES:
             raise DocumentError("not readable: too many values or levels (aliases?).", _line(node))
-        if isinstance(node, yaml.MappingNode):
+        if _is_mapping(node):
             return self._mapping(node, depth)
-        if isinstance(node, yaml.SequenceNode):
+        if _is_sequence(node):
             self._check_tag(node, "seq")
             return [self.build(child, depth + 1) for child in node.value]
-        return self._scalar(node) if isinstance(node, yaml.ScalarNode) else None
+        if _is_scalar(node):
+            return self._scalar(node)
+        raise TypeError(f"PyYAML composed a {node!r}, which is neither a mapping, a sequence nor a scalar")
 
     def _check_tag(self, node: yaml.Node, expected: str) -> None:
         if node.tag != f"tag:yaml.org,2002:{expected}":
@@ -91,9 +101,9 @@ class _YamlBuilder:
         return {**merged, **own}
 
     def _key(self, node: yaml.Node) -> str:
-        if isinstance(node, yaml.ScalarNode) and node.tag.endswith(":str"):
+        if _is_scalar(node) and node.tag.endswith(":str"):
             return str(node.value)
-        told = str(node.value) if isinstance(node, yaml.ScalarNode) else "a list or block"
+        told = str(node.value) if _is_scalar(node) else "a list or block"
         self.problems.append((_line(node), f"the key {told!r} is not a text. Put it in quotes."))
         return told
 
@@ -123,6 +133,18 @@ class _YamlBuilder:
             return str(text)
 
 
+def _is_mapping(node: yaml.Node) -> TypeGuard[yaml.MappingNode]:
+    return getattr(node, "id", None) == "mapping"
+
+
+def _is_sequence(node: yaml.Node) -> TypeGuard[yaml.SequenceNode]:
+    return getattr(node, "id", None) == "sequence"
+
+
+def _is_scalar(node: yaml.Node) -> TypeGuard[yaml.ScalarNode]:
+    return getattr(node, "id", None) == "scalar"
+
+
 def _line(node: yaml.Node) -> int:
     return int(node.start_mark.line) + 1
 
@@ -132,9 +154,9 @@ def _is_merge(node: yaml.Node) -> bool:
 
 
 def _merged_nodes(node: yaml.Node) -> list[yaml.Node]:
-    sources = node.value if isinstance(node, yaml.SequenceNode) else [node]
+    sources = node.value if _is_sequence(node) else [node]
     for source in sources:
-        if not isinstance(source, yaml.MappingNode):
+        if not _is_mapping(source):
             raise DocumentError("'<<' merges blocks only: write  <<: *ANCHOR_OF_A_BLOCK", _line(node))
     return list(sources)
 
@@ -152,9 +174,9 @@ def _yaml_line(root: yaml.Node | None, path: KeyPath) -> int | None:
 
 
 def _yaml_child(node: yaml.Node, part: str | int) -> tuple[int, yaml.Node] | None:
-    if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+    if _is_sequence(node) and isinstance(part, int) and part < len(node.value):
         return _line(node.value[part]), node.value[part]
-    if not isinstance(node, yaml.MappingNode):
+    if not _is_mapping(node):
         return None
     for key, value in node.value:
         if not _is_merge(key) and key.value == str(part):

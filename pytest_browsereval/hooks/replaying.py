@@ -19,7 +19,7 @@ class Replaying:
 
     def __init__(self, session: EvalSession) -> None:
         self._session = session
-        set_interceptor(Taping(lambda: self._asks_nobody))
+        self._before = set_interceptor(Taping(lambda: self._asks_nobody))
 
     @cached_property
     def _asks_nobody(self) -> bool:
@@ -29,4 +29,4 @@ class Replaying:
 
     def pytest_unconfigure(self) -> None:
         """Give the models back to whoever runs pytest in this process."""
-        set_interceptor(None)
+        set_interceptor(self._before)

@@ -23,6 +23,7 @@ from pytest_browsereval.run.regrade import Regrading
 from pytest_browsereval.run.resume import Resuming
 from pytest_browsereval.run.shards import check_resumed
 from pytest_browsereval.run.store import RunStore, new_run_id
+from pytest_browsereval.session_caches import begin_session, end_session
 
 eval_session_key = pytest.StashKey["EvalSession"]()
 
@@ -52,6 +53,7 @@ class EvalSession:
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
+        begin_session()
         given: dict[str, str] = getattr(config, "workerinput", {})
         self.is_worker = bool(given)
         self.worker = given.get("workerid", "main")
@@ -269,6 +271,11 @@ class EvalSession:
         return Path(os.path.normpath(self.config.rootpath / nodeid.partition("::")[0]))
 
     # -- pytest's hooks
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self) -> None:
+        """Forget what this session has read and imported."""
+        end_session()
 
     def pytest_plugin_registered(self, plugin: object) -> None:
         """Ask conftests that come up after the start."""

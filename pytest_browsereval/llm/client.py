@@ -189,10 +189,14 @@ _interceptor: Interceptor | None = None
 _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[LLMConfig, ChatClient]] = WeakKeyDictionary()
 
 
-def set_interceptor(interceptor: Interceptor | None) -> None:
-    """Put something between all clients of this process and the network; None takes it away."""
-    global _interceptor  # noqa: PLW0603 clients are the process's, so this is
-    _interceptor = interceptor
+def set_interceptor(interceptor: Interceptor | None) -> Interceptor | None:
+    """Put something between all clients of this process and the network; None takes it away.
+
+    Returns what was there before, for whoever puts it back.
+    """
+    global _interceptor
+    before, _interceptor = _interceptor, interceptor
+    return before
 
 
 async def exchange(role: str, request: Body, send: Send) -> Body:

@@ -12,12 +12,12 @@ import itertools
 import json
 import os
 import random
-import string
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 from pydantic import ValidationError
@@ -42,9 +42,17 @@ GOING_ON = "resume"
 
 
 def new_run_id() -> str:
-    """Return ``<UTC time>-<6 random letters>``: sorts by time, and two runs never share one."""
-    letters = "".join(random.SystemRandom().choices(string.ascii_lowercase, k=6))
-    return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{letters}"
+    """Return ``<UTC time>-<6 letters>``: ids sort by time, and two runs never share one.
+
+    The first three letters are the time within the second, so that the latest of several runs within a
+    second can be told by name on any machine; the others are random.
+    """
+    now = datetime.now(UTC)
+    parts = len(ascii_lowercase) ** 3
+    part = now.microsecond * parts // 1_000_000
+    letters = [ascii_lowercase[part // 26**place % 26] for place in (2, 1, 0)]
+    letters += random.SystemRandom().choices(ascii_lowercase, k=3)
+    return f"{now:%Y%m%dT%H%M%SZ}-{''.join(letters)}"
 
 
 def check_new(folder: Path) -> None:

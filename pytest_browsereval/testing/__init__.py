@@ -3,6 +3,7 @@
 from pytest_browsereval.testing.agents import AgentConformance
 from pytest_browsereval.testing.browsers import BrowserConformance
 from pytest_browsereval.testing.calling import call_problems, check_calls, open_window
+from pytest_browsereval.testing.evals import EvalDriver, EvalRun
 from pytest_browsereval.testing.model_server import ModelRequest, ScriptedModel
 from pytest_browsereval.testing.replies import (
     Call,
@@ -21,6 +22,8 @@ __all__ = [
     "AgentConformance",
     "BrowserConformance",
     "Call",
+    "EvalDriver",
+    "EvalRun",
     "ModelRequest",
     "Reply",
     "ScriptedModel",

@@ -50,10 +50,10 @@ def evals(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Evals:
 
 def shop(evals: Evals, variants: dict[str, Any], **keys: Any) -> None:
     order = row("mug", says=None, start_url="{shop}/", query="Order a mug for Ada.", answer="A-3")
-    evals.rows({**order, "graders": ["page_state", "answer"], "checks": [ORDERED]})
+    evals.write_rows({**order, "graders": ["page_state", "answer"], "checks": [ORDERED]})
     blocks = {name: {"type": "command", **block} for name, block in variants.items()}
     browser = {"action_timeout_ms": PATIENCE_S * 1000}
-    evals.config(variants=blocks, sites={"shop": {"static": "site"}}, browser=browser, **keys)
+    evals.write_config(variants=blocks, sites={"shop": {"static": "site"}}, browser=browser, **keys)
 
 
 def attempts(evals: Evals, *names: str) -> dict[str, TaskMetadata]:

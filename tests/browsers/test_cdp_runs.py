@@ -31,8 +31,8 @@ class TestConformance(BrowserConformance):
 
 def test_rows_run_at_once_in_a_browser_that_stays(evals: Evals, chromium: Listening) -> None:
     """The browser is told with version and address, never with what lets anybody in."""
-    evals.rows(*(row(f"r{number}") for number in range(3)))
-    evals.config(browser={"type": "cdp", "url": f"{chromium.url}/?token=Sesame-open-42"}, lanes=2)
+    evals.write_rows(*(row(f"r{number}") for number in range(3)))
+    evals.write_config(browser={"type": "cdp", "url": f"{chromium.url}/?token=Sesame-open-42"}, lanes=2)
     result = evals.run("shop.eval.yaml")
     result.assert_outcomes(passed=3)
     manifest = (evals.run_folder() / "manifest.json").read_text()
@@ -42,9 +42,9 @@ def test_rows_run_at_once_in_a_browser_that_stays(evals: Evals, chromium: Listen
 
 def test_without_contexts_rows_run_one_by_one(evals: Evals, chromium: Listening) -> None:
     """The head of the run says so, and several processes are refused."""
-    evals.rows(row("r0"), row("r1"))
+    evals.write_rows(row("r0"), row("r1"))
     with relayed(chromium.port, refuses=NO_CONTEXTS) as relay:
-        evals.config(browser={"type": "cdp", "url": relay.url}, lanes=2)
+        evals.write_config(browser={"type": "cdp", "url": relay.url}, lanes=2)
         result = evals.run("shop.eval.yaml")
         result.assert_outcomes(passed=2)
         result.stdout.fnmatch_lines(
@@ -69,9 +69,9 @@ async def solve(context):
 
 def test_a_browser_that_goes_ends_the_run(evals: Evals) -> None:
     """The attempt is errored by the browser, the next one tries in vain to attach, and the run stops."""
-    evals.rows(*(row(f"r{number}") for number in range(3)))
+    evals.write_rows(*(row(f"r{number}") for number in range(3)))
     with Kept() as port, listening(port=port.number) as browser:
-        evals.config(
+        evals.write_config(
             agent={"type": "function", "function": "my_agent:solve"},
             browser={"type": "cdp", "url": browser.url},
         )

@@ -167,13 +167,13 @@ def test_a_browser_that_runs_already_is_recorded(
 def test_a_browser_that_cannot_be_recorded_is_refused(chromium: Listening, pytester: pytest.Pytester) -> None:
     """Before anything is spent, with file, line and what to write."""
     evals = Evals(pytester)
-    evals.rows(row("one"))
+    evals.write_rows(row("one"))
     shared = {"type": "cdp", "url": chromium.url, "context": "shared"}
     for browser, remedy in (
         (shared, "context: own"),
         ({"type": "mcp", "url": "http://127.0.0.1:9"}, "of type"),
     ):
-        evals.config(browser=browser, capture={"har": True})
+        evals.write_config(browser=browser, capture={"har": True})
         refused = evals.run("shop.eval.yaml")
         assert refused.ret == 4
         refused.stderr.fnmatch_lines([f"*shop.eval.yaml:*capture.har*is on*{remedy}*"])

@@ -257,11 +257,13 @@ def test_a_run_records_what_its_config_says(pytester: pytest.Pytester, pages: Pa
     url = pages.page("/said", "<script>console.error('hello')</script><button>go</button>")
     evals = Evals(pytester)
     click = [{"tool": "click", "target": "button"}, {"tool": "done", "answer": "right"}]
-    evals.rows(
+    evals.write_rows(
         row("good", start_url=url, solution=click),
         row("bad", start_url=url, solution=[*click[:1], {"tool": "done", "answer": "wrong"}]),
     )
-    evals.config(capture={"trace": "retain-on-failure", "console": True, "dom": True})
+    evals.write_config(
+        browser="playwright", capture={"trace": "retain-on-failure", "console": True, "dom": True}
+    )
     evals.run("shop.eval.yaml", "-q").assert_outcomes(passed=1, failed=1)
     found = {}
     for name in ("good", "bad"):

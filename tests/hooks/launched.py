@@ -17,7 +17,6 @@ import psutil
 
 from pytest_browsereval.model.results import TaskMetadata
 from tests.hooks.small_evals import Evals
-from tests.support import LEFT_OUT
 
 MARK = "BROWSEREVAL_TEST_MARK"
 PATIENCE_S = 120.0
@@ -30,7 +29,7 @@ START = """
 import signal, sys, pytest
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGTERM, signal.SIG_DFL)
-sys.exit(pytest.console_main())
+sys.exit(pytest.main())
 """
 """Starts pytest: a job in the background of a script inherits signals that are ignored."""
 
@@ -53,7 +52,7 @@ class Launched:
         self._mark = uuid4().hex
         temp = evals.path / "tmp"
         temp.mkdir(exist_ok=True)
-        command = [*by, sys.executable, "-c", START, *LEFT_OUT, *args]
+        command = [*by, sys.executable, "-c", START, *evals.options, *args]
         self._output = (evals.path / "output.txt").open("wb")
         self.process = subprocess.Popen(
             command,

@@ -1,4 +1,4 @@
-"""Small evals for whole-program tests: real pytest processes, real browsers, rows that answer at once."""
+"""Small evals for whole-program tests: real runs of pytest whose rows answer at once."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from pytest_browsereval.testing.evals import EvalDriver
 from tests.support import LEFT_OUT
 
 UNREACHABLE = "http://127.0.0.1:9/"
-"""Port 9 is never a web server: a row that starts here is errored (navigation)."""
+"""Port 9 is never a web server: a row that starts here is errored (navigation), in a blank window as well."""
 
 
 def row(query_id: str, *, says: str | None = "right", **more: Any) -> dict[str, Any]:
@@ -34,34 +34,18 @@ def errored_row(query_id: str) -> dict[str, Any]:
     return row(query_id, start_url=UNREACHABLE)
 
 
-class Evals:
-    """Writes evals into a folder and runs pytest there in a process of its own."""
+class Evals(EvalDriver):
+    """Evals of the scripted agent in blank windows, unless a test says otherwise."""
 
     def __init__(self, pytester: pytest.Pytester) -> None:
+        super().__init__(pytester.path, options=LEFT_OUT)
         self.pytester = pytester
-        self.path = pytester.path
 
-    def rows(self, *rows: dict[str, Any], name: str = "rows.jsonl") -> Path:
-        path = self.path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
-        return path
-
-    def config(self, name: str = "shop.eval.yaml", **keys: Any) -> Path:
-        path = self.path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
+    def write_config(self, name: str = "shop.eval.yaml", **keys: Any) -> Path:
+        """Write a config; ``browser="playwright"`` is for rows that look at a page."""
         agent = {} if "variants" in keys else {"agent": "scripted"}
-        block = {**agent, "dataset": "rows.jsonl", "retries": 0, **keys}
-        path.write_text(yaml.safe_dump(block, sort_keys=False), encoding="utf-8")
-        return path
-
-    def run(self, *args: str) -> pytest.RunResult:
-        return self.pytester.runpytest_subprocess(*LEFT_OUT, *args)
-
-    def run_folder(self, name: str = "shop", below: str = "") -> Path:
-        """Return the newest run folder, also of two that were made within a second, which are named alike."""
-        folders = (self.path / below / "results" / name).iterdir()
-        return max(folders, key=lambda folder: (folder / "manifest.json").stat().st_mtime_ns)
+        defaults = {**agent, "dataset": "rows.jsonl", "browser": "blank", "retries": 0}
+        return super().write_config(name, **{**defaults, **keys})
 
     def summary(self, name: str = "shop", below: str = "") -> dict[str, Any]:
         loaded: dict[str, Any] = json.loads((self.run_folder(name, below) / "summary.json").read_text())

@@ -27,9 +27,9 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("args", [(), ("-n", "2")])
 def test_what_the_money_does_not_cover_is_skipped(evals: Evals, args: tuple[str, ...]) -> None:
     """Attempts that are done stay, the rest is skipped, the run ends red; more money finishes it."""
-    evals.rows(*(row(name, says=None) for name in "abcdefgh"))
+    evals.write_rows(*(row(name, says=None) for name in "abcdefgh"))
     with ScriptedModel(lambda _: done("right").costing(1, 0)) as server:
-        evals.config(agent=agent(server.base_url), budget={"max_cost_usd": 3})
+        evals.write_config(agent=agent(server.base_url), budget={"max_cost_usd": 3})
         result = evals.run("shop.eval.yaml", "-rs", *args)
         assert result.ret == pytest.ExitCode.TESTS_FAILED
         passed = result.parseoutcomes()["passed"]
@@ -53,13 +53,13 @@ def test_what_the_money_does_not_cover_is_skipped(evals: Evals, args: tuple[str,
 def test_money_that_nobody_tells_ends_the_run(evals: Evals) -> None:
     """A program may have asked anybody. Of a call that was cut off there is a warning; the run goes on."""
     program = {"type": "command", "command": ["{python}", "-c", "print('right')"], "mcp": "off"}
-    evals.rows(row("a"), row("b"))
+    evals.write_rows(row("a"), row("b"))
     with ScriptedModel(lambda _: done("right").after(30)) as server:
         cut_off = agent(server.base_url)
         budget = {"max_cost_usd": 1000}
-        evals.config("cut.eval.yaml", agent=cut_off, limits={"timeout_ms": 3000}, budget=budget)
-        evals.config("told.eval.yaml", agent=program, budget=budget, gate={"max_cost_usd": 1000})
-        evals.config("none.eval.yaml", agent="scripted", budget=budget)
+        evals.write_config("cut.eval.yaml", agent=cut_off, limits={"timeout_ms": 3000}, budget=budget)
+        evals.write_config("told.eval.yaml", agent=program, budget=budget, gate={"max_cost_usd": 1000})
+        evals.write_config("none.eval.yaml", agent="scripted", budget=budget)
         results = {name: evals.run(f"{name}.eval.yaml", "-rs") for name in ("cut", "told", "none")}
     results["cut"].assert_outcomes(failed=2)
     (folder,) = evals.run_folder("cut").glob("tasks/a/*/*/attempt-1")
@@ -76,9 +76,11 @@ def test_money_that_nobody_tells_ends_the_run(evals: Evals) -> None:
 
 def test_a_gate_is_not_met_by_a_part_of_the_run(evals: Evals) -> None:
     """All that was judged has passed, and yet."""
-    evals.rows(*(row(name, says=None) for name in "abc"))
+    evals.write_rows(*(row(name, says=None) for name in "abc"))
     with ScriptedModel(lambda _: done("right").costing(1, 0)) as server:
-        evals.config(agent=agent(server.base_url), budget={"max_cost_usd": 1}, gate={"min_pass_rate": 0.5})
+        evals.write_config(
+            agent=agent(server.base_url), budget={"max_cost_usd": 1}, gate={"min_pass_rate": 0.5}
+        )
         result = evals.run("shop.eval.yaml")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["gate complete: 2 of the run's 3 trials have no result"])
@@ -86,12 +88,12 @@ def test_a_gate_is_not_met_by_a_part_of_the_run(evals: Evals) -> None:
 
 def test_time_that_is_over_begins_nothing(evals: Evals) -> None:
     """An attempt that is in flight is finished; the next is not begun, by an errored one's retry either."""
-    evals.rows(row("a"), row("b"), row("c"))
+    evals.write_rows(row("a"), row("b"), row("c"))
     (evals.path / "my_agent.py").write_text(
         "import time\ndef solve(context):\n    time.sleep(1.5)\n    raise RuntimeError('no')\n"
     )
     agent = {"type": "function", "function": "my_agent:solve"}
-    evals.config(agent=agent, retries=5, budget={"max_minutes": 0.02})
+    evals.write_config(agent=agent, retries=5, budget={"max_minutes": 0.02})
     result = evals.run("shop.eval.yaml")
     outcomes = result.parseoutcomes()
     assert outcomes.get("errors", 0) <= 1
@@ -103,9 +105,9 @@ def test_time_that_is_over_begins_nothing(evals: Evals) -> None:
 
 def test_rows_that_depend_on_one_that_was_not_run_are_skipped_too(evals: Evals) -> None:
     """Nothing broke."""
-    evals.rows(row("a", says=None), row("b", says=None), row("c", says=None, depends_on=["b"]))
+    evals.write_rows(row("a", says=None), row("b", says=None), row("c", says=None, depends_on=["b"]))
     with ScriptedModel(lambda _: done("right").costing(1, 0)) as server:
-        evals.config(agent=agent(server.base_url), budget={"max_cost_usd": 1})
+        evals.write_config(agent=agent(server.base_url), budget={"max_cost_usd": 1})
         result = evals.run("shop.eval.yaml")
     result.assert_outcomes(passed=1, skipped=2)
     assert evals.summary()["over_budget"] == 2
@@ -114,8 +116,8 @@ def test_rows_that_depend_on_one_that_was_not_run_are_skipped_too(evals: Evals) 
 @pytest.mark.parametrize("given", [{"max_cost_usd": 0}, {"max_minutes": -1}, {"max_usd": 1}])
 def test_a_wrong_budget_is_refused(evals: Evals, given: dict[str, Any]) -> None:
     """Before anything is spent."""
-    evals.rows(row("a"))
-    evals.config(budget=given)
+    evals.write_rows(row("a"))
+    evals.write_config(budget=given)
     result = evals.run("shop.eval.yaml")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert next(iter(given)) in result.stderr.str()

@@ -28,16 +28,16 @@ def calibration(evals: Evals, fingerprint: str) -> None:
 
 def test_a_corrected_rate_stands_beside_the_pass_rate(evals: Evals) -> None:
     """In the terminal and in the summary, with its denominators; by another judge's labels it is refused."""
-    evals.rows(row("good"), row("bad", says="wrong"))
+    evals.write_rows(row("good"), row("bad", says="wrong"))
     with ScriptedModel(by_the_answer) as server:
         keys: dict[str, Any] = {
             "judge": {"model": "scripted", "base_url": server.base_url},
             "graders": ["webvoyager"],
         }
-        evals.config(**keys)
+        evals.write_config(**keys)
         evals.run("shop.eval.yaml").assert_outcomes(passed=1, failed=1)
         calibration(evals, metadata(evals.run_folder(), "good").grader_results["webvoyager"].fingerprint)
-        evals.config(**keys, calibration="cal.json")
+        evals.write_config(**keys, calibration="cal.json")
         again = evals.run("shop.eval.yaml", "--eval-regrade=latest")
         again.assert_outcomes(passed=1, failed=1)
         told = " ".join(again.stdout.str().split())
@@ -59,8 +59,8 @@ def test_a_corrected_rate_stands_beside_the_pass_rate(evals: Evals) -> None:
 
 def test_a_calibration_that_cannot_be_read_stops_before_anything_is_spent(evals: Evals) -> None:
     """Exit code 4 with file and line, and no run folder."""
-    evals.rows(row("a"))
-    evals.config(calibration="cal.json")
+    evals.write_rows(row("a"))
+    evals.write_config(calibration="cal.json")
     result = evals.run("shop.eval.yaml")
     assert result.ret == 4
     result.stderr.fnmatch_lines(["*shop.eval.yaml:*: calibration: *cal.json is no calibration*"])

@@ -67,8 +67,8 @@ def test_stop_after_this(evals: Evals, args: tuple[str, ...]) -> None:
     """What is in flight is finished, the rest is skipped and the run not green; it can be gone on with."""
     write_agent(evals, AGENT)
     names = "abcdefgh"
-    evals.rows(*(row(name) for name in names))
-    evals.config(agent=FUNCTION, lanes=2)
+    evals.write_rows(*(row(name) for name in names))
+    evals.write_config(agent=FUNCTION, lanes=2)
     flying = "abcd" if args else "ab"
     with watched(evals, "shop.eval.yaml", "-rs", *args) as (launched, asker):
         wait_for(begun(evals, *flying), "all lanes are busy")
@@ -90,8 +90,8 @@ def test_stop_after_this(evals: Evals, args: tuple[str, ...]) -> None:
 def test_a_task_is_skipped_while_the_run_is_paused(evals: Evals, args: tuple[str, ...]) -> None:
     """A pause holds it back although a lane is free, however long; what is in flight goes on meanwhile."""
     write_agent(evals, AGENT)
-    evals.rows(*(row(name) for name in "abcdef"))
-    evals.config(agent=FUNCTION, lanes=1, gate={"min_pass_rate": 0.5}, limits={"timeout_ms": 60_000})
+    evals.write_rows(*(row(name) for name in "abcdef"))
+    evals.write_config(agent=FUNCTION, lanes=1, gate={"min_pass_rate": 0.5}, limits={"timeout_ms": 60_000})
     flying, skipped, later = ("ab", "c", "def") if args else ("a", "b", "cdef")
     with watched(evals, "shop.eval.yaml", "-rs", *args) as (launched, asker):
         wait_for(begun(evals, *flying), "all lanes are busy")
@@ -115,8 +115,8 @@ def test_a_task_is_skipped_while_the_run_is_paused(evals: Evals, args: tuple[str
 def test_an_errored_attempt_is_not_made_again_after_a_stop(evals: Evals) -> None:
     """A further attempt would be one that nobody wants."""
     write_agent(evals, AGENT)
-    evals.rows(row("breaks"), row("b"))
-    evals.config(agent=FUNCTION, retries=3)
+    evals.write_rows(row("breaks"), row("b"))
+    evals.write_config(agent=FUNCTION, retries=3)
     with watched(evals, "shop.eval.yaml") as (launched, asker):
         wait_for(begun(evals, "breaks"), "it is in flight")
         assert asker.want("stop") == 200
@@ -130,8 +130,8 @@ def test_an_errored_attempt_is_not_made_again_after_a_stop(evals: Evals) -> None
 def test_the_news_of_a_run(evals: Evals, args: tuple[str, ...]) -> None:
     """Each message once, each verdict, the queue, the workers, and the exit code at the end."""
     write_agent(evals, AGENT)
-    evals.rows(row("a"), row("b", answer="other"), row("c"), row("d"))
-    evals.config(agent=FUNCTION, lanes=2)
+    evals.write_rows(row("a"), row("b", answer="other"), row("c"), row("d"))
+    evals.write_config(agent=FUNCTION, lanes=2)
     with watched(evals, "shop.eval.yaml", *args) as (launched, asker):
         wait_for(begun(evals, "a", "b"), "attempts are in flight")
         data = asker.data()
@@ -158,8 +158,8 @@ def test_the_news_of_a_run(evals: Evals, args: tuple[str, ...]) -> None:
 def test_a_run_that_is_interrupted_says_so(evals: Evals) -> None:
     """Ctrl-C: pages are told before the server goes."""
     write_agent(evals, AGENT)
-    evals.rows(row("a"))
-    evals.config(agent=FUNCTION)
+    evals.write_rows(row("a"))
+    evals.write_config(agent=FUNCTION)
     with watched(evals, "shop.eval.yaml") as (launched, asker):
         wait_for(begun(evals, "a"), "it is in flight")
         with asker.listening(asker.data()["live"]["last"]) as news:
@@ -181,10 +181,10 @@ def pytest_unconfigure():
 
 def test_nobody_looks(evals: Evals) -> None:
     """Then nothing that serves it is even imported; the address is told where there is no header, too."""
-    evals.rows(row("a"))
-    evals.config()
+    evals.write_rows(row("a"))
+    evals.write_config()
     evals.pytester.makeconftest(LOADED)
-    result = evals.run("shop.eval.yaml", "--eval-dashboard", "-q", "-s")
+    result = evals.run_process("shop.eval.yaml", "--eval-dashboard", "-q", "-s")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["dashboard: http://127.0.0.1:*/*/"])
     assert "loaded: []" in result.stdout.str()
@@ -195,8 +195,8 @@ def test_nobody_looks(evals: Evals) -> None:
 
 def test_grading_again_is_watched_like_a_run(evals: Evals) -> None:
     """Its trials wait and are over; what is stored stays."""
-    evals.rows(row("a"), row("b", answer="other"), errored_row("c"))
-    evals.config()
+    evals.write_rows(row("a"), row("b", answer="other"), errored_row("c"))
+    evals.write_config()
     evals.run("shop.eval.yaml")
     result = evals.run("shop.eval.yaml", "--eval-regrade=latest", "--eval-dashboard")
     result.assert_outcomes(passed=1, failed=1, errors=1)
@@ -227,8 +227,8 @@ def login():
 
 def test_what_is_not_graded_again_keeps_its_grades(evals: Evals) -> None:
     """To stop is no fault of a trial; what is told goes on with the grading, not with the run."""
-    evals.rows(row("a"), row("b"))
-    evals.config()
+    evals.write_rows(row("a"), row("b"))
+    evals.write_config()
     evals.run("shop.eval.yaml")
     evals.pytester.makeconftest(HELD)
     with watched(evals, "shop.eval.yaml", "--eval-regrade=latest") as (launched, asker):
@@ -243,8 +243,8 @@ def test_what_is_not_graded_again_keeps_its_grades(evals: Evals) -> None:
 @PLACES
 def test_a_run_that_was_stopped_before_its_first_attempt(evals: Evals, args: tuple[str, ...]) -> None:
     """It can be gone on with all the same."""
-    evals.rows(row("a"), row("b"))
-    evals.config()
+    evals.write_rows(row("a"), row("b"))
+    evals.write_config()
     evals.pytester.makeconftest(HELD)
     with watched(evals, "shop.eval.yaml", *args) as (launched, asker):
         wait_for(lambda: asker.want("stop") == 200, "the eval is known")
@@ -259,8 +259,8 @@ def test_a_run_that_was_stopped_before_its_first_attempt(evals: Evals, args: tup
 def test_secrets_are_not_in_the_journal(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
     """A task that holds one is redacted where it is written."""
     monkeypatch.setenv("SHOP_KEY", "hush-hush-0123456789")
-    evals.rows(row("a", query="Say hush-hush-0123456789."))
-    evals.config(
+    evals.write_rows(row("a", query="Say hush-hush-0123456789."))
+    evals.write_config(
         judge={
             "provider": "openai-compatible",
             "model": "m",
@@ -276,14 +276,14 @@ def test_secrets_in_what_breaks_are_not_in_the_journal(evals: Evals, monkeypatch
     """A fixture may name one in its error."""
     monkeypatch.setenv("SHOP_KEY", "hush-hush-0123456789")
     evals.pytester.makeconftest(BREAKS)
-    evals.rows(row("a"))
+    evals.write_rows(row("a"))
     judge = {
         "provider": "openai-compatible",
         "model": "m",
         "base_url": "http://x.test",
         "api_key": "SHOP_KEY",
     }
-    evals.config(judge=judge)
+    evals.write_config(judge=judge)
     evals.run("shop.eval.yaml", "--eval-dashboard").assert_outcomes(errors=1)
     journal = (evals.run_folder() / "progress.jsonl").read_text()
     assert "broke before its attempt: RuntimeError: refused for" in journal
@@ -293,8 +293,8 @@ def test_secrets_in_what_breaks_are_not_in_the_journal(evals: Evals, monkeypatch
 @pytest.mark.parametrize("library", ["starlette", "uvicorn"])
 def test_a_missing_extra_is_told_before_anything_is_spent(evals: Evals, library: str) -> None:
     """With what to type."""
-    evals.rows(row("a"))
-    evals.config()
+    evals.write_rows(row("a"))
+    evals.write_config()
     evals.pytester.makeconftest(f"import sys\nsys.modules[{library!r}] = None")
     for files in (["--eval-config=shop.eval.yaml"], ["."]):
         result = evals.run(*files, "--eval-dashboard")
@@ -308,8 +308,8 @@ def test_a_missing_extra_is_told_before_anything_is_spent(evals: Evals, library:
 
 def test_a_port_that_cannot_be_used(evals: Evals) -> None:
     """Taken, or a file that was taken for one: exit code 4, and nothing is spent."""
-    evals.rows(row("a"))
-    evals.config()
+    evals.write_rows(row("a"))
+    evals.write_config()
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         result = evals.run("shop.eval.yaml", f"--eval-dashboard={port}")
@@ -328,8 +328,8 @@ def test_a_port_that_cannot_be_used(evals: Evals) -> None:
 @pytest.mark.parametrize("option", ["--co", "--eval-plan", "--setup-only"])
 def test_where_nothing_runs_nothing_is_served(evals: Evals, option: str) -> None:
     """There is nothing to watch."""
-    evals.rows(row("a"))
-    evals.config()
+    evals.write_rows(row("a"))
+    evals.write_config()
     result = evals.run("shop.eval.yaml", "--eval-dashboard", option)
     assert result.ret == 0
     assert "dashboard: http" not in result.stdout.str()

@@ -53,9 +53,11 @@ def test_goals_are_worked_at_in_a_real_browser(evals: Evals) -> None:
     (evals.path / "site").mkdir()
     (evals.path / "site/index.html").write_text(PAGE)
     (evals.path / "site/next.html").write_text(NEXT)
-    evals.rows(row("both", start_url="{site}/"), row("leave", start_url="{site}/"))
+    evals.write_rows(row("both", start_url="{site}/"), row("leave", start_url="{site}/"))
     with ScriptedModel(play) as server:
-        evals.config(agent=_agent(server.base_url), lanes=2, sites={"site": {"static": "site"}})
+        evals.write_config(
+            agent=_agent(server.base_url), lanes=2, sites={"site": {"static": "site"}}, browser="playwright"
+        )
         run = Launched(evals, "--eval-config=shop.eval.yaml", "--junit-xml=junit.xml", env=KEYS)
         code = run.wait()
         run.assert_nothing_left()

@@ -50,7 +50,7 @@ OWN = {"type": "function", "function": "my_agent:solve"}
 def logged(evals: Evals) -> Evals:
     """An eval whose agent logs when it begins and ends, and in which process."""
     (evals.path / "my_agent.py").write_text(AGENT)
-    evals.config(agent=OWN, lanes=4)
+    evals.write_config(agent=OWN, lanes=4)
     return evals
 
 
@@ -101,7 +101,7 @@ def test_rows_come_after_those_that_they_need(logged: Evals) -> None:
 
     One that is selected without those that it needs runs, which is told before the first attempt.
     """
-    logged.rows(*chain(), row("bad", depends_on=["a"]))
+    logged.write_rows(*chain(), row("bad", depends_on=["a"]))
     result = logged.run("shop.eval.yaml", "-v")
     result.assert_outcomes(passed=6, failed=1)
     shown = [line.partition("::")[2].partition(" ")[0] for line in result.outlines if line.endswith("%]")]
@@ -133,8 +133,8 @@ async def solve(context):
 def test_a_row_starts_as_soon_as_what_it_needs_has_passed(evals: Evals) -> None:
     """It does not wait for the item that is up, which here ends only once it has begun."""
     write_agent(evals, HEAD)
-    evals.config(agent=FUNCTION, lanes=2)
-    evals.rows(row("head"), row("first"), row("second", depends_on=["first"]))
+    evals.write_config(agent=FUNCTION, lanes=2)
+    evals.write_rows(row("head"), row("first"), row("second", depends_on=["first"]))
     assert evals.run("shop.eval.yaml").ret == 0
     assert evals.summary()["passed"] == 3
 
@@ -145,7 +145,7 @@ def test_what_belongs_together(logged: Evals, workers: tuple[str, ...]) -> None:
 
     Others go on beside them; what needs a bad row is errored with the reason, and nothing is spent on it.
     """
-    logged.rows(
+    logged.write_rows(
         *chain(),
         row("bad"),
         row("second", depends_on=["bad"]),
@@ -173,8 +173,8 @@ def test_what_belongs_together(logged: Evals, workers: tuple[str, ...]) -> None:
 
 def test_variants_and_trials_are_courses_of_their_own(logged: Evals) -> None:
     """Each depends on the same variant and trial of the other row."""
-    logged.config(variants={"x": OWN, "y": OWN}, trials=2, lanes=8)
-    logged.rows(row("b", depends_on=["a"]), row("a"))
+    logged.write_config(variants={"x": OWN, "y": OWN}, trials=2, lanes=8)
+    logged.write_rows(row("b", depends_on=["a"]), row("a"))
     result = logged.run("shop.eval.yaml", "-v")
     result.assert_outcomes(passed=8)
     names = [line.partition("::")[2].partition(" ")[0] for line in result.outlines if " PASSED" in line]
@@ -184,8 +184,8 @@ def test_variants_and_trials_are_courses_of_their_own(logged: Evals) -> None:
 
 def test_a_worker_that_dies_does_not_tear_rows_apart(logged: Evals) -> None:
     """What has passed before counts, and the rest runs in order, in the process that takes over."""
-    logged.config(agent=OWN, lanes=4, retries=1)
-    logged.rows(
+    logged.write_config(agent=OWN, lanes=4, retries=1)
+    logged.write_rows(
         row("last", depends_on=["dies", "first"]),
         row("dies", depends_on=["first"]),
         row("first"),
@@ -219,14 +219,14 @@ def test_what_cannot_be_kept_is_refused(logged: Evals) -> None:
         ),
     ]
     for rows, keys, options, told in cases:
-        logged.rows(*rows)
-        logged.config(agent=OWN, **keys)
+        logged.write_rows(*rows)
+        logged.write_config(agent=OWN, **keys)
         result = logged.run("shop.eval.yaml", *options)
         assert result.ret == 4
         result.stderr.fnmatch_lines([told])
         assert events(logged) == []
-    logged.config(agent=OWN)
-    logged.rows(row("a", sites=["bank"]), row("b"))
+    logged.write_config(agent=OWN)
+    logged.write_rows(row("a", sites=["bank"]), row("b"))
     assert logged.run("shop.eval.yaml", "-n1", "--dist", "worksteal").ret == 0
 
 
@@ -256,11 +256,11 @@ def test_a_site_of_ours_is_reset_for_each_row_that_names_it(logged: Evals) -> No
     """
     (logged.path / "bank.py").write_text(BANK)
     bank = {"command": ["{python}", "bank.py", "{port}"], "reset": "POST /reset"}
-    logged.rows(
+    logged.write_rows(
         *(row(f"free{n}", sites=["bank"], requires_reset=True) for n in range(3)),
         row("elsewhere", sites=["post"], requires_reset=True),
     )
-    logged.config(agent=OWN, lanes=3, sites={"bank": bank})
+    logged.write_config(agent=OWN, lanes=3, sites={"bank": bank})
     result = logged.run("shop.eval.yaml")
     result.assert_outcomes(passed=4)
     assert (logged.path / "resets.txt").read_text().split() == ["/reset"] * 3

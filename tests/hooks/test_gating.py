@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -17,8 +16,8 @@ MIXED = (row("a"), row("b"), row("c"), row("d", says="wrong"))
 @pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["plain", "xdist"])
 def test_a_met_gate_is_green_with_no_red_row(evals: Evals, workers: list[str]) -> None:
     """Under a gate that is met, bad rows are xfailed, its rules pass, and the exit code is 0."""
-    evals.rows(*MIXED)
-    evals.config(gate={"min_pass_rate": 0.7, "must_pass": ["a"]})
+    evals.write_rows(*MIXED)
+    evals.write_config(gate={"min_pass_rate": 0.7, "must_pass": ["a"]})
     result = evals.run("shop.eval.yaml", "-v", *workers)
     result.assert_outcomes(passed=3 + 3, xfailed=1)
     assert result.ret == 0
@@ -30,8 +29,8 @@ def test_a_met_gate_is_green_with_no_red_row(evals: Evals, workers: list[str]) -
 @pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["plain", "xdist"])
 def test_a_missed_gate_is_red(evals: Evals, workers: list[str]) -> None:
     """A rule that is not met fails its own item with its figures, and the exit code is 1."""
-    evals.rows(*MIXED)
-    evals.config()
+    evals.write_rows(*MIXED)
+    evals.write_config()
     result = evals.run("shop.eval.yaml", "--eval-min-pass-rate=0.9", "--junit-xml=junit.xml", *workers)
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*pass rate 75.0% (3/4) is under 90.0%*"])
@@ -43,8 +42,8 @@ def test_a_missed_gate_is_red(evals: Evals, workers: list[str]) -> None:
 
 def test_time_and_steps_are_rules(evals: Evals) -> None:
     """Each has its item and its entry in JUnit, and the folder alone says the same later."""
-    evals.rows(*MIXED)
-    evals.config(gate={"max_p95_steps": 50, "max_mean_duration_s": 0.001, "max_p95_duration_s": 900})
+    evals.write_rows(*MIXED)
+    evals.write_config(gate={"max_p95_steps": 50, "max_mean_duration_s": 0.001, "max_p95_duration_s": 900})
     result = evals.run("shop.eval.yaml", "-v", "--junit-xml=junit.xml")
     assert result.ret == 1
     result.stdout.fnmatch_lines_random(
@@ -59,15 +58,15 @@ def test_time_and_steps_are_rules(evals: Evals) -> None:
     cases = {c.get("name"): [child.tag for child in c] for c in root.iter("testcase")}
     assert "failure" in cases["max_mean_duration_s"]
     assert "failure" not in cases["max_p95_duration_s"]
-    again = evals.pytester.run(sys.executable, "-m", "pytest_browsereval", "gate", "latest")
+    again = evals.run_command("gate", "latest")
     assert again.ret == 1
     again.stdout.fnmatch_lines(["NOT MET max_mean_duration_s: mean of 4 judged trials *"])
 
 
 def test_must_pass_and_error_rate_are_rules(evals: Evals) -> None:
     """A pinned row that fails, and too many errors, each break the gate; errors are not in the pass rate."""
-    evals.rows(row("a"), row("b", says="wrong"), errored_row("c"))
-    evals.config(gate={"min_pass_rate": 0.5, "must_pass": ["b"], "max_error_rate": 0.1})
+    evals.write_rows(row("a"), row("b", says="wrong"), errored_row("c"))
+    evals.write_config(gate={"min_pass_rate": 0.5, "must_pass": ["b"], "max_error_rate": 0.1})
     result = evals.run("shop.eval.yaml", "-v")
     assert result.ret == 1
     result.stdout.fnmatch_lines_random(
@@ -83,8 +82,8 @@ def test_must_pass_and_error_rate_are_rules(evals: Evals) -> None:
 
 def test_all_errored_is_never_green(evals: Evals) -> None:
     """When no trial could be judged there is no pass rate, and the gate is not met even at 0."""
-    evals.rows(errored_row("a"))
-    evals.config(gate={"min_pass_rate": 0.0, "max_error_rate": 1.0})
+    evals.write_rows(errored_row("a"))
+    evals.write_config(gate={"min_pass_rate": 0.0, "max_error_rate": 1.0})
     result = evals.run("shop.eval.yaml")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*no trial was judged*"])
@@ -92,8 +91,8 @@ def test_all_errored_is_never_green(evals: Evals) -> None:
 
 def test_rows_can_stay_red(evals: Evals) -> None:
     """``gate.rows: fail`` shows bad rows as failures beside the gate's items."""
-    evals.rows(*MIXED)
-    evals.config(gate={"min_pass_rate": 0.5, "rows": "fail"})
+    evals.write_rows(*MIXED)
+    evals.write_config(gate={"min_pass_rate": 0.5, "rows": "fail"})
     result = evals.run("shop.eval.yaml")
     result.assert_outcomes(passed=3 + 2, failed=1)
     assert result.ret == 1
@@ -102,8 +101,8 @@ def test_rows_can_stay_red(evals: Evals) -> None:
 @pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["plain", "xdist"])
 def test_last_failed_after_a_gated_run_runs_the_bad_rows(evals: Evals, workers: list[str]) -> None:
     """``--lf`` remembers xfailed rows and forgets the gate's own items."""
-    evals.rows(*MIXED)
-    evals.config()
+    evals.write_rows(*MIXED)
+    evals.write_config()
     evals.run("shop.eval.yaml", "--eval-min-pass-rate=0.9", *workers)
     result = evals.run("shop.eval.yaml", "--lf", "-v")
     result.assert_outcomes(failed=1)
@@ -112,16 +111,16 @@ def test_last_failed_after_a_gated_run_runs_the_bad_rows(evals: Evals, workers: 
 
 def test_stop_at_first_does_not_stop_at_gated_rows(evals: Evals) -> None:
     """``-x`` under a gate goes on: a bad row is expected there."""
-    evals.rows(row("d", says="wrong"), row("a"), row("b"))
-    evals.config(gate={"min_pass_rate": 0.5})
+    evals.write_rows(row("d", says="wrong"), row("a"), row("b"))
+    evals.write_config(gate={"min_pass_rate": 0.5})
     result = evals.run("shop.eval.yaml", "-x")
     result.assert_outcomes(passed=4, xfailed=1)
 
 
 def test_an_interrupted_run_decides_nothing(evals: Evals) -> None:
     """After ``-x`` under ``gate.rows: fail`` no gate item is reported, but the summary is written."""
-    evals.rows(row("d", says="wrong"), row("a"), row("b"))
-    evals.config(gate={"min_pass_rate": 0.1, "rows": "fail"})
+    evals.write_rows(row("d", says="wrong"), row("a"), row("b"))
+    evals.write_config(gate={"min_pass_rate": 0.1, "rows": "fail"})
     result = evals.run("shop.eval.yaml", "-x", "-v")
     assert result.ret == 1
     result.stdout.no_fnmatch_line("*gate::*")
@@ -131,17 +130,19 @@ def test_an_interrupted_run_decides_nothing(evals: Evals) -> None:
 
 def test_a_baseline_decides_in_the_run_and_again_offline(evals: Evals) -> None:
     """Rows that passed earlier and fail now break the gate; the folder alone says the same later."""
-    evals.rows(*MIXED)
-    evals.config(gate={"min_pass_rate": 0.5})
+    evals.write_rows(*MIXED)
+    evals.write_config(gate={"min_pass_rate": 0.5})
     assert evals.run("shop.eval.yaml").ret == 0
     first = evals.run_folder()
-    evals.rows(row("a"), row("b"), row("c", says="wrong"), row("d", says="wrong"))
-    evals.config(gate={"baseline": str(first.relative_to(evals.path)), "max_regressions": 0, "max_drop": 0.1})
+    evals.write_rows(row("a"), row("b"), row("c", says="wrong"), row("d", says="wrong"))
+    evals.write_config(
+        gate={"baseline": str(first.relative_to(evals.path)), "max_regressions": 0, "max_drop": 0.1}
+    )
     result = evals.run("shop.eval.yaml", "-v")
     assert result.ret == 1
     result.stdout.fnmatch_lines_random(["*gate::max_regressions FAILED*", "*gate::max_drop *"])
     second = next(folder for folder in first.parent.iterdir() if folder != first)
-    again = evals.pytester.run(sys.executable, "-m", "pytest_browsereval", "gate", str(second))
+    again = evals.run_command("gate", str(second))
     assert again.ret == 1
     again.stdout.fnmatch_lines([f"*max_regressions: * regressed against {first.name}*"])
 
@@ -161,11 +162,11 @@ def particular(request):
 @pytest.mark.parametrize("rows", ["ab", "abc"])
 def test_rows_without_a_result_say_the_same_later(evals: Evals, rows: str) -> None:
     """A row that is skipped is not asked for; one whose fixture breaks is lacking, in the run and offline."""
-    evals.rows(*(row(name) for name in rows))
-    evals.config(gate={"min_pass_rate": 1})
+    evals.write_rows(*(row(name) for name in rows))
+    evals.write_config(gate={"min_pass_rate": 1})
     (evals.path / "conftest.py").write_text(PARTICULAR)
     result = evals.run("shop.eval.yaml", "-v")
-    again = evals.pytester.run(sys.executable, "-m", "pytest_browsereval", "gate", str(evals.run_folder()))
+    again = evals.run_command("gate", str(evals.run_folder()))
     assert (evals.summary()["selected"], evals.summary()["skipped"]) == (len(rows), 1)
     assert result.ret == again.ret == len(rows) - 2
     if "c" in rows:
@@ -176,13 +177,13 @@ def test_rows_without_a_result_say_the_same_later(evals: Evals, rows: str) -> No
 @pytest.mark.parametrize("gate", [{"max_regressions": 0, "max_error_rate": 1}, None])
 def test_a_baseline_of_the_command_line(evals: Evals, gate: dict[str, float] | None) -> None:
     """Its comparison is printed; rules that need a baseline take it, and the folder knows it later."""
-    evals.rows(*MIXED)
-    evals.config(gate={"min_pass_rate": 0.5})
+    evals.write_rows(*MIXED)
+    evals.write_config(gate={"min_pass_rate": 0.5})
     assert evals.run("shop.eval.yaml").ret == 0
     first = evals.run_folder()
-    evals.rows(row("a"), row("b"), row("c", says="wrong"), row("d", says="wrong"))
+    evals.write_rows(row("a"), row("b"), row("c", says="wrong"), row("d", says="wrong"))
     keys: dict[str, Any] = {} if gate is None else {"gate": gate}
-    evals.config(**keys)
+    evals.write_config(**keys)
     result = evals.run("shop.eval.yaml", "--eval-baseline=latest")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*eval shop against its baseline*", f"A  *{first.name}  (baseline)"])
@@ -197,20 +198,20 @@ def test_a_baseline_of_the_command_line(evals: Evals, gate: dict[str, float] | N
 
 def test_baselines_that_do_not_fit(evals: Evals) -> None:
     """None where there is no run yet; one of other tasks cannot be compared, and that is not green."""
-    evals.rows(row("a"))
-    evals.config()
+    evals.write_rows(row("a"))
+    evals.write_config()
     result = evals.run("shop.eval.yaml", "--eval-baseline=latest")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*there is no run 'latest'*"])
-    evals.config(gate={"max_drop": 0.1})
+    evals.write_config(gate={"max_drop": 0.1})
     result = evals.run("shop.eval.yaml")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
         ["*shop.eval.yaml:*: gate.max_drop: max_drop needs a baseline.*--eval-baseline=RUN*"]
     )
-    evals.config()
+    evals.write_config()
     assert evals.run("shop.eval.yaml").ret == 0
-    evals.rows(row("z"))
+    evals.write_rows(row("z"))
     result = evals.run("shop.eval.yaml", "--eval-baseline=latest")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["not compared: *have no task in common*"])
@@ -218,8 +219,8 @@ def test_baselines_that_do_not_fit(evals: Evals) -> None:
 
 def test_a_baseline_that_is_not_there_stops_before_anything_is_spent(evals: Evals) -> None:
     """Exit code 4 with file and line, and no run folder."""
-    evals.rows(*MIXED)
-    evals.config(gate={"baseline": "base.json", "max_regressions": 0})
+    evals.write_rows(*MIXED)
+    evals.write_config(gate={"baseline": "base.json", "max_regressions": 0})
     result = evals.run("shop.eval.yaml")
     assert result.ret == 4
     result.stderr.fnmatch_lines(["*shop.eval.yaml:*: gate.baseline: *base.json is no folder*"])
@@ -228,49 +229,48 @@ def test_a_baseline_that_is_not_there_stops_before_anything_is_spent(evals: Eval
 
 def test_a_run_elsewhere_finds_its_baseline(evals: Evals) -> None:
     """Its manifest tells the config's folder without those above both."""
-    evals.rows(row("a"), name="evals/rows.jsonl")
-    evals.config("evals/shop.eval.yaml", output_dir="../out")
+    evals.write_rows(row("a"), name="evals/rows.jsonl")
+    evals.write_config("evals/shop.eval.yaml", output_dir="../out")
     assert evals.run("evals/shop.eval.yaml").ret == 0
-    command = (sys.executable, "-m", "pytest_browsereval")
     (first,) = (evals.path / "out/shop").iterdir()
-    evals.pytester.run(*command, "baseline", str(first), "evals/base.json")
-    evals.config(
+    evals.run_command("baseline", str(first), "evals/base.json")
+    evals.write_config(
         "evals/shop.eval.yaml", output_dir="../out", gate={"baseline": "base.json", "max_regressions": 0}
     )
     (evals.path / "base.json").write_text("{")
     assert evals.run("evals/shop.eval.yaml", "--eval-output=far/away").ret == 0
     (other,) = (evals.path / "far/away/shop").iterdir()
     assert json.loads((other / "manifest.json").read_text())["config_folder"] == "../../../../evals"
-    gated = evals.pytester.run(*command, "gate", str(other))
+    gated = evals.run_command("gate", str(other))
     assert gated.ret == 0, gated.stderr.str()
 
 
 def test_a_baseline_whose_rows_are_all_in_quarantine_misses_its_rule(evals: Evals) -> None:
     """The rule has its item and is red, in the run and offline; nothing breaks."""
-    evals.rows(row("a"))
-    evals.config()
+    evals.write_rows(row("a"))
+    evals.write_config()
     assert evals.run("shop.eval.yaml").ret == 0
     first = evals.run_folder().relative_to(evals.path)
     gate = {"baseline": str(first), "max_regressions": 0, "quarantine": {"a": "2999-01-01"}}
-    evals.rows(row("a"), row("b"))
-    evals.config(gate=gate)
+    evals.write_rows(row("a"), row("b"))
+    evals.write_config(gate=gate)
     result = evals.run("shop.eval.yaml", "-v", "--eval-baseline=latest")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*gate::max_regressions FAILED*"])
     result.stdout.fnmatch_lines(
         ["*no task was judged both here and in *: all that the baseline has is in quarantine"]
     )
-    again = evals.pytester.run(sys.executable, "-m", "pytest_browsereval", "gate", "latest")
+    again = evals.run_command("gate", "latest")
     assert again.ret == 1
     again.stdout.fnmatch_lines(["NOT MET max_regressions: no task was judged both here and in*"])
 
 
 def test_a_run_without_a_result_misses_the_rules_of_its_baseline(evals: Evals) -> None:
     """Where every fixture breaks there is nothing to compare, which is told in place of a crash."""
-    evals.rows(row("c"))
-    evals.config()
+    evals.write_rows(row("c"))
+    evals.write_config()
     assert evals.run("shop.eval.yaml").ret == 0
-    evals.config(gate={"max_regressions": 0})
+    evals.write_config(gate={"max_regressions": 0})
     (evals.path / "conftest.py").write_text(PARTICULAR)
     result = evals.run("shop.eval.yaml", "-v", "--eval-baseline=latest")
     assert result.ret == 1

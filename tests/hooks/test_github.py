@@ -49,8 +49,8 @@ def solve(attempt):
 def test_nobody_else_gives_commands(evals: Evals, options: tuple[str, ...]) -> None:
     """Neither by what an agent prints or answers nor by what it raises; our own are taken."""
     evals.pytester.makepyfile(my_agent=HOSTILE)
-    evals.rows(row("raises"), row("answers"))
-    evals.config(agent={"type": "function", "function": "my_agent:solve"})
+    evals.write_rows(row("raises"), row("answers"))
+    evals.write_config(agent={"type": "function", "function": "my_agent:solve"})
     code, output = go(evals, *options, env=job(evals))
     assert code in (1, 2), output
     found = obeyed(output)
@@ -61,13 +61,13 @@ def test_nobody_else_gives_commands(evals: Evals, options: tuple[str, ...]) -> N
 
 def test_commands_are_taken_again_however_it_ends(evals: Evals) -> None:
     """Also where nothing runs; and what is printed after that gives none. A list of items stays one."""
-    evals.rows({**row("a"), "::error::\n  ::error::key": 1})
-    evals.config()
+    evals.write_rows({**row("a"), "::error::\n  ::error::key": 1})
+    evals.write_config()
     code, output = go(evals, env=job(evals))
     assert code == 4
     assert obeyed(output) == []
     assert "key" in output
-    evals.rows(row("a"))
+    evals.write_rows(row("a"))
     code, output = go(evals, "--eval-plan", env=job(evals))
     assert (code, obeyed(output), output.count("::stop-commands::")) == (0, [], 1)
     code, output = go(evals, "--collect-only", "-q", env=job(evals))
@@ -78,8 +78,8 @@ def test_evals_that_are_found_while_collecting(evals: Evals, monkeypatch: pytest
     """The line of pytest that is open then is ended first."""
     for name, value in job(evals).items():
         monkeypatch.setenv(name, value)
-    evals.rows(row("b", says="no"))
-    evals.config()
+    evals.write_rows(row("b", says="no"))
+    evals.write_config()
     output = evals.run("-v").stdout.str()
     assert [line.partition(",")[0] for line in obeyed(output)] == ["::error file=rows.jsonl"]
 
@@ -93,8 +93,8 @@ def test_text_without_commands() -> None:
 def test_a_job_gets_a_summary_and_annotations(evals: Evals) -> None:
     """What is in the file before stays; two workers tell it once."""
     (evals.path / "summary.md").write_text("# Earlier step\n")
-    evals.rows(row("a"), row("b", says="wrong"), errored_row("c"))
-    evals.config(gate={"min_pass_rate": 0.9, "max_error_rate": 1})
+    evals.write_rows(row("a"), row("b", says="wrong"), errored_row("c"))
+    evals.write_config(gate={"min_pass_rate": 0.9, "max_error_rate": 1})
     code, output = go(evals, "-n2", env=job(evals))
     assert code == 1, output
     text = (evals.path / "summary.md").read_text()
@@ -111,8 +111,8 @@ def test_a_job_gets_a_summary_and_annotations(evals: Evals) -> None:
 
 def test_without_the_variables_nothing_is_told(evals: Evals) -> None:
     """And a summary that cannot be written is told, no more."""
-    evals.rows(row("b", says="wrong"))
-    evals.config()
+    evals.write_rows(row("b", says="wrong"))
+    evals.write_config()
     nothing = {"GITHUB_ACTIONS": "", "GITHUB_STEP_SUMMARY": ""}
     code, output = go(evals, env=nothing)
     assert code == 1

@@ -36,8 +36,8 @@ def test_sync_and_async_tests_share_a_browser(evals: Evals) -> None:
 
 def test_other_async_plugins_keep_their_tests(evals: Evals) -> None:
     """pytest-asyncio and pytest-playwright run their own tests in the same session as ours."""
-    evals.rows(row("a"))
-    evals.config()
+    evals.write_rows(row("a"))
+    evals.write_config(browser="playwright")
     evals.pytester.makepyfile(
         test_ours="""
         async def test_ours(browser_window):
@@ -58,7 +58,7 @@ def test_other_async_plugins_keep_their_tests(evals: Evals) -> None:
 
 def test_the_marker_runs_a_test_for_each_row(evals: Evals) -> None:
     """``eval_task`` is parametrised by the marker's dataset; config, capture and agent fit to it."""
-    evals.rows(row("one"), row("two"))
+    evals.write_rows(row("one"), row("two"))
     evals.pytester.makepyfile(
         """
         import pytest
@@ -86,7 +86,7 @@ def test_the_marker_runs_a_test_for_each_row(evals: Evals) -> None:
 
 def test_hooks_of_a_conftest_apply_to_hand_written_tests(evals: Evals) -> None:
     """A config that is made of a marker's keywords asks the behaviour hooks as a config in a file does."""
-    evals.rows(row("one", says="wrong"))
+    evals.write_rows(row("one", says="wrong"))
     evals.pytester.makeconftest(
         """
         def pytest_browsereval_modify_task(task):
@@ -107,8 +107,8 @@ def test_hooks_of_a_conftest_apply_to_hand_written_tests(evals: Evals) -> None:
 
 def test_a_marker_may_name_a_config(evals: Evals) -> None:
     """``config=`` takes an eval file beside the test; a bad one is a usage error."""
-    evals.rows(row("one"))
-    evals.config("shop.yaml")
+    evals.write_rows(row("one"))
+    evals.write_config("shop.yaml")
     evals.pytester.makepyfile(
         """
         import pytest
@@ -120,7 +120,7 @@ def test_a_marker_may_name_a_config(evals: Evals) -> None:
         """
     )
     evals.run().assert_outcomes(passed=1)
-    evals.config("shop.yaml", lanez=3)
+    evals.write_config("shop.yaml", lanez=3)
     result = evals.run()
     assert result.ret != 0
     assert "Did you mean 'lanes'" in result.stdout.str() + result.stderr.str()

@@ -64,12 +64,12 @@ def leads_to(report: Path, link: str) -> None:
 @pytest.fixture
 def report(evals: Evals) -> Path:
     """Run three rows and a plain test with a report in a folder of its own."""
-    evals.rows(
+    evals.write_rows(
         row("good"),
         row("bad it's [1]", says=HOSTILE, query=HOSTILE, graders=[{"type": "answer", "name": HOSTILE}]),
         errored_row("broken"),
     )
-    evals.config(lanes=2)
+    evals.write_config(lanes=2, browser="playwright")
     evals.pytester.makepyfile(test_other="def test_other(): pass")
     result = evals.run("--html=out/report.html", "--eval-min-pass-rate=0.5", "--eval-set=gate.rows=fail")
     result.assert_outcomes(passed=3, failed=2, errors=1)
@@ -145,10 +145,10 @@ def test_the_environment_tells_of_each_run(report: Path) -> None:
     assert (report.parent.parent / "results/shop" / told["Run"]).is_dir()
 
 
-def test_a_report_that_stands_alone_takes_pictures_in(evals: Evals) -> None:
+def test_a_report_that_stands_alone_takes_pictures_in(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
     """Up to a size; it says how many more are links."""
-    evals.rows(row("a"), row("b"))
-    evals.config()
+    evals.write_rows(row("a"), row("b"))
+    evals.write_config(browser="playwright")
     options = ("--html=report.html", "--self-contained-html")
     evals.run(*options)
     report = evals.path / "report.html"
@@ -156,7 +156,7 @@ def test_a_report_that_stands_alone_takes_pictures_in(evals: Evals) -> None:
     assert len(told) == 2
     assert all('<img src="data:image/jpeg;base64,' in log for log in told)
     assert "are links into the run folder" not in report.read_text()
-    evals.pytester.makeconftest("import pytest_browsereval.hooks.html as ours\nours.MOST_BYTES = 1_000")
+    monkeypatch.setattr("pytest_browsereval.hooks.html.MOST_BYTES", 1_000)
     evals.run(*options)
     told = [result["log"] for result in results(report).values()]
     assert not any("data:" in log for log in told)

@@ -40,9 +40,11 @@ def launched(evals: Evals, request: pytest.FixtureRequest) -> Iterator[Launched]
     write_agent(evals, AGENT)
     (evals.path / "app.py").write_text(APP)
     rows = ["r0", "r1", *(f"slow{number}" for number in range(8))]
-    evals.rows(*(row(name, start_url="{app}/") for name in rows))
+    evals.write_rows(*(row(name, start_url="{app}/") for name in rows))
     site = {"command": [sys.executable, "app.py"], "health_timeout_s": 120}
-    evals.config(agent={**FUNCTION, "function": function}, lanes=2, sites={"app": site})
+    evals.write_config(
+        agent={**FUNCTION, "function": function}, lanes=2, sites={"app": site}, browser="playwright"
+    )
     run = Launched(evals, "shop.eval.yaml", "--junit-xml=junit.xml", *args)
     try:
         busy = ["slow0", "slow1", *(["slow2", "slow3"] if args else [])]

@@ -35,13 +35,13 @@ def site(evals: Evals) -> dict[str, Any]:
 
 def test_a_judge_sees_the_pictures_of_a_real_attempt(evals: Evals) -> None:
     """BrowserOS's name of the grader; passed, failed and unanswered rows, at the price of two questions."""
-    evals.rows(
+    evals.write_rows(
         row("good", graders=["webvoyager_grader"], start_url="{site}/index.html"),
         row("bad", graders=["webvoyager_grader"], says="wrong"),
         row("silent", graders=["webvoyager_grader"], says=None, solution=[{"tool": "wait", "seconds": 0}]),
     )
     with ScriptedModel(looks, api_key=KEY) as server:
-        evals.config(judge=judge_at(server), sites=site(evals), lanes=3)
+        evals.write_config(judge=judge_at(server), sites=site(evals), lanes=3, browser="playwright")
         code, output = go(evals, "-rA", env={"JUDGE_KEY": KEY})
     assert code == 1, output
     assert verdicts(evals.summary()) == {"good": "passed", "bad": "failed", "silent": "failed"}
@@ -61,9 +61,9 @@ def test_a_judge_sees_the_pictures_of_a_real_attempt(evals: Evals) -> None:
 
 def test_a_refused_key_of_the_judge_stops_the_run(evals: Evals) -> None:
     """The row is errored, not failed; no worker begins another, and the variable to look at is told."""
-    evals.rows(*(row(f"r{number}", graders=["mind2web_judge"]) for number in range(20)))
+    evals.write_rows(*(row(f"r{number}", graders=["mind2web_judge"]) for number in range(20)))
     with ScriptedModel([], api_key="another") as server:
-        evals.config(judge=judge_at(server))
+        evals.write_config(judge=judge_at(server))
         code, output = go(evals, "-n2", env={"JUDGE_KEY": KEY})
     assert code == 1, output
     assert "answered 401" in output
@@ -76,12 +76,12 @@ def test_a_refused_key_of_the_judge_stops_the_run(evals: Evals) -> None:
 
 def test_what_a_judge_lacks_is_told_before_anything_is_spent(evals: Evals) -> None:
     """No judge, no key, no pictures, no reference: each with file and line, and no attempt is begun."""
-    evals.rows(
+    evals.write_rows(
         row("a", graders=["answer"]),
         row("b", graders=["webvoyager"]),
         row("c", graders=["browsecomp"], answer=None),
     )
-    evals.config()
+    evals.write_config()
     code, output = go(evals)
     assert code == 4, output
     assert re.search(
@@ -91,11 +91,11 @@ def test_what_a_judge_lacks_is_told_before_anything_is_spent(evals: Evals) -> No
         r"rows\.jsonl:3: row 'c': the grader 'browsecomp' compares with the row's answer", output
     )
     with ScriptedModel([]) as server:
-        evals.config(judge=judge_at(server), capture={"screenshots": "off"})
+        evals.write_config(judge=judge_at(server), capture={"screenshots": "off"})
         code, output = go(evals, env={"JUDGE_KEY": KEY})
         assert code == 4, output
         assert "rows.jsonl:2: row 'b': the grader 'webvoyager' looks at pictures" in output
-        evals.config(judge=judge_at(server, api_key="NO_SUCH_KEY"))
+        evals.write_config(judge=judge_at(server, api_key="NO_SUCH_KEY"))
         code, output = go(evals)
         assert code == 4, output
         told = "judge: api_key is 'NO_SUCH_KEY' in capitals, which names an environment variable"
@@ -107,10 +107,12 @@ def test_what_a_judge_lacks_is_told_before_anything_is_spent(evals: Evals) -> No
 
 def test_a_protected_answer_is_in_no_file_and_no_line(evals: Evals) -> None:
     """Whatever a judge quotes; reports of a failure show the agent's side only."""
-    evals.rows(row("p", answer=GOLD, protected=True, graders=["browsecomp", "answer"], says="Elastic Girl"))
+    evals.write_rows(
+        row("p", answer=GOLD, protected=True, graders=["browsecomp", "answer"], says="Elastic Girl")
+    )
     reply = {"reasoning": f"{GOLD} is not it", "stated_answer": "Elastic Girl", "is_same": False}
     with ScriptedModel(lambda _: says(json.dumps(reply))) as server:
-        evals.config(judge=judge_at(server))
+        evals.write_config(judge=judge_at(server))
         reports = ("--junit-xml=junit.xml", "--html=report.html", "-rA", "-vv")
         code, output = go(evals, *reports, env={"JUDGE_KEY": KEY})
     assert code == 1, output

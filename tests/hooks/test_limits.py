@@ -42,8 +42,8 @@ def block(context):
 
 def hurried(evals: Evals, *names: str, **keys: Any) -> str:
     """Write an eval whose limit is a second, which nothing in it has to be done in, and return its file."""
-    evals.rows(*(row(name) for name in names), name="hurried.jsonl")
-    return evals.config(
+    evals.write_rows(*(row(name) for name in names), name="hurried.jsonl")
+    return evals.write_config(
         "hurried.eval.yaml", dataset="hurried.jsonl", limits={"timeout_ms": 1000}, **keys
     ).name
 
@@ -51,8 +51,8 @@ def hurried(evals: Evals, *names: str, **keys: Any) -> str:
 def test_limits_hold_for_every_async_agent(evals: Evals) -> None:
     """A limit is a reason to stop, and graders judge; agents that are deaf to it are left behind."""
     write_agent(evals, AGENTS)
-    evals.rows(*(row(name) for name in ("steps", "exits", "skips", "fine")))
-    evals.config(agent=FUNCTION, lanes=6, limits={"max_steps": 3})
+    evals.write_rows(*(row(name) for name in ("steps", "exits", "skips", "fine")))
+    evals.write_config(agent=FUNCTION, lanes=6, limits={"max_steps": 3})
     code, output = go(evals, hurried(evals, "waits", "deaf", agent=FUNCTION, lanes=6))
     assert code == 1, output
     assert verdicts(evals.summary("hurried")) == {"waits": "failed (timeout)", "deaf": "failed (timeout)"}
@@ -70,9 +70,9 @@ def test_limits_hold_for_every_async_agent(evals: Evals) -> None:
 def test_limits_hold_for_synchronous_agents(evals: Evals) -> None:
     """A thread that sleeps for ever is left behind at its limit, and pytest ends."""
     write_agent(evals, AGENTS)
-    evals.rows(*(row(name) for name in ("steps", "exits", "fine")))
+    evals.write_rows(*(row(name) for name in ("steps", "exits", "fine")))
     agent = {**FUNCTION, "function": "my_agent:block"}
-    evals.config(agent=agent, lanes=4, limits={"max_steps": 3})
+    evals.write_config(agent=agent, lanes=4, limits={"max_steps": 3})
     code, output = go(evals, hurried(evals, "sleeps", agent=agent))
     assert code == 1, output
     assert verdicts(evals.summary("hurried")) == {"sleeps": "failed (timeout)"}
@@ -96,8 +96,8 @@ async def solve(context):
 def test_code_that_blocks_the_loop_is_found(evals: Evals) -> None:
     """Its row is errored with file and line and the ways out; the rows beside it run again and pass."""
     write_agent(evals, BLOCKS)
-    evals.rows(row("a"), row("b"), row("blocks"), row("c"))
-    evals.config(agent=FUNCTION, lanes=3, limits={"stuck_s": 6})  # a busy machine imports for seconds
+    evals.write_rows(row("a"), row("b"), row("blocks"), row("c"))
+    evals.write_config(agent=FUNCTION, lanes=3, limits={"stuck_s": 6})  # a busy machine imports for seconds
     code, output = go(evals)
     assert code == 1, output
     told = verdicts(evals.summary())

@@ -79,15 +79,15 @@ def test_nothing_stays_of_what_is_over(evals: Evals) -> None:
     page = "data:text/html,<button onclick='open(`about:blank`)'>Open</button>"
     steps = [{"tool": "click", "target": "text=Open"}, {"tool": "done", "answer": "right"}]
     names = ("first", "second", "third", "fourth")
-    evals.rows(
+    evals.write_rows(
         *(row(name, start_url=page, solution=steps) for name in names),
         *(row(f"wrong-{n}", says="wrong") for n in range(3)),
         *(errored_row(f"gone-{n}") for n in range(2)),
         row("last", start_url=page, solution=steps),
     )
-    evals.config()
+    evals.write_config(browser="playwright")
     evals.path.joinpath("conftest.py").write_text(LOOK)
-    evals.run("shop.eval.yaml").assert_outcomes(passed=5, failed=3, errors=2)
+    evals.run_process("shop.eval.yaml").assert_outcomes(passed=5, failed=3, errors=2)
     check_that_nothing_stays(evals)
 
 
@@ -99,9 +99,11 @@ def test_nothing_stays_of_conversations(evals: Evals) -> None:
         return done("right") if has_looked else calls(call("snapshot"))
 
     with ScriptedModel(reply) as model:
-        evals.rows(*(row(name, says=None) for name in ("first", "second", "a", "b", "c", "d", "e", "f")))
+        evals.write_rows(
+            *(row(name, says=None) for name in ("first", "second", "a", "b", "c", "d", "e", "f"))
+        )
         agent = {"type": "single", "model": "scripted", "base_url": model.base_url, "api_key": "none"}
-        evals.config(agent=agent)
+        evals.write_config(agent=agent, browser="playwright")
         evals.path.joinpath("conftest.py").write_text(LOOK)
-        evals.run("shop.eval.yaml").assert_outcomes(passed=8)
+        evals.run_process("shop.eval.yaml").assert_outcomes(passed=8)
     check_that_nothing_stays(evals)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.testing import ScriptedModel, call, calls, done
+from pytest_browsereval.testing import EvalRun, ScriptedModel, call, calls, done
 from tests.browsers.mcp import odd
 from tests.browsers.mcp.odd_server import MORE_TOOLS
 from tests.hooks import desk as desk_program
@@ -34,7 +34,7 @@ def order(query_id: str, *steps: dict[str, Any], **more: Any) -> dict[str, Any]:
     )
 
 
-def told(result: pytest.RunResult) -> str:
+def told(result: EvalRun) -> str:
     """Return what was printed, with its lines joined."""
     return " ".join(f"{result.stdout.str()} {result.stderr.str()}".split())
 
@@ -47,12 +47,12 @@ def test_a_program_for_each_attempt(evals: Evals, desk: dict[str, Any]) -> None:
     """Graded by the state on the server; a wrong order fails, and a server that dies is an error."""
     buy = {"tool": "send", "path": "/orders", "body": "two pens"}
     wrong = {"tool": "send", "path": "/orders", "body": "a pencil"}
-    evals.rows(
+    evals.write_rows(
         order("buys", buy),
         order("errs", wrong),
         order("dies", {"tool": "misbehave", "how": "die"}),
     )
-    evals.config(browser=PROGRAM, sites=desk)
+    evals.write_config(browser=PROGRAM, sites=desk)
     result = evals.run("--eval-config=shop.eval.yaml")
     result.assert_outcomes(passed=1, failed=1, errors=1)
     folder = attempt(evals, "buys")
@@ -76,10 +76,10 @@ def test_a_model_is_shown_the_snapshot_and_its_arguments_are_checked(
         done("ordered"),
     ]
     with odd.served(tmp_path) as url, ScriptedModel(script) as model:
-        evals.rows(order("buys"))
+        evals.write_rows(order("buys"))
         agent = {"type": "single", "model": "scripted", "base_url": model.base_url}
         browser = {"type": "mcp", "url": url, "tools": odd.USES}
-        evals.config(browser=browser, sites=desk, agent=agent, tools={"misbehave": False}, lanes=2)
+        evals.write_config(browser=browser, sites=desk, agent=agent, tools={"misbehave": False}, lanes=2)
         result = evals.run("--eval-config=shop.eval.yaml")
     result.assert_outcomes(passed=1)
     assert "note: one attempt at a time" in told(result)
@@ -92,12 +92,12 @@ def test_a_model_is_shown_the_snapshot_and_its_arguments_are_checked(
 
 def test_what_cannot_work_is_refused_before_the_first_task(evals: Evals) -> None:
     """A grader of the page, a script for the page, a wrong step."""
-    evals.rows(
+    evals.write_rows(
         row("page", graders=["page_state"], checks=[{"title": "Shop"}], answer=None),
         row("script", setup_script="1"),
         row("step", solution=[{"tool": "send", "body": 1}, {"tool": "done", "answer": "right"}]),
     )
-    evals.config(browser=PROGRAM)
+    evals.write_config(browser=PROGRAM)
     result = evals.run("--eval-config=shop.eval.yaml")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     text = told(result)
@@ -109,8 +109,8 @@ def test_what_cannot_work_is_refused_before_the_first_task(evals: Evals) -> None
 
 def test_a_tool_that_the_server_lacks_is_refused_before_the_first_task(evals: Evals) -> None:
     """With the nearest name; nothing is written."""
-    evals.rows(row("one"))
-    evals.config(browser={**PROGRAM, "tools": {**odd.USES, "close": "leaf"}})
+    evals.write_rows(row("one"))
+    evals.write_config(browser={**PROGRAM, "tools": {**odd.USES, "close": "leaf"}})
     result = evals.run("--eval-config=shop.eval.yaml")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert "tools.close is 'leaf', which the server does not list. Did you mean 'leave'?" in told(result)
@@ -126,9 +126,9 @@ exec "$0" "$1" stdio
 
 def test_tools_that_change_after_the_check_stop_the_run(evals: Evals) -> None:
     """What rows were checked against is what they meet, or nothing runs."""
-    evals.rows(row("one"))
+    evals.write_rows(row("one"))
     command = ["sh", "-c", CHANGING, *odd.PROGRAM]
-    evals.config(browser={**PROGRAM, "command": command, "env": {MORE_TOOLS: "more"}})
+    evals.write_config(browser={**PROGRAM, "command": command, "env": {MORE_TOOLS: "more"}})
     result = evals.run("--eval-config=shop.eval.yaml")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert "the tools of the browser are not those that were checked" in told(result)
@@ -136,8 +136,8 @@ def test_tools_that_change_after_the_check_stop_the_run(evals: Evals) -> None:
 
 def test_tools_that_have_changed_since_the_last_run_are_told(evals: Evals) -> None:
     """Before the first row, in a note that names them; the next run, with the same tools, says nothing."""
-    evals.rows(row("one"))
-    evals.config(browser={**PROGRAM, "env": {MORE_TOOLS: "more"}})
+    evals.write_rows(row("one"))
+    evals.write_config(browser={**PROGRAM, "env": {MORE_TOOLS: "more"}})
     first = evals.run("-v", "--eval-config=shop.eval.yaml")
     (run_id,) = (folder.name for folder in (evals.path / "results" / "shop").iterdir())
     (evals.path / "more").write_text("leap")

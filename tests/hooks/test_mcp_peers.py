@@ -95,14 +95,14 @@ def play(evals: Evals, browser: dict[str, Any], words: dict[str, Any], **keys: A
     }
     with ScriptedModel(shopper(words)) as model:
         agent = {"type": "single", "model": "scripted", "base_url": model.base_url}
-        evals.rows(kettle, name="kettle.jsonl")
-        evals.config(
+        evals.write_rows(kettle, name="kettle.jsonl")
+        evals.write_config(
             "kettle.eval.yaml", browser=browser, sites=sites, agent=agent, dataset="kettle.jsonl", **keys
         )
         bought = evals.run("--eval-config=kettle.eval.yaml")
     bought.assert_outcomes(passed=1)
-    evals.rows(pens, gone)
-    evals.config(browser=browser, sites=sites, **keys)
+    evals.write_rows(pens, gone)
+    evals.write_config(browser=browser, sites=sites, **keys)
     evals.run("--eval-config=shop.eval.yaml").assert_outcomes(passed=1, errors=1)
     found = attempts(evals)
     assert found["pens"]["final_url"].endswith("/orders")
@@ -121,7 +121,7 @@ def test_playwright_mcp_over_http(evals: Evals, programs: Path) -> None:
     """One server for all; by its number instead of its name it refuses, and the message says so."""
     with peers.served(peers.playwright_mcp(programs), evals.path) as url:
         play(evals, {"type": "mcp", "url": url}, PLAYWRIGHT)
-        evals.config(browser={"type": "mcp", "url": url.replace("localhost", "127.0.0.1")})
+        evals.write_config(browser={"type": "mcp", "url": url.replace("localhost", "127.0.0.1")})
         refused = evals.run("--eval-config=shop.eval.yaml")
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
     told = " ".join(refused.stderr.str().split())

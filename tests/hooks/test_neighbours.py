@@ -40,12 +40,12 @@ async def solve(context):
 @pytest.fixture
 def own_agent(evals: Evals) -> Evals:
     (evals.path / "my_agent.py").write_text(AGENT)
-    evals.config(agent={"type": "function", "function": "my_agent:solve"})
+    evals.write_config(agent={"type": "function", "function": "my_agent:solve"})
     return evals
 
 
 def configure(evals: Evals, **keys: Any) -> None:
-    evals.config(agent={"type": "function", "function": "my_agent:solve"}, **keys)
+    evals.write_config(agent={"type": "function", "function": "my_agent:solve"}, **keys)
 
 
 def attempts_of(evals: Evals, query_id: str) -> int:
@@ -68,7 +68,7 @@ def test_timeout_errs_the_row_that_is_stuck(own_agent: Evals) -> None:
                     item.add_marker(pytest.mark.timeout(3, method="signal"))
         """
     )
-    own_agent.rows(row("a"), row("stuck"), row("b"))
+    own_agent.write_rows(row("a"), row("stuck"), row("b"))
     configure(own_agent, lanes=2)
     result = own_agent.run("shop.eval.yaml", "--junit-xml=junit.xml")
     result.assert_outcomes(passed=2, errors=1)
@@ -83,7 +83,7 @@ def test_timeout_errs_the_row_that_is_stuck(own_agent: Evals) -> None:
 @pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["plain", "xdist"])
 def test_reruns_are_new_attempts(own_agent: Evals, workers: list[str]) -> None:
     """pytest-rerunfailures runs failed and errored rows again: new attempts, of which the last counts."""
-    own_agent.rows(*map(row, ("good", "flaky", "breaks-once", "never")))
+    own_agent.write_rows(*map(row, ("good", "flaky", "breaks-once", "never")))
     configure(own_agent, lanes=2)
     result = own_agent.run("shop.eval.yaml", "--reruns=1", "--junit-xml=junit.xml", *workers)
     assert result.parseoutcomes() == {"passed": 3, "failed": 1, "rerun": 3}
@@ -101,7 +101,7 @@ def test_reruns_are_new_attempts(own_agent: Evals, workers: list[str]) -> None:
 
 def test_gated_rows_are_not_rerun(own_agent: Evals) -> None:
     """Under a gate a bad row is expected, so pytest-rerunfailures leaves it alone; it counts once."""
-    own_agent.rows(row("good"), row("flaky"))
+    own_agent.write_rows(row("good"), row("flaky"))
     configure(own_agent, gate={"min_pass_rate": 0.5})
     result = own_agent.run("shop.eval.yaml", "--reruns=1")
     result.assert_outcomes(passed=3, xfailed=1)
@@ -111,8 +111,8 @@ def test_gated_rows_are_not_rerun(own_agent: Evals) -> None:
 
 def test_split_covers_all_rows_once(evals: Evals) -> None:
     """pytest-split's groups hold every row exactly once, and a group runs and sums up its own rows only."""
-    evals.rows(*(row(f"r{n}") for n in range(5)))
-    evals.config()
+    evals.write_rows(*(row(f"r{n}") for n in range(5)))
+    evals.write_config()
     groups = [
         {line for line in evals.run("--co", "-q", "--splits=2", f"--group={n}").outlines if "::" in line}
         for n in (1, 2)
@@ -139,7 +139,7 @@ def test_rows_of_a_group_never_run_at_once(own_agent: Evals, options: list[str])
                 item.add_marker(pytest.mark.xdist_group(item.name.partition("-")[0]))
         """
     )
-    own_agent.rows(*(row(f"{group}-group-{n}") for n in range(3) for group in "xy"))
+    own_agent.write_rows(*(row(f"{group}-group-{n}") for n in range(3) for group in "xy"))
     configure(own_agent, lanes=2)
     result = own_agent.run("shop.eval.yaml", *options)
     result.assert_outcomes(passed=6)
@@ -167,7 +167,7 @@ def test_last_failed_rows_are_found_whatever_their_group(own_agent: Evals, gate:
                 item.add_marker(pytest.mark.xdist_group("all"))
         """
     )
-    own_agent.rows(row("good"), row("never"))
+    own_agent.write_rows(row("good"), row("never"))
     configure(own_agent, trials=2, **gate)
     result = own_agent.run("shop.eval.yaml", "-n2", "--dist=loadgroup", "-v")
     result.stdout.fnmatch_lines(["*never?1?@all*"])
@@ -179,10 +179,10 @@ def test_last_failed_rows_are_found_whatever_their_group(own_agent: Evals, gate:
 
 def test_stepwise_goes_on_at_the_bad_row(evals: Evals) -> None:
     """``--stepwise`` stops at a bad row and begins there the next time."""
-    evals.rows(row("a"), row("b", says="wrong"), row("c"))
-    evals.config()
+    evals.write_rows(row("a"), row("b", says="wrong"), row("c"))
+    evals.write_config()
     evals.run("shop.eval.yaml", "--stepwise").assert_outcomes(passed=1, failed=1)
-    evals.rows(row("a"), row("b"), row("c"))
+    evals.write_rows(row("a"), row("b"), row("c"))
     result = evals.run("shop.eval.yaml", "--stepwise")
     result.assert_outcomes(passed=2, deselected=1)
     assert [r["query_id"] for r in evals.summary()["results"]] == ["b", "c"]
@@ -191,8 +191,8 @@ def test_stepwise_goes_on_at_the_bad_row(evals: Evals) -> None:
 @pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["plain", "xdist"])
 def test_neither_terminal_nor_cache_is_needed(evals: Evals, workers: list[str]) -> None:
     """Without pytest's terminal and cache plug-ins the run, its gate and its files are the same."""
-    evals.rows(row("a"), row("b", says="wrong"), errored_row("c"))
-    evals.config(gate={"min_pass_rate": 0.9})
+    evals.write_rows(row("a"), row("b", says="wrong"), errored_row("c"))
+    evals.write_config(gate={"min_pass_rate": 0.9})
     result = evals.run(
         "shop.eval.yaml", "-p", "no:terminal", "-p", "no:cacheprovider", "--junit-xml=junit.xml", *workers
     )
@@ -205,8 +205,8 @@ def test_neither_terminal_nor_cache_is_needed(evals: Evals, workers: list[str]) 
 
 def test_playwrights_page_works_beside_our_window(evals: Evals) -> None:
     """pytest-playwright's ``page`` and our ``browser_window`` serve one test, and rows run beside it."""
-    evals.rows(row("a"))
-    evals.config()
+    evals.write_rows(row("a"))
+    evals.write_config(browser="playwright")
     evals.pytester.makeconftest(
         """
         import pytest

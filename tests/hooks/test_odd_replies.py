@@ -52,12 +52,12 @@ def came_to(data: TaskMetadata) -> tuple[str, str | None, str, str | None, int]:
 
 def test_odd_replies_are_the_models_own_affair(evals: Evals) -> None:
     """What is wrong with a call is told and costs a step; none of it is an error, nor the end of the run."""
-    evals.rows(*(row(name) for name in FIRST))
+    evals.write_rows(*(row(name) for name in FIRST))
     model = Model()
     with ScriptedModel(model) as server:
         agent = {"type": "single", "model": "m", "base_url": server.base_url}
         browser = {"type": "mcp", "command": [*odd.PROGRAM, "stdio"], "tools": odd.USES}
-        evals.config(agent=agent, browser=browser, lanes=2, retries=1, limits={"max_steps": LIMIT})
+        evals.write_config(agent=agent, browser=browser, lanes=2, retries=1, limits={"max_steps": LIMIT})
         run = Launched(evals, "shop.eval.yaml")
         code = run.wait()
     run.assert_nothing_left()

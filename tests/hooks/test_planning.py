@@ -9,9 +9,9 @@ from tests.hooks.small_evals import Evals, row
 
 def test_a_first_plan_says_what_is_unknown(evals: Evals) -> None:
     """Counted, not estimated; ordinary tests are not run either."""
-    evals.rows(row("a"), row("b"))
+    evals.write_rows(row("a"), row("b"))
     variants = {"x": "scripted", "y": "noop"}
-    evals.config(variants=variants, trials=3, retries=1, lanes=2, budget={"max_minutes": 5})
+    evals.write_config(variants=variants, trials=3, retries=1, lanes=2, budget={"max_minutes": 5})
     (evals.path / "test_own.py").write_text("def test_it():\n    assert False\n")
     for args in ((), ("-n", "2")):
         result = evals.run("--eval-plan", *args, "shop.eval.yaml", "test_own.py")
@@ -31,8 +31,8 @@ def test_a_first_plan_says_what_is_unknown(evals: Evals) -> None:
 
 def test_a_plan_rests_on_the_last_run(evals: Evals) -> None:
     """With it, what is left of a run that is gone on with; neither writes anything."""
-    evals.rows(row("a"), row("b"))
-    evals.config(lanes=2)
+    evals.write_rows(row("a"), row("b"))
+    evals.write_config(lanes=2)
     evals.run("shop.eval.yaml::a")
     folder = evals.run_folder()
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
@@ -54,8 +54,8 @@ def test_a_plan_rests_on_the_last_run(evals: Evals) -> None:
 
 def test_a_plan_checks_what_a_run_would(evals: Evals) -> None:
     """A wrong row is told now."""
-    evals.rows(row("a", graders=["answr"]))
-    evals.config()
+    evals.write_rows(row("a", graders=["answr"]))
+    evals.write_config()
     result = evals.run("shop.eval.yaml", "--eval-plan")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*Did you mean 'answer'*"])
@@ -67,8 +67,8 @@ def test_nothing_is_run_where_there_is_no_eval(evals: Evals) -> None:
     result = evals.run("--eval-plan", "test_own.py")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["nothing was run (--eval-plan)"])
-    evals.rows(row("a"))
-    evals.config()
+    evals.write_rows(row("a"))
+    evals.write_config()
     evals.run("shop.eval.yaml")
     next(evals.run_folder().glob("tasks/a/*/*/*/metadata.json")).write_text("{")
     result = evals.run("--eval-plan", "shop.eval.yaml")

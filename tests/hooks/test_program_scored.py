@@ -100,7 +100,8 @@ def benchmarks(evals: Evals) -> Evals:
         path = evals.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    evals.config(
+    evals.write_config(
+        browser="playwright",
         agent={"type": "function", "function": "agent:press"},
         dataset=[
             {"type": "agisdk", "path": "real", "urls": {"shop": "{shop}"}},

@@ -26,9 +26,9 @@ def test_the_next_rows_window_is_open_before_a_row_ends(evals: Evals) -> None:
     """None when an eval's last row runs, and none where it could not be used; each is used once."""
     write_agent(evals, AGENT)
     configs: dict[str, tuple[list[int], dict[str, Any]]] = {
-        "on": ([2, 2, 1], {}),
-        "off": ([1, 1], {"browser": {"ready_windows": 0}}),
-        "recorded": ([1, 1], {"capture": {"har": True}}),
+        "on": ([2, 2, 1], {"browser": "playwright"}),
+        "off": ([1, 1], {"browser": {"type": "playwright", "ready_windows": 0}}),
+        "recorded": ([1, 1], {"browser": "playwright", "capture": {"har": True}}),
     }
     for name, (windows, keys) in configs.items():
         rows = [
@@ -40,7 +40,7 @@ def test_the_next_rows_window_is_open_before_a_row_ends(evals: Evals) -> None:
             )
             for n, count in enumerate(windows)
         ]
-        evals.rows(*rows, name=f"{name}.jsonl")
-        evals.config(f"{name}.eval.yaml", agent=FUNCTION, dataset=f"{name}.jsonl", **keys)
+        evals.write_rows(*rows, name=f"{name}.jsonl")
+        evals.write_config(f"{name}.eval.yaml", agent=FUNCTION, dataset=f"{name}.jsonl", **keys)
     result = evals.run("-W", "error", *(f"{name}.eval.yaml" for name in configs))
     result.assert_outcomes(passed=7)

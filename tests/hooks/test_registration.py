@@ -34,7 +34,8 @@ def install(evals: Evals, module: str, text: str, name: str = "acme") -> None:
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 2.5\n")
     (info / "entry_points.txt").write_text(f"[pytest_browsereval]\n{name} = {module}\n")
     (site / f"{module}.py").write_text(text)
-    evals.pytester._monkeypatch.setenv("PYTHONPATH", str(site))
+    evals.pytester._monkeypatch.setenv("PYTHONPATH", str(site))  # for workers
+    evals.pytester.syspathinsert(site)
 
 
 BROKEN = {
@@ -62,8 +63,8 @@ def test_a_broken_package_stops_an_eval_and_nothing_else(evals: Evals, case: str
     """A package that cannot be used ends an eval with exit code 4; runs without an eval never load it."""
     text, message = BROKEN[case]
     install(evals, "acme_kit", text)
-    evals.rows(row("a"))
-    evals.config()
+    evals.write_rows(row("a"))
+    evals.write_config()
     evals.pytester.makepyfile(test_other="def test_other(): pass")
     result = evals.run("--eval-config=shop.eval.yaml")
     assert result.ret == 4
@@ -84,8 +85,8 @@ def test_a_clash_of_two_conftests_names_both(evals: Evals, way: list[str]) -> No
     for folder in ("", "sub"):
         (evals.path / folder).mkdir(exist_ok=True)
         (evals.path / folder / "conftest.py").write_text(MEMBER.format(name="mine"))
-    evals.rows(row("a"), name="sub/rows.jsonl")
-    evals.config("sub/shop.eval.yaml")
+    evals.write_rows(row("a"), name="sub/rows.jsonl")
+    evals.write_config("sub/shop.eval.yaml")
     result = evals.run(*way)
     assert result.ret == 4
     text = result.stdout.str() + result.stderr.str()
@@ -99,8 +100,8 @@ def test_a_clash_of_two_conftests_names_both(evals: Evals, way: list[str]) -> No
 def test_a_conftest_may_not_take_a_built_in_name(evals: Evals) -> None:
     """A conftest's member with the name of a built-in one is refused; both are named."""
     evals.pytester.makeconftest(MEMBER.format(name="scripted"))
-    evals.rows(row("a"))
-    evals.config()
+    evals.write_rows(row("a"))
+    evals.write_config()
     result = evals.run("shop.eval.yaml", "--co")
     assert result.ret == 4
     result.stderr.fnmatch_lines(
@@ -111,8 +112,8 @@ def test_a_conftest_may_not_take_a_built_in_name(evals: Evals) -> None:
 @pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["plain", "xdist"])
 def test_a_bad_file_that_a_bare_run_finds_is_not_green(evals: Evals, workers: list[str]) -> None:
     """A bare ``pytest`` that comes upon an eval file that cannot be used ends with exit code 4, not 0."""
-    evals.rows(row("a"), name="sub/rows.jsonl")
-    evals.config("sub/shop.eval.yaml", lanez=3)
+    evals.write_rows(row("a"), name="sub/rows.jsonl")
+    evals.write_config("sub/shop.eval.yaml", lanez=3)
     evals.pytester.makepyfile(test_other="def test_other(): pass")
     result = evals.run(*workers)
     assert result.ret == 4
@@ -210,8 +211,8 @@ def told_by(path: Path) -> list[dict[str, Any]]:
 def test_hooks_come_in_order_with_their_arguments(evals: Evals, options: list[str]) -> None:
     """Each hook is called at its place of every attempt, and what it returns counts, lanes or not."""
     evals.pytester.makeconftest(HOOKS)
-    evals.rows(*(row(query_id, query=f"Say {query_id}", solution=[]) for query_id in "abc"))
-    evals.config(agent="parrot", capture={"screenshots": "off"})
+    evals.write_rows(*(row(query_id, query=f"Say {query_id}", solution=[]) for query_id in "abc"))
+    evals.write_config(agent="parrot", capture={"screenshots": "off"})
     result = evals.run("shop.eval.yaml", *options)
     result.assert_outcomes(passed=2, failed=1)
     told = told_by(evals.path)
@@ -252,8 +253,8 @@ def test_a_hook_that_raises_errs_the_row_it_was_called_for(evals: Evals) -> None
                 raise RuntimeError("no such luck")
         """
     )
-    evals.rows(row("opened"), row("modified"), row("graded"), row("good"))
-    evals.config()
+    evals.write_rows(row("opened"), row("modified"), row("graded"), row("good"))
+    evals.write_config()
     result = evals.run("shop.eval.yaml")
     result.assert_outcomes(passed=1, errors=3)
     summary = evals.summary()

@@ -101,7 +101,7 @@ def ids(lines: list[str]) -> list[str]:
 def test_another_grader_judges_what_is_stored(ran: Evals) -> None:
     """Same items, the new verdicts, the old ones in the history; what errored before grading stays."""
     before = read(ran, "b")
-    ran.config(graders=[{"type": "answer", "match": "includes"}], browser=NO_BROWSER, agent="noop")
+    ran.write_config(graders=[{"type": "answer", "match": "includes"}], browser=NO_BROWSER, agent="noop")
     again = ran.run("--eval-config=shop.eval.yaml", "--eval-regrade=latest", "-v")
     again.assert_outcomes(passed=4, errors=1)
     assert sorted(ids(again.outlines)) == sorted(ids((ran.path / "output.txt").read_text().splitlines()))
@@ -131,11 +131,11 @@ def test_another_grader_judges_what_is_stored(ran: Evals) -> None:
 
 def test_a_subset_with_workers_and_a_gate(evals: Evals) -> None:
     """Node ids select, xdist's workers share, trials and variants keep their names, the gate decides."""
-    evals.rows(*(row(name, says="Right.") for name in "ab"))
+    evals.write_rows(*(row(name, says="Right.") for name in "ab"))
     keys: dict[str, Any] = {"trials": 2, "variants": {"x": "scripted", "y": "scripted"}, "lanes": 4}
-    evals.config(**keys)
+    evals.write_config(**keys)
     evals.run("shop.eval.yaml").assert_outcomes(failed=8)
-    evals.config(**keys, graders=[{"type": "answer", "match": "includes"}], gate={"min_pass_rate": 0.5})
+    evals.write_config(**keys, graders=[{"type": "answer", "match": "includes"}], gate={"min_pass_rate": 0.5})
     some = evals.run("shop.eval.yaml::a[x-2]", "shop.eval.yaml::b[y-1]", "--eval-regrade=latest", "-n2", "-v")
     some.assert_outcomes(passed=3, failed=1)
     some.stdout.fnmatch_lines(
@@ -163,7 +163,7 @@ def test_a_refused_key_costs_no_grade(ran: Evals, monkeypatch: pytest.MonkeyPatc
     before = read(ran, "a")
     with ScriptedModel([Reply(status=401, error="no such key")]) as model:
         judge = {"model": "scripted", "base_url": model.base_url, "api_key": "KEY_OF_JUDGE"}
-        ran.config(graders=["webvoyager"], judge=judge)
+        ran.write_config(graders=["webvoyager"], judge=judge)
         result = ran.run("shop.eval.yaml::a", "shop.eval.yaml::p", "--eval-regrade=latest")
     assert result.ret == 1
     result.assert_outcomes(errors=1)
@@ -174,7 +174,7 @@ def test_a_refused_key_costs_no_grade(ran: Evals, monkeypatch: pytest.MonkeyPatc
 
 def test_evidence_of_the_live_page(ran: Evals) -> None:
     """Graders read what they observed in the run; one that did not observe then says so and errs."""
-    ran.config(graders=["titled", {"type": "titled", "name": "late"}], browser=NO_BROWSER)
+    ran.write_config(graders=["titled", {"type": "titled", "name": "late"}], browser=NO_BROWSER)
     ran.run("shop.eval.yaml::t", "--eval-regrade=latest").assert_outcomes(errors=1)
     grades = read(ran, "t")["grader_results"]
     assert grades["titled"]["reasoning"] == "saw about:blank"
@@ -186,7 +186,7 @@ def test_edited_and_protected_rows(ran: Evals) -> None:
     """An edited row's attempt is judged by the stored task; a protected one needs its row, unchanged."""
     assert "right" not in (attempt(ran, "p") / "task.json").read_text()
     some = ("shop.eval.yaml::a", "shop.eval.yaml::p", "--eval-regrade=latest")
-    ran.rows(row("a", answer="something else"), row("p", protected=True))
+    ran.write_rows(row("a", answer="something else"), row("p", protected=True))
     edited = ran.run(*some)
     edited.assert_outcomes(passed=2)
     edited.stdout.fnmatch_lines(
@@ -195,7 +195,7 @@ def test_edited_and_protected_rows(ran: Evals) -> None:
             "*note: the config's datasets have no row for 3 of the run's trials*",
         ]
     )
-    ran.rows(row("a"), row("p", protected=True, answer="something else"))
+    ran.write_rows(row("a"), row("p", protected=True, answer="something else"))
     refused = ran.run(*some)
     assert refused.ret == 4
     assert "its answers are protected and stand in the dataset only" in refused.stderr.str()
@@ -233,7 +233,7 @@ def test_what_cannot_be_graded_is_refused_early(ran: Evals) -> None:
 def test_a_run_that_lacks_something_meets_no_gate(ran: Evals) -> None:
     """What it passed says nothing of trials that it did not come to; what was not graded again is red."""
     run, some = ran.run_folder(), ("shop.eval.yaml::a", "shop.eval.yaml::p", "--eval-regrade=latest")
-    ran.config(gate={"min_pass_rate": 0.5})
+    ran.write_config(gate={"min_pass_rate": 0.5})
     shutil.rmtree(run / "tasks/c")
     ended = ran.run(*some)
     assert ended.ret == 1
@@ -263,7 +263,7 @@ COMMAND = (
 def test_command(ran: Evals, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     """``browsereval regrade RUN`` finds the run's config, takes another one, and passes the exit code on."""
     monkeypatch.chdir(ran.path)
-    ran.config("other.yaml", graders=[{"type": "answer", "match": "includes"}])
+    ran.write_config("other.yaml", browser="playwright", graders=[{"type": "answer", "match": "includes"}])
     shutil.rmtree(ran.run_folder() / "tasks/c")
     run = str(ran.run_folder())
     assert main(["regrade", run]) == 1
@@ -271,7 +271,9 @@ def test_command(ran: Evals, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Capt
     assert read(ran, "b")["verdict"] == "passed"
     capfd.readouterr()
     waiting = "import pathlib, time; pathlib.Path('begun').touch(); time.sleep(60)"
-    ran.config(graders=[{"type": "command", "command": ["{python}", "-c", waiting]}])
+    ran.write_config(
+        graders=[{"type": "command", "command": ["{python}", "-c", waiting]}], browser="playwright"
+    )
     line = [sys.executable, "-c", COMMAND, "regrade", run]
     with subprocess.Popen(
         line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -306,7 +308,7 @@ def test_a_process_that_dies(ran: Evals) -> None:
     some = ("shop.eval.yaml::a", "shop.eval.yaml::b", "--eval-regrade=latest")
     before = read(ran, "b")
     (ran.path / "deadly").touch()
-    assert ran.run(*some[1:]).ret == 9
+    assert ran.run_process(*some[1:]).ret == 9
     assert read(ran, "b") == before
     ran.run(*some, "-n1").assert_outcomes(passed=1, errors=1)
     assert "worker process died" in read(ran, "b")["reason"]

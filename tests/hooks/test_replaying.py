@@ -51,8 +51,9 @@ def write(evals: Evals, server: ScriptedModel, **keys: Any) -> None:
     (evals.path / "site/index.html").write_text(PAGE)
     model = {"model": "scripted", "base_url": server.base_url}
     rows = [row(name, start_url="{site}/", graders=["webvoyager"]) for name in ("good", "bad")]
-    evals.rows(*rows, row("plain", start_url="{site}/"))
-    evals.config(
+    evals.write_rows(*rows, row("plain", start_url="{site}/"))
+    evals.write_config(
+        browser="playwright",
         agent={"type": "single", "api_key": "AGENT_KEY", "instructions": "It is ${SHOP_PASSWORD}.", **model},
         judge={"api_key": "JUDGE_KEY", **model},
         sites={"site": {"static": "site"}},
@@ -119,10 +120,10 @@ def compares(request: ModelRequest) -> Reply:
 def test_a_reference_that_is_protected_is_in_no_cassette(evals: Evals) -> None:
     """Neither in what the judge is asked nor in its reply; one that was edited is not answered from there."""
     told = row("secret", graders=["browsecomp"], answer=GOLD, protected=True)
-    evals.rows({**told, "query": "Which hero?"})
+    evals.write_rows({**told, "query": "Which hero?"})
     with ScriptedModel(compares) as server:
         model = {"model": "scripted", "base_url": server.base_url}
-        evals.config(agent={"type": "single", **model}, judge=model)
+        evals.write_config(browser="playwright", agent={"type": "single", **model}, judge=model)
         code, output = go(evals, "--eval-llm=record")
         assert code == 1, output
         assert not server.problems
@@ -131,7 +132,7 @@ def test_a_reference_that_is_protected_is_in_no_cassette(evals: Evals) -> None:
     assert verdicts(evals.summary()) == {"secret": "failed"}
     code, output = go(evals, "--eval-llm=replay")
     assert verdicts(evals.summary()) == {"secret": "failed"}, output
-    evals.rows({**told, "query": "Which hero?", "answer": "Rubber Man, 1988"})
+    evals.write_rows({**told, "query": "Which hero?", "answer": "Rubber Man, 1988"})
     code, output = go(evals, "--eval-llm=replay")
     assert verdicts(evals.summary()) == {"secret": "errored (grader)"}
     assert "call 1 of the judge was not recorded" in output
@@ -196,8 +197,10 @@ def test_auto_records_what_is_missing(recorded: Evals) -> None:
 
 def test_an_agent_whose_models_we_do_not_ask_is_refused(evals: Evals) -> None:
     """Neither recorded nor replayed: it would go to the network all the same."""
-    evals.rows(row("a"))
-    evals.config(agent={"type": "command", "command": ["{python}", "-c", "print('right')"]})
+    evals.write_rows(row("a"))
+    evals.write_config(
+        browser="playwright", agent={"type": "command", "command": ["{python}", "-c", "print('right')"]}
+    )
     for mode in ("record", "replay", "auto"):
         code, output = go(evals, f"--eval-llm={mode}")
         assert code == 4, output
@@ -206,10 +209,10 @@ def test_an_agent_whose_models_we_do_not_ask_is_refused(evals: Evals) -> None:
 
 def test_an_agent_without_models_has_an_empty_cassette(evals: Evals) -> None:
     """So that one without a cassette is known to be missing."""
-    evals.rows(row("a"))
-    evals.rows(row("a"), name="shop.jsonl")
+    evals.write_rows(row("a"))
+    evals.write_rows(row("a"), name="shop.jsonl")
     environ = {"STAGE": "shop"}
-    evals.config(dataset="${STAGE}.jsonl", agent={"type": "scripted"})
+    evals.write_config(dataset="${STAGE}.jsonl", agent={"type": "scripted"})
     code, output = go(evals, "--eval-llm=record", env=environ)
     assert code == 0, output
     # What is written there in clear is said: it is to be committed.
@@ -265,8 +268,8 @@ def stock_row(query_id: str, url: str, button: str) -> dict[str, Any]:
 def test_pages_of_others_are_replayed(evals: Evals) -> None:
     """Their server is gone; what passed passes, what failed fails, and no cookie is kept."""
     with stock() as url:
-        evals.rows(stock_row("mugs", url, "Mugs"), stock_row("cups", url, "Cups"))
-        evals.config(capture={"har": "auto"}, lanes=2)
+        evals.write_rows(stock_row("mugs", url, "Mugs"), stock_row("cups", url, "Cups"))
+        evals.write_config(browser="playwright", capture={"har": "auto"}, lanes=2)
         code, output = go(evals, "--eval-llm=record")
         assert code == 1, output
     before = verdicts(evals.summary()), log(evals, "mugs"), log(evals, "cups")
@@ -285,10 +288,10 @@ def test_pages_of_others_are_replayed(evals: Evals) -> None:
 def test_what_a_page_asks_for_and_was_not_recorded_is_a_fault(evals: Evals) -> None:
     """Never a failure: what the server would have answered nobody knows. Damaged recordings are refused."""
     with stock() as url:
-        evals.rows(stock_row("mugs", url, "Mugs"))
-        evals.config(capture={"har": "auto"})
+        evals.write_rows(stock_row("mugs", url, "Mugs"))
+        evals.write_config(browser="playwright", capture={"har": "auto"})
         assert go(evals, "--eval-llm=record")[0] == 0
-    evals.rows(stock_row("mugs", url, "Cups"))
+    evals.write_rows(stock_row("mugs", url, "Cups"))
     code, output = go(evals, "--eval-llm=replay")
     assert code == 1, output
     assert verdicts(evals.summary()) == {"mugs": "errored (replay)"}
@@ -316,11 +319,11 @@ def test_a_delegation_whose_time_was_over_is_replayed(evals: Evals) -> None:
             return done("right")
         return calls(call("delegate", instruction="look"))
 
-    evals.rows(row("a"))
+    evals.write_rows(row("a"))
     with ScriptedModel(delegates) as server:
         model = {"provider": "openai-compatible", "model": "m", "base_url": server.base_url}
         team = {"orchestrator": model, "executor": model, "delegation_timeout_s": 1.5}
-        evals.config(agent={"type": "orchestrator-executor", **team})
+        evals.write_config(browser="playwright", agent={"type": "orchestrator-executor", **team})
         code, output = go(evals, "--eval-llm=record")
         assert code == 0, output
     before = log(evals, "a")

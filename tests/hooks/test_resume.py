@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +29,8 @@ def solve(context):
 def shop(evals: Evals) -> Evals:
     """Return an eval of three rows whose second one kills pytest."""
     (evals.path / "my_agent.py").write_text(AGENT)
-    evals.rows(row("bad"), row("b"), row("c"))
-    evals.config(agent={"type": "function", "function": "my_agent:solve"})
+    evals.write_rows(row("bad"), row("b"), row("c"))
+    evals.write_config(agent={"type": "function", "function": "my_agent:solve"})
     (evals.path / "b.dies").touch()
     return evals
 
@@ -51,7 +50,7 @@ def only_run(evals: Evals) -> Path:
 
 def cut(evals: Evals) -> None:
     """Run the eval until its second row kills it, and take away what did so."""
-    assert evals.run("shop.eval.yaml").ret == -signal.SIGKILL
+    assert evals.run_process("shop.eval.yaml").ret == -signal.SIGKILL
     (evals.path / "b.dies").unlink()
 
 
@@ -84,8 +83,8 @@ def test_a_finished_run_needs_no_browser(shop: Evals) -> None:
 
 def test_errored_trials_run_again(evals: Evals) -> None:
     """The attempt that errored stays beside the new one."""
-    evals.rows(row("a"), errored_row("e"))
-    evals.config()
+    evals.write_rows(row("a"), errored_row("e"))
+    evals.write_config()
     evals.run("shop.eval.yaml")
     result = evals.run("shop.eval.yaml", "--eval-resume=latest")
     result.assert_outcomes(passed=1, errors=1)
@@ -119,19 +118,19 @@ def test_another_config_is_refused(shop: Evals, keys: dict[str, Any], told: str)
     """Before anything is spent, with what differs; what changes no attempt may differ."""
     cut(shop)
     agent = {"type": "function", "function": "my_agent:solve"}
-    shop.config(agent=agent, **keys)
+    shop.write_config(agent=agent, **keys)
     result = shop.run("shop.eval.yaml", "--eval-resume")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*  {told}", "*--eval-resume-anyway*"])
     assert calls(shop) == ["bad", "b"]
-    shop.config(agent=agent, lanes=2, retries=3, gate={"min_pass_rate": 0.1})
+    shop.write_config(agent=agent, lanes=2, retries=3, gate={"min_pass_rate": 0.1})
     assert shop.run("shop.eval.yaml", "--eval-resume").ret == 0
 
 
 def test_edited_rows_are_refused_and_run_again_anyway(shop: Evals) -> None:
     """The result of another task is no result of this one."""
     cut(shop)
-    shop.rows(row("bad", answer="wrong"), row("b"), row("d"))
+    shop.write_rows(row("bad", answer="wrong"), row("b"), row("d"))
     result = shop.run("shop.eval.yaml", "--eval-resume")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*  rows were edited: bad"])
@@ -144,7 +143,7 @@ def test_edited_rows_are_refused_and_run_again_anyway(shop: Evals) -> None:
 def test_rows_that_are_gone_are_told(shop: Evals) -> None:
     """They stay in the run, and the run is not complete without them."""
     cut(shop)
-    shop.rows(row("b"), row("c"))
+    shop.write_rows(row("b"), row("c"))
     result = shop.run("shop.eval.yaml", "--eval-resume")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*  rows are gone: bad"])
@@ -164,10 +163,10 @@ def test_a_run_that_goes_on_is_left_alone(shop: Evals) -> None:
 def test_rows_that_rest_on_others_run_with_them(evals: Evals) -> None:
     """The state that a finished row has left is gone; a group all of which is finished is told."""
     (evals.path / "my_agent.py").write_text(AGENT)
-    evals.rows(row("a"), row("b", depends_on=["a"]), row("c"), row("d", depends_on=["c"]))
-    evals.config(agent={"type": "function", "function": "my_agent:solve"})
+    evals.write_rows(row("a"), row("b", depends_on=["a"]), row("c"), row("d", depends_on=["c"]))
+    evals.write_config(agent={"type": "function", "function": "my_agent:solve"})
     (evals.path / "d.dies").touch()
-    assert evals.run("shop.eval.yaml").ret == -signal.SIGKILL
+    assert evals.run_process("shop.eval.yaml").ret == -signal.SIGKILL
     (evals.path / "d.dies").unlink()
     result = evals.run("shop.eval.yaml", "--eval-resume")
     result.assert_outcomes(passed=4)
@@ -243,8 +242,8 @@ def pytest_browsereval_register(registry):
 def test_what_stopped_the_run_does_not_stop_it_again(evals: Evals) -> None:
     """A row that was judged though an opinion could not be had; that is mended, and the rest is run."""
     (evals.path / "conftest.py").write_text(STOPS)
-    evals.rows(row("a", graders=["answer", {"type": "refused", "advisory": True}]), row("b"))
-    evals.config()
+    evals.write_rows(row("a", graders=["answer", {"type": "refused", "advisory": True}]), row("b"))
+    evals.write_config()
     assert evals.run("shop.eval.yaml").ret == pytest.ExitCode.TESTS_FAILED
     assert results(evals) == {"a": ("passed", 1)}
     evals.run("shop.eval.yaml", "--eval-resume").assert_outcomes(passed=2)
@@ -252,7 +251,7 @@ def test_what_stopped_the_run_does_not_stop_it_again(evals: Evals) -> None:
 
 def test_a_part_of_a_killed_run_is_not_the_run(shop: Evals) -> None:
     """How many trials there were to be is known from its start."""
-    shop.config(agent={"type": "function", "function": "my_agent:solve"}, gate={"min_pass_rate": 0})
+    shop.write_config(agent={"type": "function", "function": "my_agent:solve"}, gate={"min_pass_rate": 0})
     cut(shop)
     result = shop.run("shop.eval.yaml", "--eval-resume", "-k", "bad")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
@@ -262,14 +261,13 @@ def test_a_part_of_a_killed_run_is_not_the_run(shop: Evals) -> None:
 
 def offline(evals: Evals, command: str, *args: str) -> pytest.RunResult:
     """Run a command on the only run."""
-    words = [sys.executable, "-m", "pytest_browsereval", command, str(only_run(evals)), *args]
-    return evals.pytester.run(*words)
+    return evals.run_command(command, str(only_run(evals)), *args).result
 
 
 def test_rows_of_all_sessions_make_the_run(shop: Evals) -> None:
     """A killed session leaves rows to be done; another one that selects others does not make up for them."""
-    shop.config(agent={"type": "function", "function": "my_agent:solve"}, gate={"min_pass_rate": 0})
-    assert shop.run("shop.eval.yaml", "-k", "bad or b").ret == -signal.SIGKILL
+    shop.write_config(agent={"type": "function", "function": "my_agent:solve"}, gate={"min_pass_rate": 0})
+    assert shop.run_process("shop.eval.yaml", "-k", "bad or b").ret == -signal.SIGKILL
     result = shop.run("shop.eval.yaml", "--eval-resume", "-k", "c")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["gate complete: 1 of the run's 3 trials have no result"])
@@ -281,9 +279,9 @@ def test_rows_of_all_sessions_make_the_run(shop: Evals) -> None:
 
 def test_a_killed_session_that_would_have_made_more_leaves_no_summary(shop: Evals) -> None:
     """What an earlier session had wanted was done, and is not what the run was to be in the end."""
-    shop.config(agent={"type": "function", "function": "my_agent:solve"}, gate={"min_pass_rate": 0})
+    shop.write_config(agent={"type": "function", "function": "my_agent:solve"}, gate={"min_pass_rate": 0})
     assert shop.run("shop.eval.yaml", "-k", "c").ret == 0
-    assert shop.run("shop.eval.yaml", "--eval-resume").ret == -signal.SIGKILL
+    assert shop.run_process("shop.eval.yaml", "--eval-resume").ret == -signal.SIGKILL
     decided = offline(shop, "gate")
     assert decided.ret == 1
     decided.stdout.fnmatch_lines(["*complete*the run was ended before its summary.json was written*"])
@@ -294,7 +292,7 @@ def test_a_killed_session_that_would_have_made_more_leaves_no_summary(shop: Eval
 
 def test_a_run_begun_without_the_selection_counts_as_before(shop: Evals) -> None:
     """An older version wrote a number only; a file that was begun later would tell of a part."""
-    shop.config(agent={"type": "function", "function": "my_agent:solve"}, gate={"min_pass_rate": 0})
+    shop.write_config(agent={"type": "function", "function": "my_agent:solve"}, gate={"min_pass_rate": 0})
     cut(shop)
     (only_run(shop) / "selected.jsonl").unlink()
     result = shop.run("shop.eval.yaml", "--eval-resume", "-k", "c")
@@ -305,7 +303,7 @@ def test_a_run_begun_without_the_selection_counts_as_before(shop: Evals) -> None
 def test_the_gate_is_that_of_the_last_session(shop: Evals) -> None:
     """It may be another one than the run was begun with: all that read the run go by the same."""
     (shop.path / "b.dies").unlink()
-    shop.config(agent={"type": "function", "function": "my_agent:solve"}, gate={"min_pass_rate": 0})
+    shop.write_config(agent={"type": "function", "function": "my_agent:solve"}, gate={"min_pass_rate": 0})
     assert shop.run("shop.eval.yaml").ret == 0
     assert offline(shop, "gate").ret == 0
     rules = ("--eval-set", "gate.min_pass_rate=0.9", "--eval-set", "gate.quarantine={c: 2999-01-01}")
@@ -320,8 +318,8 @@ def test_the_gate_is_that_of_the_last_session(shop: Evals) -> None:
 
 def test_an_attempt_that_was_removed_counts_as_never_made(evals: Evals) -> None:
     """The next one is the last one all the same."""
-    evals.rows(errored_row("a"))
-    evals.config(retries=1)
+    evals.write_rows(errored_row("a"))
+    evals.write_config(retries=1)
     evals.run("shop.eval.yaml")
     trial = evals.run_folder() / "tasks/a/default/1"
     shutil.rmtree(trial / "attempt-1")

@@ -46,14 +46,14 @@ def judge(request: ModelRequest) -> Reply:
 
 def test_real_attempts_by_rubric_and_by_vote(evals: Evals) -> None:
     """BrowserOS's name of the vote; a blocked row is errored and tells what stood in the way."""
-    evals.rows(
+    evals.write_rows(
         row("good", graders=["fara_grader"]),
         row("bad", graders=["fara"], says="answer of bad"),
         row("blocked", graders=["rubric"]),
     )
     with ScriptedModel(judge) as server:
         keys = {"model": "scripted", "base_url": server.base_url, "api_key": "none"}
-        evals.config(judge=keys, lanes=3)
+        evals.write_config(judge=keys, lanes=3)
         code, output = go(evals, "-rA")
         server.assert_finished()
     assert code == 1, output
@@ -69,9 +69,9 @@ def test_real_attempts_by_rubric_and_by_vote(evals: Evals) -> None:
 
 def test_a_malformed_rubric_is_told_with_its_line(evals: Evals) -> None:
     """Before anything is spent."""
-    evals.rows(row("a", graders=["fara"], rubric={"items": [{"criterion": "Found", "max_points": 0}]}))
+    evals.write_rows(row("a", graders=["fara"], rubric={"items": [{"criterion": "Found", "max_points": 0}]}))
     with ScriptedModel([]) as server:
-        evals.config(judge={"model": "scripted", "base_url": server.base_url, "api_key": "none"})
+        evals.write_config(judge={"model": "scripted", "base_url": server.base_url, "api_key": "none"})
         code, output = go(evals)
     assert code == 4, output
     assert "rows.jsonl:1: row 'a': the row's rubric has in its criterion 1 max_points: '0'." in output

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +22,8 @@ def collected(evals: Evals, *args: str) -> set[str]:
 
 def test_every_row_is_in_one_shard(evals: Evals) -> None:
     """With all its trials, and with what it depends on."""
-    evals.rows(*ROWS)
-    evals.config(trials=2)
+    evals.write_rows(*ROWS)
+    evals.write_config(trials=2)
     shards = [collected(evals, f"--eval-shard={n}/3") for n in (1, 2, 3)]
     assert sum(map(len, shards)) == len(set.union(*shards)) == 14
     for names in shards:
@@ -42,14 +41,13 @@ def parts(run: Path) -> dict[str, Any]:
 
 def merge(evals: Evals, *args: str) -> pytest.RunResult:
     """Merge runs into results/shop/whole."""
-    command = (sys.executable, "-m", "pytest_browsereval", "merge", *args, "-o", "results/shop/whole")
-    return evals.pytester.run(*command)
+    return evals.run_command("merge", *args, "-o", "results/shop/whole").result
 
 
 def test_shards_are_merged_into_the_run(evals: Evals) -> None:
     """Here the second one in two workers; the summary is that of a session that ran all."""
-    evals.rows(*ROWS, row("bad", says="wrong"))
-    evals.config()
+    evals.write_rows(*ROWS, row("bad", says="wrong"))
+    evals.write_config()
     for shard, args in (("1/2", ()), ("2/2", ("-n", "2"))):
         assert evals.run("shop.eval.yaml", f"--eval-shard={shard}", *args).ret in (0, 1)
     runs = sorted((evals.path / "results/shop").iterdir())
@@ -66,8 +64,8 @@ def test_shards_are_merged_into_the_run(evals: Evals) -> None:
 
 def test_shards_by_earlier_durations(evals: Evals) -> None:
     """The run is named; a wrong one is told, as is a wrong shard. What belongs together counts as one."""
-    evals.rows(*ROWS)
-    evals.config()
+    evals.write_rows(*ROWS)
+    evals.write_config()
     evals.run("shop.eval.yaml")
     for name, seconds in {**dict.fromkeys(("r0", "last", "r1", "r2", "r4", "r5"), 1), "r3": 4}.items():
         (file,) = evals.run_folder().glob(f"tasks/{name}/*/*/attempt-1/metadata.json")
@@ -86,8 +84,8 @@ def test_shards_by_earlier_durations(evals: Evals) -> None:
 
 def test_the_latest_run_is_the_same_for_all_parts(evals: Evals) -> None:
     """A part that another machine has finished meanwhile would divide the rows in another way."""
-    evals.rows(*ROWS)
-    evals.config()
+    evals.write_rows(*ROWS)
+    evals.write_config()
     evals.run("shop.eval.yaml")
     for shard in ("1/2", "2/2"):
         evals.run("shop.eval.yaml", f"--eval-shard={shard}", "--eval-shard-by=latest")
@@ -101,8 +99,8 @@ def test_the_latest_run_is_the_same_for_all_parts(evals: Evals) -> None:
 
 def test_a_shard_that_selects_nothing_is_not_missing(evals: Evals) -> None:
     """What ``-k`` and the like leave of each part is known to all of them."""
-    evals.rows(*ROWS)
-    evals.config()
+    evals.write_rows(*ROWS)
+    evals.write_config()
     some = ("shop.eval.yaml", "-k", "r1 or r3")
     assert [evals.run(*some, f"--eval-shard={n}/4").ret for n in (1, 2, 3)] == [0, 0, 5]
     runs = sorted((evals.path / "results/shop").iterdir())
@@ -112,8 +110,8 @@ def test_a_shard_that_selects_nothing_is_not_missing(evals: Evals) -> None:
 
 def test_a_shard_is_gone_on_with_as_that_shard(evals: Evals) -> None:
     """Not as a whole run, and not with rows that are divided otherwise."""
-    evals.rows(*ROWS)
-    evals.config()
+    evals.write_rows(*ROWS)
+    evals.write_config()
     evals.run("shop.eval.yaml")
     whole = evals.run_folder().name
     by = ("--eval-shard=2/2", f"--eval-shard-by={whole}")

@@ -119,8 +119,8 @@ def told(summary: dict[str, Any]) -> dict[str, Any]:
 
 def written(evals: Evals) -> Evals:
     write_agent(evals, WORKS)
-    evals.rows(*(row(f"r{number}") for number in range(ROWS)), errored_row("unreachable"))
-    evals.config(agent=FUNCTION, lanes=3, retries=1)
+    evals.write_rows(*(row(f"r{number}") for number in range(ROWS)), errored_row("unreachable"))
+    evals.write_config(agent=FUNCTION, lanes=3, retries=1)
     return evals
 
 

@@ -30,7 +30,7 @@ def sections(lines: list[str]) -> list[str]:
 @pytest.fixture
 def two_evals(evals: Evals) -> Evals:
     """Two gated evals: one with long names, odd text and every verdict, and a small one."""
-    evals.rows(
+    evals.write_rows(
         row("a-row-with-a-very-long-name-that-fits-into-no-column-of-any-terminal-" * 2),
         row("カート" * 30, says=HOSTILE, query=HOSTILE),
         errored_row("broken"),
@@ -38,9 +38,9 @@ def two_evals(evals: Evals) -> Evals:
         name="rows.jsonl",
     )
     graders = [{"type": "answer", "name": f"the-answer-in-words-{n}"} for n in range(3)]
-    evals.config(graders=graders, lanes=2, gate={"min_pass_rate": 0.9, "must_pass": ["カート" * 30]})
-    evals.rows(row("small"), name="small.jsonl")
-    evals.config("small.eval.yaml", dataset="small.jsonl", gate={"min_pass_rate": 1})
+    evals.write_config(graders=graders, lanes=2, gate={"min_pass_rate": 0.9, "must_pass": ["カート" * 30]})
+    evals.write_rows(row("small"), name="small.jsonl")
+    evals.write_config("small.eval.yaml", dataset="small.jsonl", gate={"min_pass_rate": 1})
     return evals
 
 
@@ -73,7 +73,7 @@ def test_a_terminal_of_plain_ascii_is_enough(two_evals: Evals, monkeypatch: pyte
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     monkeypatch.setenv("PYTHONUTF8", "0")
     monkeypatch.setenv("COLUMNS", "80")
-    result = two_evals.run("-ra", "--eval-set=gate.rows=fail")
+    result = two_evals.run_process("-ra", "--eval-set=gate.rows=fail")
     assert result.ret == 1
     text = result.stdout.str() + result.stderr.str()
     assert text.isascii()
@@ -87,8 +87,8 @@ def test_colours_follow_the_verdict_and_the_environment(
     evals: Evals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Passed is green, failed red, errored yellow; quiet runs have the table too, and NO_COLOR none of it."""
-    evals.rows(row("good"), row("bad", says="wrong"), errored_row("broken"))
-    evals.config()
+    evals.write_rows(row("good"), row("bad", says="wrong"), errored_row("broken"))
+    evals.write_config()
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.delenv("PY_COLORS", raising=False)
     monkeypatch.setenv("FORCE_COLOR", "1")
@@ -102,8 +102,10 @@ def test_colours_follow_the_verdict_and_the_environment(
 
 def test_totals_hold_with_and_without_workers(evals: Evals) -> None:
     """The header tells what is run and how, the summary pass rate, denominator, errors and run folder."""
-    evals.rows(row("good"), row("bad", says="wrong"), errored_row("broken"))
-    evals.config(lanes=2, trials=2, budget={"max_cost_usd": 2.5, "max_minutes": 30})
+    evals.write_rows(row("good"), row("bad", says="wrong"), errored_row("broken"))
+    evals.write_config(
+        browser="playwright", lanes=2, trials=2, budget={"max_cost_usd": 2.5, "max_minutes": 30}
+    )
     result = evals.run("--eval-config=shop.eval.yaml", "-n2")
     result.stdout.fnmatch_lines(
         [
@@ -129,8 +131,8 @@ def test_a_run_folder_that_is_damaged_is_never_green(evals: Evals) -> None:
             (folder / "metadata.json").write_text("{")
         """
     )
-    evals.rows(row("good"))
-    evals.config(gate={"min_pass_rate": 0})
+    evals.write_rows(row("good"))
+    evals.write_config(gate={"min_pass_rate": 0})
     result = evals.run("shop.eval.yaml", "--junit-xml=junit.xml")
     assert result.ret == 3
     result.stdout.fnmatch_lines(["*= eval shop =*", "*/metadata.json is damaged: Invalid JSON*"])
@@ -144,8 +146,8 @@ def test_graders_that_disagree_are_told(evals: Evals, monkeypatch: pytest.Monkey
     loose = {"type": "answer", "name": "a-reader-with-a-rather-long-name", "match": "includes"}
     both = {"type": "combined", "graders": ["answer", loose], "rule": "any"}
     hint = {"type": "trajectory_score", "advisory": True, "threshold": 1}
-    evals.rows(row("split", says="It is right.", graders=[both, hint]), row("agreed", graders=[both]))
-    evals.config()
+    evals.write_rows(row("split", says="It is right.", graders=[both, hint]), row("agreed", graders=[both]))
+    evals.write_config()
     result = evals.run("shop.eval.yaml")
     result.assert_outcomes(passed=2)
     lines = sections(result.outlines)

@@ -65,7 +65,7 @@ SECRET = "tok-0123456789-words"
 def kits(evals: Evals) -> Evals:
     """Evals with a conftest that brings toolkits, and one row."""
     evals.pytester.makeconftest(KIT)
-    evals.rows(row("a", solution=[]))
+    evals.write_rows(row("a", solution=[]))
     return evals
 
 
@@ -76,7 +76,9 @@ def agent(model: ScriptedModel, **fields: Any) -> dict[str, Any]:
 def test_a_model_works_with_a_plugged_toolkit(kits: Evals) -> None:
     """It is told the policy and offered the tools; call, note, manifest and redaction are as for ours."""
     with ScriptedModel([calls(call("look_up", word="mug")), done("right")]) as model:
-        kits.config(agent=agent(model), toolkits={"type": "words", "key": SECRET}, tools={"input": False})
+        kits.write_config(
+            agent=agent(model), toolkits={"type": "words", "key": SECRET}, tools={"input": False}
+        )
         result = kits.run("shop.eval.yaml")
     result.assert_outcomes(passed=1)
     first, second = model.requests
@@ -124,7 +126,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a switch of what there is not": (
         {"tools": {"clik": False}},
-        "*shop.eval.yaml:5: tools.clik: unknown tool or toolkit 'clik'. Did you mean 'click'?*",
+        "*shop.eval.yaml:6: tools.clik: unknown tool or toolkit 'clik'. Did you mean 'click'?*",
     ),
     "an unknown toolkit": (
         {"toolkits": ["wrods"]},
@@ -141,8 +143,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 def test_what_does_not_fit_stops_the_run(kits: Evals, case: str) -> None:
     """Exit code 4 before anything is spent; the message names both sides and what to write."""
     keys, told = REFUSED[case]
-    kits.rows(row("a"))
-    kits.config(**keys)
+    kits.write_rows(row("a"))
+    kits.write_config(browser="playwright", **keys)
     result = kits.run("shop.eval.yaml")
     assert result.ret == 4, result.stdout.str() + result.stderr.str()
     result.stderr.fnmatch_lines([told])
@@ -151,8 +153,10 @@ def test_what_does_not_fit_stops_the_run(kits: Evals, case: str) -> None:
 
 def test_a_run_may_switch_a_plugged_toolkit_off(kits: Evals) -> None:
     """By its key in ``tools``: its tools are gone for every agent, and the row that calls one is refused."""
-    kits.rows(row("a", solution=[{"tool": "look_up", "word": "x"}, {"tool": "done", "answer": "right"}]))
-    kits.config(toolkits={"type": "words", "key": SECRET})
+    kits.write_rows(
+        row("a", solution=[{"tool": "look_up", "word": "x"}, {"tool": "done", "answer": "right"}])
+    )
+    kits.write_config(toolkits={"type": "words", "key": SECRET})
     kits.run("shop.eval.yaml").assert_outcomes(passed=1)
     result = kits.run("shop.eval.yaml", "--eval-set=tools.words=false")
     assert result.ret == 4

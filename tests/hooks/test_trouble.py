@@ -61,7 +61,7 @@ def test_sites_and_start_pages_that_fail_err_their_own_rows(evals: Evals) -> Non
     """Each is errored with its own reason; rows around them pass, and a site that died is started anew."""
     (evals.path / "app.py").write_text(APP)
     dies = [{"tool": "navigate", "url": "{shop}/die"}, DONE]
-    evals.rows(
+    evals.write_rows(
         row("before", start_url="{shop}/"),
         errored_row("unreachable"),
         row("missing", start_url="{shop}/404"),
@@ -76,7 +76,7 @@ def test_sites_and_start_pages_that_fail_err_their_own_rows(evals: Evals) -> Non
         "silent": {"command": SILENT, "health_timeout_s": 5},
         "ends": {"command": [sys.executable, "-c", "print('no such database'); raise SystemExit(5)"]},
     }
-    evals.config(sites=commands)
+    evals.write_config(browser="playwright", sites=commands)
     code, output = go(evals)
     assert code == 1
     site, page = "errored (site)", "errored (navigation)"
@@ -104,8 +104,8 @@ def test_sites_and_start_pages_that_fail_err_their_own_rows(evals: Evals) -> Non
 
 def test_a_site_whose_program_is_missing_ends_the_run_at_once(evals: Evals) -> None:
     """It is a usage error, with the key and what is allowed, before a browser is started."""
-    evals.rows(row("a", start_url="{shop}/"))
-    evals.config(sites={"shop": {"command": ["no-such-program"]}})
+    evals.write_rows(row("a", start_url="{shop}/"))
+    evals.write_config(sites={"shop": {"command": ["no-such-program"]}})
     code, output = go(evals)
     assert code == 4
     assert "sites.shop.command begins with 'no-such-program'" in output
@@ -118,8 +118,8 @@ def test_a_site_whose_program_is_missing_ends_the_run_at_once(evals: Evals) -> N
 @pytest.mark.parametrize("args", [(), ("-n2",)], ids=["alone", "workers"])
 def test_no_browser_ends_the_run_at_once(evals: Evals, args: tuple[str, ...]) -> None:
     """Exit code 4, the message and what to type once, and not an error for each of a hundred rows."""
-    evals.rows(*(row(f"r{number}") for number in range(100)))
-    evals.config(lanes=4)
+    evals.write_rows(*(row(f"r{number}") for number in range(100)))
+    evals.write_config(browser="playwright", lanes=4)
     env = BLANK_PATH if args else {"BROWSEREVAL_BROWSER": "/nonexistent"}
     code, output = go(evals, *args, env=env)
     assert code == 4
@@ -142,8 +142,8 @@ async def solve(context):
 def test_a_killed_browser_costs_the_attempts_in_it(evals: Evals) -> None:
     """They are errored and made again in a new browser; the run ends as if nothing had happened."""
     write_agent(evals, WAITS)
-    evals.rows(row("slow0"), row("slow1"), row("r0"), row("r1"))
-    evals.config(agent=FUNCTION, lanes=2, retries=1)
+    evals.write_rows(row("slow0"), row("slow1"), row("r0"), row("r1"))
+    evals.write_config(browser="playwright", agent=FUNCTION, lanes=2, retries=1)
     run = Launched(evals, "shop.eval.yaml")
     try:
         wait_for(lambda: run.has_begun("slow0", "slow1"), "agents are at work")
@@ -199,7 +199,7 @@ def test_hostile_pages_end_in_bounded_time(evals: Evals) -> None:
         (evals.path / f"site/{name}.html").write_text(f"<!doctype html><title>{name}</title>{body}")
     presses = [{"tool": "click", "target": "text=Go"}, DONE]
     leaves = [{"tool": "fill", "target": "input", "text": "x"}, DONE]
-    evals.rows(
+    evals.write_rows(
         *(row(name, start_url=f"{{site}}/{name}.html", solution=presses) for name in ("alerts", "popups")),
         row("loop", start_url="{site}/loop.html", solution=presses),
         row("stop", start_url="{site}/stop.html"),
@@ -207,7 +207,7 @@ def test_hostile_pages_end_in_bounded_time(evals: Evals) -> None:
         row("fine"),
     )
     # Long enough for a busy machine, which only the endless loop waits for to its end.
-    evals.config(lanes=3, sites={"site": {"static": "site"}}, browser={"action_timeout_ms": 10_000})
+    evals.write_config(lanes=3, sites={"site": {"static": "site"}}, browser={"action_timeout_ms": 10_000})
     code, output = go(evals)
     assert code == 1, output
     told = verdicts(evals.summary())
@@ -253,8 +253,8 @@ async def solve(context):
 def test_a_full_disk_ends_the_run(evals: Evals) -> None:
     """What has finished is kept and shown; the lost row is an error, and no further one is paid for."""
     write_agent(evals, FILLS)
-    evals.rows(row("first"), row("fills"), *(row(f"r{number}") for number in range(5)))
-    evals.config(agent=FUNCTION)
+    evals.write_rows(row("first"), row("fills"), *(row(f"r{number}") for number in range(5)))
+    evals.write_config(agent=FUNCTION)
     with small_disk(evals.path / "disk") as disk:
         code, output = go(evals, "--eval-output=disk")
         kept = list(disk.glob("shop/*/tasks/*/*/*/*/metadata.json"))
@@ -270,8 +270,8 @@ def test_a_full_disk_ends_the_run(evals: Evals) -> None:
 def test_a_file_in_place_of_the_output_folder(evals: Evals, args: tuple[str, ...]) -> None:
     """It is a usage error that names the place and the option."""
     (evals.path / "taken").write_text("")
-    evals.rows(*(row(f"r{number}") for number in range(9)))
-    evals.config()
+    evals.write_rows(*(row(f"r{number}") for number in range(9)))
+    evals.write_config()
     code, output = go(evals, "--eval-output=taken", *args)
     assert code == 4
     assert "taken" in output
@@ -302,8 +302,8 @@ def pytest_runtest_setup(item):
 def test_outcomes_of_pytest_in_an_attempt_are_told(evals: Evals) -> None:
     """A hook that skips errs its row; one that exits ends the run with its words; neither is ever green."""
     evals.pytester.makeconftest(LEAVES)
-    evals.rows(row("first"), row("skips"), row("leaves"), row("never"))
-    evals.config()
+    evals.write_rows(row("first"), row("skips"), row("leaves"), row("never"))
+    evals.write_config()
     code, output = go(evals)
     assert code == 1, output
     told = verdicts(evals.summary())
@@ -315,8 +315,8 @@ def test_outcomes_of_pytest_in_an_attempt_are_told(evals: Evals) -> None:
 def test_pytest_exit_keeps_its_code_and_the_results(evals: Evals) -> None:
     """``pytest.exit`` outside of an attempt is pytest's own, with what has finished summed up."""
     evals.pytester.makeconftest(LEAVES)
-    evals.rows(row("first"), row("ends"))
-    evals.config()
+    evals.write_rows(row("first"), row("ends"))
+    evals.write_config()
     code, output = go(evals)
     assert code == 6
     assert "the shop is closed" in output
@@ -329,8 +329,10 @@ def test_pytest_exit_keeps_its_code_and_the_results(evals: Evals) -> None:
 def test_hostile_rows_spoil_no_report(evals: Evals) -> None:
     """Escape codes, tags, line breaks, NUL and a megabyte of text leave terminal, JUnit and HTML intact."""
     evil = "\x1b[2J\x1b[31mred <script>alert(1)</script>\n]]>\x00"
-    evals.rows(row("evil", query=evil, says=evil), row("big", query="y" * 1_000_000, says="z" * 100_000))
-    evals.config()
+    evals.write_rows(
+        row("evil", query=evil, says=evil), row("big", query="y" * 1_000_000, says="z" * 100_000)
+    )
+    evals.write_config()
     code, output = go(evals, "-rA", "--color=no", "--junit-xml=junit.xml", "--html=report.html")
     assert code == 1
     assert not {"\x1b", "\x00"} & set(output)
@@ -370,13 +372,13 @@ def test_models_that_fail_and_models_that_tell_secrets(evals: Evals) -> None:
     (evals.path / "site").mkdir()
     page = "<title>form</title><input oninput='document.title = value; location.hash = value'>"
     (evals.path / "site/index.html").write_text(page)
-    evals.rows(
+    evals.write_rows(
         row("good"), row("broken"), row("busy"), row("tells"), row("types", start_url="{site}/index.html")
     )
     model = Model()
     with ScriptedModel(model) as server:
         agent = {"type": "single", "model": "m", "base_url": server.base_url, "api_key": "THE_KEY"}
-        evals.config(
+        evals.write_config(
             agent={**agent, "max_tries": 2},
             lanes=3,
             retries=1,
@@ -402,10 +404,10 @@ def test_models_that_fail_and_models_that_tell_secrets(evals: Evals) -> None:
 @pytest.mark.parametrize("args", [(), ("-n2",)], ids=["alone", "workers"])
 def test_a_refused_key_stops_the_run(evals: Evals, args: tuple[str, ...]) -> None:
     """No further row is begun, and the message tells which variable to look at."""
-    evals.rows(*(row(f"r{number}") for number in range(30)))
+    evals.write_rows(*(row(f"r{number}") for number in range(30)))
     with ScriptedModel([], api_key="another") as server:
         agent = {"type": "single", "model": "m", "base_url": server.base_url, "api_key": "THE_KEY"}
-        evals.config(agent=agent, lanes=2)
+        evals.write_config(agent=agent, lanes=2)
         code, output = go(evals, *args, env={"THE_KEY": KEY})
     assert code == 1, output
     assert "answered 401" in output

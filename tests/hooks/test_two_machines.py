@@ -149,8 +149,8 @@ def test_a_worker_and_its_browser_are_on_another_machine(
     (folder / "site/index.html").write_text("<title>Shop</title><h1>Mugs</h1>")
     (folder / "my_agent.py").write_text(BEGINS + AGENT)
     rows = (row(f"r{number}", start_url="{site}/") for number in range(6))
-    evals.rows(*rows, name="evals/rows.jsonl")
-    evals.config(
+    evals.write_rows(*rows, name="evals/rows.jsonl")
+    evals.write_config(
         "evals/shop.eval.yaml",
         agent=FUNCTION,
         sites={"site": {"static": "site"}},

@@ -17,8 +17,8 @@ def data_of(evals: Evals) -> dict[str, Any]:
 
 def test_a_run_has_its_page(evals: Evals) -> None:
     """Also under xdist: written once all workers are done, by the controller."""
-    evals.rows(row("a"), row("b", says="wrong"), row("c"))
-    evals.config()
+    evals.write_rows(row("a"), row("b", says="wrong"), row("c"))
+    evals.write_config()
     evals.run("shop.eval.yaml", "-n", "2")
     data = data_of(evals)
     assert {name: data["totals"][name] for name in ("passed", "failed", "errored")} == {
@@ -34,8 +34,8 @@ def test_a_run_has_its_page(evals: Evals) -> None:
 
 def test_a_page_that_cannot_be_written_breaks_nothing(evals: Evals) -> None:
     """It is told in a line; verdicts and exit code are those of the rows."""
-    evals.rows(row("a"))
-    evals.config()
+    evals.write_rows(row("a"))
+    evals.write_config()
     (evals.path / "conftest.py").write_text(
         "def pytest_browsereval_run_summary(run_folder):\n    (run_folder / 'index.html').mkdir()\n"
     )

@@ -40,13 +40,13 @@ OWN = {"type": "function", "function": "my_agent:solve"}
 @pytest.fixture
 def own_agent(evals: Evals) -> Evals:
     (evals.path / "my_agent.py").write_text(AGENT)
-    evals.config(agent=OWN, lanes=4)
+    evals.write_config(agent=OWN, lanes=4)
     return evals
 
 
 def test_each_row_runs_once_over_all_workers(own_agent: Evals) -> None:
     """Two workers with lanes run every row exactly once, and the controller sums up one run folder."""
-    own_agent.rows(*(row(f"r{n}") for n in range(21)))
+    own_agent.write_rows(*(row(f"r{n}") for n in range(21)))
     result = own_agent.run("shop.eval.yaml", "-n2")
     result.assert_outcomes(passed=21)
     assert result.ret == 0
@@ -71,8 +71,8 @@ async def solve(context):
 def test_lanes_of_all_workers_are_used_at_once(evals: Evals) -> None:
     """Two workers of three lanes have six attempts in flight: none of them ends before all six have begun."""
     write_agent(evals, TOGETHER)
-    evals.config(agent=FUNCTION, lanes=3)
-    evals.rows(*(row(f"r{n}") for n in range(8)))
+    evals.write_config(agent=FUNCTION, lanes=3)
+    evals.write_rows(*(row(f"r{n}") for n in range(8)))
     assert evals.run("shop.eval.yaml", "-n2").ret == 0
     assert evals.summary()["passed"] == 8
 
@@ -113,9 +113,9 @@ def kill(pid: int) -> None:
 def test_a_worker_that_is_killed_costs_only_what_was_in_flight_in_it(evals: Evals) -> None:
     """Its attempts in flight are made again; what it had finished, and all else, is made and counted once."""
     write_agent(evals, HELD)
-    evals.config(agent=FUNCTION, lanes=3)
+    evals.write_config(agent=FUNCTION, lanes=3)
     rows = [*(f"done{n}" for n in range(2)), *(f"held{n}" for n in range(8)), "last"]
-    evals.rows(*map(row, rows))
+    evals.write_rows(*map(row, rows))
     launched = Launched(evals, "shop.eval.yaml", "-n2", "--junit-xml=junit.xml")
     try:
         wait_for(lambda: held(evals.path) == [3, 3], "both workers have three rows in flight")
@@ -138,10 +138,12 @@ def test_a_worker_that_is_killed_costs_only_what_was_in_flight_in_it(evals: Eval
 def test_what_a_killed_worker_had_judged_ahead_is_not_made_again(evals: Evals) -> None:
     """Rows that were judged before they came up keep their attempts, passed or failed; all are reported."""
     write_agent(evals, HELD)
-    evals.config(agent=FUNCTION, lanes=2, retries=1)  # the held row was alone in flight, so it is blamed
+    evals.write_config(
+        agent=FUNCTION, lanes=2, retries=1
+    )  # the held row was alone in flight, so it is blamed
     ahead = [f"{verdict}{n}" for verdict in ("passed", "failed") for n in range(2)]
     answers = {name: {"answer": "right" if name.startswith("passed") else "other"} for name in ahead}
-    evals.rows(row("held0"), row("held1"), *(row(name) | answers[name] for name in ahead))
+    evals.write_rows(row("held0"), row("held1"), *(row(name) | answers[name] for name in ahead))
     launched = Launched(evals, "shop.eval.yaml", "-n2")
     try:
         done = "results/*/*/tasks/*/*/1/attempt-1/metadata.json"
@@ -163,7 +165,7 @@ def test_what_a_killed_worker_had_judged_ahead_is_not_made_again(evals: Evals) -
 
 def test_evals_found_in_folders_work_with_workers(own_agent: Evals) -> None:
     """A bare ``pytest -n 2`` finds eval files and gates them."""
-    own_agent.rows(*(row(f"r{n}") for n in range(4)))
+    own_agent.write_rows(*(row(f"r{n}") for n in range(4)))
     result = own_agent.run("-n2", "--eval-min-pass-rate=1")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*pass rate 100.0% (4 of 4 judged)*"])
@@ -171,8 +173,10 @@ def test_evals_found_in_folders_work_with_workers(own_agent: Evals) -> None:
 
 def test_a_row_that_kills_its_worker_once_is_run_again(own_agent: Evals) -> None:
     """After a death the attempts in flight run again, and everything passes."""
-    own_agent.config(agent=OWN, lanes=4, retries=1)
-    own_agent.rows(*(row(f"slow{n}") for n in range(8)), row("dies-once"), *(row(f"r{n}") for n in range(5)))
+    own_agent.write_config(agent=OWN, lanes=4, retries=1)
+    own_agent.write_rows(
+        *(row(f"slow{n}") for n in range(8)), row("dies-once"), *(row(f"r{n}") for n in range(5))
+    )
     result = own_agent.run("shop.eval.yaml", "-n2")
     assert result.ret == 0
     assert own_agent.summary()["passed"] == 14
@@ -180,7 +184,7 @@ def test_a_row_that_kills_its_worker_once_is_run_again(own_agent: Evals) -> None
 
 def test_only_the_row_that_kills_is_blamed(own_agent: Evals) -> None:
     """A row that always kills its process is errored; its neighbours in the lanes pass."""
-    own_agent.rows(
+    own_agent.write_rows(
         *(row(f"slow{n}") for n in range(6)), row("dies-always"), *(row(f"r{n}") for n in range(6))
     )
     result = own_agent.run("shop.eval.yaml", "-n2", "--junit-xml=junit.xml")
@@ -192,8 +196,8 @@ def test_only_the_row_that_kills_is_blamed(own_agent: Evals) -> None:
 
 def test_a_death_under_a_distribution_that_queues_the_row_itself(own_agent: Evals) -> None:
     """Under ``--dist loadfile`` xdist has a dead worker's row run again: it is not queued twice."""
-    own_agent.config(agent=OWN, lanes=2, retries=1)
-    own_agent.rows(row("dies-once"), row("slow1"), row("r2"))
+    own_agent.write_config(agent=OWN, lanes=2, retries=1)
+    own_agent.write_rows(row("dies-once"), row("slow1"), row("r2"))
     result = own_agent.run("shop.eval.yaml", "-n2", "--dist=loadfile")
     assert result.ret == 0
     assert own_agent.summary()["passed"] == 3
@@ -201,7 +205,7 @@ def test_a_death_under_a_distribution_that_queues_the_row_itself(own_agent: Eval
 
 def test_a_lost_item_is_never_green(own_agent: Evals) -> None:
     """A value that cannot be sent kills the worker, and xdist alone would end with 0; here it is 3."""
-    own_agent.rows(row("a"), row("b"))
+    own_agent.write_rows(row("a"), row("b"))
     own_agent.pytester.makeconftest(
         """
         import pathlib, pytest
@@ -221,7 +225,7 @@ def test_a_lost_item_is_never_green(own_agent: Evals) -> None:
 
 def test_the_users_own_distribution_is_kept(own_agent: Evals) -> None:
     """``--dist loadgroup`` stays the user's: every row runs once, two lanes at most, said in the header."""
-    own_agent.rows(*(row(f"r{n}") for n in range(8)))
+    own_agent.write_rows(*(row(f"r{n}") for n in range(8)))
     result = own_agent.run("shop.eval.yaml", "-n2", "--dist=loadgroup")
     result.assert_outcomes(passed=8)
     assert own_agent.summary()["passed"] == 8
@@ -232,7 +236,7 @@ def test_the_users_own_distribution_is_kept(own_agent: Evals) -> None:
 
 def test_num_workers_is_divided_among_processes(evals: Evals) -> None:
     """``num_workers: 3`` with ``-n 2`` gives each process two lanes."""
-    evals.rows(row("a"))
-    evals.config(num_workers=3)
+    evals.write_rows(row("a"))
+    evals.write_config(num_workers=3)
     result = evals.run("--eval-config=shop.eval.yaml", "-n2")
     result.stdout.fnmatch_lines(["eval shop: *2 lanes, in each of 2 processes*"])

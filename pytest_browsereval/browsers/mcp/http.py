@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -51,17 +52,25 @@ def http_client(headers: Mapping[str, str], query: str, watch: Watch) -> httpx2.
     """
     import httpx2
 
-    _SDK_LOG.addFilter(_is_news)
     # An answer that is packed could be of any size once unpacked.
     own = {"accept-encoding": "identity", **headers}
     timeout = httpx2.Timeout(_CONNECT_S, read=None)
     return httpx2.AsyncClient(headers=own, timeout=timeout, transport=_watched(query, watch))
 
 
-def _is_news(record: logging.LogRecord) -> bool:
-    """Return whether a record of the SDK is not the traceback of our own limit."""
-    error = record.exc_info[1] if record.exc_info else None
-    return str(error) != _TOO_LARGE
+@contextmanager
+def without_own_limit_in_log() -> Iterator[None]:
+    """Keep tracebacks of our own limit out of the SDK's log while the block runs."""
+
+    def is_news(record: logging.LogRecord) -> bool:  # one of each block's own, to be removed with it
+        error = record.exc_info[1] if record.exc_info else None
+        return str(error) != _TOO_LARGE
+
+    _SDK_LOG.addFilter(is_news)
+    try:
+        yield
+    finally:
+        _SDK_LOG.removeFilter(is_news)
 
 
 def _watched(query: str, watch: Watch) -> httpx2.AsyncBaseTransport:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pytest_browsereval.browsers.base import ForeignTool
-from pytest_browsereval.browsers.mcp.http import ANSWER_BYTES, Watch, http_client
+from pytest_browsereval.browsers.mcp.http import ANSWER_BYTES, Watch, http_client, without_own_limit_in_log
 from pytest_browsereval.browsers.mcp.process import Program, ServerProcess
 from pytest_browsereval.errors import BrowserEvalError
 
@@ -153,11 +153,12 @@ class McpSession:
 
         parts = urlsplit(self._endpoint.url or "")
         url = parts._replace(query="").geturl()
-        async with (
-            http_client(self._endpoint.headers, parts.query, self._watch) as client,
-            streamable_http_client(url, http_client=client, max_sse_event_size=ANSWER_BYTES) as streams,
-        ):
-            yield streams
+        with without_own_limit_in_log():
+            async with (
+                http_client(self._endpoint.headers, parts.query, self._watch) as client,
+                streamable_http_client(url, http_client=client, max_sse_event_size=ANSWER_BYTES) as streams,
+            ):
+                yield streams
 
     # -- over standard input and output
 

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
@@ -26,6 +25,7 @@ from pytest_browsereval.graders.values import shown
 from pytest_browsereval.graders.verifiers import Ran, verified
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import RowMetadata, Task
+from pytest_browsereval.session_caches import cache_for_session
 
 STATE = "/api/state"
 PYTHON = "{python}"
@@ -221,7 +221,7 @@ def _digest(*files: Path) -> str:
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()[:12]
 
 
-@cache
+@cache_for_session(maxsize=None)
 def _missing(python: str) -> str:
     """Return why a Python cannot import what verifiers need, "" if it can."""
     try:

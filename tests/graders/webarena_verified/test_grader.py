@@ -283,12 +283,19 @@ def test_a_whole_run_records_and_grades_the_traffic(pytester: pytest.Pytester) -
         "answer": None,
     }
     stays = [moves[1]]
-    evals.rows(row("goes", **{**given, "solution": moves}), row("stays", **{**given, "solution": stays}))
-    evals.config(sites={"shop": {"static": "site"}}, gate={"min_pass_rate": 0.5})
+    evals.write_rows(
+        row("goes", **{**given, "solution": moves}), row("stays", **{**given, "solution": stays})
+    )
+    evals.write_config(browser="playwright", sites={"shop": {"static": "site"}}, gate={"min_pass_rate": 0.5})
     refused = evals.run("shop.eval.yaml")
     assert refused.ret == 4
     refused.stderr.fnmatch_lines(["*looks at the network traffic*capture: {har: true}*"])
-    evals.config(sites={"shop": {"static": "site"}}, capture={"har": True}, gate={"min_pass_rate": 0.5})
+    evals.write_config(
+        browser="playwright",
+        sites={"shop": {"static": "site"}},
+        capture={"har": True},
+        gate={"min_pass_rate": 0.5},
+    )
     result = evals.run("shop.eval.yaml")
     assert result.ret == 0, result.stdout.str()
     folders = sorted(file.parent for file in evals.run_folder().glob(f"tasks/**/{HAR_FILE}"))

@@ -1,0 +1,333 @@
+"""Runs evals inside tests: writes their files, runs pytest on them, reads what they left behind.
+
+A conftest makes the fixture ``evals`` available::
+
+    pytest_plugins = ["pytest_browsereval.testing.evals"]
+
+A test then describes an eval and runs it, in its own process::
+
+    def test_a_wrong_colour_fails(evals):
+        evals.write_rows({
+            "query_id": "sky", "query": "What colour is the sky?", "dataset": "colours",
+            "graders": ["acme/colour"], "answer": "blue",
+            "solution": [{"tool": "done", "answer": "green"}],
+        })
+        evals.write_config(agent="scripted", browser="blank")
+        run = evals.run()
+        run.assert_outcomes(failed=1)
+        assert run.attempt("sky").final_answer == "green"
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import os
+import pkgutil
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import yaml
+
+import pytest_browsereval
+from pytest_browsereval.model.results import TaskMetadata
+
+LIMIT_S = 600.0
+"""How long an eval in a process of its own may take."""
+BLANK = ("-p", "pytest_browsereval.testing.blank")
+"""Makes ``browser: blank`` known, in this process and in every one that it starts."""
+_QUIET = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
+"""What Python ignores when it starts."""
+_OF_THE_TEST = ("PYTEST_CURRENT_TEST", "PYTEST_ADDOPTS")
+
+_LATE = (
+    "httpcore",
+    "httpx",
+    "openai",
+    "playwright.async_api",
+    "PIL.Image",
+    "dateutil.parser",
+    "jmespath",
+    "mcp",
+)
+"""Libraries that are imported when they are first needed."""
+
+
+def _import_everything() -> None:
+    """Import now, once, what evals import when they need it.
+
+    pytest's ``pytester`` forgets every module that was imported during a test. Libraries whose halves were
+    imported at different times then no longer know each other's classes.
+    """
+    own = pkgutil.walk_packages(pytest_browsereval.__path__, f"{pytest_browsereval.__name__}.")
+    for name in (*_LATE, *(module.name for module in own if not module.name.endswith("__main__"))):
+        with suppress(ImportError):  # of an extra that is not installed
+            importlib.import_module(name)
+
+
+_import_everything()
+
+
+@dataclass(frozen=True)
+class EvalRun:
+    """What a run of pytest left behind."""
+
+    result: pytest.RunResult
+    """Exit code and printed lines, with pytest's own matchers."""
+    folders: tuple[Path, ...]
+    """The run folders that it wrote, the newest one last."""
+
+    @property
+    def ret(self) -> pytest.ExitCode | int:
+        """The exit code."""
+        return self.result.ret
+
+    @property
+    def outlines(self) -> list[str]:
+        """The lines of standard output."""
+        return self.result.outlines
+
+    @property
+    def errlines(self) -> list[str]:
+        """The lines of standard error."""
+        return self.result.errlines
+
+    @property
+    def stdout(self) -> pytest.LineMatcher:
+        """Standard output: ``run.stdout.fnmatch_lines([...])``, ``run.stdout.str()``."""
+        return self.result.stdout
+
+    @property
+    def stderr(self) -> pytest.LineMatcher:
+        """Standard error."""
+        return self.result.stderr
+
+    def parseoutcomes(self) -> dict[str, int]:
+        """Return the numbers of pytest's last line: ``{"passed": 2, "failed": 1}``."""
+        return self.result.parseoutcomes()
+
+    def assert_outcomes(self, **outcomes: int) -> None:
+        """Assert how many items passed, failed, were errors and so on; those not named are 0.
+
+        Args:
+            outcomes: as pytest's ``RunResult.assert_outcomes`` takes them.
+        """
+        self.result.assert_outcomes(**outcomes)
+
+    @property
+    def folder(self) -> Path:
+        """The run folder.
+
+        Raises:
+            AssertionError: there is none, or more than one.
+        """
+        if len(self.folders) != 1:
+            raise AssertionError(
+                f"pytest wrote {len(self.folders)} run folders, not one: {list(map(str, self.folders))}\n"
+                f"{self.stdout}\n{self.stderr}"
+            )
+        return self.folders[0]
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """``summary.json`` of the run folder."""
+        loaded: dict[str, Any] = json.loads((self.folder / "summary.json").read_text(encoding="utf-8"))
+        return loaded
+
+    @property
+    def attempts(self) -> list[TaskMetadata]:
+        """What is on record of each attempt of the run, in the order of their folders."""
+        files = sorted(self.folder.glob("tasks/*/*/*/attempt-*/metadata.json"))
+        return [TaskMetadata.model_validate_json(file.read_bytes()) for file in files]
+
+    def attempt(self, query_id: str) -> TaskMetadata:
+        """Return the record of a row's only attempt.
+
+        Raises:
+            AssertionError: it has none, or several.
+        """
+        found = [attempt for attempt in self.attempts if attempt.query_id == query_id]
+        if len(found) != 1:
+            ids = [attempt.query_id for attempt in self.attempts]
+            raise AssertionError(f"{query_id!r} has {len(found)} attempts, not one; attempts: {ids}")
+        return found[0]
+
+
+class EvalDriver:
+    """Writes evals into a folder and runs pytest there.
+
+    Args:
+        path: the folder; pytest's working directory while it runs.
+        options: what every run is given before its own arguments.
+    """
+
+    def __init__(self, path: Path, *, options: Sequence[str] = ()) -> None:
+        self.path = path
+        self.options: tuple[str, ...] = (*BLANK, *options)
+
+    def write_rows(self, *rows: Mapping[str, Any], name: str = "rows.jsonl") -> Path:
+        """Write rows as JSON Lines and return the file."""
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        return path
+
+    def write_config(self, name: str = "shop.eval.yaml", **keys: Any) -> Path:
+        """Write a config and return the file; rows are those of ``rows.jsonl`` unless told otherwise."""
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        keys.setdefault("dataset", "rows.jsonl")
+        path.write_text(yaml.safe_dump(keys, sort_keys=False), encoding="utf-8")
+        return path
+
+    def run(self, *args: str, plugins: Sequence[object] = ()) -> EvalRun:
+        """Run pytest in this process, which takes about a tenth of the time that a new process takes.
+
+        What the run changes in the process is put back: working directory, paths, modules of the folder.
+
+        Args:
+            args: pytest's command line.
+            plugins: objects with hooks, as ``pytest.main`` takes them.
+        """
+        command = [*self.options, *self._basetemp(args), *args]
+        before, began = self._states(), time.perf_counter()
+        with _apart(self.path), _captured() as (out, err):
+            ret = pytest.main(command, plugins=list(plugins))
+        return self._run(ret, _text(out), _text(err), began, before)
+
+    def run_process(self, *args: str, limit_s: float = LIMIT_S) -> EvalRun:
+        """Run pytest in a process of its own: for tests of starts, interrupts and deaths.
+
+        Args:
+            args: pytest's command line.
+            limit_s: how many seconds it may take.
+
+        Raises:
+            subprocess.TimeoutExpired: it took longer.
+        """
+        command = [sys.executable, "-m", "pytest", *self.options, *self._basetemp(args), *args]
+        before, began = self._states(), time.perf_counter()
+        env = {name: value for name, value in os.environ.items() if name not in _OF_THE_TEST}
+        # `python -m` would put the working directory before everything that is installed.
+        done = subprocess.run(  # noqa: S603 the caller's own tests
+            command,
+            cwd=self.path,
+            env={**env, "PYTHONSAFEPATH": "1"},
+            capture_output=True,
+            timeout=limit_s,
+            check=False,
+        )
+        out, err = (text.decode("utf-8", "replace") for text in (done.stdout, done.stderr))
+        return self._run(done.returncode, out, err, began, before)
+
+    def run_command(self, *args: str) -> EvalRun:
+        """Run the command ``browsereval`` in this process.
+
+        Args:
+            args: its command line: ``"gate", str(run.folder)``.
+        """
+        from pytest_browsereval.__main__ import main
+
+        before, began = self._states(), time.perf_counter()
+        with _apart(self.path), _captured() as (out, err):
+            try:
+                ret = main(list(args))
+            except SystemExit as leaving:  # of argparse
+                ret = leaving.code if isinstance(leaving.code, int) else 1
+        return self._run(ret, _text(out), _text(err), began, before)
+
+    def run_folder(self, eval_name: str = "shop", below: str = "") -> Path:
+        """Return the newest run folder of an eval.
+
+        Args:
+            eval_name: the eval's name.
+            below: the folder of its config, relative to this one.
+        """
+        folders = (self.path / below / "results" / eval_name).iterdir()
+        return max(folders, key=lambda folder: (folder / "manifest.json").stat().st_mtime_ns)
+
+    def _run(
+        self, ret: int, out: str, err: str, began: float, before: Mapping[Path, tuple[int, ...]]
+    ) -> EvalRun:
+        with suppress(ValueError):  # a plug-in's own, or a signal
+            ret = pytest.ExitCode(ret)
+        result = pytest.RunResult(ret, out.splitlines(), err.splitlines(), time.perf_counter() - began)
+        changed = {folder: state for folder, state in self._states().items() if before.get(folder) != state}
+        return EvalRun(result, tuple(sorted(changed, key=lambda folder: changed[folder])))
+
+    def _states(self) -> dict[Path, tuple[int, ...]]:
+        """Return when the files that every session of a run writes were written, by run folder."""
+        return {
+            manifest.parent: tuple(
+                file.stat().st_mtime_ns if file.exists() else 0
+                for file in (manifest, manifest.with_name("summary.json"))
+            )
+            for manifest in self.path.rglob("manifest.json")
+        }
+
+    def _basetemp(self, args: Sequence[str]) -> list[str]:
+        """Return where the run's ``tmp_path`` lies: beside the folder, since others of it are tidied up."""
+        if any(arg.startswith("--basetemp") for arg in args):
+            return []
+        return [f"--basetemp={self.path.parent / f'{self.path.name}-basetemp'}"]
+
+
+@contextmanager
+def _apart(folder: Path) -> Iterator[None]:
+    """Have a run begin as in a new process, as far as a test can tell, and put back what it changes."""
+    importlib.invalidate_caches()  # files of the folder may be a moment old
+    cwd, path, meta_path, modules = Path.cwd(), sys.path[:], sys.meta_path[:], sys.modules.copy()
+    env = {name: os.environ.pop(name) for name in _OF_THE_TEST if name in os.environ}
+    os.chdir(folder)
+    try:
+        with warnings.catch_warnings():
+            warnings.resetwarnings()
+            for category in _QUIET:
+                warnings.simplefilter("ignore", category)
+            yield
+    finally:
+        os.chdir(cwd)
+        sys.path[:], sys.meta_path[:] = path, meta_path
+        os.environ.update(env)
+        _forget_modules(folder, modules)
+
+
+def _forget_modules(folder: Path, before: Mapping[str, ModuleType]) -> None:
+    """Forget the new modules that lie in a folder: the next test's may have the same names."""
+    inside = f"{folder.resolve()}{os.sep}"
+    new = {name: module for name, module in sys.modules.items() if before.get(name) is not module}
+    for name, module in new.items():
+        if os.path.realpath(getattr(module, "__file__", None) or "").startswith(inside):
+            del sys.modules[name]
+
+
+@contextmanager
+def _captured() -> Iterator[tuple[io.TextIOWrapper, io.TextIOWrapper]]:
+    out, err = (
+        io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="", write_through=True) for _ in range(2)
+    )
+    with redirect_stdout(out), redirect_stderr(err):
+        yield out, err
+
+
+def _text(stream: io.TextIOWrapper) -> str:
+    data: bytes = stream.buffer.getvalue()  # type: ignore[attr-defined]
+    return data.decode("utf-8", "replace")
+
+
+@pytest.fixture
+def evals(tmp_path: Path) -> EvalDriver:
+    """A folder to write evals into and to run them in."""
+    folder = tmp_path / "evals"
+    folder.mkdir()
+    return EvalDriver(folder)
