@@ -32,7 +32,8 @@ ROWS: tuple[frozenset[str], ...] = tuple(
             {"run"},
             {"analysis", "exchange"},
             {"report"},
-            {"commands", "hooks", "plugin", "hookspecs", "__main__", "testing"},
+            {"commands", "hooks", "plugin", "hookspecs", "__main__"},
+            {"testing"},
         ),
     )
 )

@@ -1,43 +1,69 @@
-"""Shipped helpers for tests of evals, agents, browsers, toolkits and tools."""
+"""Shipped helpers for tests of evals, agents, browsers, toolkits and tools.
 
-from pytest_browsereval.testing.agents import AgentConformance
-from pytest_browsereval.testing.browsers import BrowserConformance
-from pytest_browsereval.testing.calling import call_problems, check_calls, open_window
-from pytest_browsereval.testing.evals import EvalDriver, EvalRun
-from pytest_browsereval.testing.model_server import ModelRequest, ScriptedModel
-from pytest_browsereval.testing.replies import (
-    Call,
-    Reply,
-    call,
-    calls,
-    done,
-    refuses,
-    says,
-    sends,
-)
-from pytest_browsereval.testing.toolkits import check_toolkit, toolkit_problems
-from pytest_browsereval.testing.tools import check_tool, tool_problems
+Names are imported when they are first asked for: a process that needs one of them does not pay for all.
+"""
 
-__all__ = [
-    "AgentConformance",
-    "BrowserConformance",
-    "Call",
-    "EvalDriver",
-    "EvalRun",
-    "ModelRequest",
-    "Reply",
-    "ScriptedModel",
-    "call",
-    "call_problems",
-    "calls",
-    "check_calls",
-    "check_tool",
-    "check_toolkit",
-    "done",
-    "open_window",
-    "refuses",
-    "says",
-    "sends",
-    "tool_problems",
-    "toolkit_problems",
-]
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pytest_browsereval.testing.agents import AgentConformance as AgentConformance
+    from pytest_browsereval.testing.browsers import BrowserConformance as BrowserConformance
+    from pytest_browsereval.testing.calling import call_problems as call_problems
+    from pytest_browsereval.testing.calling import check_calls as check_calls
+    from pytest_browsereval.testing.calling import open_window as open_window
+    from pytest_browsereval.testing.evals import EvalDriver as EvalDriver
+    from pytest_browsereval.testing.evals import EvalRun as EvalRun
+    from pytest_browsereval.testing.model_server import ModelRequest as ModelRequest
+    from pytest_browsereval.testing.model_server import ScriptedModel as ScriptedModel
+    from pytest_browsereval.testing.replies import Call as Call
+    from pytest_browsereval.testing.replies import Reply as Reply
+    from pytest_browsereval.testing.replies import call as call
+    from pytest_browsereval.testing.replies import calls as calls
+    from pytest_browsereval.testing.replies import done as done
+    from pytest_browsereval.testing.replies import refuses as refuses
+    from pytest_browsereval.testing.replies import says as says
+    from pytest_browsereval.testing.replies import sends as sends
+    from pytest_browsereval.testing.toolkits import check_toolkit as check_toolkit
+    from pytest_browsereval.testing.toolkits import toolkit_problems as toolkit_problems
+    from pytest_browsereval.testing.tools import check_tool as check_tool
+    from pytest_browsereval.testing.tools import tool_problems as tool_problems
+
+_HOMES = {
+    "AgentConformance": "agents",
+    "BrowserConformance": "browsers",
+    "Call": "replies",
+    "EvalDriver": "evals",
+    "EvalRun": "evals",
+    "ModelRequest": "model_server",
+    "Reply": "replies",
+    "ScriptedModel": "model_server",
+    "call": "replies",
+    "call_problems": "calling",
+    "calls": "replies",
+    "check_calls": "calling",
+    "check_tool": "tools",
+    "check_toolkit": "toolkits",
+    "done": "replies",
+    "open_window": "calling",
+    "refuses": "replies",
+    "says": "replies",
+    "sends": "replies",
+    "tool_problems": "tools",
+    "toolkit_problems": "toolkits",
+}
+
+__all__ = sorted(_HOMES)  # noqa: PLE0605 sorted() returns a list; one place names each export
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name's module when the name is first asked for."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__
