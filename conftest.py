@@ -74,7 +74,6 @@ def pytest_collection_finish() -> None:
     pytest collects garbage twice at its end, and tests run pytest in this process hundreds of times: with
     thousands of items and modules to look at each time, that would take longer than the evals themselves.
     """
-    gc.collect()
     gc.freeze()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -96,7 +97,10 @@ def modules() -> Iterator[tuple[str, ast.Module]]:
         yield name, ast.parse(file.read_text(encoding="utf-8"))
 
 
-TREES = dict(modules())
+@cache
+def trees() -> dict[str, ast.Module]:
+    """Read when they are first needed: collecting the tests does not wait for it."""
+    return dict(modules())
 
 
 def arrows(name: str, tree: ast.AST, *, lazy: bool = False, types: bool = False) -> Iterator[Arrow]:
@@ -118,16 +122,22 @@ def targets(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
     module = node.module or ""
     for alias in node.names:
         full = f"{module}.{alias.name}"
-        is_module = full.removeprefix(f"{NAME}.") in TREES if full.startswith(f"{NAME}.") else False
+        is_module = full.removeprefix(f"{NAME}.") in trees() if full.startswith(f"{NAME}.") else False
         yield full if is_module else module
 
 
-ALL = [arrow for name, tree in TREES.items() for arrow in arrows(name, tree)]
-OURS = [
-    Arrow(a.source, a.target.removeprefix(f"{NAME}."), a.is_lazy, a.is_for_types, a.line)
-    for a in ALL
-    if a.target.startswith(f"{NAME}.")
-]
+@cache
+def every_arrow() -> list[Arrow]:
+    return [arrow for name, tree in trees().items() for arrow in arrows(name, tree)]
+
+
+@cache
+def our_arrows() -> list[Arrow]:
+    return [
+        Arrow(a.source, a.target.removeprefix(f"{NAME}."), a.is_lazy, a.is_for_types, a.line)
+        for a in every_arrow()
+        if a.target.startswith(f"{NAME}.")
+    ]
 
 
 def part(module: str) -> str:
@@ -140,7 +150,7 @@ def row(module: str) -> int:
 
 def is_member(module: str) -> bool:
     """Return whether a module of a family defines a member: a literal ``type``, or a toolkit."""
-    for node in ast.walk(TREES[module]):
+    for node in ast.walk(trees()[module]):
         if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "type":
             if "Literal" in ast.unparse(node.annotation):
                 return True
@@ -153,7 +163,7 @@ def is_member(module: str) -> bool:
 
 def test_every_module_has_a_row() -> None:
     """Each top-level part of the package stands in the table exactly once."""
-    parts = {part(name) for name in TREES if name}
+    parts = {part(name) for name in trees() if name}
     table = [name for names in ROWS for name in names]
     assert sorted(table) == sorted(set(table))
     assert parts <= set(table), f"not in the table: {sorted(parts - set(table))}"
@@ -163,7 +173,7 @@ def test_imports_point_downwards() -> None:
     """No module imports from its own row or a higher one, in functions and for types neither."""
     wrong = [
         str(arrow)
-        for arrow in OURS
+        for arrow in our_arrows()
         if part(arrow.source) != part(arrow.target)
         and arrow.source  # the package's own __init__ gathers public names
         and row(arrow.target) >= row(arrow.source)
@@ -174,7 +184,7 @@ def test_imports_point_downwards() -> None:
 
 def test_exceptions_within_a_row_are_in_use() -> None:
     """An exception that no import needs any more is taken out of the table."""
-    used = {(part(arrow.source), part(arrow.target)) for arrow in OURS}
+    used = {(part(arrow.source), part(arrow.target)) for arrow in our_arrows()}
     assert set(WITHIN_A_ROW) <= used
 
 
@@ -182,7 +192,7 @@ def test_members_know_no_other_member() -> None:
     """A member of a family imports its base and what members share, never another member."""
     found = {
         (arrow.source, arrow.target)
-        for arrow in OURS
+        for arrow in our_arrows()
         if part(arrow.source) in FAMILIES
         and part(arrow.source) == part(arrow.target)
         and arrow.source not in GATHERS
@@ -196,7 +206,7 @@ def test_bases_know_nothing_of_their_family() -> None:
     """A family's base imports no other module of the family."""
     found = [
         str(arrow)
-        for arrow in OURS
+        for arrow in our_arrows()
         if arrow.source in {f"{family}.base" for family in FAMILIES}
         and part(arrow.source) == part(arrow.target)
     ]
@@ -205,9 +215,9 @@ def test_bases_know_nothing_of_their_family() -> None:
 
 def test_no_import_cycle() -> None:
     """Imports at the top of modules form no ring."""
-    graph: dict[str, set[str]] = {name: set() for name in TREES}
-    for arrow in OURS:
-        if not arrow.is_lazy and not arrow.is_for_types and arrow.target in TREES:
+    graph: dict[str, set[str]] = {name: set() for name in trees()}
+    for arrow in our_arrows():
+        if not arrow.is_lazy and not arrow.is_for_types and arrow.target in trees():
             graph[arrow.source].add(arrow.target)
     try:
         TopologicalSorter(graph).prepare()
@@ -219,19 +229,21 @@ def test_only_the_top_row_imports_pytest() -> None:
     """Pytest is known to the plugin, its hooks and the shipped test helpers alone."""
     allowed = {"plugin", "hookspecs", "hooks", "testing"}
     runners = {"pytest", "_pytest", "pluggy", "xdist", "pytest_html"}
-    found = {part(a.source) for a in ALL if a.target.partition(".")[0] in runners and not a.is_for_types}
+    found = {
+        part(a.source) for a in every_arrow() if a.target.partition(".")[0] in runners and not a.is_for_types
+    }
     assert found <= allowed
 
 
 @pytest.mark.parametrize("library", DOORS)
 def test_heavy_libraries_stay_behind_their_doors(library: str) -> None:
     """A heavy library is imported by the modules of the table, inside the functions that need it."""
-    found = [a for a in ALL if part(a.target) == library and not a.is_for_types]
+    found = [a for a in every_arrow() if part(a.target) == library and not a.is_for_types]
     assert {arrow.source for arrow in found} == DOORS[library]
     assert all(arrow.is_lazy for arrow in found)
 
 
 def test_playwright_stays_behind_its_doors() -> None:
     """Playwright is imported in browsers and in tools only, never when a module is loaded by name alone."""
-    found = [a for a in ALL if part(a.target) == "playwright" and not a.is_for_types]
+    found = [a for a in every_arrow() if part(a.target) == "playwright" and not a.is_for_types]
     assert {part(arrow.source) for arrow in found} <= {"browsers", "tools"}

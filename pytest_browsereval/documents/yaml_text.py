@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar, TypeGuard
+import sys
+from typing import Any, ClassVar
 
 import yaml
 
@@ -15,7 +16,18 @@ MAX_NODES = 1_000_000
 MAX_DEPTH = 100
 
 
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+def _parser() -> Any:
+    """Return PyYAML's parser in C if it makes nodes of the classes that we know, else the one in Python.
+
+    The C module is loaded once in a process and keeps the classes of the first import of ``yaml``. Tests
+    that restore ``sys.modules``, as those with ``pytester`` do, import ``yaml`` again and get others.
+    """
+    compiled = sys.modules.get("yaml._yaml")
+    knows_ours = compiled is not None and getattr(compiled, "ScalarNode", None) is yaml.ScalarNode
+    return yaml.CSafeLoader if knows_ours else yaml.SafeLoader
+
+
+class _Loader(_parser()):  # type: ignore[misc]
     """Composes nodes whose plain scalars are typed by the YAML 1.2 core schema."""
 
     yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, re.Pattern[str]]]]] = {}
@@ -39,27 +51,19 @@ def parse_yaml(text: str) -> Document:
     """
     try:
         root = yaml.compose(text, Loader=_Loader)
-    except RecursionError:
-        raise DocumentError("not readable: nested too deeply.") from None
-    except Exception as error:
-        # By name: the C parser raises the class of the first import of yaml, as it makes its nodes.
-        if "YAMLError" not in (kind.__name__ for kind in type(error).__mro__):
-            raise
+    except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         said = getattr(error, "problem", None) or str(error).splitlines()[0]
         raise DocumentError(f"not YAML: {said}.", mark.line + 1 if mark else None) from None
+    except RecursionError:
+        raise DocumentError("not readable: nested too deeply.") from None
     builder = _YamlBuilder()
     value = None if root is None else builder.build(root)
     return Document(value, lambda path: _yaml_line(root, path), builder.problems)
 
 
 class _YamlBuilder:
-    """Makes plain values of composed nodes.
-
-    Nodes are told apart by their ``id``, never by their class: PyYAML's C parser makes nodes of the classes
-    that it met first, and these are other ones once ``yaml`` has been imported a second time, as happens
-    in tests that restore ``sys.modules``.
-    """
+    """Makes plain values of composed nodes."""
 
     def __init__(self) -> None:
         self.problems: list[tuple[int | None, str]] = []
@@ -69,14 +73,14 @@ class _YamlBuilder:
         self._nodes += 1
         if depth > MAX_DEPTH or self._nodes > MAX_NODES:
             raise DocumentError("not readable: too many values or levels (aliases?).", _line(node))
-        if _is_mapping(node):
+        if isinstance(node, yaml.MappingNode):
             return self._mapping(node, depth)
-        if _is_sequence(node):
+        if isinstance(node, yaml.SequenceNode):
             self._check_tag(node, "seq")
             return [self.build(child, depth + 1) for child in node.value]
-        if _is_scalar(node):
+        if isinstance(node, yaml.ScalarNode):
             return self._scalar(node)
-        raise TypeError(f"PyYAML composed a {node!r}, which is neither a mapping, a sequence nor a scalar")
+        raise TypeError(f"PyYAML made a {type(node)}, which is neither a mapping, a sequence nor a scalar")
 
     def _check_tag(self, node: yaml.Node, expected: str) -> None:
         if node.tag != f"tag:yaml.org,2002:{expected}":
@@ -101,9 +105,9 @@ class _YamlBuilder:
         return {**merged, **own}
 
     def _key(self, node: yaml.Node) -> str:
-        if _is_scalar(node) and node.tag.endswith(":str"):
+        if isinstance(node, yaml.ScalarNode) and node.tag.endswith(":str"):
             return str(node.value)
-        told = str(node.value) if _is_scalar(node) else "a list or block"
+        told = str(node.value) if isinstance(node, yaml.ScalarNode) else "a list or block"
         self.problems.append((_line(node), f"the key {told!r} is not a text. Put it in quotes."))
         return told
 
@@ -133,18 +137,6 @@ class _YamlBuilder:
             return str(text)
 
 
-def _is_mapping(node: yaml.Node) -> TypeGuard[yaml.MappingNode]:
-    return getattr(node, "id", None) == "mapping"
-
-
-def _is_sequence(node: yaml.Node) -> TypeGuard[yaml.SequenceNode]:
-    return getattr(node, "id", None) == "sequence"
-
-
-def _is_scalar(node: yaml.Node) -> TypeGuard[yaml.ScalarNode]:
-    return getattr(node, "id", None) == "scalar"
-
-
 def _line(node: yaml.Node) -> int:
     return int(node.start_mark.line) + 1
 
@@ -154,9 +146,9 @@ def _is_merge(node: yaml.Node) -> bool:
 
 
 def _merged_nodes(node: yaml.Node) -> list[yaml.Node]:
-    sources = node.value if _is_sequence(node) else [node]
+    sources = node.value if isinstance(node, yaml.SequenceNode) else [node]
     for source in sources:
-        if not _is_mapping(source):
+        if not isinstance(source, yaml.MappingNode):
             raise DocumentError("'<<' merges blocks only: write  <<: *ANCHOR_OF_A_BLOCK", _line(node))
     return list(sources)
 
@@ -174,9 +166,9 @@ def _yaml_line(root: yaml.Node | None, path: KeyPath) -> int | None:
 
 
 def _yaml_child(node: yaml.Node, part: str | int) -> tuple[int, yaml.Node] | None:
-    if _is_sequence(node) and isinstance(part, int) and part < len(node.value):
+    if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
         return _line(node.value[part]), node.value[part]
-    if not _is_mapping(node):
+    if not isinstance(node, yaml.MappingNode):
         return None
     for key, value in node.value:
         if not _is_merge(key) and key.value == str(part):

@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy  # its parts are imported when they are used
 
 from pytest_browsereval.analysis import exchanging
 from pytest_browsereval.analysis.exchanging import Cell, Task, exchanged
@@ -33,7 +33,7 @@ def test_swapping_is_that_of_scipy() -> None:
     """Three trials each: the permutation test of paired samples, worked out in full."""
     tasks = drawn(random.Random(5), 12, 3, 3, 0.6)  # noqa: S311 repeatable, no secret
     differences = np.array([cell.difference for (cell,) in tasks])
-    theirs = stats.permutation_test(
+    theirs = scipy.stats.permutation_test(
         (differences, np.zeros_like(differences)),
         lambda x, y: (x - y).mean(),
         permutation_type="samples",
@@ -45,7 +45,7 @@ def test_swapping_is_that_of_scipy() -> None:
 def test_dealing_is_fishers_test_of_one_task() -> None:
     """Of one task with other numbers of trials, the second p-value is Fisher's; the larger one is told."""
     (law,) = exchanging._laws((Cell(1, 6, 6, 7),))
-    theirs = stats.fisher_exact([[1, 5], [6, 1]]).pvalue
+    theirs = scipy.stats.fisher_exact([[1, 5], [6, 1]]).pvalue
     assert exchanging._beyond({law: 1}, 6 / 7 - 1 / 6) == pytest.approx(theirs)
     assert exchanged([(Cell(1, 6, 6, 7),)]) == 1.0  # by itself a task can be swapped in two ways only
 

@@ -7,8 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from scipy import stats
-from statsmodels.stats import contingency_tables
+import scipy  # its parts are imported when they are used
 
 from pytest_browsereval.analysis.paired import Judgement, binomial, bootstrap, mcnemar, paired
 
@@ -18,6 +17,8 @@ from pytest_browsereval.analysis.paired import Judgement, binomial, bootstrap, m
 )
 def test_mcnemars_test_is_exact(gained: int, lost: int) -> None:
     """The p-value is statsmodels', for few and for many tasks, whichever way they changed."""
+    from statsmodels.stats import contingency_tables
+
     table = [[50, gained], [lost, 7]]
     expected = contingency_tables.mcnemar(table, exact=True).pvalue
     assert mcnemar(gained, lost) == pytest.approx(expected, rel=1e-9)
@@ -36,11 +37,11 @@ def test_draws_are_binomial(tosses: int, chance: float) -> None:
     """How often each number of heads comes is what scipy says, by a chi-square test over its deciles."""
     numbers = random.Random(7)  # noqa: S311 repeatable, no secret
     draws = [binomial(numbers, tosses, chance) for _ in range(20_000)]
-    law = stats.binom(tosses, chance)
+    law = scipy.stats.binom(tosses, chance)
     edges = sorted({int(law.ppf(share)) for share in np.linspace(0.1, 0.9, 9)})
     seen = np.histogram(draws, [-1, *(edge + 0.5 for edge in edges), tosses + 1])[0]
     expected = np.diff([0, *law.cdf(edges), 1]) * len(draws)
-    assert stats.chisquare(seen, expected).pvalue > 1e-4
+    assert scipy.stats.chisquare(seen, expected).pvalue > 1e-4
     assert {binomial(numbers, 9, 0.0), binomial(numbers, 9, 1.0)} == {0, 9}
     assert binomial(numbers, 0, 0.5) == 0
 
@@ -56,7 +57,7 @@ def test_draws_are_binomial(tosses: int, chance: float) -> None:
 def test_the_bootstrap_is_that_of_scipy(values: list[float]) -> None:
     """The percentile interval of the mean, but for the noise of the draws; the same for the same seed."""
     found = bootstrap(Counter(values))
-    theirs = stats.bootstrap(
+    theirs = scipy.stats.bootstrap(
         (np.array(values),), np.mean, method="percentile", n_resamples=20_000, rng=np.random.default_rng(1)
     ).confidence_interval
     assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=0.014)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
-from statsmodels.regression.linear_model import OLS
-from statsmodels.stats.proportion import proportion_confint
+import scipy  # its parts are imported when they are used
 
 from pytest_browsereval.analysis.statistics import (
     Share,
@@ -130,12 +128,14 @@ def test_kappa_stays_in_its_range() -> None:
 @pytest.mark.parametrize("confidence", [0.8, 0.95, 0.99])
 def test_students_t(freedom: int, confidence: float) -> None:
     """Quantiles of Student's t are scipy's."""
-    expected = stats.t.ppf(0.5 + confidence / 2, freedom)
+    expected = scipy.stats.t.ppf(0.5 + confidence / 2, freedom)
     assert students_t(freedom, confidence) == pytest.approx(expected, rel=1e-7)
 
 
 def test_wilsons_interval_is_that_of_statsmodels() -> None:
     """Also at other confidences, and for large numbers."""
+    from statsmodels.stats.proportion import proportion_confint
+
     for hits, of, confidence in ((3, 7, 0.9), (0, 12, 0.99), (13_168, 19_395, 0.95)):
         expected = proportion_confint(hits, of, alpha=1 - confidence, method="wilson")
         found = wilson(hits, of, confidence)
@@ -147,6 +147,8 @@ SITES = [Share(9, 10), Share(2, 10), Share(7, 8), Share(0, 5), Share(6, 6), Shar
 
 def test_the_error_of_groups_is_that_of_statsmodels() -> None:
     """The standard error is the cluster-robust one of a mean, with its usual correction."""
+    from statsmodels.regression.linear_model import OLS
+
     passed = [value for site in SITES for value in [1] * site.hits + [0] * (site.of - site.hits)]
     names = [name for name, site in enumerate(SITES) for _ in range(site.of)]
     fitted = OLS(passed, np.ones(len(passed))).fit(cov_type="cluster", cov_kwds={"groups": np.array(names)})
@@ -159,10 +161,12 @@ def test_the_error_of_groups_is_that_of_statsmodels() -> None:
 
 def test_intervals_of_groups() -> None:
     """Wilson's of as many independent trials as have that error, by Student's t: wider, and in 0 to 1."""
+    from statsmodels.stats.proportion import proportion_confint
+
     found, alone = clustered(SITES), wilson(36, 59)
     assert found
     cases = found.value * (1 - found.value) / found.standard_error**2
-    alpha = 2 * stats.norm.sf(stats.t.ppf(0.975, 5))
+    alpha = 2 * scipy.stats.norm.sf(scipy.stats.t.ppf(0.975, 5))
     expected = proportion_confint(found.value * cases, cases, alpha=alpha, method="wilson")
     assert (found.interval.low, found.interval.high) == pytest.approx(expected, abs=1e-7)
     assert found.interval.low < alone.low < alone.high < found.interval.high

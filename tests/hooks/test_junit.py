@@ -6,7 +6,6 @@ from pathlib import Path
 
 import junitparser
 import pytest
-import xmlschema
 
 from tests.hooks.launched import FUNCTION, Launched, write_agent
 from tests.hooks.small_evals import Evals, errored_row, row
@@ -17,6 +16,8 @@ HOSTILE = "]]><system-out>[[ATTACHMENT|/etc/passwd]]</system-out>\x1b[31m\x00\u2
 
 def read(file: Path, *schemas: str) -> junitparser.TestSuite:
     """Check a file against schemas, and return its suite."""
+    import xmlschema  # takes a second, and most workers run none of this
+
     for name in schemas or ("jenkins.xsd", "xunit2.xsd"):
         xmlschema.XMLSchema(str(SCHEMAS / name)).validate(str(file))
     (suite,) = junitparser.JUnitXml.fromfile(str(file))
