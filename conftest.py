@@ -12,16 +12,17 @@ import pytest
 
 TEST_TIMEOUT_S = 900
 """For what hangs: a machine that is busy with something else takes a multiple of the usual time."""
-PROCESSES = 3
-TIERS = ("real_model", "peers", "browser_use", "machines", "soak", "published")
-"""Marks of tests that need more than the test extras; ``pyproject.toml`` says what."""
+PROCESSES = 2
+TIERS = ("real_model", "peers", "browser_use", "machines", "soak", "slow", "published")
+"""Marks of tests that need more than the test extras, or more time; ``pyproject.toml`` says what."""
+TESTS, MINUTES = 5_400, 4
+"""About how many tests there are without the tiers, and how long they take on two cores."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Run the whole suite, and nothing less, in three processes: most tests wait for programs they start."""
-    is_whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not config.option.eval_config
-    is_whole = is_whole and _left_out(config) == TIERS  # a tier has the machine to itself
+    """Run the whole suite in two processes; a tier of the others has the machine to itself."""
+    is_whole = _is_whole(config) or config.option.markexpr in ("quick", "slow")
     if is_whole and not hasattr(config, "workerinput") and config.option.numprocesses is None:
         config.option.numprocesses = PROCESSES
         config.option.dist = "worksteal"
@@ -50,21 +51,32 @@ def _use_temporary_folder(config: pytest.Config) -> None:
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
-def pytest_report_header(config: pytest.Config) -> str | None:
-    """Tell which tests are left out."""
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Say how many tests there are, how long they take, and which are left out."""
     left_out = _left_out(config)
     if config.option.eval_config or not left_out:
-        return None
-    return f"left out: {', '.join(left_out)}; pytest -m NAME runs one, .ci/run all"
+        return []
+    lines = [f"left out: {', '.join(left_out)}; pytest -m NAME runs one, .ci/run all"]
+    if _is_whole(config):
+        lines.insert(0, f"about {TESTS:,} tests, {MINUTES} minutes on two cores; pytest -m quick takes one")
+    return lines
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the tiers that ``-m`` does not name."""
+    """Leave out the tiers that ``-m`` does not name, and hold the header to the number of tests.
+
+    Raises:
+        pytest.UsageError: there are no longer as many tests as the header says.
+    """
     left_out = _left_out(config)
     skipped = [item for item in items if any(item.get_closest_marker(tier) for tier in left_out)]
     if skipped:
         config.hook.pytest_deselected(items=skipped)
         items[:] = [item for item in items if item not in skipped]
+    if _is_whole(config) and not config.option.keyword and abs(len(items) - TESTS) > TESTS / 20:
+        raise pytest.UsageError(
+            f"conftest.py says about {TESTS} tests, and there are {len(items)}: change it"
+        )
 
 
 @pytest.hookimpl(trylast=True)
@@ -87,6 +99,13 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if session.exitstatus == pytest.ExitCode.OK and not reporter.stats.get("passed"):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
         reporter.write_line(f"\nnothing of {', '.join(tiers)} was run: every test was skipped", red=True)
+
+
+def _is_whole(config: pytest.Config) -> bool:
+    """Whether all tests are to run that need no more than the test extras."""
+    folder = config.rootpath / "tests"  # workers are given it as an argument
+    is_all = [config.rootpath / arg for arg in config.args] == [folder] and not config.option.eval_config
+    return is_all and not config.option.markexpr
 
 
 def _left_out(config: pytest.Config) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 PATIENCE_S = 20.0
 """How long what should happen in a page may take: a machine under load; nothing waits that long by itself."""
-REFUSAL_S = 3.0
+REFUSAL_S = 2.0
 """How long a call waits that has to refuse: the page is looked at by then, also under load."""
 LEFT_OUT = tuple(word for name in ("playwright", "asyncio", "anyio") for word in ("-p", f"no:{name}"))
 """Plug-ins of this environment that a pytest of a test's own does without: to import them (anyio's imports

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import pytest_browsereval
 
 MODULES = [
@@ -57,6 +59,7 @@ def python(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProc
     )
 
 
+@pytest.mark.slow
 def test_each_module_imports_alone() -> None:
     """Every module can be the first one that is imported, with warnings as errors."""
     result = python("-c", EACH_ALONE, *MODULES)

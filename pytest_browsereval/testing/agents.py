@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pytest
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext
+from pytest_browsereval.browsers.base import Browser
 from pytest_browsereval.browsers.manager import WindowManager
 from pytest_browsereval.browsers.playwright import PlaywrightBrowserConfig
 from pytest_browsereval.browsers.windows import PlaywrightWindow
@@ -20,11 +22,13 @@ from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResultMessage, message_adapter
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.testing.browsers import run
+from pytest_browsereval.testing.browsers import LIMIT_S
 from pytest_browsereval.testing.site import ConformanceSite
 from pytest_browsereval.tools.base import Toolbox
 from pytest_browsereval.tools.runner import WindowToolRunner
 from pytest_browsereval.tools.toolkits import CATALOG, resolve_tools
+
+T = TypeVar("T")
 
 EXECUTE_S = 60.0
 """How long one attempt may take; the task is small."""
@@ -46,9 +50,27 @@ class Attempted:
 
 
 @dataclass(frozen=True)
-class Bench:
-    """Where one agent is tried: its row, a fresh folder, and a real browser for each attempt."""
+class Room:
+    """A loop with a real browser, which the tests of a class share."""
 
+    runner: asyncio.Runner
+    browser: Browser
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine on the loop, with a limit."""
+
+        async def limited() -> T:
+            async with asyncio.timeout(LIMIT_S):
+                return await work
+
+        return self.runner.run(limited())
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where one agent is tried: its row, a fresh folder, and a fresh window for each attempt."""
+
+    room: Room
     config: AgentConfig
     task: Task
     folder: Path
@@ -58,34 +80,29 @@ class Bench:
     async def context(self, max_steps: int = 30) -> AsyncIterator[AgentContext]:
         """Open a window at the start page and yield all that an agent is built with."""
         config, task = self.config, self.task
-        browser = PlaywrightBrowserConfig().build()
-        await browser.start()
+        manager = WindowManager(self.room.browser)
+        window = await manager.create_window("row", task.start_url, wants_cdp=config.wants_cdp)
+        attempt = self.folder / "attempt"
+        attempt.mkdir()
+        capture = CaptureContext(CaptureContextConfig(attempt, redact=_redacting(config)), window)
         try:
-            manager = WindowManager(browser)
-            window = await manager.create_window("row", task.start_url, wants_cdp=config.wants_cdp)
-            attempt = self.folder / "attempt"
-            attempt.mkdir()
-            capture = CaptureContext(CaptureContextConfig(attempt, redact=_redacting(config)), window)
             tools = resolve_tools({})
             config.check(task, {tool.name: tool for tool in tools})
-            try:
-                yield AgentContext(
-                    config=config,
-                    task=task,
-                    window=window,
-                    tools=Toolbox(tools, WindowToolRunner(window), capture, max_steps=max_steps),
-                    capture=capture,
-                    output_dir=self.folder,
-                    task_output_dir=attempt,
-                    base_dir=self.base_dir,
-                    kits=tuple(CATALOG.values()),
-                )
-            finally:
-                capture.close()
-                await manager.close_all()
+            yield AgentContext(
+                config=config,
+                task=task,
+                window=window,
+                tools=Toolbox(tools, WindowToolRunner(window), capture, max_steps=max_steps),
+                capture=capture,
+                output_dir=self.folder,
+                task_output_dir=attempt,
+                base_dir=self.base_dir,
+                kits=tuple(CATALOG.values()),
+            )
         finally:
+            capture.close()
+            await manager.close_all()
             await close_clients()
-            await browser.close()
 
     def attempt(self, max_steps: int = 30) -> Attempted:
         """Make one attempt."""
@@ -95,14 +112,14 @@ class Bench:
                 result, ending = await _executed(context)
                 return Attempted(result, ending, context.capture.messages.messages, context.capture.steps)
 
-        return run(work())
+        return self.room.run(work())
 
 
 class AgentConformance:
     """Derive a test class from it, give it a ``config``, and pytest runs the tests.
 
-    Each test makes one attempt in a real browser, at a page with a button and a link; the agent has to
-    end within 60 s. Override ``task`` if it needs more than an instruction and a start page::
+    The tests of the class share a real browser. Each makes one attempt, at a page with a button and a link;
+    the agent has to end within 60 s. Override ``task`` if it needs more than a start page::
 
         class TestAcmeAgent(AgentConformance):
             @pytest.fixture
@@ -114,6 +131,16 @@ class AgentConformance:
     def config(self) -> AgentConfig:
         """Return the block to try: yours."""
         raise NotImplementedError(f"give {type(self).__name__} a fixture  config  that returns the block")
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def room(cls) -> Iterator[Room]:
+        """Return a loop with a running browser."""
+        browser = PlaywrightBrowserConfig().build()
+        with asyncio.Runner() as runner:
+            runner.run(browser.start())
+            yield Room(runner, browser)
+            runner.run(browser.close())
 
     @pytest.fixture
     def site(self) -> Iterator[ConformanceSite]:
@@ -132,9 +159,9 @@ class AgentConformance:
         return tmp_path
 
     @pytest.fixture
-    def bench(self, config: AgentConfig, task: Task, tmp_path: Path, base_dir: Path) -> Bench:
+    def bench(self, room: Room, config: AgentConfig, task: Task, tmp_path: Path, base_dir: Path) -> Bench:
         """Return where the agent is tried."""
-        return Bench(config, task, tmp_path, base_dir)
+        return Bench(room, config, task, tmp_path, base_dir)
 
     def test_its_config_is_a_member(self, config: AgentConfig, base_dir: Path) -> None:
         """The class names its type, has a label, and shows no secret in either its JSON or its label."""
@@ -192,7 +219,7 @@ class AgentConformance:
                         break
                 assert not left, f"left running: {left}"
 
-        run(work())
+        bench.room.run(work())
 
     def test_it_notices_that_the_browser_died(self, bench: Bench) -> None:
         """In a window whose browser has gone, the attempt ends; it does not work on for ever."""
@@ -203,7 +230,7 @@ class AgentConformance:
                 await context.window.context.close()  # past the window, as a browser that dies does
                 await _executed(context)
 
-        run(work())
+        bench.room.run(work())
 
 
 async def _executed(context: AgentContext) -> tuple[AgentResult | None, Exception | None]:

@@ -35,7 +35,7 @@ ORDERED = {"js": "document.querySelector('#told').textContent", "equals": "Order
 @pytest.fixture
 def evals(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Evals:
     """An eval of a shop, and programs on the path that stand in for those of others."""
-    evals = Evals(pytester)
+    evals = Evals(pytester.path)
     (evals.path / "site").mkdir()
     (evals.path / "site/index.html").write_text(PAGE)
     (evals.path / "bin").mkdir()
@@ -64,6 +64,7 @@ def attempts(evals: Evals, *names: str) -> dict[str, TaskMetadata]:
     return {each.variant: each for each in all_of_them}
 
 
+@pytest.mark.slow
 def test_programs_of_others_play_whole_attempts(evals: Evals) -> None:
     """By HTTP, by stdio and by CDP, each in its own form of config; the page they leave is what counts."""
     leaks = {"env": {"TOKEN_FILE": str(evals.path / "tokens.txt")}}
@@ -148,6 +149,7 @@ def wild(evals: Evals, *names: str, **keys: Any) -> None:
     shop(evals, {name: {"command": [*command, name], "mcp": "off", "grace_s": 0.5} for name in names}, **keys)
 
 
+@pytest.mark.slow
 def test_programs_that_misbehave_end_in_the_right_verdict(evals: Evals) -> None:
     """Inside the limit, with a true source, and with nothing of them left."""
     wild(evals, "fails", "binary", "halves", "wrecks", "silent", lanes=4)

@@ -121,6 +121,7 @@ def test_models_answer_one_question_if_they_may(tmp_path: Path) -> None:
     assert "k-123" not in asked[2].told
 
 
+@pytest.mark.slow
 def test_a_set_is_proved(tmp_path: Path) -> None:
     """Solutions have to pass and doing nothing has to fail; rows of which nothing is known are listed."""
     rows = [

@@ -16,7 +16,7 @@ from tests.hooks.small_evals import Evals, row
 @pytest.fixture
 def evals(pytester: pytest.Pytester) -> Evals:
     """Return a folder to write evals into and to run them in."""
-    return Evals(pytester)
+    return Evals(pytester.path)
 
 
 class TestConformance(BrowserConformance):
@@ -40,6 +40,7 @@ def test_rows_run_at_once_in_a_browser_that_stays(evals: Evals, chromium: Listen
     assert "Sesame" not in manifest + result.stdout.str() + result.stderr.str()
 
 
+@pytest.mark.slow
 def test_without_contexts_rows_run_one_by_one(evals: Evals, chromium: Listening) -> None:
     """The head of the run says so, and several processes are refused."""
     evals.write_rows(row("r0"), row("r1"))
@@ -67,6 +68,7 @@ async def solve(context):
 """
 
 
+@pytest.mark.slow
 def test_a_browser_that_goes_ends_the_run(evals: Evals) -> None:
     """The attempt is errored by the browser, the next one tries in vain to attach, and the run stops."""
     evals.write_rows(*(row(f"r{number}") for number in range(3)))

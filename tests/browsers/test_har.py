@@ -166,7 +166,7 @@ def test_a_browser_that_runs_already_is_recorded(
 
 def test_a_browser_that_cannot_be_recorded_is_refused(chromium: Listening, pytester: pytest.Pytester) -> None:
     """Before anything is spent, with file, line and what to write."""
-    evals = Evals(pytester)
+    evals = Evals(pytester.path)
     evals.write_rows(row("one"))
     shared = {"type": "cdp", "url": chromium.url, "context": "shared"}
     for browser, remedy in (

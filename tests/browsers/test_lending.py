@@ -179,6 +179,7 @@ def test_a_lent_window_is_as_the_config_says(
     other.close()
 
 
+@pytest.mark.slow
 def test_lent_windows_are_apart(run: Run, browser: PlaywrightBrowser, pages: PageServer) -> None:
     """Each has a browser of its own; one that is left open ends with the browser, and is told as closed."""
     url = pages.page("/start", "<title>Start</title>")

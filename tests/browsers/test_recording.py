@@ -255,7 +255,7 @@ def test_what_a_browser_cannot_record_is_refused(chromium: Listening, tmp_path: 
 def test_a_run_records_what_its_config_says(pytester: pytest.Pytester, pages: PageServer) -> None:
     """Of each attempt its console and markup; a trace of the one that failed only."""
     url = pages.page("/said", "<script>console.error('hello')</script><button>go</button>")
-    evals = Evals(pytester)
+    evals = Evals(pytester.path)
     click = [{"tool": "click", "target": "button"}, {"tool": "done", "answer": "right"}]
     evals.write_rows(
         row("good", start_url=url, solution=click),

@@ -65,6 +65,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
 
 
 @pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["plain", "xdist"])
+@pytest.mark.slow
 def test_its_agent_and_grader_run(installed: Installed, workers: list[str]) -> None:
     """The example's eval passes with the package's agent and grader; the header names the package."""
     out = installed.folder / f"out{len(workers)}"

@@ -59,6 +59,7 @@ def test_a_suite_is_played(pytester: pytest.Pytester, monkeypatch: pytest.Monkey
     assert {each["variant"] for each in summary["results"]} == {"pair"}
 
 
+@pytest.mark.slow
 def test_the_server_that_the_file_names_is_driven(pytester: pytest.Pytester, tmp_path: Path) -> None:
     """Windows are opened by the MCP server at ``server_url``, here one that only has other tools' names."""
     uses = json.dumps({"navigate": "go", "snapshot": "look", "screenshot": "draw", "close": "leave"})

@@ -27,6 +27,7 @@ def run(pytester: pytest.Pytester, config: str, *args: str) -> tuple[pytest.RunR
     return result, json.loads(next(out.glob("*/*/summary.json")).read_text())
 
 
+@pytest.mark.slow
 def test_the_policies_solve_every_kind_of_page(pytester: pytest.Pytester) -> None:
     """Each page with a policy gives its full reward for the first seed; the grader reads it."""
     rows = (MINIWOB / "rows.jsonl").read_text().splitlines()

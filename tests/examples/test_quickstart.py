@@ -23,6 +23,7 @@ def run(pytester: pytest.Pytester, config: str, *args: str) -> tuple[pytest.RunR
     return result, json.loads(summary.read_text())
 
 
+@pytest.mark.slow
 def test_every_task_is_solved_by_its_solution(pytester: pytest.Pytester) -> None:
     """The scripted agent passes all tasks of the three sites: each can be solved."""
     result, summary = run(pytester, "eval.yaml")
@@ -31,6 +32,7 @@ def test_every_task_is_solved_by_its_solution(pytester: pytest.Pytester) -> None
     assert summary["passed"] == summary["trials"]
 
 
+@pytest.mark.slow
 def test_no_task_is_passed_by_doing_nothing(pytester: pytest.Pytester) -> None:
     """The noop agent fails every task, and none is errored: no check holds by itself."""
     result, summary = run(pytester, "noop.yaml", "--eval-lanes=8", "--tb=no")
@@ -39,6 +41,7 @@ def test_no_task_is_passed_by_doing_nothing(pytester: pytest.Pytester) -> None:
     assert summary["failed"] == summary["trials"]
 
 
+@pytest.mark.slow
 def test_coordinates_hold_at_device_scale_2(pytester: pytest.Pytester) -> None:
     """The pixel-truth tasks pass at two device pixels for each CSS pixel."""
     result, summary = run(pytester, "scale2.yaml")
@@ -46,6 +49,7 @@ def test_coordinates_hold_at_device_scale_2(pytester: pytest.Pytester) -> None:
     assert summary["passed"] >= 8
 
 
+@pytest.mark.slow
 def test_the_agent_of_ten_lines_works_in_two_processes(pytester: pytest.Pytester) -> None:
     """The example's own function agent passes its rows under ``-n 2``."""
     result, summary = run(pytester, "function.yaml", "-n2")

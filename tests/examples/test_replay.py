@@ -50,6 +50,7 @@ def test_the_recording_is_replayed(pytester: pytest.Pytester) -> None:
     assert "model calls: replayed from" in result.stdout.str()
 
 
+@pytest.mark.slow
 def test_a_page_that_was_changed_is_errored(pytester: pytest.Pytester) -> None:
     """As its README says: the row is told, with what was asked then and what would be asked now."""
     copy = pytester.path / "copy"

@@ -10,4 +10,6 @@ from tests.hooks.small_evals import Evals
 @pytest.fixture
 def evals(pytester: pytest.Pytester) -> Evals:
     """Return a folder to write evals into and to run them in."""
-    return Evals(pytester)
+    made = Evals(pytester.path)
+    made.pytester = pytester
+    return made

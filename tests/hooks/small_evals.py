@@ -37,9 +37,11 @@ def errored_row(query_id: str) -> dict[str, Any]:
 class Evals(EvalDriver):
     """Evals of the scripted agent in blank windows, unless a test says otherwise."""
 
-    def __init__(self, pytester: pytest.Pytester) -> None:
-        super().__init__(pytester.path, options=LEFT_OUT)
-        self.pytester = pytester
+    pytester: pytest.Pytester
+    """For tests that write modules and conftests as well; set by the fixture."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, options=LEFT_OUT)
 
     def write_config(self, name: str = "shop.eval.yaml", **keys: Any) -> Path:
         """Write a config; ``browser="playwright"`` is for rows that look at a page."""

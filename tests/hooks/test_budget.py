@@ -25,6 +25,7 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("args", [(), ("-n", "2")])
+@pytest.mark.slow
 def test_what_the_money_does_not_cover_is_skipped(evals: Evals, args: tuple[str, ...]) -> None:
     """Attempts that are done stay, the rest is skipped, the run ends red; more money finishes it."""
     evals.write_rows(*(row(name, says=None) for name in "abcdefgh"))
@@ -50,6 +51,7 @@ def test_what_the_money_does_not_cover_is_skipped(evals: Evals, args: tuple[str,
     assert evals.summary()["cost_usd"] == 8
 
 
+@pytest.mark.slow
 def test_money_that_nobody_tells_ends_the_run(evals: Evals) -> None:
     """A program may have asked anybody. Of a call that was cut off there is a warning; the run goes on."""
     program = {"type": "command", "command": ["{python}", "-c", "print('right')"], "mcp": "off"}

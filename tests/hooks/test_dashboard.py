@@ -63,6 +63,7 @@ def finished(evals: Evals, name: str) -> Callable[[], list[Path]]:
 
 
 @PLACES
+@pytest.mark.slow
 def test_stop_after_this(evals: Evals, args: tuple[str, ...]) -> None:
     """What is in flight is finished, the rest is skipped and the run not green; it can be gone on with."""
     write_agent(evals, AGENT)
@@ -87,6 +88,7 @@ def test_stop_after_this(evals: Evals, args: tuple[str, ...]) -> None:
 
 
 @PLACES
+@pytest.mark.slow
 def test_a_task_is_skipped_while_the_run_is_paused(evals: Evals, args: tuple[str, ...]) -> None:
     """A pause holds it back although a lane is free, however long; what is in flight goes on meanwhile."""
     write_agent(evals, AGENT)
@@ -127,6 +129,7 @@ def test_an_errored_attempt_is_not_made_again_after_a_stop(evals: Evals) -> None
 
 
 @PLACES
+@pytest.mark.slow
 def test_the_news_of_a_run(evals: Evals, args: tuple[str, ...]) -> None:
     """Each message once, each verdict, the queue, the workers, and the exit code at the end."""
     write_agent(evals, AGENT)

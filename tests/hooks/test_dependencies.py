@@ -182,6 +182,7 @@ def test_variants_and_trials_are_courses_of_their_own(logged: Evals) -> None:
     assert {name[0] for name in names[::2]} == {"a"}
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_does_not_tear_rows_apart(logged: Evals) -> None:
     """What has passed before counts, and the rest runs in order, in the process that takes over."""
     logged.write_config(agent=OWN, lanes=4, retries=1)

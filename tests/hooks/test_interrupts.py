@@ -74,6 +74,7 @@ ALONE, WORKERS, BLOCKING = ((), "my_agent:solve"), (("-n2",), "my_agent:solve"),
 
 
 @pytest.mark.parametrize("launched", [ALONE, WORKERS], indirect=True, ids=["lanes", "workers"])
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_has_finished(launched: Launched, evals: Evals) -> None:
     """SIGINT to all processes: exit code 2, the finished rows in summary and JUnit, nothing left running."""
     launched.send(signal.SIGINT, to_all=True)
@@ -81,6 +82,7 @@ def test_ctrl_c_keeps_what_has_finished(launched: Launched, evals: Evals) -> Non
 
 
 @pytest.mark.parametrize("launched", [WORKERS], indirect=True, ids=["workers"])
+@pytest.mark.slow
 def test_ctrl_c_for_the_controller_ends_the_workers(launched: Launched, evals: Evals) -> None:
     """SIGINT to the controller alone ends workers, browsers and sites as well."""
     launched.send(signal.SIGINT)

@@ -6,11 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pytest_browsereval.hooks.items import properties
 from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.model.usage import Usage
 from tests.hooks.small_evals import Evals, errored_row, row
 from tests.recorded import PASSED, attempt
+
+pytestmark = pytest.mark.quick
 
 
 def test_three_verdicts_are_three_outcomes(evals: Evals) -> None:

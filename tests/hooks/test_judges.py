@@ -6,6 +6,8 @@ import json
 import re
 from typing import Any
 
+import pytest
+
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, says
 from tests.hooks.launched import files_with, go, metadata, verdicts
 from tests.hooks.small_evals import Evals, row
@@ -59,6 +61,7 @@ def test_a_judge_sees_the_pictures_of_a_real_attempt(evals: Evals) -> None:
     assert files_with(evals.path, KEY) == []
 
 
+@pytest.mark.slow
 def test_a_refused_key_of_the_judge_stops_the_run(evals: Evals) -> None:
     """The row is errored, not failed; no worker begins another, and the variable to look at is told."""
     evals.write_rows(*(row(f"r{number}", graders=["mind2web_judge"]) for number in range(20)))

@@ -115,6 +115,7 @@ def test_earlier_attempts_are_told(evals: Evals) -> None:
     assert "shop.pass_rate" not in found  # nothing was judged
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_leaves_no_half_test_case(evals: Evals) -> None:
     """What it was at is run by another one, and told once."""
     write_agent(

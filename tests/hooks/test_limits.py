@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.hooks.launched import FUNCTION, go, metadata, verdicts, write_agent
 from tests.hooks.small_evals import Evals, row
 
@@ -48,6 +50,7 @@ def hurried(evals: Evals, *names: str, **keys: Any) -> str:
     ).name
 
 
+@pytest.mark.slow
 def test_limits_hold_for_every_async_agent(evals: Evals) -> None:
     """A limit is a reason to stop, and graders judge; agents that are deaf to it are left behind."""
     write_agent(evals, AGENTS)
@@ -67,6 +70,7 @@ def test_limits_hold_for_every_async_agent(evals: Evals) -> None:
     assert "did not end when it was cancelled" in warning.message
 
 
+@pytest.mark.slow
 def test_limits_hold_for_synchronous_agents(evals: Evals) -> None:
     """A thread that sleeps for ever is left behind at its limit, and pytest ends."""
     write_agent(evals, AGENTS)
@@ -93,6 +97,7 @@ async def solve(context):
 """
 
 
+@pytest.mark.slow
 def test_code_that_blocks_the_loop_is_found(evals: Evals) -> None:
     """Its row is errored with file and line and the ways out; the rows beside it run again and pass."""
     write_agent(evals, BLOCKS)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls, done
 from tests.hooks.small_evals import Evals, errored_row, row
 
@@ -74,6 +76,7 @@ def check_that_nothing_stays(evals: Evals) -> None:
     assert all(after[name] <= before[name] for name in before), found
 
 
+@pytest.mark.slow
 def test_nothing_stays_of_what_is_over(evals: Evals) -> None:
     """After passed, failed and errored rows: no window, task, file, thread, and no attempt in memory."""
     page = "data:text/html,<button onclick='open(`about:blank`)'>Open</button>"
@@ -91,6 +94,7 @@ def test_nothing_stays_of_what_is_over(evals: Evals) -> None:
     check_that_nothing_stays(evals)
 
 
+@pytest.mark.slow
 def test_nothing_stays_of_conversations(evals: Evals) -> None:
     """A model's client is shared by all attempts: its connections and what was said do not add up."""
 

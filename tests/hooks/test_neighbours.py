@@ -57,6 +57,7 @@ def junit_counts(path: Path) -> dict[str, int]:
     return {key: int(suite.get(key, "-1")) for key in ("failures", "errors", "skipped")}
 
 
+@pytest.mark.slow
 def test_timeout_errs_the_row_that_is_stuck(own_agent: Evals) -> None:
     """pytest-timeout ends a row that takes too long as an error in setup, counted; its neighbours go on."""
     own_agent.pytester.makeconftest(
@@ -203,6 +204,7 @@ def test_neither_terminal_nor_cache_is_needed(evals: Evals, workers: list[str]) 
     assert junit_counts(evals.path / "junit.xml") == {"failures": 2, "errors": 0, "skipped": 2}
 
 
+@pytest.mark.slow
 def test_playwrights_page_works_beside_our_window(evals: Evals) -> None:
     """pytest-playwright's ``page`` and our ``browser_window`` serve one test, and rows run beside it."""
     evals.write_rows(row("a"))

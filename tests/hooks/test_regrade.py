@@ -260,6 +260,7 @@ COMMAND = (
 """A job in the background of a script inherits signals that are ignored."""
 
 
+@pytest.mark.slow
 def test_command(ran: Evals, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     """``browsereval regrade RUN`` finds the run's config, takes another one, and passes the exit code on."""
     monkeypatch.chdir(ran.path)
@@ -302,6 +303,7 @@ def pytest_browsereval_grade(grader, recorded):
 """
 
 
+@pytest.mark.slow
 def test_a_process_that_dies(ran: Evals) -> None:
     """Killed alone, all is as it was; killed in a worker, the row is errored and its old grade is kept."""
     ran.pytester.makeconftest(DEADLY_PLUGIN)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
@@ -70,15 +71,23 @@ def log(evals: Evals, name: str) -> list[dict[str, Any]]:
     return [{k: v for k, v in line.items() if k not in ("timestamp", "duration_ms")} for line in lines]
 
 
-@pytest.fixture
-def recorded(evals: Evals) -> Evals:
-    """Return evals of which a run was recorded; the model is gone."""
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with evals and a recorded run of them, which tests copy; the model is gone."""
+    evals = Evals(tmp_path_factory.mktemp("recording"))
     with ScriptedModel(plays) as server:
         write(evals, server)
         code, output = go(evals, "--eval-llm=record", env=KEYS)
         assert code == 1, output
         assert not server.problems
         assert "model calls: recorded in cassettes/shop" in output
+    return evals.path
+
+
+@pytest.fixture
+def recorded(evals: Evals, recording: Path) -> Evals:
+    """Return evals of which a run was recorded."""
+    shutil.copytree(recording, evals.path, dirs_exist_ok=True)
     return evals
 
 
@@ -117,6 +126,7 @@ def compares(request: ModelRequest) -> Reply:
     return says(json.dumps({"reasoning": f"Not {GOLD}.", "stated_answer": "another", "is_same": False}))
 
 
+@pytest.mark.slow
 def test_a_reference_that_is_protected_is_in_no_cassette(evals: Evals) -> None:
     """Neither in what the judge is asked nor in its reply; one that was edited is not answered from there."""
     told = row("secret", graders=["browsecomp"], answer=GOLD, protected=True)
@@ -138,6 +148,7 @@ def test_a_reference_that_is_protected_is_in_no_cassette(evals: Evals) -> None:
     assert "call 1 of the judge was not recorded" in output
 
 
+@pytest.mark.slow
 def test_a_run_is_replayed_by_two_workers(recorded: Evals) -> None:
     """Each of them answers from the cassettes."""
     code, output = go(recorded, "--eval-llm=replay", "-n2", env=OTHER)
@@ -145,6 +156,7 @@ def test_a_run_is_replayed_by_two_workers(recorded: Evals) -> None:
     assert verdicts(recorded.summary()) == {"good": "passed", "bad": "failed", "plain": "failed"}
 
 
+@pytest.mark.slow
 def test_a_page_that_has_changed_is_errored_with_the_first_difference(recorded: Evals) -> None:
     """Not failed: what the model would have done with the new page nobody knows."""
     page = recorded.path / "site/index.html"
@@ -175,6 +187,7 @@ def test_what_cannot_be_replayed_is_told_before_anything_runs(recorded: Evals) -
     assert len(list((recorded.path / "results/shop").iterdir())) == runs
 
 
+@pytest.mark.slow
 def test_auto_records_what_is_missing(recorded: Evals) -> None:
     """With nothing missing it needs no key; with something missing it does."""
     code, output = go(recorded, "--eval-llm=auto", env=OTHER)
@@ -265,6 +278,7 @@ def stock_row(query_id: str, url: str, button: str) -> dict[str, Any]:
     )
 
 
+@pytest.mark.slow
 def test_pages_of_others_are_replayed(evals: Evals) -> None:
     """Their server is gone; what passed passes, what failed fails, and no cookie is kept."""
     with stock() as url:
@@ -285,6 +299,7 @@ def test_pages_of_others_are_replayed(evals: Evals) -> None:
     assert set(verdicts(evals.summary()).values()) == {"errored (navigation)"}
 
 
+@pytest.mark.slow
 def test_what_a_page_asks_for_and_was_not_recorded_is_a_fault(evals: Evals) -> None:
     """Never a failure: what the server would have answered nobody knows. Damaged recordings are refused."""
     with stock() as url:
@@ -309,6 +324,7 @@ def test_what_a_page_asks_for_and_was_not_recorded_is_a_fault(evals: Evals) -> N
         assert f"cassettes/shop/default/mugs-1.har: {told}" in output
 
 
+@pytest.mark.slow
 def test_a_delegation_whose_time_was_over_is_replayed(evals: Evals) -> None:
     """Its call was never answered: it is given up again, and the attempt goes on as it did."""
 

@@ -57,6 +57,7 @@ SILENT = ["sh", "-c", "echo waiting for the database; exec sleep 300"]
 """A shell: it has printed that long before it is late, however busy the machine is."""
 
 
+@pytest.mark.slow
 def test_sites_and_start_pages_that_fail_err_their_own_rows(evals: Evals) -> None:
     """Each is errored with its own reason; rows around them pass, and a site that died is started anew."""
     (evals.path / "app.py").write_text(APP)
@@ -116,6 +117,7 @@ def test_a_site_whose_program_is_missing_ends_the_run_at_once(evals: Evals) -> N
 
 
 @pytest.mark.parametrize("args", [(), ("-n2",)], ids=["alone", "workers"])
+@pytest.mark.slow
 def test_no_browser_ends_the_run_at_once(evals: Evals, args: tuple[str, ...]) -> None:
     """Exit code 4, the message and what to type once, and not an error for each of a hundred rows."""
     evals.write_rows(*(row(f"r{number}") for number in range(100)))
@@ -192,6 +194,7 @@ PAGES = {
 }
 
 
+@pytest.mark.slow
 def test_hostile_pages_end_in_bounded_time(evals: Evals) -> None:
     """Endless loops, alerts, pop-ups and a page that will not be left cost their own row at most."""
     (evals.path / "site").mkdir()
@@ -367,6 +370,7 @@ class Model:
         return done("right")
 
 
+@pytest.mark.slow
 def test_models_that_fail_and_models_that_tell_secrets(evals: Evals) -> None:
     """Busy is waited for, broken is tried again and errored; no secret gets into any file or line."""
     (evals.path / "site").mkdir()
@@ -402,6 +406,7 @@ def test_models_that_fail_and_models_that_tell_secrets(evals: Evals) -> None:
 
 
 @pytest.mark.parametrize("args", [(), ("-n2",)], ids=["alone", "workers"])
+@pytest.mark.slow
 def test_a_refused_key_stops_the_run(evals: Evals, args: tuple[str, ...]) -> None:
     """No further row is begun, and the message tells which variable to look at."""
     evals.write_rows(*(row(f"r{number}") for number in range(30)))

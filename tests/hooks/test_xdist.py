@@ -182,6 +182,7 @@ def test_a_row_that_kills_its_worker_once_is_run_again(own_agent: Evals) -> None
     assert own_agent.summary()["passed"] == 14
 
 
+@pytest.mark.slow
 def test_only_the_row_that_kills_is_blamed(own_agent: Evals) -> None:
     """A row that always kills its process is errored; its neighbours in the lanes pass."""
     own_agent.write_rows(

@@ -84,6 +84,7 @@ def failed(result: pytest.RunResult) -> set[str]:
     return {line.split("::")[2].partition(" ")[0] for line in result.outlines if line.startswith("FAILED")}
 
 
+@pytest.mark.slow
 def test_a_bad_agent_is_found_out(pytester: pytest.Pytester) -> None:
     """Each promise that it breaks has a test that says so."""
     pytester.makepyfile(test_bad=BAD_AGENT)
@@ -98,6 +99,7 @@ def test_a_bad_agent_is_found_out(pytester: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*a secret is in the block's JSON*"])
 
 
+@pytest.mark.slow
 def test_a_bad_browser_is_found_out(pytester: pytest.Pytester) -> None:
     """Windows that share cookies, and a start page whose failure is no fault."""
     pytester.makepyfile(test_bad=BAD_BROWSER)

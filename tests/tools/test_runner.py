@@ -150,6 +150,7 @@ def test_parallel_calls_run_one_after_another(visit: Visits) -> None:
     assert sorted(calls) == sorted(results) == ["call-1", "call-2", "call-3"]
 
 
+@pytest.mark.slow
 def test_a_page_that_loops_for_ever_costs_calls_not_the_attempt(visit: Visits) -> None:
     """Calls in it fail within their limits; navigating away gives the tab a new page."""
     opened = visit("<button onclick='for(;;);'>loop</button>")
@@ -168,6 +169,7 @@ def test_a_page_that_loops_for_ever_costs_calls_not_the_attempt(visit: Visits) -
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="a process cannot be stopped here")
+@pytest.mark.slow
 def test_a_call_that_fails_on_a_machine_too_busy_is_told(run: Run, pages: PageServer, tmp_path: Path) -> None:
     """The reader of the report can tell a page that hangs from a browser that was not let run."""
     url = pages.page("/busy", "<button onclick='for(;;);'>loop</button>")

@@ -266,9 +266,10 @@ def test_paths_lead_into_what_was_sent() -> None:
     assert value_at(sent, "$.a.none") is None
 
 
+@pytest.mark.slow
 def test_a_whole_run_records_and_grades_the_traffic(pytester: pytest.Pytester) -> None:
     """A real Chromium, a real site; without capture.har the run is refused before it begins."""
-    evals = Evals(pytester)
+    evals = Evals(pytester.path)
     site = evals.path / "site"
     site.mkdir()
     (site / "index.html").write_text("<a href='mugs.html'>Mugs</a>")

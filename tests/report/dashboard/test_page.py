@@ -6,6 +6,8 @@ import asyncio
 import json
 from typing import Any
 
+import pytest
+
 from pytest_browsereval.model.messages import (
     AssistantMessage,
     ToolCallMessage,
@@ -136,6 +138,7 @@ def test_a_picture_that_is_no_picture(server: DashboardServer, session: Session,
     watch(server.url, work)
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed(server: DashboardServer, session: Session, watch: Watch) -> None:
     """The page says that nobody answers, and keeps what it shows."""
     session.begin("buy")
