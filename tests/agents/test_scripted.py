@@ -11,6 +11,8 @@ from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.model.tasks import Task
 from tests.agents.desk import TOOLS_BY_NAME, Desk, MakeDesk
 
+pytestmark = pytest.mark.quick
+
 CLICK = {"tool": "click", "target": "button Buy"}
 DONE = {"tool": "done", "answer": "bought"}
 

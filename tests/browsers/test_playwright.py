@@ -22,6 +22,8 @@ from pytest_browsereval.browsers.windows import PlaywrightWindow
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, StopRun
 from tests.support import PageServer, Run, Visit, configured, has_ended, running, until, visiting
 
+pytestmark = pytest.mark.quick
+
 
 def chromiums() -> set[int]:
     """Return the browser processes that this process has started, without wrappers and children."""

@@ -20,6 +20,8 @@ from pytest_browsereval.model.messages import (
     message_adapter,
 )
 
+pytestmark = pytest.mark.quick
+
 
 def test_messages_are_read_back_as_they_were_logged(tmp_path: Path) -> None:
     """One line each, whatever is in them, and the same objects again."""

@@ -16,6 +16,8 @@ from pytest_browsereval.config import EvalConfig, config_from, load_config
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.registry import Registry
 
+pytestmark = pytest.mark.quick
+
 Load = Callable[..., EvalConfig]
 Refused = Callable[..., list[str]]
 

@@ -13,6 +13,8 @@ from pytest_browsereval.graders.answer import AnswerGrader
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from tests.graders.support import make_recorded, make_task
 
+pytestmark = pytest.mark.quick
+
 
 def grade(expected: Any, answer: str | None, /, **options: Any) -> GraderResult:
     grader, task = AnswerGrader(**options), make_task(answer=expected)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.hooks.small_evals import Evals, row
+
+pytestmark = pytest.mark.quick
 
 PAGE = "<title>Hello</title><h1>A page</h1><button>Press</button>"
 

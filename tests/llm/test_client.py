@@ -24,6 +24,8 @@ from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.retries import RetryPolicy
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls, refuses, says, sends
 
+pytestmark = pytest.mark.quick
+
 KEY = "sk-test-0123456789"
 HELLO = [{"role": "user", "content": "hello"}]
 

@@ -10,6 +10,8 @@ from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.report.table import MOST_ROWS, disagreements, reasons, repeated, table, totals
 from tests.recorded import ERRORED, FAILED, PASSED, attempt, summary
 
+pytestmark = pytest.mark.quick
+
 NAMES = ["short", "x" * 200, "カート" * 20, "e\u0301" * 60, "🛒 cart", "\x1b[31mred", "a\tb\nc", "\u202eabc"]
 
 

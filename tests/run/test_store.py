@@ -21,6 +21,8 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey, new_run_id
 from tests.recorded import attempt
 
+pytestmark = pytest.mark.quick
+
 HOSTILE_IDS = [
     "..",
     "../../etc/passwd",

@@ -2,8 +2,12 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from pytest_browsereval.tools.finish import give_up
 from tests.support import Visits
+
+pytestmark = pytest.mark.quick
 
 
 def test_done_ends_the_task_with_its_answer(visit: Visits) -> None:
