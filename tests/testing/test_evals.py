@@ -1,0 +1,137 @@
+"""The eval driver: what a plug-in author writes, and what comes back."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval.testing import EvalDriver
+from tests.hooks.small_evals import errored_row, row
+from tests.support import LEFT_OUT
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def driver(tmp_path: Path) -> EvalDriver:
+    """Return a driver as the fixture of the package makes it."""
+    folder = tmp_path / "evals"
+    folder.mkdir()
+    return EvalDriver(folder, options=LEFT_OUT)
+
+
+def described(driver: EvalDriver) -> None:
+    driver.write_rows(row("good"), row("bad", says="wrong"), errored_row("broken"))
+    driver.write_config(agent="scripted", browser="blank", retries=0)
+
+
+@pytest.mark.parametrize("way", ["run", "run_process"])
+def test_a_run_tells_outcomes_folder_and_output(driver: EvalDriver, way: str) -> None:
+    """The same in this process and in one of its own."""
+    described(driver)
+    run = getattr(driver, way)("shop.eval.yaml")
+    run.assert_outcomes(passed=1, failed=1, errors=1)
+    assert run.ret is pytest.ExitCode.TESTS_FAILED
+    assert run.folder.parent == driver.path / "results/shop"
+    assert run.summary["passed"] == 1
+    assert run.attempt("bad").final_answer == "wrong"
+    assert sorted(attempt.verdict for attempt in run.attempts) == ["errored", "failed", "passed"]
+    run.stdout.fnmatch_lines(["pass rate 50.0% (1 of 2 judged)*"])
+
+
+def test_what_is_not_one_is_said(driver: EvalDriver) -> None:
+    """No run folder, two of them, and a row without an attempt are errors that list what there is."""
+    described(driver)
+    driver.write_config("more.eval.yaml", agent="scripted", browser="blank", retries=0)
+    with pytest.raises(AssertionError, match="wrote 0 run folders"):
+        _ = driver.run("--co").folder
+    both = driver.run()
+    assert [folder.parent.name for folder in both.folders] == ["more", "shop"]
+    with pytest.raises(AssertionError, match="wrote 2 run folders"):
+        _ = both.folder
+    with pytest.raises(AssertionError, match="'sky' has 0 attempts, not one; attempts: "):
+        driver.run("shop.eval.yaml").attempt("sky")
+
+
+def test_a_resumed_run_is_the_run_of_both(driver: EvalDriver) -> None:
+    """Its folder was there before, and what was written to it since is seen."""
+    described(driver)
+    first = driver.run("shop.eval.yaml")
+    again = driver.run("shop.eval.yaml", "--eval-resume")
+    assert first.folder == again.folder
+    assert [attempt.attempt for attempt in again.attempts if attempt.query_id == "broken"] == [1, 2]
+
+
+def test_commands_run_in_process(driver: EvalDriver) -> None:
+    """With their exit code and output, also where the command line is wrong."""
+    described(driver)
+    folder = str(driver.run("shop.eval.yaml").folder)
+    shown = driver.run_command("show", folder)
+    assert shown.ret == 0
+    shown.stdout.fnmatch_lines(["*scripted*"])
+    assert driver.run_command("show", "nothing-here").ret == 4
+    wrong = driver.run_command("no-such-command")
+    assert wrong.ret == 2
+    wrong.stderr.fnmatch_lines(["*invalid choice: 'no-such-command'*"])
+
+
+CONFTEST = "import helper, os, sys\nsys.path.append('/added')\nos.environ['DRIVEN'] = 'yes'\n"
+
+
+def test_the_process_is_as_it_was(driver: EvalDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folder, paths, filters of warnings and modules of the folder; what a conftest exports stays."""
+    monkeypatch.setenv("DRIVEN", "no")
+    described(driver)
+    (driver.path / "conftest.py").write_text(CONFTEST)
+    (driver.path / "helper.py").touch()
+    before = Path.cwd(), sys.path[:], warnings.filters[:], os.environ["PYTEST_CURRENT_TEST"]
+    driver.run("shop.eval.yaml")
+    assert (Path.cwd(), sys.path, warnings.filters, os.environ["PYTEST_CURRENT_TEST"]) == before
+    assert "helper" not in sys.modules
+    assert os.environ["DRIVEN"] == "yes"
+
+
+GRADER = """
+import pytest
+from typing import Literal
+from pytest_browsereval import GraderConfig, GraderResult, Verdict
+
+class Colour(GraderConfig):
+    type: Literal["colour"] = "colour"
+
+    async def grade(self, recorded):
+        verdict = Verdict.PASSED if recorded.final_answer == recorded.task.answer else Verdict.FAILED
+        return GraderResult(grader=self.label, verdict=verdict, reasoning="compared")
+
+def pytest_browsereval_register(registry):
+    registry.register(Colour)
+"""
+
+
+def test_the_example_of_the_readme_holds(pytester: pytest.Pytester) -> None:
+    """Conftest and test as they stand there, with a grader that the eval's own conftest registers."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    block = text.partition("# conftest.py\npytest_plugins")[2].partition("```")[0]
+    conftest, _, test = f"pytest_plugins{block}".partition("# test_colour.py\n")
+    body = f"    (evals.path / 'conftest.py').write_text({GRADER!r})\n"
+    head, _, rest = test.replace("acme/colour", "colour").partition("\n")
+    pytester.makeconftest(conftest)
+    pytester.makepyfile(f"{head}\n{body}{rest}")
+    result = pytester.runpytest_subprocess(*LEFT_OUT)
+    result.assert_outcomes(passed=1)
+
+
+def test_other_outcomes_say_what_was_printed(driver: EvalDriver) -> None:
+    """The message has both counts and the terminal's text; a run without a last line counts as nothing."""
+    described(driver)
+    run = driver.run("shop.eval.yaml")
+    with pytest.raises(
+        AssertionError, match=r"expected \{'passed': 3\}, and there were \{.*'failed': 1"
+    ) as told:
+        run.assert_outcomes(passed=3)
+    assert "pass rate 50.0% (1 of 2 judged)" in str(told.value)
+    assert driver.run("--no-such-option").parseoutcomes() == {}
