@@ -260,7 +260,6 @@ COMMAND = (
 """A job in the background of a script inherits signals that are ignored."""
 
 
-@pytest.mark.slow
 def test_command(ran: Evals, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     """``browsereval regrade RUN`` finds the run's config, takes another one, and passes the exit code on."""
     monkeypatch.chdir(ran.path)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import subprocess
 import sys
 import textwrap
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault
+from pytest_browsereval.graders.infinity import driver
 from pytest_browsereval.graders.infinity.grader import InfinityGrader
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
@@ -191,3 +194,25 @@ def test_the_state_is_that_of_the_app(live: Live, site: Site, apps: Path) -> Non
     site.pages["/api/state"] = (500, "text/plain", "broken")
     with pytest.raises(Fault, match="answers with status 500"):
         live.run(f"{site.url}/", lambda window: grader.observe(window, task, {}))
+
+
+@pytest.mark.parametrize(
+    ("returns", "verdict"),
+    [
+        ("state['starred'], 'it is'", {"passed": True, "message": "it is"}),
+        ("[False, 3]", {"passed": False, "message": "3"}),
+        ("'yes'", {"passed": None, "message": "'yes'"}),
+        ("1, 'one'", {"passed": None, "message": "(1, 'one')"}),
+    ],
+)
+def test_the_driver_writes_what_a_verifier_returned(
+    tmp_path: Path, returns: str, verdict: dict[str, Any]
+) -> None:
+    """A pair of a truth value and a message is a verdict; anything else is none, and is kept as text."""
+    code = "import json, urllib.request\n\ndef verify(url):\n"
+    code += "    state = json.load(urllib.request.urlopen(url + '/api/state?fresh=1'))\n"
+    (tmp_path / "verifier.py").write_text(f"{code}    return {returns}\n")
+    (tmp_path / "state.json").write_text('{"starred": true}')
+    command = [sys.executable, str(driver.__file__), "verifier.py", "state.json"]
+    subprocess.run(command, cwd=tmp_path, check=True, timeout=60)
+    assert json.loads((tmp_path / driver.VERDICT).read_text()) == verdict
