@@ -31,9 +31,13 @@ PATIENCE_S = 20.0
 """How long what should happen in a page may take: a machine under load; nothing waits that long by itself."""
 REFUSAL_S = 2.0
 """How long a call waits that has to refuse: the page is looked at by then, also under load."""
-LEFT_OUT = tuple(word for name in ("playwright", "asyncio", "anyio") for word in ("-p", f"no:{name}"))
+LEFT_OUT = tuple(
+    word for name in ("playwright", "asyncio", "anyio", "rerunfailures") for word in ("-p", f"no:{name}")
+)
 """Plug-ins of this environment that a pytest of a test's own does without: to import them (anyio's imports
-trio where it finds it) takes longer than a small eval does."""
+trio where it finds it) takes longer than a small eval does, and pytest-rerunfailures leaves a thread and a
+socket of every session behind."""
+WITH_RERUNS = LEFT_OUT[:-2]
 
 
 class Run(Protocol):

@@ -11,7 +11,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from pytest_browsereval.testing.evals import BLANK
 from tests.hooks.small_evals import Evals, errored_row, row
+from tests.support import WITH_RERUNS
 
 AGENT = """
 import asyncio, json, os, pathlib, time
@@ -86,6 +88,7 @@ def test_reruns_are_new_attempts(own_agent: Evals, workers: list[str]) -> None:
     """pytest-rerunfailures runs failed and errored rows again: new attempts, of which the last counts."""
     own_agent.write_rows(*map(row, ("good", "flaky", "breaks-once", "never")))
     configure(own_agent, lanes=2)
+    own_agent.options = WITH_RERUNS + BLANK
     result = own_agent.run("shop.eval.yaml", "--reruns=1", "--junit-xml=junit.xml", *workers)
     assert result.parseoutcomes() == {"passed": 3, "failed": 1, "rerun": 3}
     assert result.ret == 1
@@ -104,6 +107,7 @@ def test_gated_rows_are_not_rerun(own_agent: Evals) -> None:
     """Under a gate a bad row is expected, so pytest-rerunfailures leaves it alone; it counts once."""
     own_agent.write_rows(row("good"), row("flaky"))
     configure(own_agent, gate={"min_pass_rate": 0.5})
+    own_agent.options = WITH_RERUNS + BLANK
     result = own_agent.run("shop.eval.yaml", "--reruns=1")
     result.assert_outcomes(passed=3, xfailed=1)
     assert result.ret == 0

@@ -112,8 +112,7 @@ def run(evals: Evals, kind: str) -> None:
     (folder / "my_agent.py").write_text(AGENT)
     (folder / "site").mkdir(exist_ok=True)
     (folder / "site/index.html").write_text("<title>Shop</title><h1>Mugs</h1>")
-    # pytest-rerunfailures leaves a thread of its own behind.
-    options = [*evals.options, "-p", "no:rerunfailures", f"--basetemp={folder}-temp"]
+    options = [*evals.options, f"--basetemp={folder}-temp"]
     options += [arg for arg in args if arg not in PLUGINS]
     plugins = [PLUGINS[arg]() for arg in args if arg in PLUGINS]
     out = io.StringIO()

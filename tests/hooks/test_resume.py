@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
+from pytest_browsereval.testing.evals import BLANK
 from tests.hooks.small_evals import Evals, errored_row, row
+from tests.support import WITH_RERUNS
 
 AGENT = """
 import os, pathlib, signal
@@ -103,6 +105,7 @@ def test_work_is_shared_by_workers(shop: Evals) -> None:
 def test_retried_trials_are_made_anew(shop: Evals) -> None:
     """A plug-in that runs an item again wants another attempt, not the same result."""
     cut(shop)
+    shop.options = WITH_RERUNS + BLANK
     shop.run("shop.eval.yaml", "--eval-resume", "--reruns=1").assert_outcomes(passed=2, failed=1)
     assert calls(shop).count("bad") == 2
 

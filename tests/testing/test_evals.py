@@ -79,7 +79,7 @@ def test_commands_run_in_process(driver: EvalDriver) -> None:
     wrong.stderr.fnmatch_lines(["*invalid choice: 'no-such-command'*"])
 
 
-CONFTEST = "import helper, os, sys\nsys.path.append('/added')\nos.environ['DRIVEN'] = 'yes'\n"
+CONFTEST = "import driven_helper, os, sys\nsys.path.append('/added')\nos.environ['DRIVEN'] = 'yes'\n"
 
 
 def test_the_process_is_as_it_was(driver: EvalDriver, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,11 +87,11 @@ def test_the_process_is_as_it_was(driver: EvalDriver, monkeypatch: pytest.Monkey
     monkeypatch.setenv("DRIVEN", "no")
     described(driver)
     (driver.path / "conftest.py").write_text(CONFTEST)
-    (driver.path / "helper.py").touch()
+    (driver.path / "driven_helper.py").touch()
     before = Path.cwd(), sys.path[:], warnings.filters[:], os.environ["PYTEST_CURRENT_TEST"]
     driver.run("shop.eval.yaml")
     assert (Path.cwd(), sys.path, warnings.filters, os.environ["PYTEST_CURRENT_TEST"]) == before
-    assert "helper" not in sys.modules
+    assert "driven_helper" not in sys.modules
     assert os.environ["DRIVEN"] == "yes"
 
 
