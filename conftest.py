@@ -12,7 +12,8 @@ import pytest
 
 TEST_TIMEOUT_S = 900
 """For what hangs: a machine that is busy with something else takes a multiple of the usual time."""
-PROCESSES = 2
+PROCESSES = 3
+"""One more than the cores of CI have: tests wait for pages and programs as well."""
 TIERS = ("real_model", "peers", "browser_use", "machines", "soak", "slow", "published")
 """Marks of tests that need more than the test extras, or more time; ``pyproject.toml`` says what."""
 TESTS, MINUTES = 5_400, 4
@@ -21,7 +22,7 @@ TESTS, MINUTES = 5_400, 4
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Run the whole suite in two processes; a tier of the others has the machine to itself."""
+    """Run the whole suite in several processes; a tier of the others has the machine to itself."""
     is_whole = _is_whole(config) or config.option.markexpr in ("quick", "slow")
     if is_whole and not hasattr(config, "workerinput") and config.option.numprocesses is None:
         config.option.numprocesses = PROCESSES

@@ -51,6 +51,7 @@ def lent(run: Run, browser: PlaywrightBrowser, pages: PageServer) -> Iterator[Pl
         run(until(lambda folder=folder: not Path(folder).exists()))  # type: ignore[misc]
 
 
+@pytest.mark.slow
 def test_what_another_program_does_is_seen(run: Run, lent: PlaywrightWindow, pages: PageServer) -> None:
     """Its clicks, its navigation and its tabs are the window's, and the tab where it works is current."""
     second = pages.page("/second", "<title>Second</title><body style='background: rgb(0, 128, 0)'>")

@@ -79,6 +79,7 @@ def test_a_session_that_could_not_be_opened_is_opened_again(visit: Visits) -> No
 
 
 @pytest.mark.parametrize("refusals", [3, len(PAUSES_S), len(PAUSES_S) + 1])
+@pytest.mark.slow
 def test_a_picture_that_chromium_refuses_is_asked_for_again(
     visit: Visits, monkeypatch: pytest.MonkeyPatch, refusals: int
 ) -> None:

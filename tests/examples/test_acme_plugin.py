@@ -81,6 +81,7 @@ def test_its_agent_and_grader_run(installed: Installed, workers: list[str]) -> N
     assert metadata["total_steps"] == 2
 
 
+@pytest.mark.slow
 def test_its_toolkit_works(installed: Installed) -> None:
     """Its tools are called like ours, each attempt has a pad of its own, and the manifest names the owner."""
     out = installed.folder / "out-notes"

@@ -35,6 +35,7 @@ def recorded(query_id: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
+@pytest.mark.slow
 def test_the_recording_is_replayed(pytester: pytest.Pytester) -> None:
     """Verdicts and tokens are those of the real model, whatever it did."""
     result, rows = replay(pytester)

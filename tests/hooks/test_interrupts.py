@@ -98,6 +98,7 @@ def test_sigterm_is_an_interruption(launched: Launched, evals: Evals) -> None:
 
 
 @pytest.mark.parametrize("launched", [ALONE, WORKERS], indirect=True, ids=["lanes", "workers"])
+@pytest.mark.slow
 def test_a_killed_run_leaves_no_process(launched: Launched, evals: Evals) -> None:
     """SIGKILL to pytest: workers, browsers and sites end by themselves; finished attempts can be read."""
     launched.send(signal.SIGKILL)

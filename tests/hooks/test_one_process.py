@@ -121,6 +121,7 @@ def run(evals: Evals, kind: str) -> None:
     assert ret == code, (kind, out.getvalue())
 
 
+@pytest.mark.slow
 def test_nothing_survives_its_session(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
     """After 26 evals of all kinds no thread, task, process or file is left, and no global is changed."""
     monkeypatch.delenv("PYTEST_CURRENT_TEST")  # of this test; each session takes its own away
@@ -173,6 +174,7 @@ def test_my_plugin(pytester, number):
 """
 
 
+@pytest.mark.slow
 def test_pytester_runs_an_eval_again_and_again(evals: Evals) -> None:
     """It forgets every module that a run has imported, YAML's among them; our driver is not involved."""
     evals.pytester.makepyfile(THIRD_PARTY)

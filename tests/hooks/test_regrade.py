@@ -260,6 +260,7 @@ COMMAND = (
 """A job in the background of a script inherits signals that are ignored."""
 
 
+@pytest.mark.slow
 def test_command(ran: Evals, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     """``browsereval regrade RUN`` finds the run's config, takes another one, and passes the exit code on."""
     monkeypatch.chdir(ran.path)
@@ -289,6 +290,21 @@ def test_command(ran: Evals, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Capt
     (ran.path / "shop.eval.yaml").unlink()
     assert main(["regrade", run]) == 4
     assert "--config FILE" in capfd.readouterr().err
+
+
+def test_the_command_asks_for_the_config(ran: Evals) -> None:
+    """One that is not where the run says, or a run that says nothing, is an error before pytest starts."""
+    run = ran.run_folder()
+    (ran.path / "shop.eval.yaml").unlink()
+    gone = ran.run_command("regrade", str(run))
+    assert gone.ret == 4
+    gone.stderr.fnmatch_lines(
+        ["*which config is to grade *shop.eval.yaml is not there. Name it by --config*"]
+    )
+    (run / "manifest.json").write_text("{}")
+    told = ran.run_command("regrade", str(run))
+    assert told.ret == 4
+    told.stderr.fnmatch_lines(["*which config is to grade *Name it by --config FILE."])
 
 
 DEADLY_PLUGIN = """

@@ -94,6 +94,7 @@ def recorded(evals: Evals, recording: Path) -> Evals:
 NAMES = ("good", "bad", "plain")
 
 
+@pytest.mark.slow
 def test_a_run_is_replayed_without_model_and_key(recorded: Evals) -> None:
     """Same verdicts, same log, another password; and no secret in any cassette."""
     files = sorted(path.name for path in (recorded.path / "cassettes/shop/default").iterdir())

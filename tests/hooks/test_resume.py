@@ -267,6 +267,7 @@ def offline(evals: Evals, command: str, *args: str) -> pytest.RunResult:
     return evals.run_command(command, str(only_run(evals)), *args).result
 
 
+@pytest.mark.slow
 def test_rows_of_all_sessions_make_the_run(shop: Evals) -> None:
     """A killed session leaves rows to be done; another one that selects others does not make up for them."""
     shop.write_config(agent={"type": "function", "function": "my_agent:solve"}, gate={"min_pass_rate": 0})

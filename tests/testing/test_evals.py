@@ -112,6 +112,7 @@ def pytest_browsereval_register(registry):
 """
 
 
+@pytest.mark.slow
 def test_the_example_of_the_readme_holds(pytester: pytest.Pytester) -> None:
     """Conftest and test as they stand there, with a grader that the eval's own conftest registers."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -35,6 +35,7 @@ def result(number: int, output: str, *, picture: int | None = None) -> ToolResul
     )
 
 
+@pytest.mark.slow
 def test_a_run_from_its_start_to_its_end(server: DashboardServer, session: Session, watch: Watch) -> None:
     """The queue, an attempt with its picture and messages, its verdict, the figures, and the end."""
 
