@@ -54,6 +54,7 @@ class EvalSession:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         begin_session()
+        config.add_cleanup(end_session)
         given: dict[str, str] = getattr(config, "workerinput", {})
         self.is_worker = bool(given)
         self.worker = given.get("workerid", "main")
@@ -271,11 +272,6 @@ class EvalSession:
         return Path(os.path.normpath(self.config.rootpath / nodeid.partition("::")[0]))
 
     # -- pytest's hooks
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_unconfigure(self) -> None:
-        """Forget what this session has read and imported."""
-        end_session()
 
     def pytest_plugin_registered(self, plugin: object) -> None:
         """Ask conftests that come up after the start."""
