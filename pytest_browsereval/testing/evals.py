@@ -29,7 +29,7 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,11 +41,14 @@ import yaml
 
 import pytest_browsereval
 from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.testing import run_folders
 
 LIMIT_S = 600.0
 """How long an eval in a process of its own may take."""
 BLANK = ("-p", "pytest_browsereval.testing.blank")
 """Makes ``browser: blank`` known, in this process and in every one that it starts."""
+FOLDERS = ("-p", "pytest_browsereval.testing.run_folders")
+"""Says where the run folders are, also those that lie elsewhere."""
 NOT_NESTED = ("-p", "no:playwright")
 """Leaves out what one process cannot have twice at a time."""
 _QUIET = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
@@ -216,8 +219,8 @@ class EvalDriver:
         """
         command = [*NOT_NESTED, *self.options, *self._basetemp(args), *args]
         before, began = self._states(), time.perf_counter()
-        with _apart(self.path), _captured() as (out, err):
-            ret = pytest.main(command, plugins=list(plugins))
+        with self._folders_in(os.environ), _apart(self.path), _captured() as (out, err):
+            ret = pytest.main([*FOLDERS, *command], plugins=list(plugins))
         return self._run(ret, _text(out), _text(err), began, before)
 
     def run_process(self, *args: str, limit_s: float = LIMIT_S) -> EvalRun:
@@ -230,18 +233,15 @@ class EvalDriver:
         Raises:
             subprocess.TimeoutExpired: it took longer.
         """
-        command = [sys.executable, "-m", "pytest", *self.options, *self._basetemp(args), *args]
+        command = [sys.executable, "-m", "pytest", *FOLDERS, *self.options, *self._basetemp(args), *args]
         before, began = self._states(), time.perf_counter()
         env = {name: value for name, value in os.environ.items() if name not in _OF_THE_TEST}
         # `python -m` would put the working directory before everything that is installed.
-        done = subprocess.run(  # noqa: S603 the caller's own tests
-            command,
-            cwd=self.path,
-            env={**env, "PYTHONSAFEPATH": "1"},
-            capture_output=True,
-            timeout=limit_s,
-            check=False,
-        )
+        env["PYTHONSAFEPATH"] = "1"
+        with self._folders_in(env):
+            done = subprocess.run(  # noqa: S603 the caller's own tests
+                command, cwd=self.path, env=env, capture_output=True, timeout=limit_s, check=False
+            )
         out, err = (text.decode("utf-8", "replace") for text in (done.stdout, done.stderr))
         return self._run(done.returncode, out, err, began, before)
 
@@ -277,24 +277,45 @@ class EvalDriver:
         with suppress(ValueError):  # a plug-in's own, or a signal
             ret = pytest.ExitCode(ret)
         result = pytest.RunResult(ret, out.splitlines(), err.splitlines(), time.perf_counter() - began)
-        changed = {folder: state for folder, state in self._states().items() if before.get(folder) != state}
+        told = self._told.read_text(encoding="utf-8").split("\n") if self._told.exists() else []
+        self._told.unlink(missing_ok=True)
+        states = {**self._states(), **_states(Path(line) for line in told if line)}
+        changed = {folder: state for folder, state in states.items() if before.get(folder) != state}
         return EvalRun(result, tuple(sorted(changed, key=lambda folder: changed[folder])))
 
     def _states(self) -> dict[Path, tuple[int, ...]]:
         """Return when the files that every session of a run writes were written, by run folder."""
-        return {
-            manifest.parent: tuple(
-                file.stat().st_mtime_ns if file.exists() else 0
-                for file in (manifest, manifest.with_name("summary.json"))
-            )
-            for manifest in self.path.rglob("manifest.json")
-        }
+        return _states(manifest.parent for manifest in self.path.rglob("manifest.json"))
+
+    @property
+    def _told(self) -> Path:
+        return self.path.parent / f"{self.path.name}-run-folders.txt"
+
+    @contextmanager
+    def _folders_in(self, env: MutableMapping[str, str]) -> Iterator[None]:
+        """Have run folders written down by pytest processes that have this environment."""
+        before = env.get(run_folders.FILE)
+        env[run_folders.FILE] = str(self._told)
+        try:
+            yield
+        finally:
+            env.pop(run_folders.FILE)
+            if before is not None:  # an eval that runs evals
+                env[run_folders.FILE] = before
 
     def _basetemp(self, args: Sequence[str]) -> list[str]:
         """Return where the run's ``tmp_path`` lies: beside the folder, since others of it are tidied up."""
         if any(arg.startswith("--basetemp") for arg in args):
             return []
         return [f"--basetemp={self.path.parent / f'{self.path.name}-basetemp'}"]
+
+
+def _states(folders: Iterable[Path]) -> dict[Path, tuple[int, ...]]:
+    files = {folder: (folder / "manifest.json", folder / "summary.json") for folder in folders}
+    return {
+        folder: tuple(file.stat().st_mtime_ns if file.exists() else 0 for file in pair)
+        for folder, pair in files.items()
+    }
 
 
 @contextmanager
@@ -322,7 +343,9 @@ def _forget_modules(folder: Path, before: Mapping[str, ModuleType]) -> None:
     inside = f"{folder.resolve()}{os.sep}"
     new = {name: module for name, module in sys.modules.items() if before.get(name) is not module}
     for name, module in new.items():
-        if os.path.realpath(getattr(module, "__file__", None) or "").startswith(inside):
+        # A folder without __init__ is a module that has no file.
+        places = [getattr(module, "__file__", None) or "", *getattr(module, "__path__", ())]
+        if any(os.path.realpath(place).startswith(inside) for place in places):
             del sys.modules[name]
 
 

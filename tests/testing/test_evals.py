@@ -79,6 +79,29 @@ def test_commands_run_in_process(driver: EvalDriver) -> None:
     wrong.stderr.fnmatch_lines(["*invalid choice: 'no-such-command'*"])
 
 
+@pytest.mark.parametrize("way", ["run", "run_process"])
+def test_a_run_elsewhere_is_found(driver: EvalDriver, way: str, tmp_path: Path) -> None:
+    """Wherever the config or the command line puts it."""
+    described(driver)
+    run = getattr(driver, way)("shop.eval.yaml", f"--eval-output={tmp_path / 'out'}")
+    assert run.folder.parent == tmp_path / "out/shop"
+    assert run.attempt("good").verdict == "passed"
+
+
+def test_a_folder_without_init_is_forgotten(driver: EvalDriver) -> None:
+    """A namespace package of one eval does not answer for that of another one."""
+    driver.write_rows(row("x", says=None))
+    driver.write_config(agent={"type": "function", "function": "my_agent:solve"}, browser="blank")
+    (driver.path / "conftest.py").touch()
+    (driver.path / "my_agent.py").write_text(
+        "def solve(context):\n    from driven_parts import says\n    return says.WORD\n"
+    )
+    (driver.path / "driven_parts").mkdir()
+    (driver.path / "driven_parts/says.py").write_text("WORD = 'right'\n")
+    driver.run().assert_outcomes(passed=1)
+    assert not [name for name in sys.modules if name.startswith("driven_parts")]
+
+
 CONFTEST = "import driven_helper, os, sys\nsys.path.append('/added')\nos.environ['DRIVEN'] = 'yes'\n"
 
 

@@ -1,0 +1,15 @@
+"""Writes down which run folders a session has summed up, for the eval driver: they may lie anywhere."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+FILE = "BROWSEREVAL_RUN_FOLDERS"
+"""The environment variable with the file that they are written to, one a line."""
+
+
+def pytest_browsereval_run_summary(run_folder: Path) -> None:
+    """Add a folder to the file."""
+    with Path(os.environ[FILE]).open("a", encoding="utf-8") as file:
+        file.write(f"{run_folder}\n")
