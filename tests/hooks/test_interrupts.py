@@ -45,11 +45,12 @@ def launched(evals: Evals, request: pytest.FixtureRequest) -> Iterator[Launched]
     evals.write_config(
         agent={**FUNCTION, "function": function}, lanes=2, sites={"app": site}, browser="playwright"
     )
-    run = Launched(evals, "shop.eval.yaml", "--junit-xml=junit.xml", *args)
+    run = Launched(evals, "shop.eval.yaml", "-v", "--junit-xml=junit.xml", *args)
     try:
         busy = ["slow0", "slow1", *(["slow2", "slow3"] if args else [])]
         wait_for(lambda: run.has_begun(*busy) or run.process.poll() is not None, "agents are at work")
-        wait_for(lambda: len(finished(evals)) == 2, "two rows have finished")
+        # On disk is not enough: a worker's report may still be on its way to the controller.
+        wait_for(lambda: len(finished(evals)) == run.output.count(" PASSED") == 2, "two rows are reported")
         yield run
     finally:
         run.kill()
