@@ -113,7 +113,7 @@ def kill(pid: int) -> None:
 def test_a_worker_that_is_killed_costs_only_what_was_in_flight_in_it(evals: Evals) -> None:
     """Its attempts in flight are made again; what it had finished, and all else, is made and counted once."""
     write_agent(evals, HELD)
-    evals.write_config(agent=FUNCTION, lanes=3)
+    evals.write_config(browser="playwright", agent=FUNCTION, lanes=3)
     rows = [*(f"done{n}" for n in range(2)), *(f"held{n}" for n in range(8)), "last"]
     evals.write_rows(*map(row, rows))
     launched = Launched(evals, "shop.eval.yaml", "-n2", "--junit-xml=junit.xml")
