@@ -12,6 +12,7 @@ import pytest
 
 from pytest_browsereval.analysis import validation
 from pytest_browsereval.analysis.doctor import Check, Report, State, Wishes, examine
+from pytest_browsereval.analysis.lint.base import Row
 from pytest_browsereval.config import load_config
 from pytest_browsereval.graders.answer import AnswerGrader
 from pytest_browsereval.graders.base import Golden
@@ -164,3 +165,12 @@ def test_a_pytest_that_does_not_end_is_ended() -> None:
     """What runs longer than its rows can take is ended with all that it has started."""
     said = validation._pytest([sys.executable, "-c", "import time; time.sleep(600)"], 0.3)
     assert said == "pytest was not done within 0 s"
+
+
+def test_a_grader_that_lacks_its_judge_asks_a_model(tmp_path: Path) -> None:
+    """It would ask one if there were one, and is no reason to run its row; one by rules asks none."""
+    file = write(tmp_path, row("a"), graders=["rubric", "answer"])
+    config = load_config(file, registry=builtin_registry())
+    task = Task(query_id="a", query="q", answer="right")
+    one = Row(task, "rows.jsonl:1", config.dataset[0])
+    assert [validation.asks_model(one, grader, config) for grader in config.graders] == [True, False]
