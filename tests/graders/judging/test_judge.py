@@ -15,9 +15,12 @@ from pytest_browsereval.graders.judging import judge as judge_module
 from pytest_browsereval.graders.judging.base import ModelGrader
 from pytest_browsereval.graders.judging.judge import Judge
 from pytest_browsereval.graders.judging.pictures import Shown, pictures_of
+from pytest_browsereval.graders.judging.replies import JudgeReply, schema_of
 from pytest_browsereval.graders.judging.votes import Opinion
+from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.members import builtin_registry
 from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.providers import PROVIDERS
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, says
 from tests.graders.judging.asking import (
     RULES,
@@ -281,3 +284,38 @@ def test_a_judge_is_needed(tmp_path: Path) -> None:
         assert grader.judges(judge) == (judge,)
         assert grader.time_limit_s(judge) > 100
         assert graded(grader, recorded_in(tmp_path, judge=judge)).verdict is Verdict.PASSED
+
+
+class Titled(JudgeReply):
+    """A reply with fields that are named like keywords of schemas."""
+
+    title: str
+    default: list[str | int]
+
+
+def test_schemas_are_as_strict_modes_want_them() -> None:
+    """Titles of pydantic's making are left out at every depth, and fields of that name stay."""
+    schema = schema_of(Titled)
+    assert "title" not in schema
+    assert schema["properties"] == {
+        "title": {"type": "string"},
+        "default": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}},
+    }
+
+
+class LookingGrader(AskingGrader):
+    """Shows its judge pictures."""
+
+    @property
+    def sees_pictures(self) -> bool:
+        return True
+
+
+def test_only_graders_that_look_need_a_judge_that_sees(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A provider without pictures is refused before the run, unless the grader reads texts only."""
+    blind = PROVIDERS["openai-compatible"].__class__("blind", "http://127.0.0.1:1/v1", has_images=False)
+    monkeypatch.setitem(PROVIDERS, "blind", blind)
+    judge = JudgeConfig(provider="blind", model="m")
+    assert AskingGrader().judges(judge) == (judge,)
+    with pytest.raises(ValueError, match="looks at pictures, which 'blind' does not take"):
+        LookingGrader().judges(judge)
