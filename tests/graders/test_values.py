@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.graders.values import (
+    DATE_LIMIT,
     clipped,
     compile_path,
     dates_in,
@@ -292,3 +293,9 @@ def test_a_path_cannot_blow_up() -> None:
     found, problem = look_up("[@, @]" + " | [@, @]" * 60, 1)
     assert found is None
     assert "selects more than 500000 values" in problem
+
+
+@pytest.mark.parametrize("text", ["May", "Sunday", "2025-03-04" + " " * DATE_LIMIT])
+def test_what_is_no_date(text: str) -> None:
+    """A text without a digit names no date, and one that is too long is not read."""
+    assert read_date(text) is None
