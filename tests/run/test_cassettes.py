@@ -244,3 +244,19 @@ def test_a_cassette_of_an_older_version_is_replayed(tmp_path: Path) -> None:
     with cassettes.taping(KEY) as tape:
         assert tape is not None
         assert asyncio.run(tape.exchange("agent", request, nobody)) == {"choices": [{"n": 1}]}
+
+
+@pytest.mark.parametrize(
+    ("har", "mode", "keeps"),
+    [
+        ("record", ModelCalls.LIVE, True),
+        ("auto", ModelCalls.LIVE, False),
+        ("auto", ModelCalls.RECORD, True),
+        ("replay", ModelCalls.RECORD, False),
+    ],
+)
+def test_replies_to_pages_are_kept_when_they_are_asked_for(
+    tmp_path: Path, har: str, mode: ModelCalls, *, keeps: bool
+) -> None:
+    """By the config alone, or with the calls of models; a run that only replays pages keeps none."""
+    assert made(tmp_path, mode, capture={"har": har}).records_pages(KEY) is keeps

@@ -12,7 +12,7 @@ import pytest
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.capture.trajectory import HISTORY_FILE, TrajectorySaver
 from pytest_browsereval.config import config_from
-from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, RunStopped, UsageError
+from pytest_browsereval.errors import ConfigError, DatasetError, ErrorSource, Fault, RunStopped, UsageError
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.members import builtin_registry
 from pytest_browsereval.model.grades import GraderResult, Verdict
@@ -22,7 +22,7 @@ from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.run.finding import run_folder
 from pytest_browsereval.run.regrade import Regrading, history_record
 from pytest_browsereval.run.store import RunStore, TrialKey, read_metadata
-from pytest_browsereval.run.stored import StoredEntry
+from pytest_browsereval.run.stored import StoredEntry, read_evidence
 from pytest_browsereval.testing import ScriptedModel, says
 from tests.recorded import attempt
 from tests.support import until
@@ -304,6 +304,13 @@ def test_no_attempt_is_made(shop: Eval) -> None:
         (folder / name).unlink(missing_ok=True) if before is None else (folder / name).write_text(before)
     (folder / "messages.jsonl").write_text(f'{said}\n{{"type": "us')  # cut by a kill
     assert again(shop.regrading()).verdict is PASSED
+
+
+def test_evidence_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    """A file that is there and cannot be read is damaged: a grader never sees it as nothing."""
+    (tmp_path / "evidence.json").mkdir()
+    with pytest.raises(DatasetError, match=r"evidence\.json is damaged: .* Restore it"):
+        read_evidence(tmp_path)
 
 
 def test_grades_that_came_in_between_are_kept(shop: Eval) -> None:
