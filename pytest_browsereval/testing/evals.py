@@ -59,6 +59,8 @@ _OF_THE_TEST = ("PYTEST_CURRENT_TEST", "PYTEST_ADDOPTS")
 _LATE = (
     "httpcore",
     "httpx",
+    "httpcore2",
+    "httpx2",
     "openai",
     "playwright.async_api",
     "PIL.Image",
@@ -210,7 +212,8 @@ class EvalDriver:
     def run(self, *args: str, plugins: Sequence[object] = ()) -> EvalRun:
         """Run pytest in this process, which takes about a tenth of the time that a new process takes.
 
-        What the run changes in the process is put back: working directory, paths, modules of the folder.
+        Working directory, paths and modules of the folder are put back after the run. Environment variables
+        that its code sets stay set: use ``monkeypatch``.
         pytest-playwright is left out: the soft assertions of two runs cannot be nested in one process.
 
         Args:
@@ -347,6 +350,8 @@ def _forget_modules(folder: Path, before: Mapping[str, ModuleType]) -> None:
         places = [getattr(module, "__file__", None) or "", *getattr(module, "__path__", ())]
         if any(os.path.realpath(place).startswith(inside) for place in places):
             del sys.modules[name]
+            if name in before:  # a module of the outer tests, `conftest` for one
+                sys.modules[name] = before[name]
 
 
 @contextmanager
