@@ -202,7 +202,7 @@ class EvalDriver:
         return path
 
     def write_config(self, name: str = "shop.eval.yaml", **keys: Any) -> Path:
-        """Write a config and return the file; rows are those of ``rows.jsonl`` unless told otherwise."""
+        """Write a config and return the file; the rows are those of ``rows.jsonl`` if no dataset is named."""
         path = self.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         keys.setdefault("dataset", "rows.jsonl")
@@ -280,9 +280,10 @@ class EvalDriver:
         with suppress(ValueError):  # a plug-in's own, or a signal
             ret = pytest.ExitCode(ret)
         result = pytest.RunResult(ret, out.splitlines(), err.splitlines(), time.perf_counter() - began)
-        told = self._told.read_text(encoding="utf-8").split("\n") if self._told.exists() else []
-        self._told.unlink(missing_ok=True)
-        states = {**self._states(), **_states(Path(line) for line in told if line)}
+        file = self._folders_file
+        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+        file.unlink(missing_ok=True)
+        states = {**self._states(), **_states(Path(line) for line in lines)}
         changed = {folder: state for folder, state in states.items() if before.get(folder) != state}
         return EvalRun(result, tuple(sorted(changed, key=lambda folder: changed[folder])))
 
@@ -291,14 +292,14 @@ class EvalDriver:
         return _states(manifest.parent for manifest in self.path.rglob("manifest.json"))
 
     @property
-    def _told(self) -> Path:
+    def _folders_file(self) -> Path:
         return self.path.parent / f"{self.path.name}-run-folders.txt"
 
     @contextmanager
     def _folders_in(self, env: MutableMapping[str, str]) -> Iterator[None]:
         """Have run folders written down by pytest processes that have this environment."""
         before = env.get(run_folders.FILE)
-        env[run_folders.FILE] = str(self._told)
+        env[run_folders.FILE] = str(self._folders_file)
         try:
             yield
         finally:
