@@ -33,9 +33,15 @@ def chromiums() -> set[int]:
             line, parent = process.cmdline(), process.ppid()
         except psutil.Error:
             continue
-        if "--remote-debugging-pipe" in line and not any(part.startswith("--type=") for part in line):
+        is_script = bool(line) and Path(line[0]).name in ("sh", "bash", "dash")
+        if "--remote-debugging-pipe" in line and not is_script and not any(map(is_type, line)):
             found[process.pid] = parent
-    return set(found) - set(found.values())
+    # A child that has been forked and not yet executed has the browser's own command line.
+    return {pid for pid, parent in found.items() if parent not in found}
+
+
+def is_type(word: str) -> bool:
+    return word.startswith("--type=")
 
 
 async def until_gone(pid: int) -> None:
