@@ -16,6 +16,7 @@ from xdist.scheduler import LoadScheduling
 
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.hooks.controller import Controller
+from pytest_browsereval.hooks.scopes import SCHEDULERS
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.hooks.share import STOP_NAME, SUSPECTS_NAME
 from pytest_browsereval.run.relations import slots
@@ -160,7 +161,10 @@ class Distribution:
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
         """Stand in for ``load``, which a bare ``-n`` means too; any other distribution is the user's."""
-        if config.getvalue("dist") != "load":
+        dist = config.getvalue("dist")
+        if dist in SCHEDULERS:
+            return SCHEDULERS[dist](config, log, self._is_run_again)
+        if dist != "load":
             return None
         return SlotScheduling(config, log, self._slots, self._controller.ties, self._is_run_again)
 
@@ -200,7 +204,7 @@ class Distribution:
             return
         if self._is_run_again(crashitem):
             report.when, report.outcome = "setup", "rerun"
-            with contextlib.suppress(NotImplementedError):  # loadscope and its kin queue it by themselves
+            with contextlib.suppress(NotImplementedError):  # --dist each, or a scheduler of somebody else's
                 sched.mark_test_pending(crashitem)
         else:
             self._record(crashitem, report)

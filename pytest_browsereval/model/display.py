@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from itertools import islice
 
 LONGEST = 200
 """Characters of a text that are shown before it is cut."""
+
+MOST_NAMES = 20
+"""Names that a list has before the rest is counted."""
 
 
 def percent(share: float) -> str:
@@ -40,6 +44,14 @@ def printable(text: str, most_lines: int = 20) -> str:
     lines = text.splitlines()
     more = [f"… {len(lines) - most_lines} more lines"] if len(lines) > most_lines else []
     return "\n  ".join([one_line(line, 500) for line in lines[:most_lines]] + more)
+
+
+def list_names(names: Collection[str]) -> Iterator[str]:
+    """Yield the first names of many as ``one_line`` gives them, then how many more there are."""
+    for name in islice(names, MOST_NAMES):
+        yield one_line(name)
+    if len(names) > MOST_NAMES:
+        yield f"and {len(names) - MOST_NAMES} more"
 
 
 def width_of(text: str) -> int:

@@ -204,6 +204,36 @@ def test_a_death_under_a_distribution_that_queues_the_row_itself(own_agent: Eval
     assert own_agent.summary()["passed"] == 3
 
 
+@pytest.mark.parametrize("dist", ["loadgroup", "loadfile", "loadscope"])
+def test_a_death_under_a_distribution_by_scopes_costs_the_row_that_did_it(
+    own_agent: Evals, dist: str
+) -> None:
+    """The run ends: the row that kills its worker is errored once, and all others have their results."""
+    own_agent.write_config(agent=OWN, lanes=2)
+    names = ["r0", "r1", "dies-always", "r3", "r4", "r5"]
+    own_agent.write_rows(*map(row, names))
+    result = own_agent.run_process(
+        "shop.eval.yaml", "-n2", f"--dist={dist}", "--junit-xml=junit.xml", limit_s=120
+    )
+    assert result.ret == 1, result.stdout.str()
+    expected = {name: "errored (harness)" if name == "dies-always" else "passed" for name in names}
+    assert verdicts(own_agent.summary()) == expected
+    cases = ET.parse(own_agent.path / "junit.xml").iter("testcase")  # noqa: S314 our own
+    assert sorted(str(case.get("name")).partition("@")[0] for case in cases) == sorted(names)
+
+
+@pytest.mark.parametrize("dist", ["loadgroup", "loadfile"])
+def test_rows_that_are_lost_are_named(own_agent: Evals, dist: str) -> None:
+    """Without a replacement for a dead worker the run ends as incomplete, and names the rows it lacks."""
+    own_agent.write_config(agent=OWN)
+    own_agent.write_rows(row("dies-always"), *(row(f"r{number}") for number in range(4)))
+    result = own_agent.run_process(
+        "shop.eval.yaml", "-n1", f"--dist={dist}", "--max-worker-restart=0", limit_s=120
+    )
+    assert result.ret == 3, result.stdout.str()
+    result.stdout.fnmatch_lines(["incomplete: 4 of 5 items have no result:", "*::r0", "*::r3"])
+
+
 def test_a_lost_item_is_never_green(own_agent: Evals) -> None:
     """A value that cannot be sent kills the worker, and xdist alone would end with 0; here it is 3."""
     own_agent.write_rows(row("a"), row("b"))

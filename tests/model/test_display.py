@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_browsereval.model.display import fit, one_line, percent, printable, width_of, wrapped
+from pytest_browsereval.model.display import (
+    MOST_NAMES,
+    fit,
+    list_names,
+    one_line,
+    percent,
+    printable,
+    width_of,
+    wrapped,
+)
 
 
 def test_a_line_is_printable_and_short() -> None:
@@ -56,3 +65,10 @@ def test_only_all_is_a_hundred_percent() -> None:
     shares = (0, 1e-12, 0.0004, 0.0006, 0.5, 0.95, 0.9996, 1 - 1e-12, 1)
     told = ("0.0%", "0.0%", "0.1%", "0.1%", "50.0%", "95.0%", "99.9%", "100.0%", "100.0%")
     assert tuple(map(percent, shares)) == told
+
+
+def test_a_list_of_many_names_is_cut() -> None:
+    """The first names are listed, each in one line, and the others are counted."""
+    assert list(list_names(["a\nb", "c"])) == ["a b", "c"]
+    told = list(list_names([f"r{number}" for number in range(MOST_NAMES + 3)]))
+    assert told[-2:] == [f"r{MOST_NAMES - 1}", "and 3 more"]
