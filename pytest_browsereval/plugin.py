@@ -102,7 +102,13 @@ def _add_options_of_runs(add: Callable[..., None]) -> None:
         metavar="RUN",
         help="grade the attempts of this run again (a run folder, a run's id, or 'latest'); none is made",
     )
-
+    add(
+        "--eval-regrade-rows",
+        choices=("stored", "current"),
+        default="stored",
+        help="... by the answers, checks and rubrics that the run has stored, or by those of today "
+        "(default: stored)",
+    )
     add(
         "--eval-dashboard",
         nargs="?",

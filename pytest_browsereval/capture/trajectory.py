@@ -154,10 +154,21 @@ class TrajectorySaver:
         graders: Sequence[BaseModel],
         site_urls: Mapping[str, str],
         unobserved: Mapping[str, str],
+        *,
+        row_hash: str = "",
+        observed: Mapping[str, str] | None = None,
     ) -> None:
         """Save what the attempt was about, so that it can be graded again from its folder alone.
 
         Answers of a protected task are left out.
+
+        Args:
+            task: the row, its placeholders filled in.
+            graders: that are asked.
+            site_urls: base URLs of the sites.
+            unobserved: graders that could not observe the page, and why.
+            row_hash: of the row before anything was filled in.
+            observed: hashes of what graders observed the page for, by their names.
         """
         hidden = {"answer", "rubric", "evals", "solution", "checks"} if task.protected else set()
         plain = task.model_dump(mode="json", exclude=hidden)
@@ -170,6 +181,8 @@ class TrajectorySaver:
             "graders": [grader.model_dump(mode="json") for grader in graders],
             "site_urls": dict(site_urls),
             "unobserved": dict(unobserved),
+            "row_hash": row_hash,
+            "observed": dict(observed or {}),
         }
         self._save(TASK_FILE, content)
 

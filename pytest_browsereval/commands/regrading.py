@@ -19,7 +19,8 @@ def regrade(arguments: argparse.Namespace) -> int:
     run = named_run(arguments.run_name, config)
     config = config or _config_of(run)
     sets = [f"--eval-set=judge.{text}" for text in arguments.judge_set]
-    command = [sys.executable, "-m", "pytest", f"--eval-config={config}", f"--eval-regrade={run}", *sets]
+    options = [f"--eval-config={config}", f"--eval-regrade={run}", f"--eval-regrade-rows={arguments.rows}"]
+    command = [sys.executable, "-m", "pytest", *options, *sets]
     with subprocess.Popen(command) as process:  # noqa: S603 ourselves
         while True:
             try:
@@ -53,6 +54,13 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_name", metavar="RUN", help=HELP)
     parser.add_argument(
         "--config", metavar="FILE", help="the config with graders and judge (default: that of the run)"
+    )
+    parser.add_argument(
+        "--rows",
+        choices=("stored", "current"),
+        default="stored",
+        help="grade by the answers, checks and rubrics that the run has stored, or by those of today "
+        "(default: stored)",
     )
     parser.add_argument(
         "--judge-set",

@@ -187,6 +187,16 @@ class GraderConfig(Component):
         del task
         return False
 
+    def observes(self, task: Task) -> JsonValue:
+        """Return what decides what ``observe`` reads for this row; None if nothing does.
+
+        When an attempt is graded again by an edited row or other options, evidence of something else is not
+        judged: the grade is *errored*. By default the row's ``checks`` and ``evals`` decide.
+        """
+        if type(self).observe is GraderConfig.observe:
+            return None
+        return {"checks": list(task.checks), "evals": list(task.evals)}
+
     def check(self, task: Task) -> None:
         """Check before anything is spent that this grader can judge this row.
 

@@ -38,6 +38,11 @@ class MiniwobGrader(GraderConfig):
         del task
         return True
 
+    def observes(self, task: Task) -> JsonValue:
+        """Return None: each page has one episode."""
+        del task
+        return None
+
     async def observe(self, window: Window, task: Task, site_urls: Mapping[str, str]) -> JsonValue:
         """Read the state of the episode.
 

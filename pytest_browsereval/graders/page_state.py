@@ -187,6 +187,11 @@ class PageStateGrader(GraderConfig):
                 '"checks": [{"role": "heading", "name": "Thank you"}], or leave the grader out.'
             )
 
+    def observes(self, task: Task) -> JsonValue:
+        """Return None: the evidence says for each check whether it was observed."""
+        del task
+        return None
+
     async def observe(self, window: Window, task: Task, site_urls: Mapping[str, str]) -> JsonValue:
         """Read from the final page what the checks are about.
 

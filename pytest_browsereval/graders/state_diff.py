@@ -152,6 +152,11 @@ class StateDiffGrader(GraderConfig):
                 '"checks": [{"path": "orders[0].total", "number": 59.98}], or leave the grader out.'
             )
 
+    def observes(self, task: Task) -> JsonValue:
+        """Return the source of the state."""
+        del task
+        return self.source.model_dump(exclude_none=True)
+
     async def observe(self, window: Window, task: Task, site_urls: Mapping[str, str]) -> JsonValue:
         """Read the state.
 

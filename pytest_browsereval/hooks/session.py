@@ -134,6 +134,10 @@ class EvalSession:
         registry = self.registration.registry
         if regraded is not None:
             return self._regrading(loaded, regraded)
+        if self.config.getoption("eval_regrade_rows") != "stored":
+            raise UsageError(
+                "--eval-regrade-rows has no effect without --eval-regrade. Add --eval-regrade=RUN."
+            )
         if self.config.getoption("eval_resume_anyway") and resumed is None:
             raise UsageError("--eval-resume-anyway has no effect without --eval-resume. Add it.")
         loaded = self._choose_agent(loaded)
@@ -179,7 +183,9 @@ class EvalSession:
                 "of attempts. Leave one out."
             )
         folder = self._earlier_run(loaded, run, "regrade")
-        return Regrading(loaded, self.registration.registry, folder, worker=self.worker)
+        is_current = self.config.getoption("eval_regrade_rows") == "current"
+        registry = self.registration.registry
+        return Regrading(loaded, registry, folder, is_current=is_current, worker=self.worker)
 
     def check_attempts(self) -> None:
         """Refuse tests that make attempts of their own where the command line names an earlier run.

@@ -48,7 +48,8 @@ class Terminal:
     def _about(self, evaluation: Evaluation, config: pytest.Config) -> list[str]:
         loaded = evaluation.config
         if isinstance(evaluation, Regrading):
-            return [f"eval {loaded.name}: grading again {_short(evaluation.store.root, config)}"]
+            by = " by the rows of today" * evaluation.is_current
+            return [f"eval {loaded.name}: grading again {_short(evaluation.store.root, config)}{by}"]
         agents = ", ".join(f"{name}: {agent.label()}" for name, agent in loaded.variants.items())
         if list(loaded.variants) == ["default"]:
             agents = loaded.variants["default"].label()

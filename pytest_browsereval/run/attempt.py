@@ -24,6 +24,7 @@ from pytest_browsereval.deadline import Overran, within
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, StopRun, TerminationReason, told
 from pytest_browsereval.graders.asked import StandIn
 from pytest_browsereval.graders.base import GraderConfig, Recorded
+from pytest_browsereval.graders.observations import observation_keys
 from pytest_browsereval.graders.verdicts import combine
 from pytest_browsereval.llm.taping import ReplayingTape, Tape
 from pytest_browsereval.model.grades import Verdict
@@ -341,7 +342,8 @@ class _Attempt:
             redact=self.services.redact,
         )
         stand_in, unobserved = self.services.behaviour.grade, self.progress.unobserved
-        self.saver.save_task(task, graders, urls, unobserved)
+        keys = observation_keys(graders, task, self.services.redact)
+        self.saver.save_task(task, graders, urls, unobserved, row_hash=self.row_hash, observed=keys)
         self.services.cassettes.withhold(self.tape, task, self.job.task)
         grading = await grade_all(graders, recorded, unobserved=unobserved, stand_in=stand_in)
         self.progress.grading = grading

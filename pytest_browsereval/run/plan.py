@@ -52,6 +52,8 @@ class ReadyTask:
 
     task: Task
     graders: tuple[GraderConfig, ...]
+    row_hash: str = ""
+    """Of the row that a stored attempt is judged by, before placeholders were filled in."""
 
 
 class Plan:

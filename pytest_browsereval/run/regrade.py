@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -13,26 +14,51 @@ from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.config.model import BudgetConfig
 from pytest_browsereval.errors import ErrorSource, Fault, RunStopped, UsageError
-from pytest_browsereval.graders.base import GraderConfig, Recorded
+from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.graders.verdicts import combine
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.run.attempt import Services
+from pytest_browsereval.run.current_rows import CurrentPlan
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.grading import Grading, grade_all, total_cost
-from pytest_browsereval.run.plan import Entry
+from pytest_browsereval.run.plan import Entry, ReadyTask
 from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey, read_metadata
 from pytest_browsereval.run.stored import StoredEntry, StoredPlan, StoredTask, read_evidence, read_stored
+from pytest_browsereval.run.unobserved import OBSERVED_ELSE, known_observations, why_unobserved
 
 TOLD = 5
 """Ids that a note lists."""
 
-NOT_OBSERVED = "the run did not observe it for this grader. Run the task again"
+STORED_ROWS = (
+    "tasks as they were then, which the run has stored (--eval-regrade-rows=current takes the rows of today)."
+)
+
+
+@dataclass(frozen=True)
+class JudgedRow:
+    """The row that a stored attempt was judged by, and what its graders had observed."""
+
+    ready: ReadyTask
+    stored: StoredTask
+    observed: Mapping[str, str]
+    unobserved: Mapping[str, str]
+
+    def save(self, saver: TrajectorySaver) -> None:
+        """Write it in the place of the stored one; what was observed stays what it was."""
+        missing = {label: why for label, why in self.unobserved.items() if why != OBSERVED_ELSE}
+        saver.save_task(
+            self.ready.task,
+            self.ready.graders,
+            self.stored.site_urls,
+            {**self.stored.unobserved, **missing},
+            row_hash=self.ready.row_hash,
+            observed=self.observed,
+        )
 
 
 class Regrading(Evaluation):
@@ -42,18 +68,30 @@ class Regrading(Evaluation):
         config: its graders, judge and rules; its agent, browser and sites are not used.
         registry: where graders are looked up.
         run: the run's folder.
+        is_current: whether attempts are judged by the rows as they are now, not as the run has stored them.
         worker: names this process.
 
     Raises:
         ConfigError: a tool switch names no tool, or a toolkit cannot be used.
     """
 
-    def __init__(self, config: EvalConfig, registry: Registry, run: Path, *, worker: str = "main") -> None:
+    def __init__(
+        self,
+        config: EvalConfig,
+        registry: Registry,
+        run: Path,
+        *,
+        is_current: bool = False,
+        worker: str = "main",
+    ) -> None:
         super().__init__(config, registry, run_id=run.name, worker=worker)
         self.store = RunStore(run, worker=worker)
         self._take_store()
-        self.stored = StoredPlan(config, registry, self.store)
+        self.is_current = is_current
+        plan = CurrentPlan if is_current else StoredPlan
+        self.stored = plan(config, registry, self.store)
         self.stored.modify = lambda task: modify(task) if (modify := self.behaviour.modify_task) else task
+        self.stored.redact = self.redact
         self.plan = self.stored
         self._before = self.store.selected()
         self._skipped_before = self.store.skipped()
@@ -74,12 +112,15 @@ class Regrading(Evaluation):
             self.notes.append("the budget does not limit what judges cost that grade again")
         if edited := self.stored.edited():
             more = f" and {len(edited) - TOLD} more" if len(edited) > TOLD else ""
+            by = "rows as they are now." if self.is_current else STORED_ROWS
             self.notes.append(
                 f"{len(edited)} of the rows were edited since the run ({', '.join(edited[:TOLD])}{more}): "
-                "their attempts are judged by the tasks as they were then, which the run has stored."
+                f"their attempts are judged by the {by}"
             )
         if lacking := self.lacking(len(self.stored.stored)):
             self.notes.append(lacking)
+        if self.is_current:
+            return
         if self.stored.rows_problem:
             self.notes.append(f"the tasks are those that the run has stored: {self.stored.rows_problem}")
         elif gone := self.stored.gone():
@@ -220,10 +261,11 @@ class Regrading(Evaluation):
             usage=old.usage,
             redact=self.redact,
         )
+        keys = known_observations(self.stored, entry, stored, ready, self.redact)
         unobserved = {
             grader.label: why
             for grader in ready.graders
-            if (why := _unobserved(grader, ready.task, stored, evidence))
+            if (why := why_unobserved(grader, ready.task, stored, evidence, keys, redact=self.redact))
         }
         grading = Grading()
         try:
@@ -242,18 +284,27 @@ class Regrading(Evaluation):
             why = next(grade.reasoning for grade in grading.grades.values() if grade.stops_run)
             old = await asyncio.to_thread(self._paid, entry.folder, grading)
             return _kept(old, self.redact(why)).model_copy(update={"stops_run": True})
-        return await asyncio.to_thread(self._save, entry.folder, grading)
+        row = JudgedRow(ready, stored, keys, unobserved)
+        return await asyncio.to_thread(self._save, entry.folder, grading, row)
 
     # -- the record
 
-    def _save(self, folder: Path, grading: Grading) -> TaskMetadata:
+    def _save(self, folder: Path, grading: Grading, row: JudgedRow | None = None) -> TaskMetadata:
         """Keep the old grades, then write the new ones, the metadata last: none is lost if this is ended.
 
         The old ones are read now: a worker that has died, or an earlier try, may have replaced those that
         were there when this process first looked.
+
+        Args:
+            folder: the attempt's.
+            grading: the new one.
+            row: what it judged by, which takes the place of the stored row where it is another.
         """
         old, saver = read_metadata(folder), self._saver(folder)
         saver.keep_grades(history_record(old))
+        row_hash = old.row_hash if row is None else row.ready.row_hash
+        if row is not None and row_hash != old.row_hash:
+            row.save(saver)
         saver.save_grades(grading.grades)
         verdict, source, reason = combine(grading.grades, self.config.pass_when)
         update = {
@@ -265,6 +316,7 @@ class Regrading(Evaluation):
             "grading_duration_ms": round(grading.duration_ms, 3),
             "cost_usd": _with(old.cost_usd, grading),
             "regraded_at": now(),
+            "row_hash": row_hash,
         }
         return saver.save_metadata(old.model_copy(update=update))
 
@@ -292,7 +344,15 @@ def history_record(old: TaskMetadata) -> dict[str, JsonValue]:
     Args:
         old: the attempt before.
     """
-    names = {"verdict", "error_source", "reason", "cost_usd", "grading_duration_ms", "grader_results"}
+    names = {
+        "verdict",
+        "error_source",
+        "reason",
+        "cost_usd",
+        "grading_duration_ms",
+        "grader_results",
+        "row_hash",
+    }
     return {
         "graded_at": old.regraded_at or old.completed_at,
         **old.model_dump(mode="json", include=names),
@@ -310,23 +370,3 @@ def _kept(old: TaskMetadata, why: str) -> TaskMetadata:
             "stops_run": False,
         }
     )
-
-
-def _unobserved(
-    grader: GraderConfig, task: Task, stored: StoredTask, evidence: Mapping[str, JsonValue]
-) -> str | None:
-    """Return why a grader lacks what it would have read from the live page; None if it lacks nothing."""
-    if grader.label in stored.unobserved:
-        return stored.unobserved[grader.label]
-    asked = {str(block.get("name") or block.get("type")) for block in stored.graders}
-    is_known = grader.label in evidence or grader.label in asked
-    return NOT_OBSERVED if not is_known and _needs_window(grader, task) else None
-
-
-def _needs_window(grader: GraderConfig, task: Task) -> bool:
-    """Whether a grader cannot do without having observed; one that does not say so but observes counts."""
-    if grader.parts:
-        return any(_needs_window(part, task) for part in grader.parts)
-    kind = type(grader)
-    says_nothing = kind.needs_page is GraderConfig.needs_page and kind.observe is not GraderConfig.observe
-    return grader.needs_page(task) or says_nothing

@@ -40,6 +40,10 @@ class StoredTask(BaseModel):
     site_urls: dict[str, str] = Field(default_factory=dict)
     unobserved: dict[str, str] = Field(default_factory=dict)
     """Graders that could not observe the page, and why."""
+    row_hash: str = ""
+    """Of the row as it was read; empty in attempts of earlier versions, whose ``metadata.json`` has it."""
+    observed: dict[str, str] | None = None
+    """What graders observed the page for (``observation_keys``); None in attempts of earlier versions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +136,8 @@ class StoredPlan(Plan):
         self._tasks: dict[TrialKey, ReadyTask] = {}
         self.modify: Callable[[Task], Task] = lambda task: task
         """What plug-ins make of a row before it is run."""
+        self.redact: Callable[[str], str] = str
+        """Takes secrets out of a text."""
         self.rows_problem: str | None = None
         """Why the config's datasets cannot be read; then no stored task is compared with its row."""
 
@@ -242,8 +248,8 @@ class StoredPlan(Plan):
         stored, where = read_stored(entry.folder), f"{entry.folder / TASK_FILE}: {entry.name}"
         read_evidence(entry.folder)
         check_log(entry.folder)
-        task = self._protected(entry, where, stored) if stored.task.protected else stored.task
-        graders = self._of_config(stored.site_urls) or self._of_attempt(stored, where)
+        task, row_hash = self._task(entry, where, stored)
+        graders = self._of_config(stored.site_urls) or self._own(task, stored, where)
         if not graders:
             raise DatasetError(
                 f"{where} has no grader, and neither has the config. Name one there (graders: [answer])."
@@ -256,7 +262,17 @@ class StoredPlan(Plan):
                 check_judges(grader, task, self.config)
         except ValueError as error:
             raise DatasetError(f"{where}: {unquoted(str(error), task)}") from None
-        return ReadyTask(task, graders)
+        return ReadyTask(task, graders, row_hash)
+
+    def _task(self, entry: StoredEntry, where: str, stored: StoredTask) -> tuple[Task, str]:
+        """Return the task that an attempt is judged by, and the hash of its row."""
+        known = stored.row_hash or entry.metadata.row_hash
+        return (self._protected(entry, where, stored) if stored.task.protected else stored.task), known
+
+    def _own(self, task: Task, stored: StoredTask, where: str) -> tuple[GraderConfig, ...]:
+        """Return the graders of the row, for a config that names none."""
+        del task
+        return self._of_attempt(stored, where)
 
     def _of_config(self, site_urls: Mapping[str, str]) -> tuple[GraderConfig, ...]:
         return tuple(grader.filled(site_urls) for grader in self.config.graders)
@@ -266,6 +282,18 @@ class StoredPlan(Plan):
             raise DatasetError(
                 f"{where}: its graders hold a secret, which is not stored. Write the graders into the config."
             )
+        return self.stored_graders(stored, where)
+
+    def stored_graders(self, stored: StoredTask, where: str) -> tuple[GraderConfig, ...]:
+        """Return the graders that an attempt was judged by.
+
+        Args:
+            stored: of the attempt.
+            where: what a message calls it.
+
+        Raises:
+            DatasetError: they are no graders here.
+        """
         if not stored.graders:  # an imported attempt: its row's own ones have not been asked yet
             return tuple(self._graders(stored.task, where))
         return tuple(self._graders(stored.task.model_copy(update={"graders": stored.graders}), where))
@@ -273,18 +301,25 @@ class StoredPlan(Plan):
     def _protected(self, entry: StoredEntry, where: str, stored: StoredTask) -> Task:
         """Return the row itself: what is stored of it has no answers."""
         row = self._read_row(entry)
-        if row is None or row.content_hash() != entry.metadata.row_hash:
+        if row is None or row.content_hash() != (stored.row_hash or entry.metadata.row_hash):
             why = "has been edited since" if row is not None else "cannot be read"
             more = f": {self.rows_problem}" if self.rows_problem else ""
             raise DatasetError(
                 f"{where}: its answers are protected and stand in the dataset only, where the row {why}{more}"
                 ". Name the dataset of the run in the config, unchanged, or leave the row out."
             )
+        return self.as_run(row, stored)
+
+    def as_run(self, row: Task, stored: StoredTask) -> Task:
+        """Return a row as an attempt would have had it: changed by plug-ins, placeholders filled in."""
         return Task.model_validate(fill(self.modify(row).model_dump(), stored.site_urls))
+
+    def _is_gone(self, entry: StoredEntry) -> bool:
+        return entry.ref.path == entry.folder / "metadata.json"
 
     def _read_row(self, entry: StoredEntry) -> Task | None:
         """Return the row of a trial as the dataset has it now; None if it is gone or cannot be read."""
-        if entry.ref.path == entry.folder / "metadata.json":
+        if self._is_gone(entry):
             return None
         try:
             return entry.dataset.read(entry.ref)
@@ -293,13 +328,16 @@ class StoredPlan(Plan):
 
     def gone(self) -> int:
         """Return how many trials are of rows that the config's datasets do not have, or no more."""
-        return sum(entry.ref.path == entry.folder / "metadata.json" for entry in self.stored)
+        return sum(self._is_gone(entry) for entry in self.stored)
 
     def edited(self) -> list[str]:
         """Return the ids of rows that are not what they were in the run."""
+        return list(dict.fromkeys(entry.ref.query_id for entry in self.edited_entries()))
+
+    def edited_entries(self) -> list[StoredEntry]:
+        """Return the trials whose rows are not what they were in the run."""
         rows = [(entry, self._read_row(entry)) for entry in self.stored if entry.why_not is None]
-        found = [e for e, row in rows if row is not None and row.content_hash() != e.metadata.row_hash]
-        return list(dict.fromkeys(entry.ref.query_id for entry in found))
+        return [e for e, row in rows if row is not None and row.content_hash() != e.metadata.row_hash]
 
 
 def _names(trials: Iterable[AttemptDigest]) -> dict[TrialKey, str]:

@@ -176,6 +176,11 @@ class AgisdkGrader(ModelGrader):
 
     # -- the state
 
+    def observes(self, task: Task) -> JsonValue:
+        """Return None: it is always the whole final state."""
+        del task
+        return None
+
     async def observe(self, window: Window, task: Task, site_urls: Mapping[str, str]) -> JsonValue:
         """Read the final state from the clone's ``/finish``, in a tab of its own.
 

@@ -115,6 +115,11 @@ class InfinityGrader(GraderConfig):
 
     # -- the state
 
+    def observes(self, task: Task) -> JsonValue:
+        """Return None: it is always the app's whole state."""
+        del task
+        return None
+
     async def observe(self, window: Window, task: Task, site_urls: Mapping[str, str]) -> JsonValue:
         """Read the app's state.
 

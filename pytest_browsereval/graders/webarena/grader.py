@@ -124,6 +124,18 @@ class WebArenaGrader(ModelGrader):
 
     # -- the pages
 
+    def observes(self, task: Task) -> JsonValue:
+        """Return the parts of pages and the pictures, in their order."""
+        if not self.needs_page(task):
+            return None
+        return [
+            {
+                "targets": [[target.url, target.locator, *target.prep_actions] for target in rules.targets],
+                "pictures": [[asked.eval_image_url, asked.eval_image_class] for asked in rules.pictures],
+            }
+            for rules in read_rules(task.evals)
+        ]
+
     async def observe(self, window: Window, task: Task, site_urls: Mapping[str, str]) -> JsonValue:
         """Read the parts of pages and the pictures that the row looks at.
 

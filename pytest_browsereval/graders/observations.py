@@ -1,0 +1,45 @@
+"""What graders look at while the window is open: evidence of one thing says nothing of another."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator
+
+from pydantic import JsonValue
+
+from pytest_browsereval.capture.har import Traffic
+from pytest_browsereval.capture.redaction import redacted
+from pytest_browsereval.graders.base import GraderConfig
+from pytest_browsereval.model.tasks import Task
+
+
+def observation_keys(
+    graders: Iterable[GraderConfig], task: Task, redact: Callable[[str], str] = str
+) -> dict[str, str]:
+    """Return 16 hex digits over what each grader observes of an attempt, by its label.
+
+    A part of a grader has both labels, ``combined/state_diff``. Graders for which options and row make no
+    difference are left out.
+
+    Args:
+        graders: with their placeholders filled in.
+        task: the row, filled in as well.
+        redact: takes secrets out, so that one that was renewed makes no difference.
+    """
+    return {
+        label: hashlib.sha256(json.dumps(redacted(what, redact), sort_keys=True).encode()).hexdigest()[:16]
+        for label, what in _observations(graders, task)
+    }
+
+
+def _observations(graders: Iterable[GraderConfig], task: Task) -> Iterator[tuple[str, JsonValue]]:
+    for grader in graders:
+        if grader.parts:
+            yield from (
+                (f"{grader.label}/{label}", what) for label, what in _observations(grader.parts, task)
+            )
+            continue
+        page, traffic = grader.observes(task), grader.reads_traffic(task) or Traffic()
+        if page is not None or traffic != Traffic():
+            yield grader.label, [grader.type, page, traffic.replies, *sorted(traffic.cookies)]

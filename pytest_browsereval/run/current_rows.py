@@ -1,0 +1,84 @@
+"""Stored attempts judged by the rows as the datasets have them now: answers, checks and rubrics corrected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pytest_browsereval.capture.redaction import redacted
+from pytest_browsereval.errors import DatasetError
+from pytest_browsereval.graders.base import GraderConfig
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.run.plan import Entry, ReadyTask
+from pytest_browsereval.run.stored import StoredEntry, StoredPlan, StoredTask, read_stored
+
+SITUATION = ("query", "start_url", "setup_script", "sites")
+"""Keys of a row that an agent works by: where one of them has changed, its attempt is one at another task."""
+
+HOW = "grade by the rows that the run has stored (--eval-regrade-rows=stored), or leave it out"
+
+
+class CurrentPlan(StoredPlan):
+    """The trials of a run folder; each is judged by its row and graders as they are now."""
+
+    def _task(self, entry: StoredEntry, where: str, stored: StoredTask) -> tuple[Task, str]:
+        del where
+        row = self._row_now(entry)
+        task = self.as_run(row, stored)
+        if changed := [key for key in self._changed(task, stored) if key in SITUATION]:
+            raise DatasetError(
+                f"{_place(entry)} has another {' and '.join(changed)} than in the run, so that its stored "
+                f"attempts say nothing of it. Run it again, {HOW}."
+            )
+        return task, row.content_hash()
+
+    def _own(self, task: Task, stored: StoredTask, where: str) -> tuple[GraderConfig, ...]:
+        del stored
+        return tuple(self._graders(task, where))
+
+    def _read_stored(self, entry: StoredEntry) -> ReadyTask:
+        ready = super()._read_stored(entry)
+        if not (self.config.graders and ready.task.graders):
+            self._check_that_all_is_read(ready.task, ready.graders, _place(entry))
+        return ready
+
+    def _row_now(self, entry: StoredEntry) -> Task:
+        """Return the row of a trial as the dataset has it now.
+
+        Raises:
+            DatasetError: there is none, or it cannot be read.
+        """
+        if self.rows_problem is not None:
+            raise DatasetError(self.rows_problem)
+        if self._is_gone(entry):
+            files = ", ".join(str(dataset.file(self.config.base_dir)) for dataset in self.config.dataset)
+            raise DatasetError(
+                f"{files}: there is no row {entry.ref.query_id!r} any more. Restore it, {HOW}."
+            )
+        return entry.dataset.read(entry.ref)
+
+    def _changed(self, task: Task, stored: StoredTask) -> Iterator[str]:
+        """Yield the keys of a row that are not what the run has stored of it; answers may not be stored."""
+        known = redacted(stored.task.model_dump(mode="json"), self.redact)
+        now = redacted(task.model_dump(mode="json"), self.redact)
+        yield from (key for key, value in now.items() if value != known[key])
+
+    def edited(self) -> list[str]:
+        """Return the ids of rows that are not what they were in the run, with the keys that differ."""
+        found: dict[str, str] = {}
+        for entry in self.edited_entries():
+            if entry.ref.query_id not in found:
+                found[entry.ref.query_id] = f"{entry.ref.query_id}{self._keys(entry)}"
+        return list(found.values())
+
+    def _keys(self, entry: Entry) -> str:
+        """Return which keys of a row differ, in brackets; nothing for a row whose answers are not stored."""
+        assert isinstance(entry, StoredEntry)  # noqa: S101 made by this plan
+        stored = read_stored(entry.folder)
+        if stored.task.protected:
+            return ""
+        keys = list(self._changed(self.as_run(self._row_now(entry), stored), stored))
+        return f" ({', '.join(keys)})" if keys else ""
+
+
+def _place(entry: StoredEntry) -> str:
+    return f"{entry.ref.path}:{entry.ref.line}: row {entry.ref.query_id!r}"

@@ -1,0 +1,81 @@
+"""Which graders cannot judge a stored attempt, since the run did not observe for them what they judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from pydantic import JsonValue
+
+from pytest_browsereval.errors import DatasetError
+from pytest_browsereval.graders.base import GraderConfig
+from pytest_browsereval.graders.observations import observation_keys
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.run.plan import ReadyTask
+from pytest_browsereval.run.stored import StoredEntry, StoredPlan, StoredTask
+
+NOT_OBSERVED = "the run did not observe it for this grader. Run the task again"
+
+OBSERVED_ELSE = (
+    "the run observed something else for this grader, whose options or row have changed since. "
+    "Run the task again"
+)
+
+
+def known_observations(
+    plan: StoredPlan, entry: StoredEntry, stored: StoredTask, ready: ReadyTask, redact: Callable[[str], str]
+) -> dict[str, str]:
+    """Return what graders observed an attempt for; of earlier versions it is told from row and graders.
+
+    Args:
+        plan: reads stored graders.
+        entry: the trial.
+        stored: of its attempt.
+        ready: what judges it now, which is the whole row where that is the same.
+        redact: takes secrets out of a text.
+    """
+    if stored.observed is not None:
+        return stored.observed
+    is_same = ready.row_hash == entry.metadata.row_hash
+    task = ready.task if is_same and stored.task.protected else stored.task
+    try:
+        return observation_keys(plan.stored_graders(stored, entry.name), task, redact)
+    except (DatasetError, ValueError):  # a secret in a block is not stored
+        return observation_keys(ready.graders, ready.task, redact) if is_same else {}
+
+
+def why_unobserved(
+    grader: GraderConfig,
+    task: Task,
+    stored: StoredTask,
+    evidence: Mapping[str, JsonValue],
+    keys: Mapping[str, str],
+    *,
+    redact: Callable[[str], str],
+) -> str | None:
+    """Return why a grader lacks what it would have read from the live page; None if it lacks nothing.
+
+    Args:
+        grader: that is asked now.
+        task: that it judges by now.
+        stored: of the attempt.
+        evidence: of the attempt.
+        keys: of ``known_observations``.
+        redact: takes secrets out of a text.
+    """
+    label = grader.label
+    if label in stored.unobserved:
+        return stored.unobserved[label]
+    asked = {str(block.get("name") or block.get("type")) for block in stored.graders}
+    if label not in evidence and label not in asked:
+        return NOT_OBSERVED if _needs_window(grader, task) else None
+    now = observation_keys([grader], task, redact)
+    return OBSERVED_ELSE if any(keys.get(key) != now[key] for key in now) else None
+
+
+def _needs_window(grader: GraderConfig, task: Task) -> bool:
+    """Whether a grader cannot do without having observed; one that does not say so but observes counts."""
+    if grader.parts:
+        return any(_needs_window(part, task) for part in grader.parts)
+    kind = type(grader)
+    says_nothing = kind.needs_page is GraderConfig.needs_page and kind.observe is not GraderConfig.observe
+    return grader.needs_page(task) or says_nothing

@@ -1,0 +1,93 @@
+"""What graders observe, as far as it depends on rows and options."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import JsonValue
+
+from pytest_browsereval.graders.base import GraderConfig
+from pytest_browsereval.graders.observations import observation_keys
+from pytest_browsereval.members import builtin_registry
+from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.model.tasks import Task
+
+
+class Looking(GraderConfig):
+    """A grader of a plug-in that says nothing of what it observes."""
+
+    type: Literal["looking"] = "looking"
+    bar: float = 1.0
+
+    async def observe(self, window: Any, task: Any, site_urls: Any) -> JsonValue:
+        del task, site_urls
+        return window.url  # type: ignore[no-any-return]
+
+    async def grade(self, recorded: Any) -> GraderResult:
+        del recorded
+        return GraderResult(grader=self.label, verdict=Verdict.PASSED, reasoning="")
+
+
+def grader(**block: Any) -> GraderConfig:
+    registry = builtin_registry()
+    member = registry.get("grader", block["type"])
+    made = member.model_validate(block, context={"registry": registry})
+    assert isinstance(made, GraderConfig)
+    return made
+
+
+def task(**keys: Any) -> Task:
+    return Task(query_id="a", query="Do it.", **keys)
+
+
+def keys_of(one: GraderConfig, **keys: Any) -> dict[str, str]:
+    return observation_keys([one], task(**keys))
+
+
+def state(js: str, name: str = "state_diff") -> dict[str, Any]:
+    return {"type": "state_diff", "source": {"js": js}, "name": name}
+
+
+def page(locator: str, expected: str) -> dict[str, Any]:
+    target = {"url": "last", "locator": locator, "required_contents": {"must_include": [expected]}}
+    return {"eval_types": ["program_html"], "program_html": [target]}
+
+
+def test_what_is_observed_makes_the_difference() -> None:
+    """Another source or locator does; what is expected of it, and how it is compared, does not."""
+    assert keys_of(grader(**state("a"), mode="lenient")) == keys_of(grader(**state("a"), pass_at=0.5))
+    assert keys_of(grader(**state("a"))) != keys_of(grader(**state("b")))
+    arena = grader(type="webarena")
+    assert keys_of(arena, evals=[page("document.a", "1")]) == keys_of(arena, evals=[page("document.a", "2")])
+    assert keys_of(arena, evals=[page("document.a", "1")]) != keys_of(arena, evals=[page("document.b", "1")])
+    assert keys_of(arena, evals=[{"eval_types": ["url_match"], "reference_url": "http://a.test/"}]) == {}
+
+
+def test_graders_that_observe_nothing_or_everything() -> None:
+    """They have no key: evidence of theirs can be judged by any row."""
+    for one in (grader(type="answer"), grader(type="page_state"), grader(type="miniwob")):
+        assert keys_of(one, checks=[{"title": "A"}]) == {}
+
+
+def test_parts_are_told_apart() -> None:
+    """A part has its own key, whatever stands beside it."""
+    both = grader(type="combined", graders=[state("a", "one"), {"type": "answer"}])
+    assert list(keys_of(both)) == ["combined/one"]
+    alone = grader(type="combined", graders=[state("a", "one"), state("b", "two")], rule="any")
+    assert keys_of(alone)["combined/one"] == keys_of(both)["combined/one"]
+
+
+def test_a_plug_in_that_says_nothing() -> None:
+    """What it observes may depend on the checks and evals of the row, its own options set aside."""
+    assert keys_of(Looking(bar=0.5)) == keys_of(Looking())
+    assert keys_of(Looking(), checks=[{"title": "A"}]) != keys_of(Looking())
+
+
+def test_renewed_secrets_make_no_difference() -> None:
+    """A secret in an address is left out of the key."""
+
+    def key(secret: str) -> dict[str, str]:
+        one = grader(type="state_diff", source={"url": f"http://a.test/?key={secret}"})
+        return observation_keys([one], task(), lambda text: text.replace(secret, "-"))
+
+    assert key("old") == key("new")

@@ -1,0 +1,151 @@
+"""Stored attempts graded again by corrected rows: which may be, and what the run says of it then."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.model.tasks import Task
+from tests.hooks.small_evals import Evals, row
+
+CURRENT = ("--eval-config=shop.eval.yaml", "--eval-regrade=latest", "--eval-regrade-rows=current")
+STORED = CURRENT[:2]
+
+
+def attempt(evals: Evals, query_id: str) -> Path:
+    return evals.run_folder() / "tasks" / query_id / "default/1/attempt-1"
+
+
+def read(evals: Evals, query_id: str, name: str = "metadata.json") -> Any:
+    return json.loads((attempt(evals, query_id) / name).read_text())
+
+
+def hash_of(given: dict[str, Any]) -> str:
+    return Task.model_validate(given).content_hash()
+
+
+def test_corrected_rows_are_graded(evals: Evals) -> None:
+    """Answers of today judge, also those of protected rows; the run records which rows they were."""
+    wrong = [row("a", answer="wrong"), row("p", answer="wrong", protected=True), row("same")]
+    right = [row("a"), row("p", protected=True), row("same")]
+    evals.write_rows(*wrong)
+    evals.write_config(gate={"must_pass": ["a", "p"]})
+    assert evals.run("shop.eval.yaml").ret == 1
+
+    evals.write_rows(*right)
+    kept = evals.run(*STORED)  # the row of `p` is not what it was, and its answer is nowhere else
+    assert kept.ret == 4
+    kept = evals.run("shop.eval.yaml::a", *STORED[1:])
+    assert kept.ret == 1
+    kept.stdout.fnmatch_lines(
+        ["*2 of the rows were edited since the run (a, p): *--eval-regrade-rows=current*"]
+    )
+
+    again = evals.run(*CURRENT)
+    assert again.ret == 0
+    again.stdout.fnmatch_lines(
+        [
+            "*grading again results/shop/* by the rows of today",
+            "*note: 2 of the rows were edited since the run (a (answer), p): *by the rows as they are now*",
+            "regraded 3 attempts: 2 failed -> passed, 1 as before",
+        ]
+    )
+    for before, after in zip(wrong, right, strict=True):
+        name = after["query_id"]
+        lines = (attempt(evals, name) / "grades-history.jsonl").read_text().splitlines()
+        assert json.loads(lines[-1])["row_hash"] == hash_of(before)
+        assert read(evals, name)["row_hash"] == hash_of(after)
+    assert read(evals, "a", "task.json")["task"]["answer"] == "right"
+    assert "right" not in (attempt(evals, "p") / "task.json").read_text()
+
+    stored = evals.run(*STORED)  # the rows that judged last are the ones that the run has stored
+    assert stored.ret == 0
+    assert "were edited" not in stored.stdout.str()
+
+
+def test_the_run_stands_for_the_corrected_rows(evals: Evals) -> None:
+    """A comparison pairs it with a run of the corrected rows, and a resumed run has nothing to run."""
+    evals.write_rows(row("a", answer="wrong"))
+    evals.write_config()
+    evals.run("shop.eval.yaml")
+    evals.write_rows(row("a"))
+    assert evals.run(*CURRENT, "-n1").ret == 0
+    graded = evals.run_folder().name
+    resumed = evals.run("--eval-config=shop.eval.yaml", "--eval-resume=latest", "--eval-resume-anyway")
+    resumed.assert_outcomes(passed=1)
+    resumed.stdout.fnmatch_lines(["*1 of 1 trials have their result, 0 to run*"])
+    new = evals.run("shop.eval.yaml", f"--eval-baseline={graded}")
+    new.stdout.fnmatch_lines(["*paired over 1 task judged in both*"])
+
+
+OTHER_TASKS: dict[str, dict[str, Any]] = {
+    "query": {"query": "Do something else."},
+    "start_url": {"start_url": "about:blank#other"},
+    "setup_script": {"setup_script": "window.x = 1"},
+    "sites": {"sites": ["shop"]},
+}
+
+
+def test_other_tasks_are_refused(evals: Evals) -> None:
+    """A row whose query, start page or sites changed is named before anything is graded."""
+    names = [*OTHER_TASKS, "gone", "fine"]
+    evals.write_rows(*(row(name, answer="wrong") for name in names))
+    evals.write_config(browser="blank")
+    evals.run("shop.eval.yaml")
+    before = read(evals, "fine")
+    edited = [row(name, **keys) for name, keys in OTHER_TASKS.items()]
+    evals.write_rows(*edited, row("fine"))
+    refused = evals.run(*CURRENT)
+    assert refused.ret == 4
+    for number, key in enumerate(OTHER_TASKS, 1):
+        assert f"rows.jsonl:{number}: row '{key}' has another {key} than in the run" in refused.stderr.str()
+    assert "there is no row 'gone' any more" in refused.stderr.str()
+    assert "--eval-regrade-rows=stored" in refused.stderr.str()
+    assert read(evals, "fine") == before
+    evals.run("shop.eval.yaml::fine", *CURRENT[1:]).assert_outcomes(passed=1)
+
+
+def test_rows_of_today_are_checked_like_those_of_a_run(evals: Evals) -> None:
+    """A check that no grader of the row reads is refused, as is the option without --eval-regrade."""
+    evals.write_rows(row("a"))
+    evals.write_config()
+    alone = evals.run("shop.eval.yaml", "--eval-regrade-rows=current")
+    assert (alone.ret, "--eval-regrade-rows has no effect" in alone.stderr.str()) == (4, True)
+    evals.run("shop.eval.yaml").assert_outcomes(passed=1)
+    evals.write_rows(row("a", checks=[{"text": "Thank you"}]))
+    refused = evals.run(*CURRENT)
+    assert (refused.ret, "no grader that reads it" in refused.stderr.str()) == (4, True)
+
+
+def test_evidence_of_something_else_is_not_judged(evals: Evals) -> None:
+    """A state that was read from another source is errored, however often it is graded again."""
+
+    def of(expression: str, value: int) -> dict[str, Any]:
+        grader = {"type": "state_diff", "source": {"js": expression}}
+        return row("a", graders=[grader], checks=[{"path": "n", "equals": value}], answer=None)
+
+    evals.write_rows(of("({n: 1})", 1))
+    evals.write_config(browser="playwright")
+    evals.run("shop.eval.yaml").assert_outcomes(passed=1)
+    evals.write_rows(of("({n: 2})", 1))
+    for _ in range(2):
+        other = evals.run(*CURRENT)
+        other.assert_outcomes(errors=1)
+        assert "the run observed something else for this grader" in other.stdout.str()
+    evals.write_rows(of("({n: 1})", 2))
+    evals.run(*CURRENT).assert_outcomes(failed=1)
+    evals.write_config(browser="playwright", graders=[{"type": "state_diff", "source": {"js": "({n: 3})"}}])
+    evals.run(*STORED).assert_outcomes(errors=1)
+
+
+@pytest.mark.slow
+def test_a_command_grades_by_current_rows(evals: Evals) -> None:
+    """`browsereval regrade RUN --rows current` is the same."""
+    evals.write_rows(row("a", answer="wrong"))
+    evals.write_config(browser="playwright")
+    evals.run("shop.eval.yaml").assert_outcomes(failed=1)
+    evals.write_rows(row("a"))
+    assert evals.run_command("regrade", str(evals.run_folder()), "--rows", "current").ret == 0
