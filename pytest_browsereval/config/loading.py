@@ -13,7 +13,7 @@ from pytest_browsereval.config.browseros import convert, convert_blocks
 from pytest_browsereval.config.draft import Draft
 from pytest_browsereval.config.environment import Interpolation
 from pytest_browsereval.config.gate import GateConfig
-from pytest_browsereval.config.model import EvalConfig
+from pytest_browsereval.config.model import MAX_NAME, EvalConfig
 from pytest_browsereval.config.refusals import take_refused
 from pytest_browsereval.datasets.rows import TYPE_BY_SUFFIX
 from pytest_browsereval.documents import Document, DocumentError, KeyPath, parse, read_text, shown
@@ -127,8 +127,17 @@ def load_place(path: Path) -> tuple[Path, str] | None:
         draft = Draft({}, shown(path), document.line_of)
         draft.problems += environment.problems
         raise ConfigError("\n".join(draft.told_all()))
-    name = given.get("name") or given.get("id") or path.stem.removesuffix(".eval") or path.stem
+    name = given.get("name") or given.get("id") or default_name(path)
     return (path.parent / str(given.get("output_dir") or "results")).absolute(), str(name)
+
+
+def default_name(path: Path) -> str:
+    """Return the name of a config that gives none: its file's stem.
+
+    A file that is only called ``eval`` has its folder's name: ``a/eval.yaml`` and ``b/eval.yaml`` are two.
+    """
+    stem = path.stem.removesuffix(".eval")
+    return (stem if stem.lower() not in ("", "eval") else path.resolve().parent.name[:MAX_NAME]) or "eval"
 
 
 def _gate(draft: Draft, overrides: Sequence[str]) -> GateConfig:
@@ -209,7 +218,7 @@ def _two_spellings(value: Any, path: tuple[str | int, ...] = ()) -> list[Problem
 
 def _complete(draft: Draft, path: Path) -> None:
     tree = draft.tree
-    tree.setdefault("name", path.stem.removesuffix(".eval") or path.stem)
+    tree.setdefault("name", default_name(path))
     tree.setdefault("browser", {"type": "playwright"})
     if isinstance(tree["browser"], dict):
         tree["browser"].setdefault("type", "playwright")

@@ -33,6 +33,8 @@ from pytest_browsereval.registry import Plugged
 from pytest_browsereval.sites import SiteConfig
 from pytest_browsereval.tools.kit import ToolkitConfig
 
+MAX_NAME = 100
+
 VARIANT_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
 SITE_NAME = r"^[A-Za-z_][A-Za-z0-9_]*$"
 
@@ -126,8 +128,8 @@ class CaptureConfig(Block):
 class EvalConfig(Block):
     """All that a run needs to know."""
 
-    name: str = Field(min_length=1, max_length=100)
-    """The run's name; the file's stem by default."""
+    name: str = Field(min_length=1, max_length=MAX_NAME)
+    """The run's name; the file's stem by default, its folder's name if that is only ``eval``."""
     variants: dict[VariantName, Annotated[AgentConfig, Plugged("agent")]] = Field(min_length=1)
     """Agents by name, each run on every row; a single one may be given as ``agent``."""
     dataset: tuple[Annotated[DatasetConfig, Plugged("dataset")], ...] = Field(min_length=1)

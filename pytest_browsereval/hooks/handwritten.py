@@ -27,8 +27,9 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.report.assertion import explain
 from pytest_browsereval.run.attempt import Job, run_trial
 from pytest_browsereval.run.evaluation import Evaluation
+from pytest_browsereval.run.own_runs import new_trial
 from pytest_browsereval.run.plan import Entry
-from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.run.store import home_of
 from pytest_browsereval.run.workplace import agent_context, open_capture
 from pytest_browsereval.sites import fill
 
@@ -83,6 +84,37 @@ def _evaluation(session: EvalSession, given: Mapping[str, Any], test_file: Path)
     return made[key]
 
 
+def function_of(node: pytest.Item | Any) -> str:
+    """Return the name of a test's function, with its classes: the same for all its rows."""
+    classes = [parent.name for parent in node.listchain() if isinstance(parent, pytest.Class)]
+    return "::".join((*classes, getattr(node, "originalname", None) or node.name))
+
+
+def name_own_run(node: pytest.Item | Any, evaluation: Evaluation) -> str:
+    """Return the name of a test's own runs: its file and function, behind the name of its config."""
+    config, file = evaluation.config, Path(node.path).with_suffix("")
+    near = config.output_dir.parent
+    place = file.relative_to(near) if file.is_relative_to(near) else Path(node.nodeid.partition("::")[0])
+    name = f"{place.as_posix()}-{function_of(node).replace('::', '-')}"
+    return name if config.name == place.name else f"{config.name}-{name}"
+
+
+def claim_run(config: pytest.Config, node: pytest.Item | Any) -> str:
+    """Take the folder of a test's own runs, and return its name.
+
+    Raises:
+        pytest.UsageError: another eval has it.
+    """
+    session, evaluation = start(config), evaluation_of(config, node)
+    name = name_own_run(node, evaluation)
+    owner = f"{session.nodeid_of(Path(node.path))}::{function_of(node)}"
+    try:
+        session.homes.claim(home_of(evaluation.config.output_dir, name), owner)
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
+    return name
+
+
 def rows_of(config: pytest.Config, node: Any) -> list[Entry]:
     """Return the rows that a test is parametrised with.
 
@@ -90,6 +122,7 @@ def rows_of(config: pytest.Config, node: Any) -> list[Entry]:
         pytest.UsageError: the dataset cannot be used.
     """
     try:
+        claim_run(config, node)
         return list(evaluation_of(config, node).plan.entries())
     except UsageError as error:
         raise pytest.UsageError(f"{node.nodeid}: {error}") from None
@@ -240,8 +273,11 @@ class Handwritten:
         async def whole() -> EvalOutcome:
             self.evaluation.budget.check()
             services = await self.evaluation.services()
+            store = self.evaluation.own_runs.of(claim_run(self._config, self._request.node))
             variant, agent = next(iter(self.evaluation.config.variants.items()))
-            job = Job(self._request.node.nodeid, TrialKey(task.query_id, variant), task, self._graders, agent)
+            key = new_trial(store, task.query_id, variant)
+            job = Job(self._request.node.nodeid, key, task, self._graders, agent)
+            services = replace(services, store=store)
             metadata, folder = await run_trial(job, services, retries=self.evaluation.config.retries)
             return EvalOutcome(metadata, folder.path)
 

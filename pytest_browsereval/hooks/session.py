@@ -12,8 +12,10 @@ import pytest
 from pydantic import ValidationError
 
 from pytest_browsereval.config import EvalConfig, load_config
+from pytest_browsereval.documents import shown
 from pytest_browsereval.errors import RegistryError, UsageError, nearest
 from pytest_browsereval.hooks.behaviour import connect
+from pytest_browsereval.hooks.homes import Homes
 from pytest_browsereval.hooks.names import is_eval
 from pytest_browsereval.hooks.registration import Registration
 from pytest_browsereval.run.cassettes import ModelCalls
@@ -22,7 +24,7 @@ from pytest_browsereval.run.finding import LATEST, run_folder
 from pytest_browsereval.run.regrade import Regrading
 from pytest_browsereval.run.resume import Resuming
 from pytest_browsereval.run.shards import check_resumed
-from pytest_browsereval.run.store import RunStore, new_run_id
+from pytest_browsereval.run.store import RunStore, home_of, new_run_id
 from pytest_browsereval.session_caches import begin_session, end_session
 
 eval_session_key = pytest.StashKey["EvalSession"]()
@@ -62,6 +64,7 @@ class EvalSession:
         self.began = float(given.get("browsereval_began") or time.time())
         self.model_calls = ModelCalls(config.getoption("eval_llm"))
         self.evaluations: dict[Path, Evaluation] = {}
+        self.homes = Homes()
         self.problems: list[UsageError] = []
         """Found while collecting; the run ends with them before anything is spent."""
         self.registration = Registration(config)
@@ -97,6 +100,7 @@ class EvalSession:
         if baseline is not None and loaded.gate.compares:
             gate = loaded.gate.model_copy(update={"baseline": _seen_from(loaded.base_dir, baseline)})
             loaded = loaded.model_copy(update={"gate": gate})
+        self.homes.claim(home_of(loaded.output_dir, loaded.name), shown(path))
         evaluation = self._evaluation_of(loaded)
         evaluation.baseline = baseline
         evaluation.model_calls = self.model_calls
@@ -204,6 +208,8 @@ class EvalSession:
     def adopt(self, path: Path, loaded: EvalConfig) -> Evaluation:
         """Return the evaluation of a config that is in no file, a marker's for example.
 
+        It has no items: all its attempts are of tests by hand, each of which has a run of its own.
+
         Args:
             path: a name for it that no file has.
             loaded: the config.
@@ -213,6 +219,7 @@ class EvalSession:
         """
         registry = self.registration.registry
         evaluation = Evaluation(loaded, registry, run_id=self.run_id, worker=self.worker, began=self.began)
+        evaluation.entries = []
         evaluation.model_calls = self.model_calls
         connect(evaluation, self.config)
         self._obey(evaluation)

@@ -27,6 +27,7 @@ from pytest_browsereval.run.control import Control
 from pytest_browsereval.run.drift import drift
 from pytest_browsereval.run.hiding import Hiding
 from pytest_browsereval.run.manifest import config_folder, manifest
+from pytest_browsereval.run.own_runs import OwnRuns
 from pytest_browsereval.run.plan import Entry, Plan
 from pytest_browsereval.run.selection import note_selected
 from pytest_browsereval.run.shards import Parts
@@ -110,6 +111,8 @@ class Evaluation:
         self._services: Services | None = None
         self._browser: Browser | None = None
         self._held = ExitStack()
+        self.own_runs = OwnRuns(config, self.store)
+        """Those of tests by hand, which share all else of the config with its items."""
 
     def _take_store(self) -> None:
         """Have the run folder kept as the config says."""
@@ -408,8 +411,10 @@ class Evaluation:
                     self._registry.owners(),
                     model_calls=self.model_calls.value,
                 )
-                self._held.enter_context(self.store.held())
-                self._note_start(content)
+                self.own_runs.manifest = content
+                if self.entries != []:  # else all its attempts are of tests by hand
+                    self._held.enter_context(self.store.held())
+                    self._note_start(content)
                 self.has_started = True
                 self._services = self._make_services()
             return self._services
@@ -459,6 +464,7 @@ class Evaluation:
     def let_go(self) -> None:
         """Let others write the run; needs no loop, and does nothing the second time."""
         self._held.close()
+        self.own_runs.let_go()
 
     def forget(self) -> None:
         """Drop what lived on a loop that was lost; the next attempt starts a browser of its own."""

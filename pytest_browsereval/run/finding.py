@@ -13,7 +13,7 @@ from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.documents import shown
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.run.journal import JOURNAL
-from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.run.store import RunStore, home_of
 
 LATEST = "latest"
 """Stands for the newest run."""
@@ -68,7 +68,7 @@ class Runs:
             output_dir: its results folder.
             name: of the eval.
         """
-        home = RunStore.locate(output_dir, name, "x").root.parent
+        home = home_of(output_dir, name)
         return cls(home, (home,))
 
     @classmethod

@@ -55,6 +55,16 @@ def new_run_id() -> str:
     return f"{now:%Y%m%dT%H%M%SZ}-{''.join(letters)}"
 
 
+def home_of(output_dir: Path, name: str) -> Path:
+    """Return the folder that the runs of an eval are in.
+
+    Args:
+        output_dir: its results folder.
+        name: of the eval.
+    """
+    return output_dir / safe_folder(name)
+
+
 def check_new(folder: Path) -> None:
     """Check that a run's folder can be made, or is there and empty.
 
@@ -102,7 +112,7 @@ class RunStore:
 
     def __init__(self, root: Path, *, worker: str = "main") -> None:
         self.root = root
-        self._worker = worker
+        self.worker = worker
         self._numbers = itertools.count(1)
         self.synced_from: Path | None = None
         """The run's folder, if the disk is to confirm every finished attempt."""
@@ -110,7 +120,7 @@ class RunStore:
     @classmethod
     def locate(cls, output_dir: Path, name: str, run_id: str, *, worker: str = "main") -> RunStore:
         """Return the store of a run; every process of the run gets the same folder."""
-        return cls(output_dir / safe_folder(name) / run_id, worker=worker)
+        return cls(home_of(output_dir, name) / run_id, worker=worker)
 
     # -- the run
 
@@ -198,7 +208,7 @@ class RunStore:
             OSError: the run folder cannot be written.
         """
         (self.root / LOCKS).mkdir(parents=True, exist_ok=True)
-        with _locked(self.root / LOCKS / self._worker):
+        with _locked(self.root / LOCKS / self.worker):
             yield
 
     @contextmanager
@@ -287,7 +297,7 @@ class RunStore:
         Raises:
             OSError: the run folder cannot be written.
         """
-        marker = self.root / IN_FLIGHT / f"{self._worker}-{next(self._numbers)}.json"
+        marker = self.root / IN_FLIGHT / f"{self.worker}-{next(self._numbers)}.json"
         marker.parent.mkdir(exist_ok=True)
         relative = path.relative_to(self.root).as_posix()
         marker.write_text(json.dumps({"node_id": node_id, "pid": os.getpid(), "folder": relative}))
@@ -308,7 +318,7 @@ class RunStore:
         Args:
             worker: which one; None is this one, whose event loop was lost.
         """
-        worker = worker or self._worker
+        worker = worker or self.worker
         found = self.in_flight(worker)
         for path in (self.root / IN_FLIGHT).glob(f"{worker}-*.json"):
             path.unlink(missing_ok=True)

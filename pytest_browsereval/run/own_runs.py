@@ -1,0 +1,76 @@
+"""The runs of tests by hand: each test has one of its own, and no two of its attempts are one trial."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from contextlib import ExitStack
+from typing import Any
+
+from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.run.manifest import config_folder
+from pytest_browsereval.run.store import RunStore, TrialKey
+
+
+class OwnRuns:
+    """The runs of the tests by hand that use one config, in this process.
+
+    Args:
+        config: the config.
+        store: the run of its items, from which those of tests have their id.
+    """
+
+    def __init__(self, config: EvalConfig, store: RunStore) -> None:
+        self._config = config
+        self._shared = store
+        self._held = ExitStack()
+        self._stores: dict[str, RunStore] = {}
+        self.manifest: dict[str, Any] = {}
+        """What the runs are made of, once the browser is up."""
+
+    def of(self, name: str) -> RunStore:
+        """Return the run of a test, begun at the first call.
+
+        Args:
+            name: of the test.
+
+        Raises:
+            OSError: its folder cannot be written.
+        """
+        if name not in self._stores:
+            output, run_id, worker = self._config.output_dir, self._shared.root.name, self._shared.worker
+            store = RunStore.locate(output, name, run_id, worker=worker)
+            store.synced_from = store.root if self._config.capture.fsync else None
+            self._held.enter_context(store.held())
+            folder = config_folder(self._config.base_dir, store.root)
+            place = {} if folder is None else {"config_folder": folder}
+            store.write_manifest({**self.manifest, "selected": None, **place})
+            if self._config.budget.max_cost_usd is not None:
+                self._shared.root.mkdir(parents=True, exist_ok=True)  # all pay from the budget of the config
+            self._stores[name] = store
+        return self._stores[name]
+
+    def let_go(self) -> None:
+        """Let others write the runs."""
+        self._held.close()
+
+
+def new_trial(store: RunStore, query_id: str, variant: str) -> TrialKey:
+    """Return a trial that nobody has made yet, in any process: a test may run a row again and again.
+
+    Args:
+        store: the run.
+        query_id: of the row.
+        variant: of the agent.
+
+    Raises:
+        OSError: the run folder cannot be written.
+    """
+    for number in itertools.count(1):
+        key = TrialKey(query_id, variant, number)
+        folder = store.trial_folder(key)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir()
+            return key
+    raise AssertionError("unreachable")

@@ -1,0 +1,144 @@
+"""Two evals never share trials, whatever they are called."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.hooks.small_evals import Evals, row
+
+pytestmark = pytest.mark.quick
+
+WORKERS = pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["one", "two"])
+
+
+def rename(config: Path, name: str) -> None:
+    """Give a config a name of its own."""
+    config.write_text(f"name: {name}\n{config.read_text()}")
+
+
+def write_two(evals: Evals, first: str, second: str, *, name: str = "") -> None:
+    """Write an eval whose row fails and one whose row of the same id passes."""
+    for file, says in ((first, "wrong"), (second, "right")):
+        folder = Path(file).parent
+        evals.write_rows(row("r0", says=says), name=str(folder / f"{Path(file).stem}.jsonl"))
+        config = evals.write_config(file, dataset=f"{Path(file).stem}.jsonl", gate={"min_pass_rate": 0.9})
+        if name:
+            rename(config, name)
+
+
+def verdicts(folder: Path) -> dict[str, str]:
+    """Return the verdict of each attempt in a run folder."""
+    files = sorted(folder.glob("tasks/*/*/*/attempt-*/metadata.json"))
+    return {file.relative_to(folder).parts[1]: json.loads(file.read_text())["verdict"] for file in files}
+
+
+@WORKERS
+def test_evals_of_one_name_and_output_folder_are_refused(evals: Evals, workers: list[str]) -> None:
+    """Two configs that would write one run folder end the run with exit code 4, and both are named."""
+    write_two(evals, "a/shop.yaml", "b/shop.yaml")
+    result = evals.run(
+        "--eval-config=a/shop.yaml", "--eval-config=b/shop.yaml", "--eval-output=out", *workers
+    )
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    told = result.stderr.str()
+    assert "a/shop.yaml and b/shop.yaml have one name and one output folder" in told
+    assert not (evals.path / "out").exists()
+
+
+@WORKERS
+def test_collected_evals_of_one_name_are_refused(evals: Evals, workers: list[str]) -> None:
+    """Two files of a folder with the same ``name`` are found by collecting, and refused too."""
+    write_two(evals, "a.eval.yaml", "b.eval.yaml", name="shop")
+    result = evals.run(*workers)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    told = result.stdout.str() + result.stderr.str()
+    assert "a.eval.yaml and b.eval.yaml have one name and one output folder" in told
+
+
+@pytest.mark.parametrize("option", ["--eval-resume=latest", "--eval-regrade=latest"])
+def test_evals_of_one_name_have_no_earlier_run(evals: Evals, option: str) -> None:
+    """Neither is a run of one of two evals continued or graded again as a run of both."""
+    write_two(evals, "a.eval.yaml", "b.eval.yaml", name="shop")
+    evals.run("a.eval.yaml")
+    result = evals.run("--eval-config=a.eval.yaml", "--eval-config=b.eval.yaml", option)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "have one name and one output folder" in result.stderr.str()
+
+
+@WORKERS
+def test_a_file_that_is_only_called_eval_has_its_folders_name(evals: Evals, workers: list[str]) -> None:
+    """``a/eval.yaml`` and ``b/eval.yaml`` are two evals: the gate of each is decided by its own row."""
+    write_two(evals, "a/eval.yaml", "b/eval.yaml")
+    result = evals.run(
+        "--eval-config=a/eval.yaml", "--eval-config=b/eval.yaml", "--eval-output=out", *workers
+    )
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert [folder.parent.name for folder in sorted(result.folders)] == ["a", "b"]
+    assert [verdicts(folder) for folder in sorted(result.folders)] == [{"r0": "failed"}, {"r0": "passed"}]
+    latest = evals.run_command("gate", "latest", "--config", "a/eval.yaml")
+    assert latest.ret != 0, "the runs lie elsewhere"
+
+
+def test_the_latest_run_of_a_file_called_eval_is_found(evals: Evals) -> None:
+    """Options and commands look for the runs of ``eval.yaml`` where they are."""
+    write_two(evals, "a/eval.yaml", "b/eval.yaml")
+    assert evals.run("--eval-config=b/eval.yaml").folder.parent == evals.path / "b/results/b"
+    assert evals.run("--eval-config=b/eval.yaml", "--eval-resume=latest").ret == 0
+    assert evals.run_command("gate", "latest", "--config", "b/eval.yaml").ret == 0
+
+
+BY_HAND = """
+import pytest
+
+@pytest.mark.browsereval(dataset="rows.jsonl", agent="scripted", graders=["answer"])
+def test_first(eval_task, run_eval):
+    run_eval(eval_task.model_copy(update={"answer": "other"})).assert_passed()
+
+@pytest.mark.browsereval(dataset="rows.jsonl", agent="scripted", graders=["answer"])
+def test_second(eval_task, run_eval):
+    assert run_eval(eval_task).verdict == run_eval(eval_task).verdict == "passed"
+"""
+
+
+@WORKERS
+def test_tests_by_hand_have_runs_of_their_own(evals: Evals, workers: list[str]) -> None:
+    """Two tests over the same rows write two runs, and a row that a test runs twice is two trials."""
+    evals.write_rows(row("r0"))
+    evals.pytester.makepyfile(test_hand=BY_HAND)
+    result = evals.run(*workers)
+    result.assert_outcomes(failed=1, passed=1)
+    first, second = sorted(result.folders)
+    assert [first.parent.name, second.parent.name] == ["test_hand-test_first", "test_hand-test_second"]
+    assert verdicts(first) == {"r0": "failed"}
+    tried = [path.relative_to(second).as_posix() for path in sorted(second.glob("tasks/*/*/*/attempt-*"))]
+    assert tried == ["tasks/r0/default/1/attempt-1", "tasks/r0/default/2/attempt-1"]
+
+
+def test_a_test_by_hand_leaves_its_configs_run_alone(evals: Evals) -> None:
+    """A test that uses the config of an eval adds nothing to the run of the eval."""
+    evals.write_rows(row("r0", says="wrong"))
+    evals.write_config(gate={"min_pass_rate": 0.9})
+    evals.pytester.makepyfile(
+        test_hand=BY_HAND.replace(
+            'dataset="rows.jsonl", agent="scripted", graders=["answer"]', 'config="shop.eval.yaml"'
+        ).replace("other", "wrong")
+    )
+    result = evals.run()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    names = {folder.parent.name: verdicts(folder) for folder in result.folders}
+    assert names["shop"] == {"r0": "failed"}
+    assert names["shop-test_hand-test_first"] == {"r0": "passed"}
+
+
+def test_a_test_by_hand_and_an_eval_of_one_name_are_refused(evals: Evals) -> None:
+    """A marker's ``name`` cannot put a test's attempts into the run of an eval."""
+    evals.write_rows(row("r0"))
+    rename(evals.write_config("a.eval.yaml"), "test_hand-test_first")
+    evals.pytester.makepyfile(test_hand=BY_HAND)
+    result = evals.run()
+    assert result.ret != pytest.ExitCode.OK
+    told = result.stdout.str() + result.stderr.str()
+    assert "a.eval.yaml and test_hand.py::test_first have one name and one output folder" in told
