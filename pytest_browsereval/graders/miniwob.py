@@ -10,7 +10,8 @@ from pydantic import Field, JsonValue
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
-from pytest_browsereval.graders.observing import NoValue, live_page
+from pytest_browsereval.graders.observing import live_page
+from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.graders.values import shown
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,9 +20,9 @@ from pytest_browsereval.browsers.origins import origin_of
 from pytest_browsereval.browsers.tabs import NoTab
 from pytest_browsereval.browsers.waiting import DialogOpened, is_playwright_error
 from pytest_browsereval.browsers.windows import PlaywrightWindow
-from pytest_browsereval.errors import BrowserEvalError, ErrorSource, Fault
+from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.graders.page_values import LIMIT_CHARS, NoValue, plain, read_value, send
 from pytest_browsereval.graders.values import TEXT_LIMIT, shown
-from pytest_browsereval.model.display import well_formed
 
 if TYPE_CHECKING:
     from playwright.async_api import CDPSession
@@ -32,8 +31,7 @@ T = TypeVar("T")
 
 READ_LIMIT_S = 5.0
 """For one reading of the page, and for one request of a site's state."""
-STATE_LIMIT_BYTES = 2_000_000
-DEPTH_LIMIT = 100
+STATE_LIMIT_BYTES = LIMIT_CHARS
 POLL_S = 0.2
 MAX_DIALOGS = 10
 
@@ -42,10 +40,6 @@ PAGE_KEYS = ("url", "title", "text", "role", "js", "storage")
 STORAGES = {"local": "localStorage", "session": "sessionStorage"}
 
 _WORLD = "browsereval"
-_STRINGIFY = (
-    "function(limit) { const text = JSON.stringify(this);"
-    " return text !== undefined && text.length > limit ? text.length : text; }"
-)
 _TEXT = """(limit) => {
   const parts = [];
   const read = (root) => {
@@ -66,29 +60,6 @@ _TEXT = """(limit) => {
   const text = parts.filter(Boolean).join('\\n');
   return {value: text.slice(0, limit), cut: text.length > limit};
 }"""
-
-
-class NoValue(BrowserEvalError):
-    """The page has no such value: an expression threw, or what it gave is no JSON."""
-
-
-def plain(value: Any, depth: int = 0) -> JsonValue:
-    """Return a JSON value without what cannot be written as UTF-8 JSON.
-
-    Raises:
-        NoValue: it is nested too deeply, or a number is too large.
-    """
-    if depth > DEPTH_LIMIT:
-        raise NoValue(f"the value is nested more than {DEPTH_LIMIT} deep")
-    if isinstance(value, str):
-        return well_formed(value)
-    if isinstance(value, dict):
-        return {str(plain(key)): plain(item, depth + 1) for key, item in value.items()}
-    if isinstance(value, list):
-        return [plain(item, depth + 1) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        raise NoValue("a number of the value is not finite")
-    return value  # type: ignore[no-any-return]
 
 
 def parse_state(text: str | bytes) -> JsonValue:
@@ -193,12 +164,7 @@ class LivePage:
     async def _send(self, what: str, method: str, **params: Any) -> dict[str, Any]:
         """Send a command and return the result object of its reply."""
         assert self._session is not None  # noqa: S101 attached by live_page
-        reply: dict[str, Any] = await self._read(what, self._session.send(method, params))
-        if details := reply.get("exceptionDetails"):
-            thrown = details.get("exception", {})
-            told = thrown.get("description") or thrown.get("value") or details.get("text")
-            raise NoValue(f"it threw {str(told).splitlines()[0][:200]}")
-        return reply
+        return await self._read(what, send(self._session, method, **params))
 
     # -- values
 
@@ -215,36 +181,21 @@ class LivePage:
         """
         return await self._evaluated(f"the expression {shown(expression, 120)}", expression)
 
+    async def isolated_value(self, expression: str) -> JsonValue:
+        """Return the JSON value of an expression about the document, out of reach of the page's scripts.
+
+        Raises:
+            NoValue: it throws, or its value is no JSON.
+        """
+        return await self._apart(f"the expression {shown(expression, 120)}", expression)
+
     async def _evaluated(self, what: str, expression: str, **params: Any) -> JsonValue:
         limit_ms = READ_LIMIT_S * 1000
         reply = await self._send(
             what, "Runtime.evaluate", expression=expression, awaitPromise=True, timeout=limit_ms, **params
         )
-        remote = reply["result"]
-        if remote["type"] == "function":
-            reply = await self._called(what, remote, "function() { return this(); }")
-            remote = reply["result"]
-        if "objectId" not in remote or remote["type"] != "object":
-            return _primitive(remote)
-        if remote.get("subtype") not in (None, "array", "date"):
-            raise NoValue(f"it is a {remote['subtype']}, which is no JSON; ask for a text or a number of it")
-        reply = await self._called(what, remote, _STRINGIFY, {"value": STATE_LIMIT_BYTES})
-        text = reply["result"].get("value")
-        if isinstance(text, int):
-            raise NoValue(f"its JSON has {text} characters; at most {STATE_LIMIT_BYTES} are read")
-        return None if text is None else parse_state(text)
-
-    async def _called(
-        self, what: str, remote: dict[str, Any], function: str, *arguments: dict[str, Any]
-    ) -> dict[str, Any]:
-        return await self._send(
-            what,
-            "Runtime.callFunctionOn",
-            functionDeclaration=function,
-            objectId=remote["objectId"],
-            arguments=list(arguments),
-            awaitPromise=True,
-        )
+        assert self._session is not None  # noqa: S101 attached by live_page
+        return await self._read(what, read_value(self._session, reply["result"]))
 
     async def _apart(self, what: str, expression: str) -> JsonValue:
         """Evaluate in a world of its own, which the page's scripts cannot have tampered with."""
@@ -329,17 +280,6 @@ class LivePage:
         """
         cookies = await self._read("the cookies", self._window.context.cookies([url]))
         return await fetch_json(url, {str(cookie["name"]): str(cookie["value"]) for cookie in cookies})
-
-
-def _primitive(remote: dict[str, Any]) -> JsonValue:
-    odd = str(remote.get("unserializableValue", "a symbol" if remote["type"] == "symbol" else ""))
-    if odd == "-0":
-        return 0
-    if odd.endswith("n"):
-        return int(odd[:-1])
-    if odd:
-        raise NoValue(f"it is {odd}, which is no JSON")
-    return plain(remote.get("value"))
 
 
 async def fetch_json(url: str, cookies: dict[str, str]) -> JsonValue:

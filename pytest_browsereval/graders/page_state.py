@@ -24,12 +24,12 @@ from pytest_browsereval.graders.comparators import (
 from pytest_browsereval.graders.observing import (
     PAGE_KEYS,
     LivePage,
-    NoValue,
     check_place,
     live_page,
     parse_stored,
     settled,
 )
+from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.graders.values import compile_path, look_up, shown
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task

@@ -21,7 +21,6 @@ from pytest_browsereval.graders.comparators import (
 )
 from pytest_browsereval.graders.observing import (
     PAGE_KEYS,
-    NoValue,
     check_place,
     fetch_json,
     has_page,
@@ -29,6 +28,7 @@ from pytest_browsereval.graders.observing import (
     parse_stored,
     settled,
 )
+from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.graders.values import compile_path, look_up, shown
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from pytest_browsereval.browsers.waiting import quietly
 from pytest_browsereval.browsers.windows import PlaywrightWindow
 from pytest_browsereval.tools.base import ToolError
@@ -27,7 +25,11 @@ async def mouse_point(window: PlaywrightWindow, x: float, y: float) -> tuple[flo
         raise ToolError(
             f"({x:g}, {y:g}) is outside the viewport, which is {size['width']} x {size['height']} CSS pixels."
         )
-    scale = await quietly(window.page.evaluate("() => visualViewport.scale"), SCALE_S)
-    if not isinstance(scale, int | float) or not math.isfinite(scale) or scale <= 0:
-        return x, y
+    scale = await quietly(_zoom(window), SCALE_S) or 1.0
     return x / scale, y / scale
+
+
+async def _zoom(window: PlaywrightWindow) -> float:
+    session = await window.cdp_session(window.page)
+    zoom: float = (await session.send("Page.getLayoutMetrics"))["cssVisualViewport"]["scale"]
+    return zoom

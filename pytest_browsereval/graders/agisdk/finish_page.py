@@ -10,7 +10,8 @@ from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders.further_tab import beside, open_page
-from pytest_browsereval.graders.observing import LivePage, NoValue, live_page, parse_state
+from pytest_browsereval.graders.observing import LivePage, live_page, parse_state
+from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.graders.values import shown
 
 TRIES = 20
@@ -44,7 +45,7 @@ async def _polled(page: LivePage, url: str) -> JsonValue:
         if number:
             await asyncio.sleep(POLL_S)
         try:
-            text = await page.value(_SHOWN)
+            text = await page.isolated_value(_SHOWN)
             if isinstance(text, str) and text.strip():
                 return parse_state(text)
         except NoValue as error:

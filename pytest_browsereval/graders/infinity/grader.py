@@ -20,7 +20,8 @@ from pytest_browsereval.documents import file_inside
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault
 from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
 from pytest_browsereval.graders.infinity import driver
-from pytest_browsereval.graders.observing import NoValue, fetch_json, has_page, live_page
+from pytest_browsereval.graders.observing import fetch_json, has_page, live_page
+from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.graders.values import shown
 from pytest_browsereval.graders.verifiers import Ran, verified
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict

@@ -15,13 +15,8 @@ from pytest_browsereval.browsers.waiting import is_playwright_error
 from pytest_browsereval.browsers.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders.further_tab import beside, open_page
-from pytest_browsereval.graders.observing import (
-    STATE_LIMIT_BYTES,
-    LivePage,
-    NoValue,
-    live_page,
-    settled,
-)
+from pytest_browsereval.graders.observing import STATE_LIMIT_BYTES, LivePage, live_page, settled
+from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.graders.webarena.programs import address_of, expression_of
 from pytest_browsereval.graders.webarena.rules import PictureTarget, Rules, Target
 

@@ -277,7 +277,9 @@ def test_missing_evidence_is_a_fault() -> None:
 
 # -- the live page
 
-FINISH = f"""<!doctype html><body>working<script>setTimeout(() => {{
+FINISH = f"""<!doctype html><body>working<script>
+document.querySelector = () => ({{innerText: '{{"forged": true}}'}});
+setTimeout(() => {{
   const shown = document.createElement('pre');
   shown.innerText = {json.dumps(json.dumps(STATE))}.replace('The', localStorage.article);
   document.body.append(shown);

@@ -1,0 +1,219 @@
+"""JSON values of a live page, read by the browser itself: the page's own scripts have no say in it.
+
+A page may have replaced ``JSON.stringify``, ``toJSON`` or methods of arrays, by malice or by an old library.
+So objects cross the protocol by value, and what we run in the page is made of syntax only.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from pydantic import JsonValue
+
+from pytest_browsereval.errors import BrowserEvalError
+from pytest_browsereval.model.display import well_formed
+
+if TYPE_CHECKING:
+    from playwright.async_api import CDPSession
+
+LIMIT_CHARS = 2_000_000
+"""How much JSON is read."""
+DEPTH_LIMIT = 100
+
+_MEASURE = """function(limit, deepest) {
+  let size = 0, is_deep = false;
+  const fits = (value, depth) => {
+    if (typeof value === 'string') size += value.length + 2;
+    else if (typeof value === 'number') size += (value + '').length;
+    else if (typeof value === 'object' && value !== null) {
+      if (depth > deepest) { is_deep = true; return false; }
+      const own = {__proto__: null, ...value};
+      for (const name in own) {
+        size += +name >= 0 ? 1 : name.length + 4;
+        if (!fits(own[name], depth + 1)) return false;
+      }
+    }
+    return size <= limit;
+  };
+  return fits(this, 0) ? this : is_deep;
+}"""
+"""Own properties only, as JSON has them; a spread asks no method of the page's, unless it is a proxy's."""
+_SAME = "function() { return this; }"
+_COPY = "function() { return {__proto__: null, ...this}; }"
+_BY_VALUE = {"serialization": "deep", "maxDepth": DEPTH_LIMIT + 2}
+
+_LEFT_OUT = ("undefined", "function", "symbol")
+"""What JSON leaves out of an object and calls null in a list."""
+_NOT_FINITE = ("NaN", "Infinity", "-Infinity")
+
+
+class NoValue(BrowserEvalError):
+    """The page has no such value: an expression threw, or what it gave is no JSON."""
+
+
+class _HoldsProxy(Exception):
+    """The browser does not look into a proxy by itself."""
+
+
+def plain(value: Any, depth: int = 0) -> JsonValue:
+    """Return a JSON value without what cannot be written as UTF-8 JSON.
+
+    Raises:
+        NoValue: it is nested too deeply, or a number is too large.
+    """
+    if depth > DEPTH_LIMIT:
+        raise NoValue(f"the value is nested more than {DEPTH_LIMIT} deep")
+    if isinstance(value, str):
+        return well_formed(value)
+    if isinstance(value, dict):
+        return {str(plain(key)): plain(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list):
+        return [plain(item, depth + 1) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        raise NoValue("a number of the value is not finite")
+    return value  # type: ignore[no-any-return]
+
+
+async def send(session: CDPSession, method: str, **params: Any) -> dict[str, Any]:
+    """Send a command and return its reply.
+
+    Raises:
+        NoValue: what ran in the page threw.
+    """
+    reply: dict[str, Any] = await session.send(method, params)
+    if details := reply.get("exceptionDetails"):
+        thrown = details.get("exception", {})
+        told = thrown.get("description") or thrown.get("value") or details.get("text")
+        raise NoValue(f"it threw {str(told).splitlines()[0][:200]}")
+    return reply
+
+
+async def read_value(session: CDPSession, remote: dict[str, Any]) -> JsonValue:
+    """Return the JSON value of what an expression gave; functions are called.
+
+    Objects have their own properties, and dates are texts; ``toJSON`` is not called.
+
+    Args:
+        session: to the page.
+        remote: as the protocol names it.
+
+    Raises:
+        NoValue: it is not JSON, or too much of it.
+    """
+    if remote["type"] == "function":
+        remote = await _called(session, remote, "function() { return this(); }", awaitPromise=True)
+    if not _is_object(remote):
+        return plain(_primitive(remote))
+    if remote.get("subtype") not in (None, "array", "date", "proxy"):
+        raise NoValue(_not_json(remote["subtype"]))
+    limits = [{"value": LIMIT_CHARS}, {"value": DEPTH_LIMIT}]
+    measured = await _called(session, remote, _MEASURE, arguments=limits, serializationOptions=_BY_VALUE)
+    if measured["type"] == "boolean":
+        raise NoValue(
+            f"the value is nested more than {DEPTH_LIMIT} deep, or holds itself"
+            if measured["value"]
+            else f"its JSON has more than {LIMIT_CHARS} characters, which are the most that is read"
+        )
+    if measured["deepSerializedValue"]["type"] not in ("object", "array", "date", "proxy"):
+        raise NoValue(_not_json(str(measured.get("className"))))
+    return plain(await _object(session, measured))
+
+
+def _is_object(remote: dict[str, Any]) -> bool:
+    return remote["type"] == "object" and "objectId" in remote
+
+
+def _not_json(kind: str) -> str:
+    return f"it is a {kind}, which is no JSON; ask for a text or a number of it"
+
+
+def _primitive(remote: dict[str, Any]) -> JsonValue:
+    odd = str(remote.get("unserializableValue", "a symbol" if remote["type"] == "symbol" else ""))
+    if odd == "-0":
+        return 0
+    if odd.endswith("n"):
+        return int(odd[:-1])
+    if odd:
+        raise NoValue(f"it is {odd}, which is no JSON")
+    value: JsonValue = remote.get("value")
+    return value
+
+
+async def _called(
+    session: CDPSession, remote: dict[str, Any], function: str, **params: Any
+) -> dict[str, Any]:
+    given = {"functionDeclaration": function, "objectId": remote["objectId"], **params}
+    result: dict[str, Any] = (await send(session, "Runtime.callFunctionOn", **given))["result"]
+    return result
+
+
+# -- objects
+
+
+async def _object(session: CDPSession, remote: dict[str, Any]) -> Any:
+    try:
+        return _converted(remote["deepSerializedValue"], {})
+    except _HoldsProxy:
+        return await _walked(session, remote)
+
+
+def _converted(typed: dict[str, Any], known: dict[int, Any]) -> Any:
+    """Return the value that the protocol writes down with its types."""
+    kind, value = typed["type"], typed.get("value")
+    reference = typed.get("weakLocalObjectReference")
+    if value is None and reference in known:
+        return known[reference]  # an object that stands in several places has its value in the first
+    made = _of_type(kind, value, known)
+    if reference is not None:
+        known[reference] = made
+    return made
+
+
+def _of_type(kind: str, value: Any, known: dict[int, Any]) -> Any:
+    if kind == "proxy":
+        raise _HoldsProxy
+    if kind == "object":
+        return {name: _converted(item, known) for name, item in value if item["type"] not in _LEFT_OUT}
+    if kind == "array":
+        return [_converted(item, known) for item in value]
+    if kind in ("string", "boolean") or (kind == "number" and not isinstance(value, str)):
+        return value
+    if kind == "bigint" or value == "-0":
+        return int(value)
+    if kind == "date" and value != "Invalid Date":
+        return value
+    return None if kind in ("null", "number", "date", *_LEFT_OUT) else {}
+
+
+# -- proxies, which Vue and MobX make of all that they hold
+
+
+async def _walked(session: CDPSession, remote: dict[str, Any]) -> Any:
+    """Read an object of which the browser sees a part only, property by property."""
+    is_list = (await _behind(session, remote)).get("subtype") == "array"
+    copy = await _called(session, remote, _COPY)
+    own = {"objectId": copy["objectId"], "ownProperties": True}
+    found: dict[str, Any] = {}
+    for one in (await send(session, "Runtime.getProperties", **own))["result"]:
+        item = one.get("value", {"type": "symbol"})
+        if is_list or item["type"] not in _LEFT_OUT:
+            found[one["name"]] = await _item(session, item)
+    return list(found.values()) if is_list else found
+
+
+async def _behind(session: CDPSession, remote: dict[str, Any]) -> dict[str, Any]:
+    """Return what a proxy stands for, or what is no proxy."""
+    while remote.get("subtype") == "proxy":
+        parts = await send(session, "Runtime.getProperties", objectId=remote["objectId"], ownProperties=True)
+        internal = {one["name"]: one["value"] for one in parts["internalProperties"] if "value" in one}
+        remote = internal["[[Target]]"]
+    return remote
+
+
+async def _item(session: CDPSession, remote: dict[str, Any]) -> Any:
+    if _is_object(remote):
+        return await _object(session, await _called(session, remote, _SAME, serializationOptions=_BY_VALUE))
+    if remote["type"] in _LEFT_OUT or remote.get("unserializableValue") in _NOT_FINITE:
+        return None
+    return _primitive(remote)
