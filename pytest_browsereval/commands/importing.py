@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import json
 import sys
@@ -33,6 +34,7 @@ def import_rows(arguments: argparse.Namespace) -> int:
     _write(text, target)
     digest = hashlib.sha256(text.encode()).hexdigest()
     said = [f"{len(tasks)} rows, sha256 {digest}", *dataset.notes(here), *_dropped(dataset, here)]
+    said += _needing_trust(tasks)
     print("\n".join(said), file=sys.stderr if target is None else sys.stdout)
     return 0
 
@@ -134,6 +136,27 @@ def _dropped(dataset: DatasetConfig, here: Path) -> Iterator[str]:
     if isinstance(dataset, BenchmarkConfig):
         for query_id, reason in dataset.imported(here).dropped:
             yield f"left out: {query_id}: {reason}"
+
+
+def _needing_trust(tasks: Sequence[Task]) -> Iterator[str]:
+    """Yield what the config has to say before rows may be run whose graders need a trusted dataset."""
+    from pytest_browsereval.errors import DatasetError
+    from pytest_browsereval.graders.trust import find_trust_needs
+    from pytest_browsereval.members import installed_registry
+    from pytest_browsereval.run.plan import read_graders
+
+    registry = installed_registry()
+    needs: dict[str, list[str]] = {}
+    for task in tasks:
+        with contextlib.suppress(DatasetError):  # of a grader that the config's folder brings
+            for grader in read_graders(task.graders, registry, task.query_id):
+                for need in set(find_trust_needs(grader, task, {})):
+                    needs.setdefault(need, []).append(task.query_id)
+    for need, ids in needs.items():
+        yield (
+            f"a grader of {len(ids)} rows ({', '.join(ids[:3])}) {need}: read the rows before you write  "
+            "trusted: true  in the block of this dataset, without which they are refused"
+        )
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import ClassVar, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.registry import Component
@@ -61,6 +61,14 @@ class DatasetConfig(Component):
     path: Path
     """The file; relative to the eval config."""
     select: Select = Select()
+    trusted: bool = Field(default=False, exclude=True)
+    """True: the rows were read, and their graders may start programs, ask models of their own and any
+    address. Without it such a row is refused, as rows often come from elsewhere."""
+
+    @property
+    def own_graders(self) -> Sequence[str | dict[str, JsonValue]]:
+        """Graders of the rows that stand in the config, in this block: they need no trust."""
+        return ()
 
     def file(self, base_dir: Path) -> Path:
         """Return the absolute path of the file or folder that the rows are in.

@@ -61,6 +61,11 @@ class BenchmarkConfig(DatasetConfig):
     graders: tuple[str | dict[str, JsonValue], ...] = ()
     """Graders of the rows, in the place of those that the benchmark's own rules ask for."""
 
+    @property
+    def own_graders(self) -> Sequence[str | dict[str, JsonValue]]:
+        """Graders of the rows that stand in the config, in this block."""
+        return self.graders
+
     @abstractmethod
     def convert(self, original: Any) -> dict[str, Any]:
         """Return an original row with the keys of a task; the base adds what all have.

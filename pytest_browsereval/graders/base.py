@@ -197,6 +197,27 @@ class GraderConfig(Component):
             return None
         return {"checks": list(task.checks), "evals": list(task.evals)}
 
+    def needs_trust(self, task: Task) -> tuple[str, ...]:
+        """Return what its options have it do that only rows of a trusted dataset may ask for.
+
+        Rows are downloaded: a grader that starts a program, or runs code that its options or the row name,
+        returns what it does, such as ``("starts the program 'verify'",)``; that it asks a model of its own
+        (an option of the type ``LLMConfig``), holds a key (``SecretStr``) or asks ``addresses`` is seen
+        without this. A grader of the config does what it likes.
+
+        Args:
+            task: the row that brings it.
+        """
+        del task
+        return ()
+
+    def addresses(self) -> tuple[str, ...]:
+        """Return the addresses that its options have this machine ask, beside those of its models.
+
+        A row may name addresses of the config's sites only (``{shop}/api/state``), unless it is trusted.
+        """
+        return ()
+
     def check(self, task: Task) -> None:
         """Check before anything is spent that this grader can judge this row.
 

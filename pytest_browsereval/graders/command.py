@@ -19,6 +19,7 @@ from pytest_browsereval.errors import ConfigError, ErrorSource, Fault
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.verifiers import verified
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
+from pytest_browsereval.model.tasks import Task
 
 PYTHON = "{python}"
 """Stands for the interpreter that runs the tests."""
@@ -74,6 +75,11 @@ class CommandGrader(GraderConfig):
         """All: the program gets the whole task."""
         del check
         return True
+
+    def needs_trust(self, task: Task) -> tuple[str, ...]:
+        """That it starts a program."""
+        del task
+        return (f"starts the program {self.command[0]!r}",)
 
     def _arguments(self, base_dir: Path) -> list[str]:
         program, *rest = (part.replace(PYTHON, sys.executable) for part in self.command)

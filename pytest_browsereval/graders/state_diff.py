@@ -140,6 +140,10 @@ class StateDiffGrader(GraderConfig):
         del task
         return self.source.url is None
 
+    def addresses(self) -> tuple[str, ...]:
+        """The address that answers with the state."""
+        return () if self.source.url is None else (self.source.url,)
+
     def check(self, task: Task) -> None:
         """Check that there are checks of the state, each well formed.
 

@@ -8,7 +8,7 @@ from pytest_browsereval.capture.redaction import redacted
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.run.plan import Entry, ReadyTask
+from pytest_browsereval.run.plan import Entry, ReadyTask, read_graders
 from pytest_browsereval.run.stored import StoredEntry, StoredPlan, StoredTask, read_stored
 
 SITUATION = ("query", "start_url", "setup_script", "sites")
@@ -33,7 +33,7 @@ class CurrentPlan(StoredPlan):
 
     def _own(self, task: Task, stored: StoredTask, where: str) -> tuple[GraderConfig, ...]:
         del stored
-        return tuple(self._graders(task, where))
+        return tuple(read_graders(task.graders, self._registry, where))
 
     def _read_stored(self, entry: StoredEntry) -> ReadyTask:
         ready = super()._read_stored(entry)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
 from pytest_browsereval.agents.base import AgentConfig
 from pytest_browsereval.config import EvalConfig
@@ -17,6 +17,7 @@ from pytest_browsereval.datasets.selection import check_depends_on
 from pytest_browsereval.errors import ConfigError, DatasetError, RegistryError
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.protection import unquoted
+from pytest_browsereval.graders.trust import check_trust
 from pytest_browsereval.graders.verdicts import check_pass_when
 from pytest_browsereval.llm.client import check_key
 from pytest_browsereval.model.tasks import Task
@@ -223,7 +224,7 @@ class Plan:
             raise DatasetError(where + unquoted(str(error).removeprefix(where), task)) from None
 
     def _checked(self, task: Task, entry: Entry, where: str) -> ReadyTask:
-        graders = self.config.graders or tuple(self._graders(task, where))
+        graders = self.config.graders or self._of_row(task, entry.dataset, where)
         if not graders:
             raise DatasetError(
                 f"{where} has no grader, and neither has the config. Name one in the row "
@@ -307,24 +308,52 @@ class Plan:
                     f"Add {named or 'a grader that does'}, or take the check out."
                 )
 
-    def _graders(self, task: Task, where: str) -> Iterator[GraderConfig]:
-        for given in task.graders:
-            block = {"type": given} if isinstance(given, str) else given
-            name = block.get("type")
-            if not isinstance(name, str):
-                raise DatasetError(f"{where}: the grader {given!r} has no type. Write {{'type': NAME}}.")
+    def _of_row(self, task: Task, dataset: DatasetConfig, where: str) -> tuple[GraderConfig, ...]:
+        """Return the graders that a row brings, those of a dataset's block in the config included.
+
+        Raises:
+            DatasetError: one is wrong, or does what only rows of a trusted dataset may ask for.
+        """
+        graders = tuple(read_graders(task.graders, self._registry, where))
+        if not dataset.trusted:
+            own, given = dataset.own_graders, zip(graders, task.graders, strict=True)
             try:
-                member = self._registry.get("grader", name)
-                grader = member.model_validate(
-                    {**block, "type": member.type_name()}, context={"registry": self._registry}
-                )
-            except RegistryError as error:
+                check_trust([grader for grader, block in given if block not in own], task, {})
+            except ValueError as error:
                 raise DatasetError(f"{where}: {error}") from None
-            except ValidationError as error:
-                problems = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-                raise DatasetError(f"{where}: grader {name}: {problems}") from None
-            assert isinstance(grader, GraderConfig)  # noqa: S101 what the family holds
-            yield grader
+        return graders
+
+
+def read_graders(
+    blocks: Iterable[str | Mapping[str, JsonValue]], registry: Registry, where: str
+) -> Iterator[GraderConfig]:
+    """Yield the graders of a row.
+
+    Args:
+        blocks: as the row has them.
+        registry: where they are looked up.
+        where: file, line and row, for messages.
+
+    Raises:
+        DatasetError: one is unknown, or its options are wrong.
+    """
+    for given in blocks:
+        block = {"type": given} if isinstance(given, str) else given
+        name = block.get("type")
+        if not isinstance(name, str):
+            raise DatasetError(f"{where}: the grader {given!r} has no type. Write {{'type': NAME}}.")
+        try:
+            member = registry.get("grader", name)
+            grader = member.model_validate(
+                {**block, "type": member.type_name()}, context={"registry": registry}
+            )
+        except RegistryError as error:
+            raise DatasetError(f"{where}: {error}") from None
+        except ValidationError as error:
+            problems = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+            raise DatasetError(f"{where}: grader {name}: {problems}") from None
+        assert isinstance(grader, GraderConfig)  # noqa: S101 what the family holds
+        yield grader
 
 
 def mark_names(dataset: str, tags: Iterable[str]) -> tuple[str, ...]:

@@ -18,12 +18,13 @@ from pytest_browsereval.datasets.rows import refuse
 from pytest_browsereval.errors import DatasetError, ErrorSource, UsageError
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.protection import unquoted
+from pytest_browsereval.graders.trust import check_trust
 from pytest_browsereval.graders.verdicts import check_pass_when
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.messages import message_adapter
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.registry import Registry
-from pytest_browsereval.run.plan import Entry, Plan, ReadyTask, check_judges, mark_names
+from pytest_browsereval.run.plan import Entry, Plan, ReadyTask, check_judges, mark_names, read_graders
 from pytest_browsereval.run.store import RunStore, TrialKey
 from pytest_browsereval.sites import fill
 
@@ -249,7 +250,10 @@ class StoredPlan(Plan):
         read_evidence(entry.folder)
         check_log(entry.folder)
         task, row_hash = self._task(entry, where, stored)
-        graders = self._of_config(stored.site_urls) or self._own(task, stored, where)
+        graders = self._of_config(stored.site_urls)
+        if not graders:
+            graders = self._own(task, stored, where)
+            self._check_trust(entry, graders, stored, where)
         if not graders:
             raise DatasetError(
                 f"{where} has no grader, and neither has the config. Name one there (graders: [answer])."
@@ -294,9 +298,23 @@ class StoredPlan(Plan):
         Raises:
             DatasetError: they are no graders here.
         """
-        if not stored.graders:  # an imported attempt: its row's own ones have not been asked yet
-            return tuple(self._graders(stored.task, where))
-        return tuple(self._graders(stored.task.model_copy(update={"graders": stored.graders}), where))
+        # An imported attempt has none: its row's own ones have not been asked yet.
+        return tuple(read_graders(stored.graders or stored.task.graders, self._registry, where))
+
+    def _check_trust(
+        self, entry: StoredEntry, graders: Iterable[GraderConfig], stored: StoredTask, where: str
+    ) -> None:
+        """Refuse graders that only a trusted dataset may have: a run folder may come from elsewhere too."""
+        datasets = self.config.dataset if self._is_gone(entry) else (entry.dataset,)
+        if all(dataset.trusted for dataset in datasets):
+            return
+        blocks = read_graders(entry.dataset.own_graders, self._registry, where)
+        own = [grader.filled(stored.site_urls).model_dump_json() for grader in blocks]
+        foreign = [grader for grader in graders if grader.model_dump_json() not in own]
+        try:
+            check_trust(foreign, stored.task, stored.site_urls)
+        except ValueError as error:
+            raise DatasetError(f"{where}: {error}") from None
 
     def _protected(self, entry: StoredEntry, where: str, stored: StoredTask) -> Task:
         """Return the row itself: what is stored of it has no answers."""

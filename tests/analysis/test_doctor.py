@@ -108,10 +108,11 @@ def test_models_answer_one_question_if_they_may(tmp_path: Path) -> None:
         page = {"start_url": "data:text/html,x"}
         rows = [row("a", graders=["webvoyager"], **page), row("b", graders=["webvoyager"], **page)]
         rows.append(row("c", graders=[own], **page))
-        silent = examined(tmp_path, *rows, judge=judge)
+        keys: dict[str, Any] = {"judge": judge, "dataset": [{"path": "rows.jsonl", "trusted": True}]}
+        silent = examined(tmp_path, *rows, **keys)
         assert [one.state for one in of(silent, "judge", "grader")] == [State.OK, State.SKIPPED]
         assert model.requests == []
-        asked = of(examined(tmp_path, *rows, judge=judge, wishes={"ask_judge": True}), "judge")
+        asked = of(examined(tmp_path, *rows, wishes={"ask_judge": True}, **keys), "judge")
         assert len(model.requests) == 2
     assert [(one.subject, one.state) for one in asked] == [
         ("m", State.OK),

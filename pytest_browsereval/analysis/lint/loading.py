@@ -23,6 +23,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("missing-field", r"missing; it has to be given|the row has no |is empty\. Give|there is no '"),
     ("unknown-field", r"unknown key"),
     ("no-grader", r"has no grader"),
+    ("untrusted-row", r"trusted: true"),
     ("unknown-dependency", r"depends_on: no row|wait for each other"),
     ("unknown-grader", r"unknown grader|the grader .* (?:is not supported|has no type)"),
     ("bad-json", r"JSON|UTF-8|not CSV|cells, the header|expected a list of rows|a row is a block"),

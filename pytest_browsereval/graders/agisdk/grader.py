@@ -97,6 +97,12 @@ class AgisdkGrader(ModelGrader):
 
     # -- what a row needs
 
+    def needs_trust(self, task: Task) -> tuple[str, ...]:
+        """That it runs the scripts of a folder that is not the installed package."""
+        del task
+        folder = self.package_dir
+        return () if folder is None else (f"runs scripts of the folder {str(folder)!r} (`package_dir`)",)
+
     def _package(self, base_dir: Path) -> Path:
         package = package_folder(self.package_dir, base_dir)
         if package is None:

@@ -55,6 +55,12 @@ class InfinityGrader(GraderConfig):
 
     # -- before anything is spent
 
+    def needs_trust(self, task: Task) -> tuple[str, ...]:
+        """That it runs the verifiers of a folder, and by which Python."""
+        del task
+        runs = () if self.root is None else (f"runs verifiers of the folder {str(self.root)!r} (`root`)",)
+        return runs if self.python == PYTHON else (*runs, f"starts the program {self.python!r} (`python`)")
+
     def check(self, task: Task) -> None:
         """Check that the row names a verifier and an app.
 

@@ -1,0 +1,100 @@
+"""Refuse graders of a row that start programs, hold keys or ask hosts of their own: rows are downloaded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from pydantic import BaseModel, SecretStr
+
+from pytest_browsereval.browsers.origins import origin_of
+from pytest_browsereval.graders.base import GraderConfig
+from pytest_browsereval.graders.values import shown
+from pytest_browsereval.llm.config import LLMConfig
+from pytest_browsereval.model.tasks import Task
+
+_IN_A_SITE = re.compile(r"\{[A-Za-z_]\w*\}(?![^/?#])", re.ASCII)
+"""What an address of a site begins with; ``{shop}.evil.test`` and ``{shop}@evil.test`` are elsewhere."""
+
+
+def check_trust(graders: Iterable[GraderConfig], task: Task, site_urls: Mapping[str, str]) -> None:
+    """Refuse graders that only rows of a trusted dataset may have.
+
+    Args:
+        graders: that the row brings.
+        task: the row.
+        site_urls: base URLs of sites that were filled in; empty where placeholders still stand.
+
+    Raises:
+        ValueError: with what to write.
+    """
+    for grader in graders:
+        if found := list(dict.fromkeys(find_trust_needs(grader, task, site_urls))):
+            raise ValueError(
+                f"the grader {grader.label!r} of the row {' and '.join(found)}. Rows often come from "
+                "elsewhere: only those of a trusted dataset may do that. Write the grader into the config "
+                "(graders: [...]), or read the rows and write  trusted: true  in the block of their dataset, "
+                "such as  dataset: [{path: rows.jsonl, trusted: true}]."
+            )
+
+
+def find_trust_needs(grader: GraderConfig, task: Task, site_urls: Mapping[str, str]) -> Iterator[str]:
+    """Yield what a grader does that needs a trusted dataset, those inside of it included.
+
+    Args:
+        grader: of a row.
+        task: the row.
+        site_urls: base URLs of sites that were filled in.
+    """
+    for one in _unfolded(grader):
+        yield from one.needs_trust(task)
+        for address in one.addresses():
+            if not _is_in_a_site(address, site_urls):
+                yield f"asks {_shown_host(address)}, which is not one of the sites"
+        for name, value in _options(one):
+            if isinstance(value, LLMConfig):
+                yield f"asks a model of its own (`{name}`)"
+            elif isinstance(value, SecretStr):
+                yield f"holds a key (`{name}`)"
+
+
+def _unfolded(grader: GraderConfig) -> Iterator[GraderConfig]:
+    """Yield a grader and those inside of it, whether or not it says that it has any."""
+    yield grader
+    inner = [value for _, value in _options(grader) if isinstance(value, GraderConfig)]
+    for part in (*inner, *(part for part in grader.parts if part not in inner)):
+        yield from _unfolded(part)
+
+
+def _options(block: BaseModel) -> Iterator[tuple[str, Any]]:
+    """Yield the options of a block at any depth; of models and graders no further ones."""
+    for name in type(block).model_fields:
+        yield from _values(name, getattr(block, name))
+
+
+def _values(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    yield name, value
+    if isinstance(value, list | tuple | set | frozenset):
+        for inner in value:
+            yield from _values(name, inner)
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _values(str(key), inner)
+    elif isinstance(value, BaseModel) and not isinstance(value, LLMConfig | GraderConfig):
+        yield from _options(value)
+
+
+def _is_in_a_site(address: str, site_urls: Mapping[str, str]) -> bool:
+    if _IN_A_SITE.match(address):
+        return True
+    bases = [url.rstrip("/") for url in site_urls.values()]
+    return any(address.startswith(url) and address[len(url) :][:1] in ("", *"/?#") for url in bases if url)
+
+
+def _shown_host(address: str) -> str:
+    """Return scheme, host and port: what else an address may have can be a secret."""
+    try:
+        return shown(origin_of(address))
+    except ValueError:
+        return "an address"

@@ -1,0 +1,233 @@
+"""Rows from elsewhere: graders that reach out of the window run only where the dataset is trusted."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.testing import ScriptedModel, says
+from tests.hooks.small_evals import Evals, row
+
+TRUSTED = [{"path": "rows.jsonl", "trusted": True}]
+WRITES = {"type": "command", "command": ["sh", "-c", "touch PWNED; echo '{\"pass\": true}'"]}
+SAME = json.dumps({"reasoning": "same", "stated_answer": "right", "is_same": True})
+
+PLUGIN = '''
+import pathlib
+from typing import Literal
+
+from pytest_browsereval import GraderConfig
+from pytest_browsereval.model.grades import GraderResult, Verdict
+
+
+class Runs(GraderConfig):
+    """Runs what a row names."""
+
+    type: Literal["runs"] = "runs"
+
+    def needs_trust(self, task):
+        return ("runs the code of the row",)
+
+    async def grade(self, recorded):
+        (recorded.base_dir / "PWNED").touch()
+        return GraderResult(grader=self.label, verdict=Verdict.PASSED, score=1.0)
+
+
+def pytest_browsereval_register(registry):
+    registry.register(Runs)
+'''
+
+
+class Site(BaseHTTPRequestHandler):
+    """Answers with JSON and counts who asks."""
+
+    def do_GET(self) -> None:
+        self.server.asked.append(self.path)  # type: ignore[attr-defined]
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'{"total": 1}')
+
+    def log_message(self, *args: Any) -> None:
+        """Write nothing."""
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[ThreadingHTTPServer]:
+    """Return a server that is not one of the config's sites; ``asked`` are the paths of its requests."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Site) as server:
+        server.asked = []  # type: ignore[attr-defined]
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def refused(evals: Evals, why: str, *args: str) -> None:
+    """Assert that a run is refused by file and line, and that nothing has begun."""
+    ran = evals.run(*args)
+    assert ran.ret == 4, ran.outlines
+    told = ran.stdout.str() + ran.stderr.str()
+    assert f"rows.jsonl:2: row 'b': the grader {why}" in told
+    assert "write  trusted: true  in the block of their dataset" in told
+    assert not (evals.path / "PWNED").exists()
+    assert list(evals.path.glob("results/shop/*/tasks/*")) == []
+
+
+@pytest.mark.parametrize(
+    "block", [WRITES, {"type": "combined", "graders": ["answer", WRITES]}], ids=["plain", "inside"]
+)
+def test_a_program_of_a_row_needs_trust(evals: Evals, block: dict[str, Any]) -> None:
+    """It is not started before somebody has written that the rows are trusted."""
+    evals.write_rows(row("a"), row("b", graders=[block]))
+    evals.write_config()
+    refused(evals, f"{block['type']!r} of the row starts the program 'sh'")
+    evals.write_config(dataset=TRUSTED)
+    evals.run().assert_outcomes(passed=2)
+    assert (evals.path / "PWNED").exists()
+
+
+def test_a_program_of_the_config_needs_no_trust(evals: Evals) -> None:
+    """Who writes the config may run what they like, whatever rows say."""
+    evals.write_rows(row("a"), row("b", graders=[{"type": "command", "command": ["no-such-program"]}]))
+    evals.write_config(graders=[WRITES])
+    evals.run().assert_outcomes(passed=2)
+
+
+def test_a_grader_of_a_plugin_says_what_it_does(evals: Evals) -> None:
+    """A package's grader that runs code is refused by its bare name too."""
+    evals.pytester.makeconftest(PLUGIN)
+    evals.write_rows(row("a"), row("b", graders=["runs"]))
+    evals.write_config()
+    refused(evals, "'runs' of the row runs the code of the row")
+    evals.write_config(dataset=TRUSTED)
+    evals.run().assert_outcomes(passed=2)
+    assert (evals.path / "PWNED").exists()
+
+
+def test_a_model_of_a_row_needs_trust(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No key of the environment goes to a host that a row names."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-user-only")
+    with ScriptedModel(lambda _: says(SAME)) as server:
+        model = {"provider": "openai-compatible", "model": "m", "base_url": server.base_url}
+        judged = {"type": "browsecomp", "judge": {**model, "api_key": "OPENAI_API_KEY"}}
+        evals.write_rows(row("a"), row("b", graders=[judged]))
+        evals.write_config()
+        refused(evals, "'browsecomp' of the row asks a model of its own (`judge`)")
+        assert server.requests == []
+        evals.write_config(dataset=TRUSTED)
+        evals.run().assert_outcomes(passed=2)
+        assert len(server.requests) == 1
+
+
+def test_an_address_of_a_row_needs_trust(evals: Evals, elsewhere: ThreadingHTTPServer) -> None:
+    """This machine asks no address for a row but those of the config's sites."""
+    asked: list[str] = elsewhere.asked  # type: ignore[attr-defined]
+    url = f"http://127.0.0.1:{elsewhere.server_port}"
+    state = {"type": "state_diff", "source": {"url": f"{url}/latest/meta-data?key=k"}}
+    evals.write_rows(row("a"), row("b", graders=[state], checks=[{"path": "total", "equals": 1}]))
+    evals.write_config()
+    refused(evals, f"'state_diff' of the row asks \"{url}\", which is not one of the sites")
+    assert asked == []
+    evals.write_config(dataset=TRUSTED)
+    evals.run().assert_outcomes(passed=2)
+    assert asked == ["/latest/meta-data?key=k"]
+
+
+def test_a_stored_grader_needs_trust(evals: Evals) -> None:
+    """A run folder may come from elsewhere as well: what it names is not started to grade it again."""
+    evals.write_rows(row("a"), row("b"))
+    evals.write_config(graders=[WRITES])
+    evals.run().assert_outcomes(passed=2)
+    (evals.path / "PWNED").unlink()
+    evals.write_config()
+    again = evals.run("--eval-regrade=latest")
+    assert again.ret == 4
+    told = again.stdout.str() + again.stderr.str()
+    assert "task.json: a: the grader 'command' of the row starts the program 'sh'" in told
+    assert not (evals.path / "PWNED").exists()
+    evals.write_config(dataset=TRUSTED)
+    evals.run("--eval-regrade=latest").assert_outcomes(passed=2)
+    assert (evals.path / "PWNED").exists()
+    evals.write_rows(row("a"))
+    evals.write_config(dataset=[*TRUSTED, "more.jsonl"])
+    evals.write_rows(row("c"), name="more.jsonl")
+    again = evals.run("--eval-regrade=latest")  # nobody knows where b comes from any more
+    assert "task.json: b: the grader 'command' of the row starts" in again.stdout.str() + again.stderr.str()
+    assert again.ret == 4
+
+
+def test_a_corrected_row_needs_trust(evals: Evals) -> None:
+    """What a row names since the run is not started to grade its attempt again."""
+    evals.write_rows(row("a"), row("b"))
+    evals.write_config()
+    evals.run().assert_outcomes(passed=2)
+    evals.write_rows(row("a"), row("b", graders=[WRITES]))
+    current = ("--eval-regrade=latest", "--eval-regrade-rows=current")
+    again = evals.run(*current)
+    assert again.ret == 4
+    assert (
+        "the grader 'command' of the row starts the program 'sh'" in again.stdout.str() + again.stderr.str()
+    )
+    assert not (evals.path / "PWNED").exists()
+    evals.write_config(dataset=TRUSTED)
+    evals.run(*current).assert_outcomes(passed=2)
+    assert (evals.path / "PWNED").exists()
+
+
+def test_tests_by_hand_need_trust(evals: Evals) -> None:
+    """Rows of a marker are refused in the same way."""
+    evals.write_rows(row("a", graders=[WRITES]))
+    evals.pytester.makepyfile(
+        """
+        import pytest
+
+        KEYS = {"agent": "scripted", "browser": "blank"}
+
+        @pytest.mark.browsereval(dataset="rows.jsonl", **KEYS)
+        def test_plain(eval_task, run_eval):
+            run_eval(eval_task).assert_passed()
+
+        @pytest.mark.browsereval(dataset=[{"type": "jsonl", "path": "rows.jsonl", "trusted": True}], **KEYS)
+        def test_trusted(eval_task, run_eval):
+            run_eval(eval_task).assert_passed()
+        """
+    )
+    ran = evals.run("-k", "test_plain")
+    ran.assert_outcomes(errors=1)
+    assert "the grader 'command' of the row starts the program 'sh'" in ran.stdout.str()
+    assert not (evals.path / "PWNED").exists()
+    evals.run("-k", "test_trusted").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("arguments", [(), ("--validate",)], ids=["looks", "validates"])
+def test_the_doctor_starts_no_program_of_a_row(evals: Evals, arguments: tuple[str, ...]) -> None:
+    """It tells the rows, by a rule of its own; a Python that a row names is not tried either."""
+    mine = evals.path / "python"
+    mine.write_text(f"#!/bin/sh\ntouch {evals.path}/PWNED\n")
+    mine.chmod(0o755)
+    (evals.path / "verify.py").write_text("import requests\n")
+    verifier = {"additional": {"verifier_path": "verify.py"}}
+    rooted = {"type": "infinity", "root": ".", "python": str(mine)}
+    evals.write_rows(
+        row("a", graders=[WRITES]), row("b", graders=[rooted], metadata=verifier, start_url="http://h.test/")
+    )
+    evals.write_config(browser="playwright")
+    done = evals.run_command("doctor", "shop.eval.yaml", *arguments)
+    assert done.ret == 1
+    done.stdout.re_match_lines([r".*untrusted-row.*", r".*rows\.jsonl:1.*'sh'", r".*rows\.jsonl:2.*"])
+    assert not (evals.path / "PWNED").exists()
+
+
+def test_an_import_says_which_rows_need_trust(evals: Evals, tmp_path: Path) -> None:
+    """Blocks that stood in the config stand in a file afterwards."""
+    evals.write_rows(row("a"), row("b", graders=[WRITES]))
+    done = evals.run_command("import", "jsonl", "rows.jsonl", "-o", str(tmp_path / "out.jsonl"))
+    assert done.ret == 0
+    assert "a grader of 1 rows (b) starts the program 'sh': read the rows before" in done.stdout.str()
