@@ -54,6 +54,11 @@ class TerminationReason(StrEnum):
     """Of attempts of other systems, where the record does not say."""
 
 
+PLUGIN_ERRORS: tuple[type[BaseException], ...] = (Exception, SystemExit, KeyboardInterrupt)
+"""What the code of a plug-in raises. On the loop the last two are its own doing, for Ctrl-C reaches the main
+thread only; let through, they would end the loop and every other attempt with it."""
+
+
 class BrowserEvalError(Exception):
     """Base of all that this package raises on purpose."""
 

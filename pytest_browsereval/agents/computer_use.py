@@ -147,8 +147,8 @@ class ComputerUseAgent(AgentEvaluator):
                 return AgentResult(None)
             if is_valid:
                 self._show(await self._sight.after_action())
-        self._warn(f"stopped: max_turns is {self._config.max_turns}; all were used")
-        return AgentResult(None, TerminationReason.MAX_STEPS)
+        note = f"max_turns is {self._config.max_turns}; all were used"
+        return AgentResult(None, TerminationReason.MAX_STEPS, note=note)
 
     # -- what the model is told
 
@@ -208,7 +208,8 @@ class ComputerUseAgent(AgentEvaluator):
                 return True
             is_valid |= outcome.is_valid
             why = "" if outcome.ok else "the action before it failed"
-            self._tell(each.call_id, "ok" if outcome.ok else "failed", outcome.output)
+            told = "\n".join(filter(None, ("ok" if outcome.ok else "failed", outcome.hint)))
+            self._tell(each.call_id, told, outcome.page)
         if not wanted:
             self._talk.add_user(NO_ACTION + CUT * (reply.finish_reason == "length"))
         return is_valid

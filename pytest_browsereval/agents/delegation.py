@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext
+from pytest_browsereval.agents.playing import play
 from pytest_browsereval.capture.context import NestedCapture
 from pytest_browsereval.capture.trajectory import EXECUTORS, TrajectorySaver
 from pytest_browsereval.deadline import Overran, within
@@ -17,7 +18,6 @@ from pytest_browsereval.errors import (
     LimitReached,
     PartOver,
     TerminationReason,
-    UsageError,
 )
 from pytest_browsereval.model.messages import (
     DelegationMessage,
@@ -30,6 +30,9 @@ from pytest_browsereval.tools.base import Tool
 from pytest_browsereval.tools.finish import done, give_up
 
 ROLE = "executor"
+
+HARNESS = "[harness]"
+"""Marks in a summary what the executor did not say."""
 
 GRACE_S = 2.8
 """How long an executor may take to end once its time is over; shorter than the attempt's own grace."""
@@ -63,7 +66,12 @@ class Report:
     """What came of a delegation."""
 
     status: DelegationStatus
-    summary: str
+    words: str
+    """The executor's report in its own words; empty if it gave none. Only these may become an answer."""
+    note: str
+    """What the harness says of the end; empty where the report says it all."""
+    last_words: str
+    """The last text of an executor that gave no report."""
     steps_used: int
     url: str | None
 
@@ -73,10 +81,19 @@ class _Ending:
     """How an executor ended; as it stands at first, the attempt ended before it did."""
 
     status: DelegationStatus | None = None
-    summary: str = "the attempt ended first"
+    words: str = ""
+    note: str = "the attempt ended first"
+    last_words: str = ""
     reason: TerminationReason | None = None
     passes: Exception | None = field(default=None, repr=False)
     """What ends the attempt as well."""
+
+    @property
+    def summary(self) -> str:
+        """All that is known of the end in one text; the harness's words are marked."""
+        note = f"{HARNESS} {self.note}" if self.note else ""
+        last_words = f"The last that it said: {self.last_words}" if self.last_words else ""
+        return " ".join(filter(None, (note, last_words, self.words)))
 
 
 class Delegation:
@@ -156,7 +173,16 @@ class Delegation:
             self._keep(record)
         if ending.passes is not None:
             raise ending.passes
-        return self._log_end(record)
+        self._log_end(record)
+        assert ending.status is not None  # noqa: S101 else something has passed
+        return Report(
+            status=ending.status,
+            words=ending.words,
+            note=ending.note,
+            last_words=ending.last_words,
+            steps_used=record.steps_used,
+            url=record.current_url,
+        )
 
     # -- the record
 
@@ -169,7 +195,7 @@ class Delegation:
         )
         self._attempt.capture.log(message)
 
-    def _log_end(self, record: ExecutorRecord) -> Report:
+    def _log_end(self, record: ExecutorRecord) -> None:
         assert record.status is not None  # noqa: S101 else something has passed
         message = DelegationResultMessage(
             executor_id=self._executor_id,
@@ -181,7 +207,6 @@ class Delegation:
             duration_ms=record.duration_ms,
         )
         self._attempt.capture.log(message)
-        return Report(record.status, record.summary, record.steps_used, record.current_url)
 
     def _keep(self, record: ExecutorRecord) -> None:
         config = self.capture.config
@@ -203,13 +228,15 @@ class Delegation:
         task = self._attempt.task.model_copy(update={"query": instruction, "start_url": start})
         context = replace(self._context, task=task)
         try:
-            result = await within(self._timeout_s, _play(context), grace_s=GRACE_S)
+            result = await within(
+                self._timeout_s, play(context, context.config.build, "the executor"), grace_s=GRACE_S
+            )
         except Overran as overran:
             return self._late(is_left_behind=overran.is_left_behind)
         except PartOver as over:
             return self._cut_off(over)
         except LimitReached as limit:
-            return _Ending(summary=str(limit), reason=limit.reason, passes=limit)
+            return _Ending(note=str(limit), reason=limit.reason, passes=limit)
         except Fault as fault:
             return _broken(fault)
         if dead := self._attempt.window.dead:
@@ -221,42 +248,30 @@ class Delegation:
     def _reported(self, result: AgentResult) -> _Ending:
         reason = result.termination_reason
         if self._tools.gave_up is not None:
-            return _Ending("blocked", self._tools.gave_up, reason)
+            return _Ending("blocked", self._tools.gave_up, "", reason=reason)
         status, text = _BY_REASON[reason], (result.final_answer or "").strip()
-        if reason is not TerminationReason.COMPLETED:
-            return _Ending(status, text or self._without_report(f"It ended itself: {reason}."), reason)
-        if not text:
-            return _Ending("blocked", self._without_report("It ended without a report."), reason)
-        return _Ending(status, text, reason)
+        is_over = reason is TerminationReason.COMPLETED
+        if text or (result.note and is_over):
+            return _Ending(status, text, result.note, reason=reason)
+        if is_over:
+            return self._without_report("blocked", "It ended without a report.", reason)
+        return self._without_report(status, result.note or f"It ended itself: {reason}.", reason)
 
     def _late(self, *, is_left_behind: bool) -> _Ending:
         if is_left_behind:
             why = "did not end when its time was over, and was left behind without its tools"
             self.capture.add_warning(ErrorSource.AGENT, why)
-        told = f"Stopped: it was given {self._timeout_s:g} s."
-        return _Ending("timeout", self._without_report(told))
+        return self._without_report("timeout", f"Stopped: it was given {self._timeout_s:g} s.")
 
     def _cut_off(self, over: PartOver) -> _Ending:
-        return _Ending("max_steps", self._without_report(f"Stopped: {over}."))
+        return self._without_report("max_steps", f"Stopped: {over}.")
 
-    def _without_report(self, why: str) -> str:
-        words = self._tools.answer or self.capture.last_words
-        return f"{why} The last that it said: {words}" if words else why
+    def _without_report(
+        self, status: DelegationStatus, why: str, reason: TerminationReason | None = None
+    ) -> _Ending:
+        report = self._tools.answer or ""  # one that was called done in time, and did not end
+        return _Ending(status, report, why, "" if report else self.capture.last_words, reason)
 
 
 def _broken(fault: Fault) -> _Ending:
-    return _Ending(summary=str(fault), reason=TerminationReason.ERROR, passes=fault)
-
-
-async def _play(context: AgentContext) -> AgentResult:
-    """Run the executor; what its own code raises becomes a fault of the agent."""
-    try:
-        return await context.config.build(context).execute()
-    except (Fault, LimitReached):
-        raise
-    except UsageError as error:  # a key that has gone since the start, say
-        raise Fault(ErrorSource.HARNESS, f"the executor cannot be used: {error}") from error
-    except (Exception, SystemExit) as error:  # sys.exit() in an executor must not end the loop
-        if context.window.dead:
-            raise Fault(ErrorSource.BROWSER, context.window.dead) from error
-        raise Fault(ErrorSource.AGENT, f"the executor raised {type(error).__name__}: {error}") from error
+    return _Ending(note=str(fault), reason=TerminationReason.ERROR, passes=fault)

@@ -90,7 +90,7 @@ class Delegator:
         given = arguments or {}
         known = {each.name: each for each in self.tools}
         if name not in known:
-            why = f"unknown tool {name!r}.{nearest(name, known)} Tools: {', '.join(known)}."
+            why = f"unknown tool {name!r:.80}.{nearest(name, known)} Tools: {', '.join(known)}."
             return await self.refuse(name, given, why)
         try:
             values = known[name].checked(given)
@@ -105,7 +105,7 @@ class Delegator:
 
     async def refuse(self, name: str, arguments: dict[str, Any], why: str) -> ToolResult:
         """Record a call that cannot be made."""
-        return await self._recorded(name, arguments, ToolResult(ok=False, output=why))
+        return await self._recorded(name, arguments, ToolResult.refusal(why))
 
     async def _recorded(self, name: str, arguments: dict[str, Any], result: ToolResult) -> ToolResult:
         call = await self._capture.before_tool_call(name, arguments, is_step=False, picture=False)
@@ -140,10 +140,19 @@ class Delegator:
             self.last = report = await delegation.run(instruction)
         finally:
             self._actions += delegation.capture.steps
-        return ToolResult(ok=report.status == "done", output=self._told(report))
+        hint = self._account(report)
+        return ToolResult(ok=report.status == "done", output=f"{hint}\n{_said(report)}", hint=hint)
 
-    def _told(self, report: Report) -> str:
+    def _account(self, report: Report) -> str:
+        """Return what the harness says of a delegation."""
         left = self._turns.left
-        lines = [f"status: {report.status}", f"steps: {report.steps_used}", f"url: {report.url or 'none'}"]
+        lines = [f"status: {report.status}", f"steps: {report.steps_used}"]
         lines.append(f"turns left: {left}" + ("; finish with done(answer)" if left == 1 else ""))
-        return "\n".join([*lines, f"report: {report.summary}"])
+        return "\n".join([*lines, f"note: {report.note}"] if report.note else lines)
+
+
+def _said(report: Report) -> str:
+    """Return what comes from the page or the executor, which has read pages."""
+    lines = [f"url: {report.url or 'none'}"]
+    lines += [f"the last that it said: {report.last_words}"] if report.last_words else []
+    return "\n".join([*lines, f"report: {report.words or 'none'}"])

@@ -58,8 +58,8 @@ class OrchestratorExecutorConfig(AgentConfig):
     """A model that sees no page delegates goals to executors, each of which begins afresh.
 
     The final answer is what the orchestrator called ``done`` with, else its reply of text without a call.
-    If its turns run out before, the answer is the last executor's report, the termination is
-    ``max_steps``, and a warning says so.
+    If its turns run out before, the answer is the last executor's report in its own words, and there is none
+    if that executor gave no report; the termination is ``max_steps``.
     """
 
     model_config = ConfigDict(alias_generator=BOTH_SPELLINGS, hide_input_in_errors=True)
@@ -190,13 +190,12 @@ class OrchestratorExecutorAgent(AgentEvaluator):
         answer = await loop.run()
         if answer is not None or delegator.is_done or not loop.is_out_of_turns:
             return AgentResult(answer)
-        capture.add_warning(
-            ErrorSource.AGENT,
-            f"orchestrator.max_turns is {turns.limit}; all were used without an answer. "
-            + ("The last executor's report stands in for it." if delegator.last else "Nothing was reported."),
-        )
-        last = delegator.last.summary if delegator.last else None
-        return AgentResult(last, TerminationReason.MAX_STEPS)
+        last = delegator.last.words if delegator.last else ""
+        if last:
+            stands_in = "out of turns: the last executor's report stands in for an answer"
+            capture.add_warning(ErrorSource.AGENT, stands_in)
+        note = f"orchestrator.max_turns is {turns.limit}; all were used"
+        return AgentResult(last or None, TerminationReason.MAX_STEPS, note=note)
 
     def _conversation(self, turns: Turns) -> Conversation:
         config, task = self._config.orchestrator, self._context.task

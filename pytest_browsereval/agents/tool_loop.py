@@ -243,7 +243,7 @@ class ToolLoop:
                 result = await self._tools.call(request.name, request.arguments)
             if self._tools.is_done:
                 return
-            self._conversation.add_result(request.id, "ok" if result.ok else "failed", result.output)
+            self._conversation.add_result(request.id, *result.for_model())
         picture = await self._eyes.latest() if self._eyes else None
         if picture is not None:
             self._conversation.add_picture(picture.data, picture.media_type, "The page after that:")

@@ -142,21 +142,22 @@ class VisualActionAgent(AgentEvaluator):
         for _ in range(self._config.max_predictions):
             outcome = await self._step()
             if context.tools.is_done:
-                return AgentResult(context.tools.answer)
+                answer = context.tools.answer or None
+                return AgentResult(answer, note="" if answer else self._course())
             invalid = 0 if outcome.is_valid else invalid + 1
             if invalid == MAX_INVALID:
                 self._warn(f"stopped after {invalid} replies in a row without a valid action")
                 return AgentResult(None)
             if outcome.is_valid:
                 await self._look()
-        self._warn(f"stopped: max_predictions is {self._config.max_predictions}; all were used")
-        return AgentResult(None, TerminationReason.MAX_STEPS)
+        note = f"max_predictions is {self._config.max_predictions}; all were used"
+        return AgentResult(None, TerminationReason.MAX_STEPS, note=note)
 
     async def _step(self) -> Performed:
         body = await self._ask()
         tools = self._context.tools
         try:
-            action = read_action(body, ending=self._ending(), unit="grid")
+            action = read_action(body, ending="", unit="grid")
             outcome = await perform(action, self._sight.geometry, tools)
         except BadAction as error:
             return await refuse(PREDICTION, body, f"{error}.", tools)
@@ -176,9 +177,9 @@ class VisualActionAgent(AgentEvaluator):
             )
         return dict(reply.body)
 
-    def _ending(self) -> str:
-        """Return the answer of a service that knows none: what it did, without words that it typed."""
-        did = ", ".join(each["action"] for each in self._history)
+    def _course(self) -> str:
+        """Return what a service did that ended the task without words; what it typed is left out."""
+        did = ", ".join(each["action"] for each in self._history if each["action"] != "done")
         return f"The task was ended after: {did}." if did else "The task was ended without an action."
 
     # -- pictures

@@ -74,6 +74,25 @@ class MessageLogger:
         self._file.close()
 
 
+def log_last(
+    folder: Path,
+    message: Message,
+    *,
+    redact: Callable[[str], str],
+    on_message: Callable[[Message], object] | None,
+) -> None:
+    """Append a message to the log of an attempt that is over; the arguments are those of the logger.
+
+    Raises:
+        OSError: the line could not be written.
+    """
+    log = MessageLogger(folder, redact=redact, on_message=on_message)
+    try:
+        log.log(message)
+    finally:
+        log.close()
+
+
 def read_messages(folder: Path) -> Iterator[Message]:
     """Yield the messages of an attempt; a last line that was cut by a kill is left out."""
     try:

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from pytest_browsereval.errors import ErrorSource, Fault, StopRun, told
+from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, StopRun, told
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.protection import masked
 from pytest_browsereval.model.grades import GraderResult, Verdict
@@ -29,7 +29,7 @@ async def asked(
     started = time.perf_counter()
     try:
         result = await _answer(grader, recorded, unobserved, stand_in)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 a grader that cannot judge errs, never scores 0
+    except PLUGIN_ERRORS as error:  # a grader that cannot judge errs, never scores 0
         result = GraderResult(
             grader=grader.label,
             verdict=Verdict.ERRORED,

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, JsonValue, model_validator
 
 from pytest_browsereval.browsers.base import Window
-from pytest_browsereval.errors import nearest, told
+from pytest_browsereval.errors import PLUGIN_ERRORS, nearest, told
 from pytest_browsereval.graders.asked import asked
 from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
 from pytest_browsereval.graders.verdicts import combine
@@ -150,7 +150,7 @@ class CombinedGrader(GraderConfig):
         for part in self.graders:
             try:
                 value = await part.observe(window, task, site_urls)
-            except Exception as error:  # noqa: BLE001 that part errs, the others judge
+            except PLUGIN_ERRORS as error:  # that part errs, the others judge
                 unobserved[part.label] = told(error)
             else:
                 if value is not None:

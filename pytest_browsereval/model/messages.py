@@ -33,7 +33,9 @@ def _second(since_1970: int) -> str:
     return datetime.fromtimestamp(since_1970, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
-class _Message(BaseModel):
+class AnyMessage(BaseModel):
+    """What all messages have."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, populate_by_name=True)
 
     timestamp: str = Field(default_factory=now)
@@ -45,21 +47,21 @@ class _Message(BaseModel):
     usage: Usage | None = None
 
 
-class UserMessage(_Message):
+class UserMessage(AnyMessage):
     """What the agent was told."""
 
     type: Literal["user"] = "user"
     content: str
 
 
-class AssistantMessage(_Message):
+class AssistantMessage(AnyMessage):
     """What the model said."""
 
     type: Literal["assistant"] = "assistant"
     content: str
 
 
-class ToolCallMessage(_Message):
+class ToolCallMessage(AnyMessage):
     """A tool is about to run."""
 
     type: Literal["tool_call"] = "tool_call"
@@ -68,7 +70,7 @@ class ToolCallMessage(_Message):
     params: dict[str, Any]
 
 
-class ToolResultMessage(_Message):
+class ToolResultMessage(AnyMessage):
     """What the tool returned, and the number of the picture that was taken after it."""
 
     type: Literal["tool_result"] = "tool_result"
@@ -82,7 +84,7 @@ class ToolResultMessage(_Message):
     """The page's address after the call."""
 
 
-class ErrorMessage(_Message):
+class ErrorMessage(AnyMessage):
     """Something broke."""
 
     type: Literal["error"] = "error"
@@ -90,7 +92,7 @@ class ErrorMessage(_Message):
     error_code: str | None = Field(default=None, alias="errorCode")
 
 
-class DelegationMessage(_Message):
+class DelegationMessage(AnyMessage):
     """An orchestrator hands a goal to an executor."""
 
     type: Literal["delegation"] = "delegation"
@@ -99,7 +101,7 @@ class DelegationMessage(_Message):
     max_steps: int | None = Field(default=None, alias="maxSteps")
 
 
-class DelegationResultMessage(_Message):
+class DelegationResultMessage(AnyMessage):
     """An executor reports back."""
 
     type: Literal["delegation_result"] = "delegation_result"

@@ -78,6 +78,8 @@ class TaskMetadata(BaseModel):
     """Set if and only if the verdict is *errored*."""
     reason: str = ""
     """Why the verdict is what it is, in one line."""
+    limit: str = ""
+    """Which limit ended the agent, and its value; empty if it ended by itself."""
     stops_run: bool = False
     """True if the fault is one that every further attempt would meet as well."""
     final_url: str | None = None
@@ -125,3 +127,5 @@ class AgentResult:
     termination_reason: TerminationReason = TerminationReason.COMPLETED
     messages: tuple[Message, ...] = field(default=(), repr=False)
     """Messages that are not in the log yet; agents that use the capture leave this empty."""
+    note: str = ""
+    """What there is to say of the end in words that are no answer: which limit of its own the agent met."""

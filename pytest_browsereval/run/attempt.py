@@ -13,22 +13,31 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
+from pytest_browsereval.agents.playing import play
 from pytest_browsereval.browsers.base import Window, WindowTraffic
 from pytest_browsereval.browsers.manager import WindowManager
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.capture.har import Traffic, recorded_traffic
+from pytest_browsereval.capture.message_log import log_last
 from pytest_browsereval.capture.recording import Recording, recorded
 from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.deadline import Overran, within
-from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, StopRun, TerminationReason, told
+from pytest_browsereval.errors import (
+    PLUGIN_ERRORS,
+    ErrorSource,
+    Fault,
+    LimitReached,
+    StopRun,
+    TerminationReason,
+    told,
+)
 from pytest_browsereval.graders.asked import StandIn
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.observations import observation_keys
-from pytest_browsereval.graders.verdicts import combine
 from pytest_browsereval.llm.taping import ReplayingTape, Tape
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.model.messages import Message, now
+from pytest_browsereval.model.messages import ErrorMessage, Message, now
 from pytest_browsereval.model.results import AgentResult, TaskError, TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
@@ -36,12 +45,14 @@ from pytest_browsereval.run.budget import Budget
 from pytest_browsereval.run.cassettes import Cassettes, leftover
 from pytest_browsereval.run.cassettes import Traffic as PageTraffic
 from pytest_browsereval.run.control import Control
-from pytest_browsereval.run.grading import Grading, grade_all, total_cost
+from pytest_browsereval.run.grading import Grading, decide, grade_all, total_cost
 from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey
 from pytest_browsereval.run.workplace import agent_context, open_capture
 from pytest_browsereval.sites import Sites, fill, names_in
 from pytest_browsereval.tools.base import Tool
 from pytest_browsereval.tools.kit import Toolkit
+
+LIMITS = (TerminationReason.MAX_STEPS, TerminationReason.TIMEOUT, TerminationReason.BUDGET)
 
 OBSERVE_TIMEOUT_S = 30.0
 """A grader that has not read what it needs of the live page by then is errored."""
@@ -97,6 +108,8 @@ class Progress:
     agent_ms: float = 0.0
     result: AgentResult = field(default_factory=lambda: AgentResult(None, TerminationReason.ERROR))
     fault: Fault | None = None
+    limit: str = ""
+    """Which limit ended the agent."""
     final_url: str | None = None
     start_url: str | None = None
     evidence: dict[str, JsonValue] = field(default_factory=dict)
@@ -125,7 +138,7 @@ async def run_attempt(job: Job, services: Services) -> tuple[TaskMetadata, Attem
     except asyncio.CancelledError:
         folder.finished()  # given up, not in flight: without metadata it does not count
         raise
-    except Exception as error:  # noqa: BLE001 whatever breaks, the attempt is recorded
+    except PLUGIN_ERRORS as error:  # whatever breaks, the attempt is recorded
         attempt.progress.fault = Fault(ErrorSource.HARNESS, told(error))
     metadata = attempt.save()
     services.cassettes.keep(job.key, metadata, attempt.tape, attempt.traffic.recording)
@@ -277,29 +290,26 @@ class _Attempt:
         """Run the agent within its limits; a limit is a result, anything else that breaks a fault."""
         limit_ms = self.services.config.limits.timeout_ms
         try:
-            result = await within(limit_ms / 1000, self._play(context))
+            result = await within(limit_ms / 1000, play(context, self._evaluator, "the agent"))
         except LimitReached as limit:
-            return self._stopped(context, limit.reason, str(limit))
+            return self._stopped(AgentResult(context.tools.answer, limit.reason, note=str(limit)))
         except Overran as overran:
             late = "; it did not end when it was cancelled, and was left behind" * overran.is_left_behind
-            return self._stopped(context, TerminationReason.TIMEOUT, f"limits.timeout_ms is {limit_ms}{late}")
+            why = f"limits.timeout_ms is {limit_ms}{late}"
+            return self._stopped(AgentResult(context.tools.answer, TerminationReason.TIMEOUT, note=why))
         for message in result.messages:
             self._recording().log(message)
+        if result.termination_reason in LIMITS:
+            return self._stopped(result)
+        if result.note:
+            self._recording().add_warning(ErrorSource.AGENT, result.note)
         return result
 
-    def _stopped(self, context: AgentContext, reason: TerminationReason, why: str) -> AgentResult:
-        self._recording().add_warning(ErrorSource.AGENT, f"stopped: {why}")
-        return AgentResult(context.tools.answer, reason)
-
-    async def _play(self, context: AgentContext) -> AgentResult:
-        try:
-            return await self._evaluator(context).execute()
-        except (Fault, LimitReached):
-            raise
-        except (Exception, SystemExit) as error:  # sys.exit() in an agent must not end the loop
-            if context.window.dead:
-                raise Fault(ErrorSource.BROWSER, context.window.dead) from error
-            raise Fault(ErrorSource.AGENT, f"the agent raised {told(error)}") from error
+    def _stopped(self, result: AgentResult) -> AgentResult:
+        """Record which limit ended the agent: the log ends with it, and so does the reason of a failure."""
+        self.progress.limit = result.note or f"{result.termination_reason}, by the agent's own account"
+        self._recording().add_error(ErrorSource.AGENT, f"stopped: {self.progress.limit}")
+        return result
 
     def _evaluator(self, context: AgentContext) -> AgentEvaluator:
         create = self.services.behaviour.create_agent
@@ -318,7 +328,7 @@ class _Attempt:
             try:
                 async with asyncio.timeout(OBSERVE_TIMEOUT_S):
                     seen = await grader.observe(window, task, urls)
-            except Exception as error:  # noqa: BLE001 the grade errs, the attempt is recorded
+            except PLUGIN_ERRORS as error:  # the grade errs, the attempt is recorded
                 self.progress.unobserved[grader.label] = told(error)
             else:
                 if seen is not None:
@@ -362,10 +372,7 @@ class _Attempt:
         for warning in filter(None, (leftover(self.tape), self.traffic.warning())):
             if capture and progress.fault is None:
                 capture.add_warning(ErrorSource.REPLAY, warning)
-        errors = progress.errors
-        if progress.fault is not None:
-            text = self.services.redact(str(progress.fault))
-            errors = (*errors, TaskError(source=progress.fault.source, message=text, timestamp=now()))
+        errors = progress.errors + (() if progress.fault is None else (self._log_fault(progress.fault),))
         task, key = self.job.task, self.job.key
         usage = capture.usage if capture else Usage()
         metadata = TaskMetadata(
@@ -403,12 +410,25 @@ class _Attempt:
             error_source=source,
             stops_run=isinstance(progress.fault, StopRun) or progress.grading.stops_run,
             reason=self.services.redact(reason),
+            limit=self.services.redact(progress.limit),
             final_url=progress.final_url,
         )
         metadata = self.saver.save_metadata(metadata)
         self.services.budget.paid(self.folder.path, 0.0 if self._is_replayed else metadata.cost_usd)
         self.folder.finished()
         return metadata
+
+    def _log_fault(self, fault: Fault) -> TaskError:
+        """Write what broke as the last line of the log, which may not be open, or never was; return it."""
+        text, tell = self.services.redact(str(fault)), self.services.behaviour.message
+        told_to = None if tell is None else functools.partial(tell, self.job.node_id)
+        line = ErrorMessage(content=text, error_code=str(fault.source))
+        try:
+            log_last(self.folder.path, line, redact=self.services.redact, on_message=told_to)
+        except PLUGIN_ERRORS as error:  # a full disk, or what was told of the message: the verdict stands
+            if self.capture:
+                self.capture.add_warning(ErrorSource.MESSAGE_LOGGING, f"of the last line: {told(error)}")
+        return TaskError(source=fault.source, message=text, timestamp=line.timestamp)
 
     @property
     def _is_replayed(self) -> bool:
@@ -417,7 +437,7 @@ class _Attempt:
     def _verdict(self) -> tuple[Verdict, ErrorSource | None, str]:
         if self.progress.fault is not None:
             return Verdict.ERRORED, self.progress.fault.source, str(self.progress.fault)
-        return combine(self.progress.grading.grades, self.services.config.pass_when)
+        return decide(self.progress.grading.grades, self.services.config.pass_when, self.progress.limit)
 
 
 async def run_trial(job: Job, services: Services, *, retries: int) -> tuple[TaskMetadata, AttemptFolder]:

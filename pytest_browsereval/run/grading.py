@@ -6,9 +6,11 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.graders.asked import StandIn, asked
 from pytest_browsereval.graders.base import GraderConfig, Recorded
-from pytest_browsereval.model.grades import GraderResult, cost_of
+from pytest_browsereval.graders.verdicts import PassWhen, combine
+from pytest_browsereval.model.grades import GraderResult, Verdict, cost_of
 from pytest_browsereval.model.usage import Usage
 
 
@@ -49,6 +51,22 @@ async def grade_all(
         grading.grades[grader.label] = await asked(grader, recorded, unobserved=why, stand_in=stand_in)
     grading.duration_ms = (time.perf_counter() - started) * 1000
     return grading
+
+
+def decide(
+    grades: Mapping[str, GraderResult], pass_when: PassWhen, limit: str
+) -> tuple[Verdict, ErrorSource | None, str]:
+    """Return the verdict of an attempt, what broke if it is *errored*, and why in one line.
+
+    Args:
+        grades: all of them, by the grader's name.
+        pass_when: how they become a verdict.
+        limit: which limit ended the agent; a failure names it first.
+    """
+    verdict, source, reason = combine(grades, pass_when)
+    if limit and verdict is Verdict.FAILED:
+        reason = f"stopped ({limit}): {reason}"
+    return verdict, source, reason
 
 
 def total_cost(usage: Usage, grades: Iterable[GraderResult]) -> float | None:

@@ -75,8 +75,13 @@ class LoopThread:
             await self._stopping.wait()
 
         try:
-            asyncio.run(serve())  # cancels what is left and waits for its cleanup
-        except BaseException as error:  # noqa: BLE001 SystemExit in a task ends the loop: reported by take()
+            with asyncio.Runner() as runner:  # its end cancels what is left and waits for its cleanup
+                serving = runner.get_loop().create_task(serve())
+                while not serving.done():
+                    # A task of a plug-in's may raise one of these: who awaits the task gets it as well.
+                    with contextlib.suppress(SystemExit, KeyboardInterrupt):
+                        runner.get_loop().run_until_complete(serving)
+        except BaseException as error:  # noqa: BLE001 reported by take()
             self.error = error
 
     @property
@@ -198,8 +203,8 @@ class Lanes:
                     raise asyncio.CancelledError
                 try:
                     return await attempt()
-                except SystemExit as leaving:  # it would end the loop, and every other attempt with it
-                    raise RuntimeError(f"SystemExit({leaving.code!r}) in an attempt") from leaving
+                except (SystemExit, KeyboardInterrupt) as leaving:  # not pytest's: it is the attempt's own
+                    raise RuntimeError(f"{leaving!r} in an attempt") from leaving
 
         work = lane()
         self._unstarted[key] = work

@@ -15,7 +15,6 @@ from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.config.model import BudgetConfig
 from pytest_browsereval.errors import ErrorSource, Fault, RunStopped, UsageError
 from pytest_browsereval.graders.base import Recorded
-from pytest_browsereval.graders.verdicts import combine
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import now
@@ -25,7 +24,7 @@ from pytest_browsereval.registry import Registry
 from pytest_browsereval.run.attempt import Services
 from pytest_browsereval.run.current_rows import CurrentPlan
 from pytest_browsereval.run.evaluation import Evaluation
-from pytest_browsereval.run.grading import Grading, grade_all, total_cost
+from pytest_browsereval.run.grading import Grading, decide, grade_all, total_cost
 from pytest_browsereval.run.plan import Entry, ReadyTask
 from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey, read_metadata
 from pytest_browsereval.run.stored import StoredEntry, StoredPlan, StoredTask, read_evidence, read_stored
@@ -306,7 +305,7 @@ class Regrading(Evaluation):
         if row is not None and row_hash != old.row_hash:
             row.save(saver)
         saver.save_grades(grading.grades)
-        verdict, source, reason = combine(grading.grades, self.config.pass_when)
+        verdict, source, reason = decide(grading.grades, self.config.pass_when, old.limit)
         update = {
             "grader_results": grading.grades,
             "verdict": verdict,

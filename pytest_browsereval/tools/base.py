@@ -10,7 +10,7 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, overload
 
@@ -42,10 +42,26 @@ class ToolResult:
 
     ok: bool
     output: str
+    hint: str = field(default="", compare=False, repr=False)
+    """The beginning of the output that is the harness's own: no page text is in it."""
+
+    @classmethod
+    def refusal(cls, why: str) -> ToolResult:
+        """Return the result of a call that the harness has not made."""
+        return cls(ok=False, output=why, hint=why)
+
+    @property
+    def page(self) -> str:
+        """The rest of the output: what the tool said, with whatever a page has written."""
+        return self.output.removeprefix(self.hint).removeprefix("\n") if self.hint else self.output
 
     def as_json(self) -> dict[str, JsonValue]:
         """Return ``{"ok": ..., "output": ...}``."""
         return {"ok": self.ok, "output": self.output}
+
+    def for_model(self) -> tuple[str, str]:
+        """Return what a model reads as the harness's words, and what it reads as a page's."""
+        return "\n".join(filter(None, ("ok" if self.ok else "failed", self.hint))), self.page
 
 
 class ToolError(Exception):
@@ -248,7 +264,7 @@ class Toolbox:
             LimitReached: the attempt has used its steps.
         """
         call = await self._begin(name, arguments, is_step=True)
-        result = ToolResult(ok=False, output=why)
+        result = ToolResult.refusal(why)
         await self._capture.after_tool_call(call, result.as_json(), is_error=True, picture=False)
         return result
 
@@ -305,9 +321,9 @@ class Toolbox:
     async def _checked(self, name: str, arguments: dict[str, Any]) -> ToolResult:
         known = self._tools.get(name)
         if known is None:
-            hint = nearest(name, self._tools)
-            return ToolResult(
-                ok=False, output=f"unknown tool {name!r}.{hint} Tools: {', '.join(self._tools)}."
+            known_names = ", ".join(self._tools)
+            return ToolResult.refusal(
+                f"unknown tool {name!r:.80}.{nearest(name, self._tools)} Tools: {known_names}."
             )
         try:
             return await self._performed(known, arguments)
@@ -323,7 +339,7 @@ class Toolbox:
         try:
             values = known.checked(arguments)
         except ValueError as error:
-            return ToolResult(ok=False, output=f"wrong arguments for {known.name}: {error}")
+            return ToolResult.refusal(f"wrong arguments for {known.name}: {error}")
         if known.name in ENDINGS:
             return self._end(known.name, values)
         return await self._run(known, values)

@@ -41,7 +41,7 @@ async def _called(tool: Tool, window: Window, arguments: dict[str, Any]) -> str:
     task = asyncio.current_task()
     try:
         output = await tool.body(window, **arguments)
-    except SystemExit as error:
+    except (SystemExit, KeyboardInterrupt) as error:
         raise RuntimeError(repr(error)) from error
     except asyncio.CancelledError as error:
         if task is None or task.cancelling():

@@ -176,9 +176,7 @@ def test_programs_that_misbehave_end_in_the_right_verdict(evals: Evals) -> None:
     assert "the program ended with code 3: no network" in made["fails"].reason
     idle = "the program ended without an answer. It has called no tool and told no step."
     assert [warning.message for warning in made["silent"].warnings] == [idle]
-    assert [warning.message for warning in made["stubborn"].warnings] == [
-        "stopped: limits.timeout_ms is 3000"
-    ]
+    assert [error.message for error in made["stubborn"].errors] == ["stopped: limits.timeout_ms is 3000"]
 
 
 def test_nothing_is_left_of_a_program_when_pytest_is_killed(evals: Evals) -> None:

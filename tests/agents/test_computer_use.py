@@ -319,11 +319,12 @@ def test_a_reply_that_was_cut_off_is_told_so(paper: PaperDesk) -> None:
 
 
 def test_turns_run_out(paper: PaperDesk) -> None:
-    """The attempt ends as one that used its steps, with a warning."""
+    """The attempt ends as one that used its steps, and says which limit it met."""
     with ScriptedModel(lambda _: calls(act("click", x=500, y=500))) as model:
-        assert paper.solve(model, max_turns=4) == AgentResult(None, TerminationReason.MAX_STEPS)
+        result = paper.solve(model, max_turns=4)
+        note = "max_turns is 4; all were used"
+        assert result == AgentResult(None, TerminationReason.MAX_STEPS, note=note)
     assert len(model.requests) == 4
-    assert "max_turns is 4" in paper.desk.warned
 
 
 def test_done_in_the_last_turn_is_in_time(paper: PaperDesk) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import sys
 import zlib
 from collections.abc import Callable, Coroutine
@@ -49,18 +48,23 @@ def worker(desk: Desk, name: str, code: str) -> dict[str, Any]:
         ([CLICK, done("It is bought.")], "done", 1, "It is bought."),
         ([CLICK, says("It is bought.")], "done", 1, "It is bought."),
         ([CLICK, calls(call("give_up", reason="There is a login."))], "blocked", 1, "There is a login."),
-        ([says(""), says("")], "blocked", 0, "It ended without a report."),
-        ([done("  ")], "blocked", 0, "It ended without a report."),
-        ([calls(call("give_up"))] * 3, "blocked", 0, "It ended without a report."),
-        ([CLICK] * 4, "max_steps", 3, "Stopped: 3 steps were allowed; all were used."),
-        ([calls(Call("click", "{oops"))] * 4, "max_steps", 3, "Stopped: 3 steps were allowed"),
-        ([calls(call("fly"))] * 4, "max_steps", 3, "Stopped: 3 steps were allowed"),
-        ([calls(*(call("snapshot") for _ in range(40)))], "max_steps", 3, "Stopped: 3 steps were allowed"),
+        ([says(""), says("")], "blocked", 0, "[harness] It ended without a report."),
+        ([done("  ")], "blocked", 0, "[harness] It ended without a report."),
+        ([calls(call("give_up"))] * 3, "blocked", 0, "[harness] It ended without a report."),
+        ([CLICK] * 4, "max_steps", 3, "[harness] Stopped: 3 steps were allowed; all were used."),
+        ([calls(Call("click", "{oops"))] * 4, "max_steps", 3, "[harness] Stopped: 3 steps were allowed"),
+        ([calls(call("fly"))] * 4, "max_steps", 3, "[harness] Stopped: 3 steps were allowed"),
+        (
+            [calls(*(call("snapshot") for _ in range(40)))],
+            "max_steps",
+            3,
+            "[harness] Stopped: 3 steps were allowed",
+        ),
         (
             [calls(call("click", target="nothing"), text="I look."), *[CLICK] * 3],
             "max_steps",
             3,
-            "Stopped: 3 steps were allowed; all were used. The last that it said: I look.",
+            "[harness] Stopped: 3 steps were allowed; all were used. The last that it said: I look.",
         ),
     ],
     ids=[
@@ -95,7 +99,7 @@ def test_a_models_ending_is_told_as_it_was(
     [
         ("async def work(context): return 'found ' + context.task.query", "done", "found Do it."),
         ("def work(context): return 'found ' + context.task.query", "done", "found Do it."),
-        ("def work(context): pass", "blocked", "It ended without a report."),
+        ("def work(context): pass", "blocked", "[harness] It ended without a report."),
         (
             "def work(context): context.tools.call('give_up', {'reason': 'no way'}); return 'text'",
             "blocked",
@@ -104,7 +108,7 @@ def test_a_models_ending_is_told_as_it_was(
         (
             "def work(context):\n    while True: context.tools.call('snapshot')",
             "max_steps",
-            "Stopped: 2 steps were allowed",
+            "[harness] Stopped: 2 steps were allowed",
         ),
     ],
 )
@@ -114,7 +118,7 @@ def test_a_functions_ending_is_told_as_it_was(pair: Pair, code: str, status: str
     assert pair.solve(LEAD, executor=block, max_steps_per_delegation=2).final_answer == "x"
     assert pair.results[0].status == status
     assert pair.record().summary == pair.results[0].summary
-    assert re.match(summary, pair.results[0].summary)
+    assert pair.results[0].summary.startswith(summary)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +176,7 @@ def test_noop_and_scripted_are_executors_too(pair: Pair, make_desk: MakeDesk) ->
     report = asyncio.run(
         delegation.Delegation(context, config.executor, "executor-1", max_steps=None, timeout_s=60).run("go")
     )
-    assert (report.status, report.summary, report.steps_used) == ("done", "played", 1)
+    assert (report.status, report.words, report.steps_used) == ("done", "played", 1)
 
 
 def test_a_program_is_an_executor(pair: Pair) -> None:
@@ -219,7 +223,7 @@ def test_an_executors_time_is_over(pair: Pair, time_begins: Begins) -> None:
     hand = [calls(call("wait", seconds=60), text="I wait.")]
     assert pair.solve(LEAD, hand, delegation_timeout_s=0.3).final_answer == "x"
     assert pair.statuses == [("timeout", 1)]
-    assert pair.results[0].summary == "Stopped: it was given 0.3 s. The last that it said: I wait."
+    assert pair.results[0].summary == "[harness] Stopped: it was given 0.3 s. The last that it said: I wait."
     cut = next(m for m in pair.messages if isinstance(m, ToolResultMessage))
     assert (cut.is_error, cut.parent_id) == (True, "executor-1")
     assert "cut off" in str(cut.result)
@@ -316,7 +320,7 @@ def test_an_attempt_that_is_cancelled_keeps_what_was_done(desk: Desk) -> None:
 
     asyncio.run(course())
     record = json.loads((desk.folder / "executors" / "executor-1.json").read_text())
-    assert (record["status"], record["summary"]) == (None, "the attempt ended first")
+    assert (record["status"], record["summary"]) == (None, "[harness] the attempt ended first")
 
 
 # -- the record

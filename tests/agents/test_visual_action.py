@@ -85,7 +85,7 @@ def test_the_service_is_posted_what_it_needs(paper: PaperDesk, serve: Serve) -> 
         [CLICK, {"action": {"action": "type", "text": "Ada"}}, {"action": "press_key", "key": "C-a"}, END]
     )
     result = paper.solve(service.url)
-    assert result == AgentResult("The task was ended after: click, type, press.")
+    assert result == AgentResult(None, note="The task was ended after: click, type, press.")
     assert [name for name, _ in paper.log] == ["click_at", "type_keys", "press_key"]
     assert paper.desk.called == ["click_at", "type_keys", "press_key", "done"]
     first, *_, last = service.requests
@@ -149,17 +149,17 @@ def test_ending_with_the_last_prediction_is_in_time(paper: PaperDesk, serve: Ser
     """Exactly as many as there are: done, not blocked."""
     result = paper.solve(serve([CLICK] * 14 + [END]).url)
     assert result.termination_reason is TerminationReason.COMPLETED
-    assert result.final_answer is not None
-    assert result.final_answer.startswith("The task was ended after: click, click")
+    assert result.final_answer is None
+    assert result.note.startswith("The task was ended after: click, click")
     assert paper.desk.warned == ""
 
 
 def test_predictions_run_out(paper: PaperDesk, serve: Serve) -> None:
     """One too few ends the attempt as one that used its steps."""
     service = serve(lambda _: CLICK)
-    assert paper.solve(service.url) == AgentResult(None, TerminationReason.MAX_STEPS)
+    note = "max_predictions is 15; all were used"
+    assert paper.solve(service.url) == AgentResult(None, TerminationReason.MAX_STEPS, note=note)
     assert len(service.requests) == len(paper.log) == 15
-    assert "max_predictions is 15" in paper.desk.warned
 
 
 def test_limits_of_the_attempt_pass_through(make_desk: MakeDesk, serve: Serve) -> None:

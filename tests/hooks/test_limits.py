@@ -66,8 +66,8 @@ def test_limits_hold_for_every_async_agent(evals: Evals) -> None:
         "fine": "passed",
     }
     assert "3 failed, 1 passed, 2 errors" in output
-    (warning,) = metadata(evals.run_folder("hurried"), "deaf").warnings
-    assert "did not end when it was cancelled" in warning.message
+    (error,) = metadata(evals.run_folder("hurried"), "deaf").errors
+    assert "did not end when it was cancelled" in error.message
 
 
 @pytest.mark.slow

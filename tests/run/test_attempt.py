@@ -16,13 +16,14 @@ from pytest_browsereval.browsers.base import Browser, Window, WindowRequest
 from pytest_browsereval.browsers.manager import WindowManager
 from pytest_browsereval.browsers.playwright import PlaywrightBrowser
 from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.capture.message_log import read_messages
 from pytest_browsereval.config import load_config
 from pytest_browsereval.errors import ErrorSource, Fault, StopRun, TerminationReason
 from pytest_browsereval.graders.answer import AnswerGrader
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.members import builtin_registry
 from pytest_browsereval.model.grades import GraderResult, Verdict
-from pytest_browsereval.model.messages import AssistantMessage
+from pytest_browsereval.model.messages import AssistantMessage, ErrorMessage, Message
 from pytest_browsereval.model.results import AgentResult, TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.run.attempt import Behaviour, Job, Services, record_fault, run_attempt, run_trial
@@ -96,7 +97,7 @@ class Broken(GraderConfig):
     """A grader that fails."""
 
     type: Literal["broken"] = "broken"
-    at: Literal["observe", "grade", "exit", "nothing"] = "grade"
+    at: Literal["observe", "grade", "exit", "interrupt", "nothing"] = "grade"
 
     async def observe(self, *_: Any) -> Any:
         if self.at == "observe":
@@ -106,6 +107,8 @@ class Broken(GraderConfig):
     async def grade(self, _: Recorded) -> GraderResult:
         if self.at == "exit":
             sys.exit("enough")
+        if self.at == "interrupt":
+            raise KeyboardInterrupt("mine")
         if self.at == "nothing":
             return None  # type: ignore[return-value]
         raise KeyError("no such rule")
@@ -161,6 +164,11 @@ class Bench:
         assert self.store.in_flight() == []
         assert services.windows.windows == {}
         return metadata
+
+    def last_message(self) -> Message:
+        """Return the last line of the last attempt's log."""
+        folder = max((self.store.root / "tasks").glob("*/*/*/attempt-*"))
+        return list(read_messages(folder))[-1]
 
     def text(self) -> str:
         """Return all that was written of the run."""
@@ -275,7 +283,7 @@ def test_a_browser_whose_death_is_told_late_is_blamed(bench: Bench, *, calls: bo
 
 
 def test_too_many_steps_are_judged_all_the_same(bench: Bench) -> None:
-    """A limit is a result: what was reached until then is graded, and a warning says which limit."""
+    """A limit is a result: what was reached until then is graded, and errors and log say which limit."""
     bench.keys = {"limits": {"max_steps": 2}}
 
     async def walks(context: AgentContext) -> str:
@@ -286,7 +294,12 @@ def test_too_many_steps_are_judged_all_the_same(bench: Bench) -> None:
     metadata = bench.run(walks)
     assert (metadata.termination_reason, metadata.verdict) == (TerminationReason.MAX_STEPS, FAILED)
     assert metadata.total_steps == 2
-    assert "max_steps" in metadata.warnings[-1].message
+    stopped = "stopped: limits.max_steps is 2; all were used"
+    assert [(error.source, error.message) for error in metadata.errors] == [(ErrorSource.AGENT, stopped)]
+    assert bench.last_message() == ErrorMessage(
+        content=stopped, error_code="agent", timestamp=metadata.errors[0].timestamp
+    )
+    assert metadata.reason.startswith("stopped (limits.max_steps is 2; all were used): answer: ")
 
 
 def test_time_is_a_limit(bench: Bench) -> None:
@@ -300,7 +313,9 @@ def test_time_is_a_limit(bench: Bench) -> None:
 
     metadata = bench.run(lingers)
     assert (metadata.termination_reason, metadata.verdict) == (TerminationReason.TIMEOUT, PASSED)
-    assert "limits.timeout_ms is 1000" in metadata.warnings[-1].message
+    assert [error.message for error in metadata.errors] == ["stopped: limits.timeout_ms is 1000"]
+    assert metadata.limit == "limits.timeout_ms is 1000"
+    assert metadata.reason == "1 of 1 graders passed: answer"
 
 
 @pytest.mark.parametrize(
@@ -309,6 +324,7 @@ def test_time_is_a_limit(bench: Bench) -> None:
         ("observe", "the final page could not be read: RuntimeError: no page ("),
         ("grade", "KeyError: 'no such rule' ("),
         ("exit", "SystemExit: enough ("),
+        ("interrupt", "KeyboardInterrupt: mine ("),
         ("nothing", "it returned None, which is no GraderResult"),
     ],
 )
@@ -351,6 +367,21 @@ def test_hooks_change_task_agent_and_grade(bench: Bench) -> None:
     assert (metadata.final_answer, metadata.query) == ("Say it twice.", "Say it twice.")
     assert metadata.grader_results["answer"].score == 0.5
     assert seen == [("about:blank", "Say it twice."), ("f::a", "user")]
+
+
+@pytest.mark.parametrize("at", ["modify_task", "window_opened", "message"])
+def test_a_hook_that_interrupts_errs_its_attempt(bench: Bench, at: str) -> None:
+    """``KeyboardInterrupt`` in a hook's code is an error of the attempt; the loop goes on."""
+
+    def interrupts(*_: object) -> None:
+        raise KeyboardInterrupt("mine")
+
+    setattr(bench.behaviour, at, interrupts)
+    metadata = bench.run()
+    assert (metadata.verdict, metadata.error_source) == (ERRORED, ErrorSource.HARNESS)
+    assert metadata.reason.startswith("KeyboardInterrupt: mine (")
+    setattr(bench.behaviour, at, None)
+    assert bench.run("right").verdict is PASSED
 
 
 def test_messages_of_a_result_are_logged(bench: Bench) -> None:

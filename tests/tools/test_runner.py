@@ -58,6 +58,12 @@ async def leaving(window: PlaywrightWindow) -> str:
 
 
 @tool
+async def interrupting(window: PlaywrightWindow) -> str:
+    """Interrupt."""
+    raise KeyboardInterrupt(window.tab_id)
+
+
+@tool
 async def giving_up(window: PlaywrightWindow) -> str:
     """Await what somebody else has cancelled."""
     waiting: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -100,10 +106,11 @@ def test_a_tool_that_raises_becomes_a_refusal_and_a_warning(visit: Visits) -> No
 
 def test_a_tool_ends_neither_the_loop_nor_the_attempt(visit: Visits) -> None:
     """``sys.exit()`` in a tool and a cancellation of its own making are errors of the tool."""
-    opened = visit(tools=(leaving, giving_up))
+    opened = visit(tools=(leaving, interrupting, giving_up))
     assert opened.refusal("leaving") == "SystemExit(2)"
+    assert opened.refusal("interrupting") == "KeyboardInterrupt(1)"
     assert opened.refusal("giving_up") == "CancelledError('in 1')"
-    assert [warning.source for warning in opened.capture.warnings] == [ErrorSource.TOOL] * 2
+    assert [warning.source for warning in opened.capture.warnings] == [ErrorSource.TOOL] * 3
 
 
 def test_a_tool_says_text_that_can_be_written(visit: Visits) -> None:

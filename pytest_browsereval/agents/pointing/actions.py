@@ -301,8 +301,15 @@ class Performed:
     is_valid: bool
     """False: it was no action, and nothing was done."""
     ok: bool
-    output: str
+    page: str = ""
     """What tools said; page text may be in it."""
+    hint: str = ""
+    """What the harness said of a call that it did not make."""
+
+    @property
+    def output(self) -> str:
+        """Both, as one text."""
+        return " ".join(filter(None, (self.page, self.hint)))
 
 
 async def perform(action: Action, geometry: Geometry, tools: Toolbox) -> Performed:
@@ -315,13 +322,13 @@ async def perform(action: Action, geometry: Geometry, tools: Toolbox) -> Perform
     """
     if action.action not in (names := offered({tool.name: tool for tool in tools.tools})):
         raise BadAction(f"{action.action!r} cannot be done here. Actions: {', '.join(names)}")
-    said = []
+    said: list[str] = []
     for name, arguments in tool_calls(action, geometry):
         result = await tools.call(name, arguments)
-        said.append(result.output)
+        said += [result.page] if result.page else []
         if not result.ok:
-            return Performed(is_valid=True, ok=False, output=" ".join(said))
-    return Performed(is_valid=True, ok=True, output=" ".join(said))
+            return Performed(is_valid=True, ok=False, page=" ".join(said), hint=result.hint)
+    return Performed(is_valid=True, ok=True, page=" ".join(said))
 
 
 async def refuse(name: str, given: object, why: str, tools: Toolbox) -> Performed:
@@ -332,4 +339,4 @@ async def refuse(name: str, given: object, why: str, tools: Toolbox) -> Performe
     """
     text = given if isinstance(given, str) else json.dumps(given, default=str)
     await tools.refuse(name, {"malformed": text[:RAW_LENGTH]}, why)
-    return Performed(is_valid=False, ok=False, output=why)
+    return Performed(is_valid=False, ok=False, hint=why)

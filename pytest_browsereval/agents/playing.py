@@ -1,0 +1,85 @@
+"""Runs an agent's own code: what it raises, and what it returns that is not a result, is its fault."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import replace
+
+from pytest_browsereval.agents.base import AgentContext
+from pytest_browsereval.errors import (
+    PLUGIN_ERRORS,
+    ErrorSource,
+    Fault,
+    LimitReached,
+    TerminationReason,
+    UsageError,
+    told,
+)
+from pytest_browsereval.model.messages import AnyMessage
+from pytest_browsereval.model.results import AgentResult
+
+HOW_TO_RETURN = "Return AgentResult(final_answer), with the answer as a text or None"
+
+
+async def play(context: AgentContext, build: Callable[[AgentContext], object], who: str) -> AgentResult:
+    """Build an agent, execute it, and return its result.
+
+    Args:
+        context: of the attempt, or of a part of it.
+        build: makes the evaluator.
+        who: what a message calls it.
+
+    Raises:
+        Fault: something broke, be it the agent's own code.
+        LimitReached: a limit ended it.
+    """
+    try:
+        returned = await _executing(build(context), who)
+    except (Fault, LimitReached):
+        raise
+    except UsageError as error:  # a key that has gone since the start, say
+        raise Fault(ErrorSource.HARNESS, f"{who} cannot be used: {error}") from error
+    except PLUGIN_ERRORS as error:
+        if context.window.dead:
+            raise Fault(ErrorSource.BROWSER, context.window.dead) from error
+        raise Fault(ErrorSource.AGENT, f"{who} raised {told(error)}") from error
+    return _checked(returned, who)
+
+
+async def _executing(evaluator: object, who: str) -> object:
+    execute = getattr(evaluator, "execute", None)
+    if not callable(execute):
+        what = f"{type(evaluator).__name__} has no `execute`"
+        raise Fault(ErrorSource.AGENT, f"{who} was not built: {what}. `build` returns an AgentEvaluator.")
+    work = execute()
+    if not inspect.isawaitable(work):
+        what = f"`execute` of {type(evaluator).__name__} is not async"
+        raise Fault(
+            ErrorSource.AGENT, f"{who} cannot be awaited: {what}. Write  async def execute(self): ..."
+        )
+    return await work
+
+
+def _checked(returned: object, who: str) -> AgentResult:
+    """Return the result with a termination reason of ours, once every field is what it has to be."""
+    if not isinstance(returned, AgentResult):
+        raise _wrong(who, f"returned {returned!r:.100}, which is not an AgentResult")
+    answer, reason = returned.final_answer, returned.termination_reason
+    if answer is not None and not isinstance(answer, str):
+        raise _wrong(who, f"returned the final_answer {answer!r:.100}, which is not a text")
+    if not isinstance(returned.note, str):
+        raise _wrong(who, f"returned the note {returned.note!r:.100}, which is not a text")
+    messages = returned.messages
+    if not isinstance(messages, tuple | list) or not all(isinstance(one, AnyMessage) for one in messages):
+        raise _wrong(who, f"returned the messages {messages!r:.100}, which are not a tuple of messages")
+    try:
+        return replace(returned, termination_reason=TerminationReason(reason), messages=tuple(messages))
+    except ValueError:
+        allowed = ", ".join(TerminationReason)
+        what = f"returned the termination_reason {reason!r:.100}, which is not one of {allowed}"
+        raise _wrong(who, what) from None
+
+
+def _wrong(who: str, what: str) -> Fault:
+    return Fault(ErrorSource.AGENT, f"{who} {what}. {HOW_TO_RETURN}.")
