@@ -19,6 +19,7 @@ from pytest_browsereval.browsers.logins import is_secret
 from pytest_browsereval.capture.redaction import redacted
 from pytest_browsereval.capture.tokens import without_tokens
 from pytest_browsereval.capture.trajectory import write_whole
+from pytest_browsereval.temporary import own_folder
 
 HAR_FILE = "network.har"
 """Its name in the attempt's folder."""
@@ -68,7 +69,7 @@ async def recorded_traffic(
         keep: gets the recording with all that was sent and answered, to be replayed; see ``replayable``.
     """
     # Not in a thread: a folder made while this is cancelled would be known to nobody.
-    place = Path(tempfile.mkdtemp(prefix="browsereval-har-"))
+    place = Path(tempfile.mkdtemp(prefix="har-", dir=own_folder()))
     try:
         try:
             yield place / HAR_FILE

@@ -16,6 +16,7 @@ from pytest_browsereval.browsers.waiting import is_playwright_error
 from pytest_browsereval.browsers.windows import PlaywrightWindow
 from pytest_browsereval.capture.har import without_logins
 from pytest_browsereval.capture.redaction import redacted
+from pytest_browsereval.temporary import own_folder
 
 TRACE_FILE = "trace.zip"
 """Its name in the attempt's folder. ``playwright show-trace trace.zip`` shows it."""
@@ -53,7 +54,7 @@ class Trace:
         """Begin to record; a browser that cannot is a warning."""
         try:
             # Not in a thread: a folder made while this is cancelled would be known to nobody.
-            self._place = Path(tempfile.mkdtemp(prefix="browsereval-trace-"))
+            self._place = Path(tempfile.mkdtemp(prefix="trace-", dir=own_folder()))
             async with asyncio.timeout(STOP_S):
                 await window.context.tracing.start(screenshots=True, snapshots=True)
         except Exception as error:  # noqa: BLE001 it tells Playwright's from others

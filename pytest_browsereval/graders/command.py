@@ -20,6 +20,7 @@ from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.verifiers import verified
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.temporary import own_folder
 
 PYTHON = "{python}"
 """Stands for the interpreter that runs the tests."""
@@ -116,7 +117,7 @@ class CommandGrader(GraderConfig):
             Fault: it cannot be started, takes too long, fails, or prints no judgement.
         """
         base_dir = recorded.base_dir.resolve()
-        with tempfile.TemporaryDirectory(prefix="browsereval-", ignore_cleanup_errors=True) as folder:
+        with tempfile.TemporaryDirectory(dir=own_folder(), ignore_cleanup_errors=True) as folder:
             file = await asyncio.to_thread(_write, recorded, Path(folder))
             ran = await verified(
                 [*self._arguments(base_dir), str(file)],

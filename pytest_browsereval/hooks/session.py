@@ -26,6 +26,7 @@ from pytest_browsereval.run.resume import Resuming
 from pytest_browsereval.run.shards import check_resumed
 from pytest_browsereval.run.store import RunStore, home_of, new_run_id
 from pytest_browsereval.session_caches import begin_session, end_session
+from pytest_browsereval.temporary import sweep, use_parent
 
 eval_session_key = pytest.StashKey["EvalSession"]()
 
@@ -59,6 +60,10 @@ class EvalSession:
         config.add_cleanup(end_session)
         given: dict[str, str] = getattr(config, "workerinput", {})
         self.is_worker = bool(given)
+        if self.is_worker:
+            use_parent(Path(given["browsereval_control"]))
+        else:
+            sweep()
         self.worker = given.get("workerid", "main")
         self.run_id = given.get("browsereval_run_id") or new_run_id()
         self.began = float(given.get("browsereval_began") or time.time())

@@ -1,4 +1,4 @@
-"""SIGTERM ends a run as Ctrl-C does: what has finished is summed up, browsers and sites are closed."""
+"""SIGTERM, SIGHUP and SIGQUIT end a run as Ctrl-C does: results are summed up, browsers and sites closed."""
 
 from __future__ import annotations
 
@@ -9,33 +9,36 @@ from typing import NoReturn
 
 import pytest
 
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name))
+"""CI systems and containers send the first when a job is cancelled, a terminal that is closed the second."""
+
 
 class Terminated(KeyboardInterrupt):
     """The process was asked to end: exit code 2."""
 
 
 class Termination:
-    """Takes SIGTERM over for the time of a session, unless somebody else has.
+    """Takes these signals over for the time of a session, unless somebody else has.
 
-    CI systems and containers send it when a job is cancelled. Workers of xdist are left alone: their
-    controller ends them.
+    Workers of xdist are left alone: their controller ends them.
     """
 
     def __init__(self) -> None:
-        self._is_ours = False
+        self._ours: list[signal.Signals] = []
 
     def pytest_sessionstart(self) -> None:
         """Begin to listen."""
         with contextlib.suppress(ValueError):  # pytest does not run in the main thread
-            if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-                signal.signal(signal.SIGTERM, _terminate)
-                self._is_ours = True
+            for number in SIGNALS:
+                if signal.getsignal(number) is signal.SIG_DFL:
+                    signal.signal(number, _terminate)
+                    self._ours.append(number)
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:
-        """Give the signal back."""
-        if self._is_ours:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        """Give the signals back."""
+        while self._ours:
+            signal.signal(self._ours.pop(), signal.SIG_DFL)
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:

@@ -20,6 +20,7 @@ from pytest_browsereval.hooks.scopes import SCHEDULERS
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.hooks.share import STOP_NAME, SUSPECTS_NAME
 from pytest_browsereval.run.relations import slots
+from pytest_browsereval.temporary import own_folder
 
 QUEUED = 3
 """Items that a worker has in its queue; it runs ahead over its whole slot."""
@@ -155,7 +156,7 @@ class Distribution:
         node.workerinput["browsereval_run_id"] = self._session.run_id
         node.workerinput["browsereval_began"] = self._session.began
         node.workerinput["browsereval_dist"] = self._session.config.getvalue("dist")  # its own says "no"
-        self._folder = self._folder or Path(tempfile.mkdtemp(prefix="browsereval-"))
+        self._folder = self._folder or Path(tempfile.mkdtemp(dir=own_folder()))
         node.workerinput["browsereval_control"] = str(self._folder)
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)

@@ -41,6 +41,7 @@ from pytest_browsereval.run.recordings import (
     without,
 )
 from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.temporary import own_folder
 
 TOLD = 5
 """Problems that a message lists before it counts the rest."""
@@ -219,7 +220,7 @@ class Cassettes:
             except CassetteError as error:
                 raise Fault(ErrorSource.REPLAY, str(error)) from None
             # With the secrets of this run in it: in a folder that nobody else can read, which goes.
-            place = Path(tempfile.mkdtemp(prefix="browsereval-replay-"))
+            place = Path(tempfile.mkdtemp(prefix="replay-", dir=own_folder()))
             try:
                 file = place / "answers.har"
                 file.write_text(json.dumps(self._hiding.restored(content)), encoding="utf-8")

@@ -24,6 +24,7 @@ from pytest_browsereval.config.loading import load_config
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.members import builtin_registry
 from pytest_browsereval.run.evaluation import Evaluation
+from pytest_browsereval.temporary import remove_own_folder
 from tests.browsers.listening import Listening
 from tests.browsers.test_cdp import PATIENT
 from tests.hooks.small_evals import Evals, row
@@ -91,8 +92,9 @@ def _nothing_stays(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         monkeypatch.setenv("TMPDIR", folder)
         monkeypatch.setattr(tempfile, "tempdir", None)
+        remove_own_folder()
         yield
-        assert not list(Path(folder).glob("browsereval-trace-*"))
+        assert not list(Path(folder).rglob("trace-*"))
 
 
 def test_a_trace_shows_the_attempt_and_no_login(run: Run, browser: Any, shop: str, tmp_path: Path) -> None:

@@ -110,3 +110,54 @@ def test_a_killed_run_leaves_no_process(launched: Launched, evals: Evals) -> Non
 
     summary = summary_of(RunStore(evals.run_folder()))
     assert verdicts(summary.as_json()) == {"r0": "passed", "r1": "passed"}
+
+
+def temporary_folders(evals: Evals) -> list[str]:
+    return sorted(path.name for path in (evals.path / "tmp").glob("*browsereval-*"))
+
+
+@pytest.fixture
+def busy(evals: Evals) -> Iterator[Launched]:
+    """Return a run of two workers that are busy for long."""
+    write_agent(evals, AGENT)
+    evals.write_rows(*(row(f"slow{number}") for number in range(4)))
+    evals.write_config(agent=FUNCTION)
+    run = Launched(evals, "shop.eval.yaml", "-n2")
+    try:
+        wait_for(lambda: run.has_begun("slow0", "slow1") or run.process.poll() is not None, "agents work")
+        assert len(temporary_folders(evals)) == 1
+        yield run
+    finally:
+        run.kill()
+
+
+@pytest.mark.parametrize("to", ["group", "controller"])
+@pytest.mark.parametrize("name", ["SIGHUP", "SIGQUIT", "SIGTERM"])
+def test_signals_that_end_a_run_leave_nothing(busy: Launched, evals: Evals, name: str, to: str) -> None:
+    """A closed terminal or a cancelled job: exit code 2, no process and no temporary folder is left."""
+    busy.send(signal.Signals[name], to_all=to == "group")
+    assert busy.wait() == 2, busy.output
+    busy.assert_nothing_left()
+    assert temporary_folders(evals) == []
+    assert f"ended by {name}" in busy.output
+
+
+def test_the_next_start_removes_what_a_killed_run_has_left(busy: Launched, evals: Evals) -> None:
+    """The temporary folder of a controller that was killed goes; one that is in use stays."""
+    busy.send(signal.SIGKILL)
+    assert busy.wait() == -signal.SIGKILL
+    busy.assert_nothing_left()
+    left = temporary_folders(evals)
+    evals.write_rows(*(row(f"slow{number}") for number in range(4)), row("quick"))
+    other = Launched(evals, "shop.eval.yaml", "-n2")
+    try:
+        wait_for(lambda: "2 workers [5 items]" in other.output, "the second run has begun")
+        in_use = temporary_folders(evals)
+        assert len(in_use) == 1
+        assert in_use != left
+        third = Launched(evals, "shop.eval.yaml", "-k", "quick")
+        assert third.wait() == 0, third.output
+        assert temporary_folders(evals) == in_use
+    finally:
+        other.kill()
+        other.wait()

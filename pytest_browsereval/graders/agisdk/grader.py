@@ -43,6 +43,7 @@ from pytest_browsereval.graders.values import shown
 from pytest_browsereval.graders.verifiers import verified
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.temporary import own_folder
 
 RULES = """\
 You decide whether the final answer of an agent meets one requirement. You are given the task, the \
@@ -269,7 +270,7 @@ class AgisdkGrader(ModelGrader):
     async def _run(self, check: Check, state: JsonValue, recorded: Recorded) -> Criterion:
         script = self._script(check, recorded.task, recorded.base_dir)
         told = f"the script {check.subject}"
-        with tempfile.TemporaryDirectory(prefix="browsereval-", ignore_cleanup_errors=True) as name:
+        with tempfile.TemporaryDirectory(dir=own_folder(), ignore_cleanup_errors=True) as name:
             file = Path(name) / "state.json"
             await asyncio.to_thread(file.write_text, json.dumps(state), encoding="utf-8")
             arguments = [sys.executable, "-I", "-S", "-X", "utf8", str(script), str(file)]

@@ -27,6 +27,7 @@ from pytest_browsereval.graders.verifiers import Ran, verified
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import RowMetadata, Task
 from pytest_browsereval.session_caches import cache_for_session
+from pytest_browsereval.temporary import own_folder
 
 STATE = "/api/state"
 PYTHON = "{python}"
@@ -183,7 +184,7 @@ class InfinityGrader(GraderConfig):
 
     async def _run(self, verifier: Path, state: JsonValue) -> tuple[bool, str]:
         told = f"the verifier {verifier.name}"
-        with tempfile.TemporaryDirectory(prefix="browsereval-", ignore_cleanup_errors=True) as name:
+        with tempfile.TemporaryDirectory(dir=own_folder(), ignore_cleanup_errors=True) as name:
             home = Path(name)
             await asyncio.to_thread((home / "state.json").write_text, json.dumps(state), encoding="utf-8")
             arguments = [self._python(), "-I", "-X", "utf8", str(_DRIVER), str(verifier), "state.json"]

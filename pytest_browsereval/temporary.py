@@ -1,0 +1,95 @@
+"""Temporary folders: all below one of the process's own, which is removed with it or by the next start."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_browsereval.session_caches import forget_at_session_end
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+PREFIX = "browsereval-"
+
+_LOCK = ".owner"
+"""Locked while the process lives; the system frees it however the process ends."""
+
+_folder: Path | None = None
+_lock: BaseFileLock | None = None
+_parent: Path | None = None
+
+
+def own_folder() -> Path:
+    """Return the folder of this process, made at the first call; nobody else can read it."""
+    global _folder  # noqa: PLW0603 it is the process's
+    if _folder is None or not _folder.is_dir():  # systems remove what has not been used for days
+        is_inside = _parent is not None and _parent.is_dir()  # a worker on another machine is for itself
+        _folder = Path(tempfile.mkdtemp(dir=_parent)) if is_inside else _locked_folder()
+    return _folder
+
+
+def use_parent(folder: Path) -> None:
+    """Have this process's folder made in that of the process that has started it, and go with it.
+
+    Args:
+        folder: need not be there.
+    """
+    global _parent  # noqa: PLW0603 the same
+    _parent = folder
+
+
+@atexit.register
+@forget_at_session_end
+def remove_own_folder() -> None:
+    """Remove the folder of this process; nothing is done the second time."""
+    global _folder, _lock
+    folder, _folder = _folder, None
+    lock, _lock = _lock, None
+    if lock is not None:
+        lock.release()
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def sweep() -> None:
+    """Remove the folders of this user's processes that have been killed."""
+    with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
+        for entry in entries:
+            if entry.name.startswith(PREFIX) and _is_left(entry):
+                shutil.rmtree(entry.path, ignore_errors=True)
+
+
+def _is_left(entry: os.DirEntry[str]) -> bool:
+    """Whether a folder is ours and its process lives no more."""
+    from filelock import FileLock  # takes 10 ms
+
+    lock = Path(entry.path, _LOCK)
+    with contextlib.suppress(OSError, NotImplementedError, TimeoutError):
+        is_own = not hasattr(os, "getuid") or entry.stat(follow_symlinks=False).st_uid == os.getuid()
+        if is_own and entry.is_dir(follow_symlinks=False) and lock.is_file():
+            with FileLock(lock, timeout=0):
+                return True
+    return False
+
+
+def _locked_folder() -> Path:
+    """Return a new folder whose lock this process holds; without a lock it has another name."""
+    global _lock  # noqa: PLW0603 the same
+    from filelock import FileLock
+
+    made = Path(tempfile.mkdtemp(prefix=f".{PREFIX}"))
+    folder = made.with_name(made.name[1:])
+    lock = FileLock(made / _LOCK, timeout=0, thread_local=False)
+    try:
+        lock.acquire()
+        made.rename(folder)
+    except (OSError, NotImplementedError):  # a disk without locks: nobody could tell whether it is in use
+        return made
+    _lock = lock
+    return folder
