@@ -6,10 +6,8 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from pytest_browsereval.capture.redaction import safe_line
-from pytest_browsereval.model.messages import AssistantMessage, Message, message_adapter
+from pytest_browsereval.model.messages import AssistantMessage, Message, message_adapter, read_message
 
 
 class MessageLogger:
@@ -94,13 +92,13 @@ def log_last(
 
 
 def read_messages(folder: Path) -> Iterator[Message]:
-    """Yield the messages of an attempt; a last line that was cut by a kill is left out."""
+    """Yield the messages of an attempt up to a damaged line, such as a last one that was cut by a kill."""
     try:
         lines = (folder / "messages.jsonl").read_bytes().split(b"\n")
     except OSError:
         return
     for line in lines:
         try:
-            yield message_adapter.validate_json(line)
-        except ValidationError:
+            yield read_message(line)
+        except ValueError:
             return

@@ -20,6 +20,7 @@ from pytest_browsereval.model.messages import (
     Message,
     ToolCallMessage,
     ToolResultMessage,
+    checked_time,
     message_adapter,
 )
 from pytest_browsereval.model.results import EvalWarning
@@ -94,6 +95,14 @@ class EventLog:
     def _wrong(self, message: str) -> UsageError:
         return UsageError(f"{shown(self._path)}:{self._line}: {message}")
 
+    def _time(self, event: dict[str, Any]) -> str:
+        """Return the timestamp of an event; empty if it has none, for the time of reading is not it."""
+        given = event.get("timestamp", "")
+        try:
+            return checked_time(given if isinstance(given, str) else repr(given))
+        except ValueError as error:
+            raise self._wrong(f"timestamp: {error}.") from None
+
     def _message(self, value: Any) -> list[Message]:
         kind = value.get("type") if isinstance(value, dict) else None
         if not isinstance(kind, str):
@@ -105,8 +114,10 @@ class EventLog:
             return []
         try:
             if kind == "error" and "errorText" in value:
-                return [ErrorMessage(content=value["errorText"], timestamp=_time(value))]
+                return [ErrorMessage(content=value["errorText"], timestamp=self._time(value))]
             if kind in DESIGNED:
+                if "timestamp" not in value:
+                    raise self._wrong(f"the {kind} has no timestamp.")
                 return [message_adapter.validate_python(value)]
             handler = self._handlers().get(kind)
             if handler is None:
@@ -138,13 +149,13 @@ class EventLog:
     def _begun(self, event: dict[str, Any]) -> Iterator[Message]:
         key = str(event.get("id"))
         yield from self._ended(key)
-        self._texts[key] = (_time(event), [])
+        self._texts[key] = (self._time(event), [])
 
     def _grown(self, event: dict[str, Any]) -> Iterator[Message]:
         delta = event["delta"]
         if not isinstance(delta, str):
             raise self._wrong("delta: a text is expected.")
-        self._texts.setdefault(str(event.get("id")), (_time(event), []))[1].append(delta)
+        self._texts.setdefault(str(event.get("id")), (self._time(event), []))[1].append(delta)
         yield from ()
 
     def _ended(self, key: str) -> Iterator[Message]:
@@ -160,12 +171,12 @@ class EventLog:
         if tool == DELEGATE and isinstance(instruction, str) and isinstance(call, str):
             self._span = call
             yield DelegationMessage(
-                instruction=instruction, executor_id=call, span_id=call, timestamp=_time(event)
+                instruction=instruction, executor_id=call, span_id=call, timestamp=self._time(event)
             )
             return
         params = given if isinstance(given, dict) else {"input": given}
         yield ToolCallMessage(
-            tool=tool, tool_call_id=call, params=params, parent_id=self._span, timestamp=_time(event)
+            tool=tool, tool_call_id=call, params=params, parent_id=self._span, timestamp=self._time(event)
         )
 
     def _miscalled(self, event: dict[str, Any]) -> Iterator[Message]:
@@ -176,7 +187,7 @@ class EventLog:
         call, output = event["toolCallId"], event["output"]
         if call is not None and call == self._span:
             self._span = None
-            yield self._delegated(call, output, _time(event))
+            yield self._delegated(call, output, self._time(event))
             return
         is_error = isinstance(output, dict) and output.get("isError") is True
         yield self._result(event, output, is_error=is_error)
@@ -184,7 +195,7 @@ class EventLog:
     def _failed(self, event: dict[str, Any]) -> Iterator[Message]:
         if event["toolCallId"] == self._span:
             self._span = None
-            yield self._delegated(event["toolCallId"], {"observation": event["errorText"]}, _time(event))
+            yield self._delegated(event["toolCallId"], {"observation": event["errorText"]}, self._time(event))
             return
         yield self._result(event, event["errorText"], is_error=True)
 
@@ -195,7 +206,7 @@ class EventLog:
             is_error=is_error,
             screenshot=event.get("screenshot"),
             parent_id=self._span,
-            timestamp=_time(event),
+            timestamp=self._time(event),
         )
 
     def _delegated(self, call: str, output: Any, timestamp: str) -> Message:
@@ -218,12 +229,7 @@ class EventLog:
     def _aborted(self, event: dict[str, Any]) -> Iterator[Message]:
         why = event.get("reason")
         content = f"aborted: {why}" if isinstance(why, str) else "aborted"
-        yield ErrorMessage(content=content, timestamp=_time(event))
-
-
-def _time(event: dict[str, Any]) -> str:
-    timestamp = event.get("timestamp", "")
-    return timestamp if isinstance(timestamp, str) else ""
+        yield ErrorMessage(content=content, timestamp=self._time(event))
 
 
 def read_log(path: Path) -> tuple[list[Message], tuple[EvalWarning, ...]]:

@@ -7,11 +7,12 @@ snake_case: ``span_id``, ``parent_id``, ``duration_ms``, ``usage``.
 from __future__ import annotations
 
 import functools
+import re
 import time
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 
 from pytest_browsereval.model.usage import Usage
 
@@ -33,12 +34,35 @@ def _second(since_1970: int) -> str:
     return datetime.fromtimestamp(since_1970, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
+_DATE_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d([.,]\d{1,9})?)?(Z|[+-]\d\d(:?\d\d)?)?", re.ASCII)
+
+
+def checked_time(value: str) -> str:
+    """Return an ISO 8601 date-time as it is; an empty text stands for one that nobody knows.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    if not value:
+        return value
+    try:
+        datetime.fromisoformat(value)  # knows which month has which days, and allows a day alone
+    except ValueError:
+        is_right = False
+    else:
+        is_right = _DATE_TIME.fullmatch(value) is not None
+    if not is_right:
+        raise ValueError(f"{value[:40]!r} is not an ISO 8601 date-time, such as 2026-05-01T10:00:00.000Z")
+    return value
+
+
 class AnyMessage(BaseModel):
     """What all messages have."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, populate_by_name=True)
 
-    timestamp: str = Field(default_factory=now)
+    timestamp: Annotated[str, AfterValidator(checked_time)] = Field(default_factory=now)
+    """ISO 8601; empty in the log of another system that does not say."""
     span_id: str | None = None
     parent_id: str | None = None
     """The span that this one is nested in, a delegation for example."""
@@ -124,4 +148,16 @@ Message = Annotated[
 ]
 
 message_adapter: TypeAdapter[Message] = TypeAdapter(Message, config=ConfigDict(defer_build=True))
-"""Reads one line: ``message_adapter.validate_json(line)``."""
+"""Reads a message of known origin; ``read_message`` reads a line of a log."""
+
+
+def read_message(line: bytes | str) -> Message:
+    """Return the message of a line.
+
+    Raises:
+        ValueError: the line is damaged: it is no message, or has no timestamp.
+    """
+    message = message_adapter.validate_json(line)
+    if "timestamp" not in message.model_fields_set:
+        raise ValueError(f"the {message.type} has no timestamp")
+    return message

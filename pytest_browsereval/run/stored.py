@@ -21,7 +21,7 @@ from pytest_browsereval.graders.protection import unquoted
 from pytest_browsereval.graders.trust import check_trust
 from pytest_browsereval.graders.verdicts import check_pass_when
 from pytest_browsereval.model.digest import AttemptDigest
-from pytest_browsereval.model.messages import message_adapter
+from pytest_browsereval.model.messages import read_message
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.run.plan import Entry, Plan, ReadyTask, check_judges, mark_names, read_graders
@@ -97,9 +97,11 @@ def check_log(folder: Path) -> None:
         raise DatasetError(f"{file} cannot be read: {error.strerror}. Restore it.") from None
     for number, line in enumerate(lines, 1):
         try:
-            message_adapter.validate_json(line)
+            read_message(line)
         except ValidationError:
             raise DatasetError(f"{file}:{number} is damaged: it is no message. Restore it.") from None
+        except ValueError as error:
+            raise DatasetError(f"{file}:{number} is damaged: {error}. Restore it.") from None
 
 
 def read_evidence(folder: Path) -> dict[str, JsonValue]:

@@ -19,7 +19,7 @@ from pytest_browsereval.browsers.windows import PlaywrightWindow
 from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig
 from pytest_browsereval.errors import Fault, LimitReached
 from pytest_browsereval.llm.client import close_clients
-from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResultMessage, message_adapter
+from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResultMessage, read_message
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.testing.browsers import LIMIT_S
@@ -185,7 +185,7 @@ class AgentConformance:
         """Each line is a message, each result belongs to a call, and what nests lies in a span."""
         bench.attempt()
         lines = (bench.folder / "attempt" / "messages.jsonl").read_text(encoding="utf-8").splitlines()
-        messages = [message_adapter.validate_json(line) for line in lines]
+        messages = [read_message(line) for line in lines]
         calls = [m.tool_call_id for m in messages if isinstance(m, ToolCallMessage)]
         results = [m.tool_call_id for m in messages if isinstance(m, ToolResultMessage)]
         assert len(calls) == len(set(calls)), "two calls share an id"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_browsereval.capture.message_log import MessageLogger
+from pytest_browsereval.capture.message_log import MessageLogger, read_messages
 from pytest_browsereval.model.messages import (
     AssistantMessage,
     Message,
@@ -21,6 +21,8 @@ from pytest_browsereval.model.messages import (
 )
 
 pytestmark = pytest.mark.quick
+
+TIME = "2026-05-01T10:00:00.000Z"
 
 
 def test_messages_are_read_back_as_they_were_logged(tmp_path: Path) -> None:
@@ -41,6 +43,14 @@ def test_messages_are_read_back_as_they_were_logged(tmp_path: Path) -> None:
     assert log.last_assistant_message() == "Done."
 
 
+@pytest.mark.parametrize("damage", ['"timestamp": "yesterday", ', "", '"timestamp": null, '])
+def test_a_line_without_its_time_is_damaged(tmp_path: Path, damage: str) -> None:
+    """No time is made up: messages are read up to that line."""
+    line = '{"type": "user", %s"content": "Go."}\n'
+    (tmp_path / "messages.jsonl").write_text(line % f'"timestamp": "{TIME}", ' + line % damage + line)
+    assert list(read_messages(tmp_path)) == [UserMessage(content="Go.", timestamp=TIME)]
+
+
 def test_half_a_character_loses_no_message(tmp_path: Path) -> None:
     """JSON and JavaScript allow single surrogates; a line with one is written, and read back."""
     log = MessageLogger(tmp_path)
@@ -54,10 +64,10 @@ def test_half_a_character_loses_no_message(tmp_path: Path) -> None:
 def test_names_on_disk_are_those_of_the_design_documents(tmp_path: Path) -> None:
     """Field spellings and absent fields are part of the format."""
     log = MessageLogger(tmp_path)
-    log.log(ToolCallMessage(timestamp="T", tool="click", tool_call_id="call-1", params={}))
+    log.log(ToolCallMessage(timestamp=TIME, tool="click", tool_call_id="call-1", params={}))
     log.close()
     assert json.loads((tmp_path / "messages.jsonl").read_text()) == {
-        "timestamp": "T",
+        "timestamp": TIME,
         "type": "tool_call",
         "tool": "click",
         "toolCallId": "call-1",

@@ -60,6 +60,18 @@ BROWSEROS: dict[str, tuple[Spoil, str]] = {
         lambda task: write_lines(task / "messages.jsonl", [event("user", content=3)]),
         "messages.jsonl:1: user.content",
     ),
+    "no time": (
+        lambda task: write_lines(task / "messages.jsonl", [{"type": "user", "content": "Go."}]),
+        "messages.jsonl:1: the user has no timestamp",
+    ),
+    "a wrong time": (
+        lambda task: write_lines(task / "messages.jsonl", [event("user", content="Go.", timestamp="noon")]),
+        "messages.jsonl:1: user.timestamp: Value error, 'noon' is not an ISO 8601 date-time",
+    ),
+    "an event's wrong time": (
+        lambda task: write_lines(task / "messages.jsonl", [event("text-start", id="1", timestamp=3)]),
+        "messages.jsonl:1: timestamp: '3' is not an ISO 8601 date-time",
+    ),
     "a score of 75": (
         lambda task: browseros_task(task.parent, grader_results={"p": {"score": 75, "pass": True}}),
         "grader_results.p.score",

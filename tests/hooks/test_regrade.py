@@ -210,6 +210,7 @@ WRONG = {
     "with an agent": (["--eval-regrade=latest", "--eval-agent=noop"], "runs no agent"),
     "no config": (None, "needs the config that is to grade"),
     "damaged": (["--eval-regrade=latest"], "task.json is damaged"),
+    "no time": (["--eval-regrade=latest"], "messages.jsonl:1 is damaged: the user has no timestamp"),
 }
 
 
@@ -218,6 +219,8 @@ def test_what_cannot_be_graded_is_refused_early(ran: Evals) -> None:
     before = read(ran, "a")
     ran.pytester.makepyfile(test_other="def test_other(): raise SystemExit('it ran')")
     for case, (options, message) in WRONG.items():
+        if case == "no time":
+            (attempt(ran, "b") / "messages.jsonl").write_text('{"type": "user", "content": "Go."}\n')
         if case == "damaged":
             (attempt(ran, "a") / "task.json").write_text("{")
         arguments = (

@@ -295,6 +295,12 @@ def test_no_attempt_is_made(shop: Eval) -> None:
     for name, text, told in (
         ("evidence.json", "[1]", r"evidence\.json is damaged"),
         ("messages.jsonl", f'{said}\n{{"type\n{said}\n', r"messages\.jsonl:2 is damaged"),
+        (
+            "messages.jsonl",
+            f'{said}\n{{"type": "user", "content": "x"}}\n',
+            r":2 is damaged: the user has no time",
+        ),
+        ("messages.jsonl", said.replace('""', '"now"') + "\n", r"messages\.jsonl:1 is damaged"),
         ("messages.jsonl", None, r"messages\.jsonl cannot be read: No such file"),
     ):
         before = (folder / name).read_text() if (folder / name).exists() else None
