@@ -13,20 +13,11 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from pytest_browsereval.errors import RegistryError, nearest
+from pytest_browsereval.redaction.names import is_secret_path
 from pytest_browsereval.registry import Plugged, Registry
 
 HIDDEN = "***"
 """Stands for a secret."""
-
-_SECRET = re.compile(
-    r"(^|_)(api_?key|access_key_id|secret(_access_key)?|(session_|access_|auth_)?token|passw(or)?d|passphrase"
-    r"|credentials?|authorization|cookies?|private_key)$"
-)
-
-_SECRET_VARIABLE = re.compile(
-    r"(^|_)(key|token|secret|pass|passw(or)?d|pass(code|phrase)|pwd?|pin|t?otp|auth|bearer|jwt|cookies?"
-    r"|credentials?|login)(_?\d+)?$"
-)
 
 
 @dataclass(frozen=True)
@@ -48,17 +39,6 @@ class Problem:
 def snake(name: str) -> str:
     """Return the snake_case form of a key, so that spellings can be compared."""
     return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
-
-
-def is_secret_key(name: str) -> bool:
-    """Return whether values under this key must never be shown."""
-    return bool(_SECRET.search(snake(name).replace("-", "_")))
-
-
-def is_secret_variable(name: str) -> bool:
-    """Return whether the value of an environment variable of this name is a secret."""
-    plain = snake(name).replace("-", "_")
-    return is_secret_key(name) or bool(_SECRET_VARIABLE.search(plain))
 
 
 def short(value: object) -> str:
@@ -124,7 +104,7 @@ def _problem(
     allowed = field_names(owner) if isinstance(owner, type) and issubclass(owner, BaseModel) else []
     if details["type"] == "plugged_unknown" and isinstance(value, Mapping):
         path.append("type")
-    is_secret = hide or any(isinstance(part, str) and is_secret_key(part) for part in path)
+    is_secret = hide or is_secret_path(path)
     return Problem(tuple(path), sentence(details, allowed, hide=is_secret), details["type"])
 
 

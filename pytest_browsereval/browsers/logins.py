@@ -6,7 +6,8 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote_plus
+
+from pytest_browsereval.redaction.names import is_password_name, is_secret_name
 
 if TYPE_CHECKING:
     from playwright.async_api import Route
@@ -17,12 +18,6 @@ SHORTEST_TOKEN = 12
 JWT = re.compile(r"(?<![\w-])eyJ[\w-]*\.[\w-]+(?:\.[\w-]*)+")
 """A signed token: known by its form, whatever it is called."""
 
-_SECRET = re.compile(
-    r"(?:^|[-_])(?:authorization|authentication|bearer|auth|(?:api|auth|access|subscription)[-_]?key|credentials?"
-    r"|signature|otp|pin|pwd?|pass(?:code|phrase)?"
-    r"|[-_a-z]*(?:token|secret|passw(?:or)?d|session(?:[-_]?id)?|[cx]srf|jwt))(?:$|[-_])"
-)
-_PASSWORD = re.compile(r"(?:^|[-_])(?:otp|pin|pwd?|pass(?:code|phrase)?|[-_a-z]*passw(?:or)?d)(?:$|[-_])")
 _PARAMETER = re.compile(r"(?<=[?&#;])([^=&#;?\s\"'<>]+)=([^&#;\s\"'<>]+)")
 _FIELD = re.compile(r'"([^"\\]+)"(\s*:\s*)"((?:[^"\\]|\\.)+)"')
 _PART = re.compile(r'(name="([^"]+)"\r\n\r\n)(.*?)(?=\r\n--)', re.DOTALL)
@@ -38,22 +33,9 @@ def mark(number: int) -> str:
     return f"-removed-{number}-"
 
 
-def is_secret(name: str) -> bool:
-    """Return whether a header, a field or a parameter of this name logs somebody in."""
-    return bool(_SECRET.search(_dashed(name)))
-
-
 def is_hidden(name: str, value: str) -> bool:
     """Return whether a named value is hidden: passwords of any length, tokens that are no kinds of token."""
-    if _PASSWORD.search(_dashed(name)):
-        return True
-    return len(value) >= SHORTEST_TOKEN and is_secret(name)
-
-
-def _dashed(name: str) -> str:
-    """Return ``accessToken`` as ``access-token``."""
-    plain = re.sub(r"[\[\].]+", "-", unquote_plus(name))
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", plain).lower()
+    return is_password_name(name) or (len(value) >= SHORTEST_TOKEN and is_secret_name(name, "field"))
 
 
 def in_address(text: str, change: Change) -> str:
@@ -136,7 +118,7 @@ def named_in(value: Any, name: str = "") -> Iterable[str]:
     elif isinstance(value, list):
         for inner in value:
             yield from named_in(inner, name)
-    elif isinstance(value, str) and len(value) >= SHORTEST_TOKEN and is_secret(name):
+    elif isinstance(value, str) and len(value) >= SHORTEST_TOKEN and is_secret_name(name, "field"):
         yield value
 
 

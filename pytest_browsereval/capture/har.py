@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.browsers.logins import is_secret
 from pytest_browsereval.capture.redaction import redacted
 from pytest_browsereval.capture.tokens import without_tokens
 from pytest_browsereval.capture.trajectory import write_whole
+from pytest_browsereval.redaction.names import is_secret_name
 from pytest_browsereval.temporary import own_folder
 
 HAR_FILE = "network.har"
@@ -161,10 +161,10 @@ def without_logins(side: dict[str, Any], kept: frozenset[str] = frozenset()) -> 
     side["cookies"] = [cookie for cookie in side.get("cookies", ()) if cookie.get("name") in kept]
     for header in side.get("headers", ()):
         name = header["name"].lower()
-        if is_secret(name):
-            header["value"] = REMOVED
-        elif name in _COOKIE_HEADERS:
+        if name in _COOKIE_HEADERS:
             header["value"] = _kept(header["value"], kept, is_list=name == "cookie")
+        elif is_secret_name(name, "field"):
+            header["value"] = REMOVED
 
 
 def _kept(text: str, kept: frozenset[str], *, is_list: bool) -> str:

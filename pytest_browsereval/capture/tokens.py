@@ -15,11 +15,11 @@ from pytest_browsereval.browsers.logins import (
     in_address,
     in_body,
     is_hidden,
-    is_secret,
     mark,
     tokens_in,
 )
 from pytest_browsereval.capture.redaction import redacted, spellings
+from pytest_browsereval.redaction.names import is_secret_name
 
 _TAG = re.compile(r"<(?:meta|input)\b[^>]*>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>\"']+))")
@@ -69,7 +69,7 @@ def _tokens(entry: dict[str, Any]) -> Iterator[str]:
             in_address(text, note)
             named += _tags(text)
     for name, value in named:
-        if len(value) >= SHORTEST_TOKEN and is_secret(name):
+        if len(value) >= SHORTEST_TOKEN and is_secret_name(name, "field"):
             yield _plain(value)
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_browsereval.documents import DocumentError, KeyPath, parse
-from pytest_browsereval.problems import HIDDEN, Problem, is_secret_key, snake, written_key
+from pytest_browsereval.problems import HIDDEN, Problem, snake, written_key
+from pytest_browsereval.redaction.names import is_secret_path
 
 ALIASES: dict[KeyPath, KeyPath] = {
     ("timeout_ms",): ("limits", "timeout_ms"),
@@ -109,7 +110,7 @@ class Draft:
         """Set a value by ``key.path=value``, the value written as in YAML."""
         dotted, equals, given = text.partition("=")
         path: KeyPath = tuple(int(p) if p.isdecimal() else p for p in dotted.strip().split("."))
-        is_secret = is_secret_key(str(path[-1]))
+        is_secret = is_secret_path(path)
         label = f"--eval-set {f'{dotted}={HIDDEN}' if is_secret else repr(text)}"
         if not equals or "" in path:
             self._refuse(path, label, "write KEY.PATH=VALUE, such as limits.max_steps=20.")

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_browsereval.errors import nearest
-from pytest_browsereval.problems import Problem, is_secret_variable
+from pytest_browsereval.problems import Problem
+from pytest_browsereval.redaction.names import is_secret_name
 
 _REFERENCE = re.compile(r"\$\$\{|\$\{([^}]*)\}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -56,7 +57,7 @@ class Interpolation:
             self.problems.append(Problem(path, f"{told} Set it, or write $${{ for a plain ${{."))
             return match[0]
         value = self.environ[name]
-        if is_secret_variable(name) and len(value) >= MIN_SECRET:
+        if is_secret_name(name, "variable") and len(value) >= MIN_SECRET:
             self.named[name] = value
         elif value:
             self.in_clear[name] = None

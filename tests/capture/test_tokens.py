@@ -35,6 +35,8 @@ def html(text: str) -> dict[str, Any]:
         (entry(reply=body("application/json", json.dumps({"jwt": TOKEN}))), TOKEN),
         (entry(reply=body("application/json", json.dumps({"refreshJwt": TOKEN}))), TOKEN),
         (entry(reply=body("application/json", json.dumps({"tokens": [TOKEN], "accessToken": TOKEN}))), TOKEN),
+        (entry(reply=body("application/json", json.dumps({"private_key": TOKEN}))), TOKEN),
+        (entry(reply=body("application/json", json.dumps({"request": {"Cookie": TOKEN}}))), TOKEN),
         (entry(reply=body("application/x-www-form-urlencoded", f"scope=a&access_token={TOKEN}")), TOKEN),
         (entry(sent=body("application/json", '{"user": "ann", "password": "mug1"}')), "mug1"),
         (entry(sent=body("text/plain;charset=UTF-8", '{"user": "ann", "pin": "4711"}')), "4711"),

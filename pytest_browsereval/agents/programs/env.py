@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 
-from pytest_browsereval.problems import is_secret_variable
+from pytest_browsereval.redaction.names import is_secret_name
 
 BASE = (
     *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TERM"),
@@ -42,5 +42,5 @@ def secrets_in(names: Iterable[str], given: Mapping[str, str]) -> tuple[str, ...
     return tuple(
         value
         for name, value in {**passed, **given}.items()
-        if is_secret_variable(name) and len(value) >= MIN_SECRET
+        if is_secret_name(name, "variable") and len(value) >= MIN_SECRET
     )

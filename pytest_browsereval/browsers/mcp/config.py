@@ -18,7 +18,8 @@ from pytest_browsereval.browsers.mcp.mapping import MappingProblem, ToolUses
 from pytest_browsereval.browsers.mcp.process import Program
 from pytest_browsereval.browsers.mcp.wire import CallRefused, Endpoint, ServerGone
 from pytest_browsereval.errors import ConfigError
-from pytest_browsereval.problems import HIDDEN, is_secret_key
+from pytest_browsereval.problems import HIDDEN
+from pytest_browsereval.redaction.names import is_secret_name
 
 ENDPOINT_PATH = "/mcp"
 SHORTEST_SECRET = 6
@@ -86,7 +87,8 @@ class McpBrowserConfig(BrowserConfig):
     @field_serializer("env", when_used="json")
     def _only_secrets_are_hidden(self, value: dict[str, SecretStr]) -> dict[str, str]:
         return {
-            name: HIDDEN if is_secret_key(name) else inner.get_secret_value() for name, inner in value.items()
+            name: HIDDEN if is_secret_name(name, "variable") else inner.get_secret_value()
+            for name, inner in value.items()
         }
 
     def secrets(self) -> tuple[str, ...]:
@@ -95,7 +97,7 @@ class McpBrowserConfig(BrowserConfig):
         given += [word for value in given for word in value.split()[1:]]
         query = urlsplit(self.url or "").query
         given += [query, *(value for _, value in parse_qsl(query))]
-        given += [value.get_secret_value() for name, value in self.env.items() if is_secret_key(name)]
+        given += [v.get_secret_value() for name, v in self.env.items() if is_secret_name(name, "variable")]
         return tuple(value for value in given if len(value) >= SHORTEST_SECRET)
 
     def prepared(self, base_dir: Path) -> Self:
@@ -183,6 +185,6 @@ def _shown(words: Sequence[str]) -> Iterator[str]:
     hides_next = False
     for word in words:
         name, equals, _ = word.partition("=")
-        is_secret = name.startswith("-") and is_secret_key(name.lstrip("-"))
+        is_secret = name.startswith("-") and is_secret_name(name, "key")
         yield HIDDEN if hides_next else f"{name}={HIDDEN}" if is_secret and equals else word
         hides_next = is_secret and not equals

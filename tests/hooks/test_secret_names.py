@@ -1,0 +1,58 @@
+"""Secrets that stand in a config, found by the names that they stand under, are in no file of a run."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.browsers.mcp import odd
+from tests.hooks.launched import files_with
+from tests.hooks.small_evals import Evals, row
+
+VARIABLES = {
+    "SECRET_KEY": "variable-one-literal",
+    "OPENAI_KEY": "variable-two-literal",
+    "AWS_ACCESS_KEY": "AKIAVARIABLETHREE",
+    "JWT": "eyJ.variable.four",
+    "DB_PASS": "variable-five-literal",
+}
+PLAIN = {"STAGE": "plain-stage", "KEY_FILE": "plain-path"}
+SERVER = ["{python}", "-m", "http.server", "{port}", "--bind", "127.0.0.1"]
+
+
+@pytest.mark.parametrize("place", ["browser", "site", "agent"])
+def test_variables_of_a_config_are_in_no_file(evals: Evals, place: str) -> None:
+    """Each program's ``env`` is judged by one rule, the rule for variables; other variables stay readable."""
+    env = {**VARIABLES, **PLAIN}
+    blocks: dict[str, dict[str, Any]] = {
+        "browser": {
+            "browser": {"type": "mcp", "command": [*odd.PROGRAM, "stdio"], "tools": odd.USES, "env": env}
+        },
+        "site": {"sites": {"shop": {"command": SERVER, "env": env}}},
+        "agent": {
+            "agent": {
+                "type": "command",
+                "command": ["echo", "right"],
+                "mcp": "off",
+                "answer": "last_line",
+                "env": env,
+            }
+        },
+    }
+    evals.write_rows(row("a", query="Say it."))
+    config = evals.write_config(**blocks[place])
+    ran = evals.run("--junit-xml=junit.xml", "-rA", "-vv")
+    ran.assert_outcomes(passed=1)
+    assert files_with(evals.path, *VARIABLES.values()) == [config.name]
+    assert not any(secret in ran.stdout.str() for secret in VARIABLES.values())
+    manifest = (ran.folder / "manifest.json").read_text()
+    assert all(value in manifest for value in PLAIN.values())
+    block = json.loads(manifest)["config"]
+    ours = {
+        "browser": block["browser"],
+        "site": block["sites"].get("shop"),
+        "agent": block["variants"].get("default"),
+    }
+    assert {name: ours[place]["env"][name] for name in VARIABLES} == dict.fromkeys(VARIABLES, "***")
