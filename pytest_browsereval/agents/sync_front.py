@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
+import contextvars
 import threading
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -206,7 +207,8 @@ async def run_in_thread(function: Callable[[SyncAgentContext], ResultT], context
             loop.call_soon_threadsafe(deliver, result, failure)
 
     name = f"browsereval-agent-{context.window_id}"
-    threading.Thread(target=work, name=name, daemon=True).start()
+    own = contextvars.copy_context()  # which says whose output it is
+    threading.Thread(target=own.run, args=(work,), name=name, daemon=True).start()
     try:
         return await outcome
     finally:

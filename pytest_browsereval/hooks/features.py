@@ -17,6 +17,7 @@ from pytest_browsereval.hooks.items import Reports
 from pytest_browsereval.hooks.junit import JUnit
 from pytest_browsereval.hooks.names import planned_processes_key, runs_nothing
 from pytest_browsereval.hooks.order import Order
+from pytest_browsereval.hooks.output import OutputRouting
 from pytest_browsereval.hooks.planning import Planning
 from pytest_browsereval.hooks.progress import Progress
 from pytest_browsereval.hooks.replaying import Replaying
@@ -44,6 +45,7 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     manager = config.pluginmanager
     manager.register(session, "browsereval-session")
     manager.register(Ahead(session), "browsereval-ahead")
+    manager.register(OutputRouting(config), "browsereval-output")
     manager.register(Reports(), "browsereval-reports")
     manager.register(Groups(), "browsereval-groups")
     manager.register(Order(), "browsereval-order")

@@ -275,8 +275,8 @@ class Handwritten:
             services = await self.evaluation.services()
             store = self.evaluation.own_runs.of(claim_run(self._config, self._request.node))
             variant, agent = next(iter(self.evaluation.config.variants.items()))
-            key = new_trial(store, task.query_id, variant)
-            job = Job(self._request.node.nodeid, key, task, self._graders, agent)
+            key, node_id = new_trial(store, task.query_id, variant), self._request.node.nodeid
+            job = Job(node_id, key, task, self._graders, agent, is_output_passed_on=True)
             services = replace(services, store=store)
             metadata, folder = await run_trial(job, services, retries=self.evaluation.config.retries)
             return EvalOutcome(metadata, folder.path)

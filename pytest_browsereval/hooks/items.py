@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -52,6 +52,8 @@ class EvalItem(pytest.Function):
     unmade: Unmade | None = None
     """What did not let an attempt be made: the item is skipped, and the run lacks it."""
     _figures: tuple[tuple[str, Any], ...] = ()
+    _output: Sequence[tuple[str, str]] = ()
+    """Sections of its reports: what the attempt has printed and logged."""
     _own_request: Any = None
     _own_funcargs: Any = None
 
@@ -131,7 +133,7 @@ class EvalItem(pytest.Function):
 
     def setup(self) -> None:
         """Set the fixtures up, then make the attempt; raises ``AttemptErrored`` if it is errored."""
-        self.metadata = self.folder = None
+        self.release()
         # Plug-ins that run items again call setup again: figures of the earlier try are not this one's.
         self.user_properties[:] = [given for given in self.user_properties if given not in self._figures]
         self.add_marks()
@@ -141,6 +143,9 @@ class EvalItem(pytest.Function):
             return
         ahead: Any = self.config.pluginmanager.get_plugin("browsereval-ahead")
         self.metadata, self.folder = ahead.result_of(self)
+        output: Any = self.config.pluginmanager.get_plugin("browsereval-output")
+        self._output = output.sections(self.folder)
+        output.report_warnings(self.folder)
         resumed = [("resumed", True)] if self.was_resumed else []
         self._figures = (*properties(self.metadata, self.folder), *resumed)
         self.user_properties.extend(self._figures)
@@ -162,6 +167,11 @@ class EvalItem(pytest.Function):
     def release(self) -> None:
         """Let go of the attempt: thousands of items live until pytest ends, and their reports tell it all."""
         self.metadata = self.folder = None
+        self._output = ()
+
+    def add_output(self, report: pytest.TestReport) -> None:
+        """Show what the attempt has printed and logged, as pytest shows what it captures: in each report."""
+        report.sections.extend(self._output)
 
     def explanation(self) -> str:
         """Return the report of the attempt: task, answer, grades, last steps, where to look."""
@@ -268,6 +278,7 @@ class Reports:
             if call.excinfo is not None and isinstance(call.excinfo.value, BrowserEvalError):
                 report.longrepr = str(call.excinfo.value)  # no attempt was made: the message is all there is
             return report
+        item.add_output(report)
         if call.when == "setup":
             report.browsereval_verdict = str(item.metadata.verdict)
         if call.excinfo is not None and isinstance(call.excinfo.value, AttemptErrored):

@@ -19,6 +19,7 @@ from pytest_browsereval.browsers.manager import WindowManager
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.capture.har import Traffic, recorded_traffic
 from pytest_browsereval.capture.message_log import log_last
+from pytest_browsereval.capture.output import OUTPUT_FILE, AttemptOutput, kept_output
 from pytest_browsereval.capture.recording import Recording, recorded
 from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.config import EvalConfig
@@ -97,6 +98,8 @@ class Job:
     task: Task
     graders: tuple[GraderConfig, ...]
     agent: AgentConfig
+    is_output_passed_on: bool = False
+    """Whether what it prints goes on to whoever captures, as the output of a test does."""
 
 
 @dataclass
@@ -130,8 +133,12 @@ async def run_attempt(job: Job, services: Services) -> tuple[TaskMetadata, Attem
     """
     folder = services.store.begin_attempt(job.key, job.node_id)
     attempt = _Attempt(job, services, folder)
+    file, is_passed_on = folder.path / OUTPUT_FILE, job.is_output_passed_on
     try:
-        with services.cassettes.taping(job.key) as attempt.tape:
+        with (
+            kept_output(file, services.redact, is_passed_on=is_passed_on) as attempt.output,
+            services.cassettes.taping(job.key) as attempt.tape,
+        ):
             await attempt.run()
     except Fault as error:
         attempt.progress.fault = error
@@ -171,6 +178,7 @@ class _Attempt:
             synced_from=services.store.synced_from,
         )
         self.capture: CaptureContext | None = None
+        self.output: AttemptOutput | None = None
         self.tape: Tape | None = None
         self.traffic = PageTraffic()
         self.recording: Recording | None = None
@@ -369,9 +377,7 @@ class _Attempt:
             lost = "the attempt's folder was removed while it ran, with all that was recorded of it"
             progress.fault = Fault(ErrorSource.AGENT, lost)
         verdict, source, reason = self._verdict()
-        for warning in filter(None, (leftover(self.tape), self.traffic.warning())):
-            if capture and progress.fault is None:
-                capture.add_warning(ErrorSource.REPLAY, warning)
+        self._warn()
         errors = progress.errors + (() if progress.fault is None else (self._log_fault(progress.fault),))
         task, key = self.job.task, self.job.key
         usage = capture.usage if capture else Usage()
@@ -429,6 +435,17 @@ class _Attempt:
             if self.capture:
                 self.capture.add_warning(ErrorSource.MESSAGE_LOGGING, f"of the last line: {told(error)}")
         return TaskError(source=fault.source, message=text, timestamp=line.timestamp)
+
+    def _warn(self) -> None:
+        """Add what has come to light only now."""
+        if self.capture is None:
+            return
+        for warning in filter(None, (leftover(self.tape), self.traffic.warning())):
+            if self.progress.fault is None:
+                self.capture.add_warning(ErrorSource.REPLAY, warning)
+        if self.output is not None and self.output.trouble is not None:
+            told = f"a part of the output was not kept: {self.output.trouble}"
+            self.capture.add_warning(ErrorSource.HARNESS, told)
 
     @property
     def _is_replayed(self) -> bool:

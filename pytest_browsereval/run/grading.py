@@ -6,9 +6,11 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pytest_browsereval.capture.output import masked_output
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.graders.asked import StandIn, asked
 from pytest_browsereval.graders.base import GraderConfig, Recorded
+from pytest_browsereval.graders.protection import mask_of
 from pytest_browsereval.graders.verdicts import PassWhen, combine
 from pytest_browsereval.model.grades import GraderResult, Verdict, cost_of
 from pytest_browsereval.model.usage import Usage
@@ -46,9 +48,10 @@ async def grade_all(
         so_far: takes each grade as it comes, for who has to know what an interruption leaves.
     """
     grading, started = Grading() if so_far is None else so_far, time.perf_counter()
-    for grader in graders:
-        why = unobserved.get(grader.label, "")
-        grading.grades[grader.label] = await asked(grader, recorded, unobserved=why, stand_in=stand_in)
+    with masked_output(mask_of(recorded.task)):
+        for grader in graders:
+            why = unobserved.get(grader.label, "")
+            grading.grades[grader.label] = await asked(grader, recorded, unobserved=why, stand_in=stand_in)
     grading.duration_ms = (time.perf_counter() - started) * 1000
     return grading
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from pytest_browsereval.capture.output import REGRADING_OUTPUT_FILE, kept_output
 from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.config.model import BudgetConfig
@@ -267,14 +268,16 @@ class Regrading(Evaluation):
             if (why := why_unobserved(grader, ready.task, stored, evidence, keys, redact=self.redact))
         }
         grading = Grading()
+        (entry.folder / REGRADING_OUTPUT_FILE).unlink(missing_ok=True)
         try:
-            await grade_all(
-                ready.graders,
-                recorded,
-                unobserved=unobserved,
-                stand_in=self.behaviour.grade,
-                so_far=grading,
-            )
+            with kept_output(entry.folder / REGRADING_OUTPUT_FILE, self.redact):
+                await grade_all(
+                    ready.graders,
+                    recorded,
+                    unobserved=unobserved,
+                    stand_in=self.behaviour.grade,
+                    so_far=grading,
+                )
         except asyncio.CancelledError:  # the old grades stay, and what the new ones have cost is known
             with contextlib.suppress(OSError, UsageError):
                 self._paid(entry.folder, grading)

@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
 from pytest_browsereval.agents.programs.env import environment
-from pytest_browsereval.agents.programs.log import OutputLog, readable
 from pytest_browsereval.agents.programs.mcp_file import TOKEN_VARIABLE, URL_VARIABLE, McpFile
 from pytest_browsereval.agents.programs.placeholders import filled
 from pytest_browsereval.agents.programs.process import Launch, Program, running
@@ -25,6 +24,7 @@ from pytest_browsereval.agents.programs.rules import (
     UsageRule,
 )
 from pytest_browsereval.agents.programs.scrubbing import scrub
+from pytest_browsereval.capture.output_log import OutputLog, readable
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.toolserver.http import Endpoint, serving

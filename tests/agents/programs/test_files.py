@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from pytest_browsereval.agents.programs import log
 from pytest_browsereval.agents.programs.env import environment, secrets_in
-from pytest_browsereval.agents.programs.log import OutputLog
 from pytest_browsereval.agents.programs.mcp_file import McpFile, as_toml
 from pytest_browsereval.agents.programs.placeholders import check, filled
+from pytest_browsereval.capture.output_log import OutputLog
 
 VALUES = {"mcp_url": "http://127.0.0.1:1/a/mcp", "mcp_token": "t0k", "output_dir": "/out"}
 
@@ -56,11 +55,9 @@ def test_placeholders_are_filled_in_once() -> None:
         check(("x", {"a": "{modle}"}), values, "here")
 
 
-def test_the_log_keeps_the_beginning_and_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_log_keeps_the_beginning_and_the_end(tmp_path: Path) -> None:
     """Between them it says how much was left out."""
-    monkeypatch.setattr(log, "HEAD_BYTES", 10)
-    monkeypatch.setattr(log, "TAIL_BYTES", 8)
-    kept = OutputLog(tmp_path / "out.log", str)
+    kept = OutputLog(tmp_path / "out.log", str, head_bytes=10, tail_bytes=8)
     for number in range(100, 200):
         kept.write(str(number).encode())
     kept.write(b"  ")

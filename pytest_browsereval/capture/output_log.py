@@ -1,8 +1,8 @@
-"""A program's output in a file: readable, without secrets, and of a limited size."""
+"""Output in a file: readable, without secrets, and of a limited size."""
 
 from __future__ import annotations
 
-import re
+import unicodedata
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
@@ -10,33 +10,56 @@ from typing import IO
 
 HEAD_BYTES = 4_000_000
 TAIL_BYTES = 200_000
-"""The beginning and the end are kept of more output than both together."""
+"""What is kept of a program's output."""
 
 LINES_TOLD = 4
 
-_CONTROL = re.compile(r"[^\t\x20-\x7e\x80-\U0010ffff]")
+_STEERING = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Categories of characters that are not seen and change how others are."""
+_JOINERS = "\u200c\u200d"
+"""What words and emojis are joined by."""
 
 
 def readable(line: bytes) -> str:
     """Return the line as text; bytes that are none, and control characters, are written as escapes."""
-    text = line.decode(errors="backslashreplace").rstrip("\r\n")
-    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+    return escaped(line.decode(errors="backslashreplace").rstrip("\r\n"))
+
+
+def escaped(text: str) -> str:
+    """Return the text with characters that could steer a terminal or turn the writing round as escapes."""
+    return text if text.isprintable() else "".join(map(_escaped, text))
+
+
+def _escaped(char: str) -> str:
+    if char == "\t" or char in _JOINERS or unicodedata.category(char) not in _STEERING:
+        return char
+    return f"\\x{ord(char):02x}" if ord(char) < 0x100 else ascii(char)[1:-1]
 
 
 class OutputLog:
-    """Takes a program's output line by line.
+    """Takes output line by line.
 
     Args:
         path: the file, which is begun anew.
         redact: replaces secrets in a text before it is written.
+        head_bytes: how much of the beginning is kept.
+        tail_bytes: how much of the end is kept of more output than both together.
 
     Raises:
         OSError: the file cannot be opened.
     """
 
-    def __init__(self, path: Path, redact: Callable[[str], str]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        redact: Callable[[str], str],
+        *,
+        head_bytes: int = HEAD_BYTES,
+        tail_bytes: int = TAIL_BYTES,
+    ) -> None:
         self._file: IO[bytes] = path.open("wb")
         self._redact = redact
+        self._head_bytes, self._most_of_tail = head_bytes, tail_bytes
         self._written = 0
         self._tail: deque[bytes] = deque()
         self._tail_bytes = 0
@@ -47,17 +70,21 @@ class OutputLog:
 
     def write(self, line: bytes) -> None:
         """Take one line; never raises."""
-        text = self._redact(readable(line))
+        self.write_text(readable(line))
+
+    def write_text(self, line: str) -> None:
+        """Take one line that is readable; never raises."""
+        text = self._redact(line)
         if text.strip():
             self._last.append(text.strip())
         data = text.encode(errors="backslashreplace") + b"\n"
-        if self._written + len(data) <= HEAD_BYTES and not self._tail:
+        if self._written + len(data) <= self._head_bytes and not self._tail:
             self._written += len(data)
             self._put(data)
             return
         self._tail.append(data)
         self._tail_bytes += len(data)
-        while self._tail_bytes > TAIL_BYTES:
+        while self._tail_bytes > self._most_of_tail:
             dropped = len(self._tail.popleft())
             self._tail_bytes -= dropped
             self._left_out += dropped

@@ -1,0 +1,178 @@
+"""``output.txt``: what the code of an attempt prints, logs and warns of, each line with where it went.
+
+Attempts that run at once share ``sys.stdout`` and the loggers. A context variable says whose code writes;
+whoever routes the process's output asks ``current_output``.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+from pytest_browsereval.capture.output_log import OutputLog, escaped
+from pytest_browsereval.capture.trajectory import open_written
+
+OUTPUT_FILE = "output.txt"
+"""Its name in the attempt's folder; not there if nothing was written."""
+REGRADING_OUTPUT_FILE = "output-regrading.txt"
+"""The same of graders that have judged the attempt again, the last time."""
+
+STDOUT, STDERR, LOG, WARNING = KINDS = ("stdout", "stderr", "log", "warning")
+"""Where a line went, as it stands in front of each."""
+
+HEAD_BYTES, TAIL_BYTES = 800_000, 200_000
+LONGEST_LINE = 100_000
+"""Characters of a line that are kept."""
+LONGEST_SECRET = 1_000
+
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_LINE = re.compile(rf"({'|'.join(KINDS)}) *\| ?(.*)", re.DOTALL)
+
+_current: ContextVar[AttemptOutput | None] = ContextVar("output", default=None)
+
+
+class AttemptOutput:
+    """Keeps what an attempt's code writes. The file is made with the first line.
+
+    Args:
+        file: where it goes.
+        redact: replaces secrets in a text before it is written.
+        is_passed_on: whether it goes on to where it would go without us as well.
+    """
+
+    def __init__(self, file: Path, redact: Callable[[str], str], *, is_passed_on: bool = False) -> None:
+        self.folder = file.parent
+        self.is_passed_on = is_passed_on
+        self.trouble: OSError | None = None
+        """Why something was not kept."""
+        self._file = file
+        self.redact = redact
+        self._log: OutputLog | None = None
+        self._begun: dict[str, _Line] = {}
+        self._is_closed = False
+        self._lock = threading.RLock()
+
+    def write(self, kind: str, text: str) -> None:
+        """Take a piece of text, from any thread; never raises. A line is written once it is whole."""
+        with self._lock:
+            if self._is_closed:  # by code that was left behind: the attempt is over
+                return
+            begun = self._begun.setdefault(kind, _Line())
+            first, *others = text.split("\n")
+            begun.add(first)
+            for piece in others:
+                self._put(kind, begun)
+                begun.add(piece)
+
+    def _put(self, kind: str, line: _Line) -> None:
+        text, left_out = line.take()
+        try:
+            if self._log is None:
+                self._log = OutputLog(self._file, str, head_bytes=HEAD_BYTES, tail_bytes=TAIL_BYTES)
+        except OSError as error:
+            self.trouble, self._is_closed = error, True
+            return
+        safe = self.redact(_COLOURS.sub("", text.rstrip("\r")))
+        if left_out:  # perhaps within a secret, which was not found then
+            safe = f"{safe[:-LONGEST_SECRET]}… {left_out + LONGEST_SECRET:,} more characters"
+        self._log.write_text(f"{kind:<7} | {escaped(safe)}")
+
+    def close(self) -> None:
+        """Write what was begun, and close the file."""
+        with self._lock:
+            for kind, begun in self._begun.items():
+                if begun.is_begun:
+                    self._put(kind, begun)
+            self._is_closed = True
+            if self._log is not None:
+                self._log.close()
+                self.trouble = self.trouble or self._log.trouble
+
+
+class _Line:
+    """A line that is being written, in pieces."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._length = 0
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether something is in it."""
+        return self._length > 0
+
+    def add(self, piece: str) -> None:
+        """Add a piece; what comes after the longest line is counted and not kept."""
+        if piece and self._length < LONGEST_LINE:
+            self._pieces.append(piece[: LONGEST_LINE - self._length])
+        self._length += len(piece)
+
+    def take(self) -> tuple[str, int]:
+        """Return the line and how many characters of it are left out, and begin the next one."""
+        line, left_out = "".join(self._pieces), max(self._length - LONGEST_LINE, 0)
+        self._pieces, self._length = [], 0
+        return line, left_out
+
+
+def current_output() -> AttemptOutput | None:
+    """Return the output of the attempt whose code is running; None outside of attempts."""
+    return _current.get()
+
+
+@contextmanager
+def kept_output(
+    file: Path, redact: Callable[[str], str], *, is_passed_on: bool = False
+) -> Iterator[AttemptOutput]:
+    """Keep what is written meanwhile in this context, and in those that are copies of it.
+
+    Args:
+        file: where it goes.
+        redact: replaces secrets in a text before it is written.
+        is_passed_on: whether it goes on to where it would go without us as well.
+    """
+    output = AttemptOutput(file, redact, is_passed_on=is_passed_on)
+    token = _current.set(output)
+    try:
+        yield output
+    finally:
+        _current.reset(token)
+        output.close()
+
+
+@contextmanager
+def masked_output(mask: Callable[[str], str]) -> Iterator[None]:
+    """Take something more out of what the attempt writes meanwhile: the answer of a protected task.
+
+    Args:
+        mask: takes it out of a text.
+    """
+    output = current_output()
+    if output is None or mask is str:
+        yield
+        return
+    before = output.redact
+    output.redact = lambda text: mask(before(text))
+    try:
+        yield
+    finally:
+        output.redact = before
+
+
+def read_output(folder: Path, name: str = OUTPUT_FILE) -> list[tuple[str, str]]:
+    """Return the lines of an attempt's output, each with its kind; no kind says what was left out.
+
+    Args:
+        folder: the attempt's.
+        name: of the file.
+    """
+    try:
+        with open_written(str(folder / name)) as file:
+            text = file.read(2 * (HEAD_BYTES + TAIL_BYTES)).decode("utf-8", "replace")
+    except OSError:
+        return []
+    found = [(line, _LINE.fullmatch(line)) for line in text.removesuffix("\n").split("\n")]
+    return [(match[1], match[2]) if match else ("", line) for line, match in found]
