@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.llm.completion import StreamedReply
 from pytest_browsereval.llm.config import LLMConfig
+from pytest_browsereval.llm.redirects import refuse_other_hosts
 from pytest_browsereval.llm.retries import TryFailed, retry_after, told_by
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ class Wire:
         except openai.APITimeoutError:
             raise TryFailed(f"no reply within {self._config.request_timeout_s:g} s") from None
         except openai.APIConnectionError as error:
+            if isinstance(error.__cause__, TryFailed):  # of our own hook
+                raise error.__cause__ from None
             raise TryFailed(f"the connection failed: {error.__cause__ or error}") from None
         except openai.APIError as error:
             message, code = told_by(error.body, error.message)
@@ -100,8 +103,11 @@ class Wire:
             base_url=self._config.url,
             timeout=self._config.request_timeout_s,
             max_retries=0,
-            # A proxy of the environment cannot reach this machine's own ports.
-            http_client=openai.DefaultAsyncHttpxClient(trust_env=not self._config.is_local),
+            http_client=openai.DefaultAsyncHttpxClient(
+                # A proxy of the environment cannot reach this machine's own ports.
+                trust_env=not self._config.is_local,
+                event_hooks={"response": [refuse_other_hosts]},
+            ),
         )
         if self._config.provider != "openai":
             sdk.organization = sdk.project = None

@@ -244,7 +244,7 @@ class _Handler(BaseHTTPRequestHandler):
         reply = self.server.model.answer(request)
         if reply.delay_s and self.server.model.wait(reply.delay_s):
             self.close_connection = True
-        elif request.body.get("stream") and reply.status < 400 and reply.raw is None:
+        elif request.body.get("stream") and reply.status < 300 and reply.raw is None:
             self._stream(request, reply)
         else:
             model = str(request.body.get("model"))

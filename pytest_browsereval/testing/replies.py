@@ -101,7 +101,7 @@ def sends(raw: str) -> Reply:
 
 def body_of(reply: Reply, model: str) -> dict[str, Any]:
     """Return the JSON body of a reply that is not streamed."""
-    if reply.status >= 400:
+    if reply.status >= 300:
         return {"error": {"message": reply.error, "type": "scripted", "param": None, "code": reply.code}}
     message: dict[str, Any] = {"role": "assistant", "content": reply.text, "refusal": None}
     if reply.calls:
