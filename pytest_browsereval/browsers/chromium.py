@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.answers import answer_from
 from pytest_browsereval.browsers.base import PLAIN_TRAFFIC, Browser, WindowRequest
+from pytest_browsereval.browsers.clipboard import SharedClipboard
 from pytest_browsereval.browsers.contexts import PageOptions
 from pytest_browsereval.browsers.origins import shorten
 from pytest_browsereval.browsers.place import Place, WindowEvents, WindowRules
@@ -66,6 +67,7 @@ class Connection:
         self._lost = lost
         self._windows: set[PlaywrightWindow] = set()
         self._by_target: dict[str, PlaywrightWindow] = {}
+        self._clipboard = SharedClipboard(browser)
         self._session: CDPSession | None = None
         self._ending: asyncio.Task[None] | None = None
         browser.on("disconnected", lambda _: self._on_disconnected())
@@ -108,7 +110,7 @@ class Connection:
 
     async def window_in(self, place: Place, rules: WindowRules) -> PlaywrightWindow:
         """Open a window in a context that is there."""
-        events = WindowEvents(self._by_target.__setitem__, self._on_closed)
+        events = WindowEvents(self._by_target.__setitem__, self._on_closed, self._clipboard.answer)
         window = PlaywrightWindow(place, rules, events)
         self._windows.add(window)
         try:
@@ -120,6 +122,7 @@ class Connection:
 
     async def _on_closed(self, window: PlaywrightWindow, in_time: bool) -> None:  # noqa: FBT001 -- an event
         self._windows.discard(window)
+        self._clipboard.forget(window)
         # In place: the windows that are open write into this very mapping.
         targets = [key for key, value in self._by_target.items() if value is window]
         for target in targets:

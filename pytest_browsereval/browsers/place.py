@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.origins import EVERYTHING, AllowedOrigins
 
 if TYPE_CHECKING:
-    from playwright.async_api import BrowserContext, Page
+    from playwright.async_api import BrowserContext, Dialog, Page
 
     from pytest_browsereval.browsers.windows import PlaywrightWindow
 
@@ -69,3 +69,5 @@ class WindowEvents:
     """A page of it is known by this target id."""
     closed: Callable[[PlaywrightWindow, bool], Awaitable[None]]
     """It has closed; False: it could not be closed in time."""
+    copying: Callable[[PlaywrightWindow, Dialog], Coroutine[Any, Any, None]]
+    """A page of it is about to use the clipboard, and goes on once the dialog is answered."""

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_browsereval.browsers.base import PictureFormat, Tab, Window
+from pytest_browsereval.browsers.clipboard import QUESTION, WATCH
 from pytest_browsereval.browsers.downloads import Downloads
 from pytest_browsereval.browsers.following import notice
 from pytest_browsereval.browsers.guard import OriginGuard
@@ -66,6 +67,8 @@ class PlaywrightWindow(Window):
         context.on("dialog", self._on_dialog)
         context.on("close", self._on_closed)
         await self._guard.watch(context)
+        if not self.place.is_guest and self.place.cdp_url is None:  # else the browser or its user is alone
+            await context.add_init_script(WATCH)
         for page in context.pages if self.place.has_all_pages() else ():
             self._tabs.on_page(page)
         if self.place.is_guest or self._tabs.current is None:
@@ -185,6 +188,8 @@ class PlaywrightWindow(Window):
 
     async def _new_page(self) -> Page:
         page = await self.context.new_page()
+        if self.place.is_guest and self.place.cdp_url is None:
+            await page.add_init_script(WATCH)
         if not self.place.has_all_pages():
             self._tabs.on_page(page)
         await self.place.show(page)
@@ -287,7 +292,10 @@ class PlaywrightWindow(Window):
     def _on_dialog(self, dialog: Dialog) -> None:
         page = dialog.page
         if self.place.has_all_pages() or (page is not None and self._tabs.of(page) is not None):
-            self._dialogs.on_dialog(dialog)
+            if dialog.message.startswith(QUESTION):
+                self._dialogs.spawn(self._events.copying(self, dialog))
+            else:
+                self._dialogs.on_dialog(dialog)
 
     def _on_navigated(self, frame: Frame) -> None:
         self._tabs.on_navigated(frame)

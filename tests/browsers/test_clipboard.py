@@ -1,0 +1,215 @@
+"""One attempt never pastes what another one has copied."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.async_api import Dialog
+
+from pytest_browsereval.browsers import clipboard
+from pytest_browsereval.browsers.clipboard import SharedClipboard
+from pytest_browsereval.browsers.windows import PlaywrightWindow
+from tests.support import Run, Visit, Visits
+
+FIELDS = """<input id=from><textarea id=to></textarea>
+<button id=copies onclick="from.select(); document.execCommand('copy')">Copy</button>"""
+COPIES = ("Control+C", "Control+Insert", "Control+x", "Shift+Delete")
+PASTES = ("Control+V", "Control+Shift+V", "Shift+Insert")
+
+Copies = Callable[[Visit, str], None]
+
+
+def by_keys(keys: str) -> Copies:
+    def copy(visit: Visit, text: str) -> None:
+        visit.output("fill", target="#from", text=text)
+        visit.output("press_key", key="Control+A", target="#from")
+        visit.output("press_key", key=keys)
+
+    return copy
+
+
+def by_click(visit: Visit, text: str) -> None:
+    visit.output("fill", target="#from", text=text)
+    visit.output("click", target="#copies")
+
+
+def by_own_code(visit: Visit, text: str) -> None:
+    """As an agent does that takes Playwright's page in its own hands."""
+    page = visit.window.page
+    for work in (
+        page.fill("#from", text),
+        page.press("#from", "Control+A"),
+        page.press("#from", "Control+C"),
+    ):
+        visit.run(work)
+
+
+def paste(visit: Visit, keys: str = "Control+V") -> str:
+    visit.output("fill", target="#to", text="")
+    visit.output("press_key", key=keys, target="#to")
+    return str(visit.js("to.value"))
+
+
+def paste_by_own_code(visit: Visit) -> str:
+    visit.run(visit.window.page.fill("#to", ""))
+    visit.run(visit.window.page.press("#to", "Control+V"))
+    return str(visit.js("to.value"))
+
+
+WAYS = [*(pytest.param(by_keys(keys), id=keys) for keys in COPIES), by_click, by_own_code]
+
+
+@pytest.mark.parametrize("copy", WAYS)
+def test_windows_paste_what_they_have_copied(visit: Visits, copy: Copies) -> None:
+    """Two windows that are open at once copy and paste in turn: each has its own text, or none."""
+    first, second = visit(FIELDS, "/first"), visit(FIELDS, "/second")
+    copy(first, "of the first")
+    assert [paste(second, keys) for keys in PASTES] == ["", "", ""]
+    assert [paste(first, keys) for keys in PASTES] == ["of the first"] * 3
+    copy(second, "of the second")
+    assert paste_by_own_code(first) == "of the first"
+    assert paste(second) == "of the second"
+    assert (first.window.dialog, second.window.dialog) == (None, None)
+
+
+def test_what_an_attempt_has_copied_ends_with_it(visit: Visits) -> None:
+    """A window that opens when another one has closed pastes nothing, with its tools or with its own code."""
+    first = visit(FIELDS, "/first")
+    by_keys("Control+C")(first, "SECRET")
+    first.run(first.window.close())
+    assert paste(visit(FIELDS, "/second")) == ""
+    assert paste_by_own_code(visit(FIELDS, "/third")) == ""
+
+
+def test_it_lasts_over_pages_and_tabs(visit: Visits) -> None:
+    """What was copied on one page is pasted on the next one, in a pop-up and in a frame."""
+    opened, other = visit(FIELDS, "/first"), visit(FIELDS, "/other")
+    by_click(opened, "COPIED")
+    assert paste(other) == ""
+    opened.output("navigate", url=other.window.url)
+    assert paste(opened) == "COPIED"
+    opened.js("void window.open(location.href)")
+    opened.output("list_tabs")
+    opened.output("select_tab", tab_id=2)
+    assert paste(opened) == "COPIED"
+    opened.js("document.body.innerHTML = '<iframe srcdoc=\"<textarea autofocus></textarea>\"></iframe>'")
+    frame = opened.window.page.frame_locator("iframe").locator("textarea")
+    opened.run(frame.press("Control+V"))
+    assert opened.run(frame.input_value()) == "COPIED"
+
+
+RICH = """<p contenteditable id=rich>plain <b>bold</b></p><script>
+addEventListener('copy', (event) => {
+  event.preventDefault();
+  event.clipboardData.setData('text/html', '<b>bold</b>');
+  event.clipboardData.setData('application/x-editor', '[1]');
+});
+addEventListener('paste', (event) => {
+  const data = event.clipboardData;
+  window.got = Object.fromEntries([...data.types].map((type) => [type, data.getData(type)]));
+});</script>"""
+
+
+def test_every_type_of_text_comes_back(visit: Visits) -> None:
+    """Markup and an editor's own types are the same after another window has used the clipboard."""
+    first, second = visit(RICH, "/rich"), visit(FIELDS)
+    first.output("press_key", key="Control+C", target="#rich")
+    by_keys("Control+C")(second, "other")
+    first.output("press_key", key="Control+V", target="#rich")
+    assert first.js("got") == {"text/html": "<b>bold</b>", "application/x-editor": "[1]"}
+
+
+def test_windows_that_copy_at_the_same_time(visit: Visits, run: Run) -> None:
+    """Presses that overlap never mix texts up, and none waits for another attempt's end."""
+    opened = [visit(FIELDS, f"/{n}") for n in range(4)]
+
+    async def course(one: Visit, name: str) -> list[str]:
+        page, seen = one.window.page, []
+        for n in range(4):
+            await page.fill("#from", f"{name}{n}")
+            await page.press("#from", "Control+A")
+            await page.press("#from", "Control+C")
+            await page.fill("#to", "")
+            await page.press("#to", "Control+V")
+            seen.append(await page.input_value("#to"))
+        return seen
+
+    async def all_at_once() -> list[list[str]]:
+        return await asyncio.gather(*(course(one, name) for one, name in zip(opened, "abcd", strict=True)))
+
+    assert run(all_at_once()) == [[f"{name}{n}" for n in range(4)] for name in "abcd"]
+
+
+def test_the_middle_button_pastes_no_selection(visit: Visits) -> None:
+    """On Linux it pastes what was selected last, in whatever window; here it does not."""
+    first, second = visit(FIELDS, "/first"), visit(f"{FIELDS}<script>n = 0; onauxclick = () => n++</script>")
+    first.output("fill", target="#from", text="SELECTED")
+    first.output("click", target="#from", click_count=3)
+    second.output("click", target="#to", button="middle")
+    assert second.js("[to.value, n]") == ["", 1]
+
+
+FORGER = """<textarea id=to></textarea><script>
+for (const name of ['key', 'ctrlKey', 'metaKey'])
+  Object.defineProperty(KeyboardEvent.prototype, name, {get: () => ''});
+window.confirm = () => true;
+Event.prototype.preventDefault = Event.prototype.stopImmediatePropagation = () => {};
+Reflect.apply = () => true; Function.prototype.call = () => true;
+addEventListener('paste', (event) => event.stopImmediatePropagation(), true);
+</script>"""
+
+
+def test_a_page_cannot_help_itself(visit: Visits) -> None:
+    """A page that changes events and dialogs gets nothing of another window."""
+    first, second = visit(FIELDS, "/first"), visit(FORGER)
+    by_keys("Control+C")(first, "SECRET")
+    assert paste_by_own_code(second) == ""
+    assert paste(first) == "SECRET"
+
+
+def test_a_frame_without_dialogs_pastes_nothing(visit: Visits) -> None:
+    """A sandboxed frame that may open no dialog cannot ask: it neither copies nor pastes."""
+    first = visit(FIELDS, "/first")
+    second = visit("<iframe sandbox='allow-scripts allow-same-origin' srcdoc='<textarea id=to>'></iframe>")
+    by_keys("Control+C")(first, "SECRET")
+    field = second.window.page.frame_locator("iframe").locator("textarea")
+    second.run(field.press("Control+V"))
+    assert second.run(field.input_value()) == ""
+
+
+def test_keys_that_copy_nothing_cost_nothing(visit: Visits, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other keys and clicks ask no question."""
+    asked: list[PlaywrightWindow] = []
+
+    async def ask(_: SharedClipboard, window: PlaywrightWindow, question: Dialog) -> None:
+        asked.append(window)
+        await question.accept()
+
+    monkeypatch.setattr(SharedClipboard, "answer", ask)
+    opened = visit(FIELDS)
+    for key in ("c", "Shift+V", "Control+A", "Delete", "Insert", "Control+Z", "Enter"):
+        opened.output("press_key", key=key, target="#from")
+    opened.output("click", target="#to")
+    assert asked == []
+    opened.output("press_key", key="Control+C", target="#from")
+    assert asked[0] is opened.window
+
+
+def test_a_clipboard_that_cannot_be_kept_apart_ends_the_window(
+    visit: Visits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The attempt errs then, and nothing is pasted: it is not failed for what it could not do."""
+    first, second = visit(FIELDS, "/first"), visit(FIELDS, "/second")
+    by_keys("Control+C")(first, "SECRET")
+
+    async def broken(*_: Any) -> None:
+        raise TimeoutError
+
+    monkeypatch.setattr(clipboard, "_write", broken)
+    paste_by_own_code(second)
+    assert second.js("to.value") == ""
+    assert "clipboard could not be kept apart" in str(second.window.dead)
+    assert first.window.dead is None
