@@ -5,9 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
+
+from pydantic_core import PydanticSerializationError
 
 from pytest_browsereval.capture.redaction import safe_line
 from pytest_browsereval.model.messages import AssistantMessage, Message, message_adapter, read_message
+
+DEEPEST = 100
+"""Levels of a value; about twice as many could be written, and not be read again."""
+
+UNRECORDED = "unrecorded"
+"""Stands in a line for a value that JSON cannot hold, with why."""
 
 
 class MessageLogger:
@@ -38,7 +47,7 @@ class MessageLogger:
             OSError: the line could not be written, a full disk for example; no part of it stays.
             ValueError: the log is closed.
         """
-        plain = message.model_dump(mode="json", by_alias=True, exclude_none=True)
+        message, plain = _writable(message)
         line, changed = safe_line(plain, self._redact)
         if changed is not None:
             message = message_adapter.validate_python(changed)
@@ -70,6 +79,41 @@ class MessageLogger:
     def close(self) -> None:
         """Close the file; closing twice is harmless."""
         self._file.close()
+
+
+def _writable(message: Message) -> tuple[Message, dict[str, Any]]:
+    """Return a message as it can be written and read back, and as plain JSON.
+
+    Arguments of a call may be nested deeply, or hold an object of an agent's own: then the line says so in
+    their place, for that the call was made is not to be lost.
+    """
+    field = {"tool_call": "params", "tool_result": "result"}.get(message.type, "")
+    why = f"nested more than {DEEPEST} levels" if field and _is_deep(getattr(message, field)) else ""
+    if not why:
+        try:
+            return message, _plain(message)
+        except PydanticSerializationError as error:
+            if not field:
+                raise
+            why = str(error)
+    message = message.model_copy(update={field: {UNRECORDED: why}})
+    return message, _plain(message)
+
+
+def _plain(message: Message) -> dict[str, Any]:
+    return message.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def _is_deep(value: object) -> bool:
+    level = [value]
+    for _ in range(DEEPEST):
+        inner = [
+            one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)
+        ]
+        if not inner:
+            return False
+        level = [each for one in inner for each in one]
+    return True
 
 
 def log_last(

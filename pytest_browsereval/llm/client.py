@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from pytest_browsereval.errors import ErrorSource, Fault, StopRun
 from pytest_browsereval.llm import json_tools
-from pytest_browsereval.llm.completion import Completion, check_body, read_body
+from pytest_browsereval.llm.completion import UNREADABLE, Completion, check_body, read_body
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.prices import cost_usd
 from pytest_browsereval.llm.retries import RetryPolicy, TryFailed
@@ -98,11 +98,14 @@ class ChatClient:
             return reply
 
         body = await exchange(role, request, send)
-        reply = read_body(body)
-        if is_by_text and tools and tool_choice != "none":
-            reply = json_tools.as_tool_call(reply, len(messages))
-        model = body.get("model")
-        cost = await cost_usd(self.config, reply.usage, model if isinstance(model, str) else None)
+        try:
+            reply = read_body(body)
+            if is_by_text and tools and tool_choice != "none":
+                reply = json_tools.as_tool_call(reply, len(messages))
+            model = body.get("model")
+            cost = await cost_usd(self.config, reply.usage, model if isinstance(model, str) else None)
+        except UNREADABLE as error:
+            raise self._fault(_unreadable(error), 1, None) from error
         return replace(
             reply,
             usage=reply.usage.model_copy(update={"cost_usd": cost}),
@@ -157,6 +160,8 @@ class ChatClient:
                 body: Any = await self._wire.send(request)
         except TimeoutError:
             raise TryFailed(f"no reply within {limit_s:g} s") from None
+        except UNREADABLE as error:
+            raise _unreadable(error) from error
         return check_body(body)
 
     def _fault(self, failure: TryFailed, tries: int, wait_s: float | None) -> Fault:
@@ -181,6 +186,10 @@ class ChatClient:
         for secret in self.config.secrets():
             text = text.replace(secret, REDACTED)
         return text
+
+
+def _unreadable(error: Exception) -> TryFailed:
+    return TryFailed(f"the reply cannot be read: {type(error).__name__}: {error}")
 
 
 # -- the clients of this process

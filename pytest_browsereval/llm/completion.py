@@ -17,6 +17,12 @@ _REPLAYED = ("reasoning_content", "reasoning_details")
 
 _LONGEST_NAME = 64
 
+MOST_TOKENS = 10**12
+"""More than any model reads or writes in one call: a count beyond it is no count."""
+
+UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
+"""What reading raises where a reply is not what chat completions define."""
+
 
 @dataclass(frozen=True)
 class ToolRequest:
@@ -53,7 +59,7 @@ def check_body(body: Any) -> dict[str, Any]:
     """Return the body of a reply, or refuse it.
 
     Raises:
-        TryFailed: it is no object, carries an error, or has no choice with a message.
+        TryFailed: it is no object, carries an error, has no choice with a message, or counts absurdly.
     """
     if not isinstance(body, dict):
         raise TryFailed(f"the reply is no JSON object: {str(body)[:100]!r}")
@@ -67,6 +73,9 @@ def check_body(body: Any) -> dict[str, Any]:
     first = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(first, Mapping) or not isinstance(first.get("message"), Mapping):
         raise TryFailed("the reply holds no choices")
+    usage = _usage(body.get("usage"))
+    if max(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens) > MOST_TOKENS:
+        raise TryFailed(f"the reply tells of more than {MOST_TOKENS:,} tokens")
     return body
 
 
@@ -118,13 +127,13 @@ def _object(raw: str) -> dict[str, Any] | None:
         return {}  # what several servers send for a tool without arguments
     try:
         value = json.loads(raw)
+        if not isinstance(value, dict):
+            return None
+        text = json.dumps(value, ensure_ascii=False)
+        fit = well_formed(text)
+        return value if fit == text else dict(json.loads(fit))
     except (ValueError, RecursionError):
         return None
-    if not isinstance(value, dict):
-        return None
-    text = json.dumps(value, ensure_ascii=False)
-    fit = well_formed(text)
-    return value if fit == text else dict(json.loads(fit))
 
 
 def _replayed(message: Mapping[str, Any], text: str, calls: tuple[ToolRequest, ...]) -> dict[str, Any]:

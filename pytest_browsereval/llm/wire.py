@@ -62,6 +62,8 @@ class Wire:
         text = (await create(**request)).text
         try:
             return json.loads(text)
+        except RecursionError:
+            raise TryFailed(f"the reply is nested too deeply: {text[:100]!r}") from None
         except ValueError:
             raise TryFailed(f"the reply is not JSON: {text[:100]!r}") from None
 

@@ -147,3 +147,17 @@ def test_a_message_that_was_not_written_is_not_counted(tmp_path: Path) -> None:
         log.log(UserMessage(content="late"))
     assert log.messages == ()
     assert log.last_assistant_message() is None
+
+
+def test_a_call_is_recorded_whatever_it_was_called_with(tmp_path: Path) -> None:
+    """What JSON cannot hold is replaced by why; the line stays, and can be read."""
+    log, deep = MessageLogger(tmp_path), json.loads("[" * 300 + "]" * 300)
+    log.log(ToolCallMessage(tool="click", tool_call_id="call-1", params={"target": object()}))
+    log.log(ToolResultMessage(tool_call_id="call-1", result=deep, is_error=False))
+    log.close()
+    call, result = read_messages(tmp_path)
+    assert isinstance(call, ToolCallMessage)
+    assert "Unable to serialize unknown type" in call.params["unrecorded"]
+    assert isinstance(result, ToolResultMessage)
+    assert result.result == {"unrecorded": "nested more than 100 levels"}
+    assert log.messages == (call, result)
