@@ -9,13 +9,10 @@ from typing import Any
 
 from pytest_browsereval.errors import nearest
 from pytest_browsereval.problems import Problem
-from pytest_browsereval.redaction.names import is_secret_name
+from pytest_browsereval.redaction.names import SHORTEST_VALUE, is_secret_name
 
 _REFERENCE = re.compile(r"\$\$\{|\$\{([^}]*)\}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-
-MIN_SECRET = 6
-"""Shorter values are not blotted out: ``test`` would vanish from every text."""
 
 
 @dataclass
@@ -57,7 +54,7 @@ class Interpolation:
             self.problems.append(Problem(path, f"{told} Set it, or write $${{ for a plain ${{."))
             return match[0]
         value = self.environ[name]
-        if is_secret_name(name, "variable") and len(value) >= MIN_SECRET:
+        if is_secret_name(name, "variable") and len(value) >= SHORTEST_VALUE:
             self.named[name] = value
         elif value:
             self.in_clear[name] = None

@@ -6,13 +6,16 @@ There is one list. Where a place differs on purpose, the place is an argument an
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 from urllib.parse import unquote_plus
 
 Place = Literal["key", "variable", "field"]
 """Where a name stands: a key of a config's block (or an option of a command), an environment variable, or a
 header, a parameter or a field of what pages send."""
+
+SHORTEST_VALUE = 6
+"""Shorter values are not looked for in texts: ``test`` would vanish from each."""
 
 _PASSWORDS = ("[a-z]*pass_?(?:word|wd|phrase|code)", "[a-z]*pwd", "pw", "pin", "[th]?otp")
 
@@ -71,6 +74,15 @@ def is_secret_name(name: str, place: Place) -> bool:
 def is_password_name(name: str) -> bool:
     """Return whether a field of this name holds what is secret however short it is: a password, a PIN."""
     return bool(_OF_PASSWORDS.search(_words(name)))
+
+
+def secret_values(variables: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the values among environment variables that must not be written wherever they stand."""
+    return tuple(
+        value
+        for name, value in variables.items()
+        if len(value) >= SHORTEST_VALUE and is_secret_name(name, "variable")
+    )
 
 
 def is_secret_path(path: Sequence[str | int]) -> bool:

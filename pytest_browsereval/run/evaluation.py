@@ -130,6 +130,7 @@ class Evaluation:
             *self.config.graders,
             *self.config.toolkits,
             self.config.browser,
+            *self.config.sites.values(),
             *filter(None, [self.config.judge]),
         )
 
@@ -372,7 +373,7 @@ class Evaluation:
         return Services(
             config=self.config,
             store=self.store,
-            sites=Sites(self.config.sites, self.config.base_dir, self.store.root / "sites"),
+            sites=Sites(self.config.sites, self.config.base_dir, self.store.root / "sites", self.redact),
             windows=WindowManager(browser, self._coming_windows),
             tools=self.tools,
             kits=self.kits,

@@ -5,18 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
-import os
-import re
 import secrets
 import socket
 import subprocess
-import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.leash import leashed
 from pytest_browsereval.sites.base import Site
+from pytest_browsereval.sites.output import SiteOutput
 from pytest_browsereval.sites.settings import SiteConfig
 
 if TYPE_CHECKING:
@@ -38,10 +37,6 @@ _CLOSED = "was closed while it was needed"
 _FIRST_PAUSE_S = 0.02
 _LONGEST_PAUSE_S = 0.25
 
-_LINES_TOLD = 20
-_BYTES_READ = 16_384
-_CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[^\t\n\x20-\x7e\x80-\U0010ffff]")
-
 
 class CommandSite(Site):
     """One process of a site's command, on a port of its own.
@@ -51,16 +46,25 @@ class CommandSite(Site):
         config: its block in the config.
         base_dir: the folder of the config.
         log: the file that its output is appended to; None keeps it in a nameless one.
+        redact: takes secrets out of its output.
     """
 
-    def __init__(self, name: str, config: SiteConfig, base_dir: Path, log: Path | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        config: SiteConfig,
+        base_dir: Path,
+        log: Path | None,
+        redact: Callable[[str], str] = str,
+    ) -> None:
         self._name = name
         self._config = config
         self._folder = config.folder(base_dir)
         self._log = log
+        self._redact = redact
         self._port = 0
         self._last_answer = ""
-        self._output: IO[bytes] | None = None
+        self._output: SiteOutput | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._client: AsyncClient | None = None
 
@@ -129,7 +133,7 @@ class CommandSite(Site):
                 await _end(process)
         finally:
             if output is not None:
-                output.close()
+                await asyncio.to_thread(output.close)
             if client is not None:
                 with contextlib.suppress(OSError, RuntimeError):
                     await client.aclose()
@@ -144,11 +148,11 @@ class CommandSite(Site):
         self._port = _free_port()
         self._client = _client()
         try:
-            self._output = _open(self._log)
+            self._output = SiteOutput(self._log, self._redact)
             self._process = subprocess.Popen(  # noqa: S603 the config's own command
                 leashed(self._config.arguments(self._port), GRACE_S),
                 stdin=subprocess.PIPE,
-                stdout=self._output,
+                stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 cwd=self._folder,
                 env=self._config.environment(self._port),
@@ -156,6 +160,8 @@ class CommandSite(Site):
             )
         except OSError as error:
             raise self._fault(f"cannot be started: {error}") from error
+        assert self._process.stdout is not None  # noqa: S101 a pipe
+        self._output.follow(self._process.stdout)
 
     async def _until_healthy(self) -> None:
         limit_s, pause_s = self._config.health_timeout_s, _FIRST_PAUSE_S
@@ -197,7 +203,7 @@ class CommandSite(Site):
     def _told(self, what: str) -> str:
         code = self._process.poll() if self._process else None
         state = "Its process had not ended" if code is None else f"Its process ended with exit code {code}"
-        lines = self._last_lines()
+        lines = self._output.last_lines(has_ended=code is not None) if self._output else []
         rule = "it has to listen on 127.0.0.1 at the port in {port} or the variable PORT"
         head = [
             f"The site {self._name!r} {what}. {state}; {rule}.",
@@ -205,14 +211,6 @@ class CommandSite(Site):
             f"  its last {len(lines)} lines:" if lines else "  it printed nothing",
         ]
         return "\n".join([*head, *(f"    {line}" for line in lines)])
-
-    def _last_lines(self) -> list[str]:
-        if self._output is None or self._output.closed:
-            return []
-        size = os.fstat(self._output.fileno()).st_size
-        tail = os.pread(self._output.fileno(), _BYTES_READ, max(0, size - _BYTES_READ))
-        text = _CONTROL.sub("", tail.decode(errors="replace"))
-        return [line.rstrip() for line in text.splitlines() if line.strip()][-_LINES_TOLD:]
 
 
 async def _end(process: subprocess.Popen[bytes]) -> None:
@@ -224,13 +222,6 @@ async def _end(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         await asyncio.to_thread(process.wait)
-
-
-def _open(log: Path | None) -> IO[bytes]:
-    if log is None:
-        return tempfile.TemporaryFile()
-    log.parent.mkdir(parents=True, exist_ok=True)
-    return log.open("a+b")
 
 
 def _client() -> AsyncClient:

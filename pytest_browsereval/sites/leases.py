@@ -7,7 +7,7 @@ import contextlib
 import itertools
 import os
 from collections import defaultdict
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from pathlib import Path
 
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, nearest
@@ -22,14 +22,20 @@ class Sites:
         configs: the sites by name.
         base_dir: the folder of the config.
         log_dir: where the output of commands is written, one file an instance; None keeps it nowhere.
+        redact: takes secrets out of that output.
     """
 
     def __init__(
-        self, configs: Mapping[str, SiteConfig], base_dir: Path, log_dir: Path | None = None
+        self,
+        configs: Mapping[str, SiteConfig],
+        base_dir: Path,
+        log_dir: Path | None = None,
+        redact: Callable[[str], str] = str,
     ) -> None:
         self._configs = configs
         self._base_dir = base_dir
         self._log_dir = log_dir
+        self._redact = redact
         self._shared: dict[str, Site] = {}
         self._idle: defaultdict[str, list[Site]] = defaultdict(list)
         self._running: set[Site] = set()
@@ -134,8 +140,9 @@ class Sites:
             return StaticSite(config.folder(self._base_dir))
         from pytest_browsereval.sites.command import CommandSite
 
-        log = f"{name}-{os.getpid()}-{next(self._numbers)}.log"
-        return CommandSite(name, config, self._base_dir, self._log_dir / log if self._log_dir else None)
+        name_of_log = f"{name}-{os.getpid()}-{next(self._numbers)}.log"
+        log = self._log_dir / name_of_log if self._log_dir else None
+        return CommandSite(name, config, self._base_dir, log, self._redact)
 
     async def _discard(self, site: Site) -> None:
         self._running.discard(site)

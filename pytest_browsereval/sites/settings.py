@@ -13,6 +13,7 @@ from typing import Annotated, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.redaction.names import secret_values
 
 _UrlPath = Annotated[str, StringConstraints(pattern=r"^/\S*$")]
 _Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*$")]
@@ -72,6 +73,10 @@ class SiteConfig(BaseModel):
         """Return the command with its placeholders filled in."""
         filled = (word.replace("{python}", sys.executable) for word in self.command or ())
         return [word.replace("{port}", str(port)) for word in filled]
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return the variables of the command that must never be written."""
+        return secret_values(self.env)
 
     def environment(self, port: int) -> dict[str, str]:
         """Return the variables of the command."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 
-from pytest_browsereval.redaction.names import is_secret_name
+from pytest_browsereval.redaction.names import secret_values
 
 BASE = (
     *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TERM"),
@@ -13,9 +13,6 @@ BASE = (
     *("SYSTEMROOT", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA"),
 )
 """What programs need to run at all on Linux, macOS and Windows. No keys are among them."""
-
-MIN_SECRET = 6
-"""Shorter values are not blotted out: they would vanish from every text."""
 
 _PROXIES = frozenset({"http_proxy", "https_proxy", "all_proxy"})
 _LOOPBACK = "127.0.0.1,localhost"
@@ -39,8 +36,4 @@ def environment(names: Iterable[str], given: Mapping[str, str]) -> dict[str, str
 def secrets_in(names: Iterable[str], given: Mapping[str, str]) -> tuple[str, ...]:
     """Return the values among a program's variables that must never be written."""
     passed = {name: os.environ.get(name, "") for name in names}
-    return tuple(
-        value
-        for name, value in {**passed, **given}.items()
-        if is_secret_name(name, "variable") and len(value) >= MIN_SECRET
-    )
+    return secret_values({**passed, **given})
