@@ -6,7 +6,8 @@ BrowserEvalError
 │   ├── DatasetError        rows of a dataset
 │   └── RegistryError       unknown, clashing or broken plug-in members
 ├── Fault                   the attempt is *errored*: something other than the agent's work broke
-│   └── StopRun             ... and no further attempt can succeed (a refused key, say)
+│   ├── StopRun             ... and no further attempt can succeed (a refused key, say)
+│   └── Outage              ... and rows that need the same site or model will most likely meet it too
 ├── RunStopped              the attempt was not made, because an earlier one stopped the run
 ├── OverBudget              the attempt was not made, because the run's budget is used up
 ├── CalledOff               the attempt was not made, because somebody who watches the run did not want it
@@ -105,6 +106,31 @@ class Fault(BrowserEvalError):
 
 class StopRun(Fault):
     """A fault that every further attempt would meet as well: the run stops at once."""
+
+
+class Outage(Fault):
+    """A site or a model did not answer: after two rows that met the same one, the run stops.
+
+    Args:
+        source: what broke.
+        message: for a reader of the report; its first line has to do alone.
+        what: which site or model.
+        answered_at: when that answered this process the last time, in seconds since 1970; None if never.
+        status: the HTTP status, if there was one.
+    """
+
+    def __init__(
+        self,
+        source: ErrorSource,
+        message: str,
+        *,
+        what: str,
+        answered_at: float | None = None,
+        status: int | None = None,
+    ) -> None:
+        super().__init__(source, message, status=status)
+        self.what = what
+        self.answered_at = answered_at
 
 
 class RunStopped(BrowserEvalError):

@@ -56,6 +56,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="model calls: sent; sent and recorded; answered from records, without a network or a key; "
         "replayed where there is a record, else recorded (default: live)",
     )
+    add(
+        "--eval-keep-going",
+        action="store_true",
+        default=False,
+        help="run all rows, whatever site or model does not answer; without it the run stops after two rows",
+    )
     add("--eval-headed", action="store_true", default=False, help="show the browser's windows")
     _add_options_of_runs(add)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import CancelledError
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -55,6 +55,8 @@ class Ahead:
         """Items that may have to do with others."""
         self._unmade: dict[Trial, type[OverBudget] | type[CalledOff]] = {}
         """Keys of trials that were not made since the budget is used up, or somebody has called them off."""
+        self._why_stopped = ""
+        """The row that has stopped the run, and why."""
         self._frees = False
         """Whether one of these has come to a verdict since the rows behind were looked at."""
 
@@ -101,11 +103,24 @@ class Ahead:
             RunStopped: the run was stopped before it could start.
             StoreError: the run folder cannot be written.
         """
+        if self._why_stopped and not self.lanes.has_result(item):
+            self._skip_stopped(item)
+        outcome = self._guarded_outcome(item)
+        if outcome[0].stops_run:
+            self._stop(item, outcome[0].reason)
+        elif self._why_stopped:
+            self._end(item)
+        return outcome
+
+    def _guarded_outcome(self, item: EvalItem) -> Outcome:
+        """Return the outcome; what is raised instead has been counted, so that no row is lost."""
         try:
-            outcome = self._outcome(item)
+            return self._outcome(item)
         except RunStopped as stop:
             self._stop(item, str(stop))
-            raise
+            if not item.evaluation.has_started:
+                raise
+            self._skip_stopped(item)
         except (OverBudget, CalledOff) as unmade:
             item.unmade = UNMADE[type(unmade)]
             self._unmade[key_of(item)] = type(unmade)
@@ -118,20 +133,28 @@ class Ahead:
         except (KeyboardInterrupt, SystemExit, pytest.exit.Exception):
             raise
         except pytest.skip.Exception as skipped:  # by the agent: an errored row that shows as skipped is lost
-            outcome = self._errored(item, f"pytest.skip() in an attempt: {skipped.msg}. {HOW_TO_SKIP}.")
+            return self._errored(item, f"pytest.skip() in an attempt: {skipped.msg}. {HOW_TO_SKIP}.")
         except BaseException as error:
             with contextlib.suppress(OSError):  # a time-out plug-in, say: counted, not lost
                 self._errored(item, f"given up: {type(error).__name__}: {error}")
             raise
-        if outcome[0].stops_run:
-            self._stop(item, outcome[0].reason)
-        return outcome
 
     def _stop(self, item: EvalItem, why: str) -> None:
         if self.session.is_worker:
             key = "browsereval_stopped" if item.evaluation.has_started else "browsereval_problems"
             item.config.workeroutput[key] = why  # type: ignore[attr-defined]
-        item.session.shouldfail = item.session.shouldfail or f"{item.nodeid}: {why.splitlines()[0]}"
+        self._why_stopped = self._why_stopped or f"{item.nodeid}: {why.splitlines()[0]}"
+        self._end(item)
+
+    def _end(self, item: EvalItem) -> None:
+        """End a session that is stopped once all is reported that has ended ahead."""
+        if not self.lanes.has_results():
+            item.session.shouldfail = item.session.shouldfail or self._why_stopped
+
+    def _skip_stopped(self, item: EvalItem) -> NoReturn:
+        item.unmade = "stopped"
+        self._end(item)
+        pytest.skip(f"stopped: {self._why_stopped}")
 
     def _outcome(self, item: EvalItem) -> Outcome:
         if item in self._blocked:

@@ -16,15 +16,10 @@ from pytest_browsereval.hooks.items import EvalItem, Unmade
 from pytest_browsereval.hooks.names import is_eval, runs_nothing
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.run.evaluation import Evaluation
+from pytest_browsereval.run.regrade import Regrading
 
 UNMADE_KEYS: dict[Unmade, str] = {"budget": "over_budget", "dashboard": "called_off"}
 """Under which key the summary tells how many trials were not run for a reason."""
-
-TOLD: dict[Unmade, tuple[str, str]] = {
-    "budget": ("the budget is used up", "Raise it and go on with"),
-    "dashboard": ("they were called off in the dashboard", "Go on with"),
-}
-"""The same in the terminal, with what to do."""
 
 KEEPS_TOGETHER = ("no", "load", "loadgroup")
 """Ways to distribute items that let one process run what is tied together."""
@@ -49,7 +44,7 @@ class Controller:
         self.verdicts: dict[str, str] = {}
         self.skipped: set[str] = set()
         """Rows that a fixture or a mark has skipped before their attempt."""
-        self.unmade: dict[Unmade, set[str]] = {"budget": set(), "dashboard": set()}
+        self.unmade: dict[Unmade, set[str]] = {"budget": set(), "dashboard": set(), "stopped": set()}
         """Rows that were not run since something did not allow it: the run lacks them."""
         self.summaries: dict[Evaluation, RunSummary] = {}
         self.unsummed: dict[Evaluation, str] = {}
@@ -59,8 +54,8 @@ class Controller:
         self._calibrated: dict[Evaluation, tuple[Calibrated, ...]] = {}
         self.missing: list[str] = []
         self.has_looped = False
-        self.was_stopped = False
-        """True if a worker has stopped the run and told why."""
+        self.stopped_by_workers: list[str] = []
+        """Why workers have stopped the run."""
 
     # -- what must finish
 
@@ -201,6 +196,21 @@ class Controller:
         """Return how many trials of an eval there are to be; None if nobody knows."""
         return evaluation.selected(sum(owner is evaluation for owner in self.rows.values()))
 
+    def lacking(self) -> list[str]:
+        """Return the rows that have no result and were not skipped, in their order.
+
+        In an earlier run these are the ones that this session has not come to.
+        """
+        new = (summary for evaluation, summary in self.summaries.items() if type(evaluation) is Evaluation)
+        recorded = {trial.metadata.node_id for summary in new for trial in summary.trials}  # some ran ahead
+        done = self.verdicts.keys() | self.skipped | recorded
+        return [name for name in self.rows if name not in done]
+
+    def stops(self) -> list[str]:
+        """Return why the run was stopped, each reason once."""
+        own = (one.stopped for one in self.session.evaluations.values() if one.stopped is not None)
+        return list(dict.fromkeys([*own, *self.stopped_by_workers]))
+
     def unmade_of(self, evaluation: Evaluation, why: Unmade) -> int:
         """Return how many trials of an eval were not allowed to run for that reason."""
         return sum(self.rows[node_id] is evaluation for node_id in self.unmade[why])
@@ -222,10 +232,13 @@ class Controller:
             self.corrections[evaluation] = found
             corrected["pass_rate_corrected"] = [one.as_json() for one in found]
         lacking = {key: self.unmade_of(evaluation, why) for why, key in UNMADE_KEYS.items()}
+        is_run = not isinstance(evaluation, Regrading)
+        not_run = [name for name in self.lacking() if is_run and self.rows[name] is evaluation]
         counted = {
             "selected": self.selected(evaluation),
             "skipped": self._skipped(evaluation),
             **{key: count for key, count in lacking.items() if count},
+            **({"not_run": [name.partition("::")[2] for name in not_run]} if not_run else {}),
             **corrected,
         }
         gate = evaluation.config.public_dump()["gate"]
@@ -245,7 +258,7 @@ class Controller:
         if any(self.unmade.values()) and session.exitstatus == 0:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED  # what was asked for is not known
         was_told = session.shouldfail or session.shouldstop or int(session.exitstatus) not in (0, 1, 3)
-        if not self.has_looped or self.was_stopped or was_told:
+        if not self.has_looped or self.stopped_by_workers or was_told:
             return
         self.missing = [node_id for node_id in self.expected if node_id not in self.finished]
         if self.missing or self.unsummed:
@@ -257,16 +270,7 @@ class Controller:
             evaluation.let_go()
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Tell of run folders that cannot be summed up, and of what was not allowed to run."""
-        is_regraded = self.session.config.getoption("eval_regrade") is not None
-        undone, again = ("not graded again", "regrade") if is_regraded else ("not run", "resume")
-        for why, (reason, advice) in TOLD.items():
-            if lacking := self.unmade[why]:
-                terminalreporter.section(f"eval {why}", red=True)
-                count = f"{len(lacking)} of {len(self.rows)} trials"
-                terminalreporter.line(
-                    f"{undone}, since {reason}: {count}. {advice}  --eval-{again}", red=True
-                )
+        """Tell of run folders that cannot be summed up."""
         for evaluation, problem in self.unsummed.items():
             terminalreporter.section(f"eval {evaluation.config.name}", red=True)
             terminalreporter.line(f"summary.json was not written: {problem}", red=True)

@@ -9,6 +9,7 @@ import pytest
 from pytest_browsereval.hooks.ahead import Ahead
 from pytest_browsereval.hooks.comparing import Comparing
 from pytest_browsereval.hooks.controller import Controller
+from pytest_browsereval.hooks.endings import Endings
 from pytest_browsereval.hooks.gating import Gating
 from pytest_browsereval.hooks.github import SUMMARY, Commands, GitHub, in_job
 from pytest_browsereval.hooks.groups import Groups
@@ -100,6 +101,7 @@ def _register_reports(
         manager.register(JUnit(config, controller, gating), "browsereval-junit")
     manager.register(Progress(session, controller), "browsereval-progress")
     manager.register(Terminal(session, controller), "browsereval-terminal")
+    manager.register(Endings(config, controller), "browsereval-endings")
     manager.register(Viewing(), "browsereval-viewing")
     _register_dashboard(session, controller)
 

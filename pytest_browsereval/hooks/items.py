@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pytest_browsereval.hooks.collection import EvalFile
 
 
-Unmade = Literal["budget", "dashboard"]
-"""What may have kept an attempt from being made: the run's budget, or somebody who watches the run."""
+Unmade = Literal["budget", "dashboard", "stopped"]
+"""What may have kept an attempt from being made: the run's budget, who watches the run, what stopped it."""
 
 registered_marks_key = pytest.StashKey[set[str]]()
 

@@ -112,6 +112,7 @@ class EvalSession:
         connect(evaluation, self.config)
         self._obey(evaluation)
         evaluation.is_planned = self.config.getoption("eval_plan")
+        evaluation.outages.keeps_going = self.config.getoption("eval_keep_going")
         evaluation.plan.limit = self.config.getoption("eval_limit")
         return evaluation
 

@@ -14,7 +14,7 @@ from pytest_browsereval.config.model import BudgetConfig
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.items import EvalItem
 from pytest_browsereval.hooks.session import EvalSession
-from pytest_browsereval.model.display import list_names, wrapped
+from pytest_browsereval.model.display import wrapped
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.report.table import corrected, disagreements, reasons, repeated, table, totals
@@ -87,12 +87,6 @@ class Terminal:
         """Print a table for each config, the pass rate, the gate and where the run folder is."""
         for evaluation, summary in self._controller.summaries.items():
             self._table(terminalreporter, evaluation, summary, config)
-        missing = self._controller.missing
-        if missing and self._controller.has_looped:
-            expected = len(self._controller.expected)
-            terminalreporter.line(f"incomplete: {len(missing)} of {expected} items have no result:", red=True)
-            for line in list_names(missing):
-                terminalreporter.line(f"  {line}", red=True)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:

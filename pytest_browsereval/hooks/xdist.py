@@ -138,7 +138,6 @@ class Distribution:
         self._slots: dict[str, int] = {}
         self._orphans: list[int] = []
         self._was_idle = False
-        self._is_stopped = False
         self._deaths: Counter[str] = Counter()
         """How often each row was alone in flight when its worker died."""
         self.problem: str | None = None
@@ -177,7 +176,8 @@ class Distribution:
         name = node.gateway.id
         output = getattr(node, "workeroutput", {})
         self.problem = self.problem or output.get("browsereval_problems")
-        self._is_stopped = self._is_stopped or "browsereval_stopped" in output
+        if "browsereval_stopped" in output:
+            self._controller.stopped_by_workers.append(output["browsereval_stopped"])
         if not error or name not in self._slots:
             return
         self._orphans.append(self._slots.pop(name))
@@ -240,9 +240,8 @@ class Distribution:
         """Give the exit code of a run without workers: xdist makes 2 of whatever stops one."""
         if self.problem is not None:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
-        elif self._is_stopped and session.exitstatus == pytest.ExitCode.INTERRUPTED:
+        elif self._controller.stopped_by_workers and session.exitstatus == pytest.ExitCode.INTERRUPTED:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
-            self._controller.was_stopped = True
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Tell what workers could not use."""

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from pytest_browsereval.errors import ErrorSource, Fault, StopRun
+from pytest_browsereval.errors import ErrorSource, Fault, Outage, StopRun
 from pytest_browsereval.llm import json_tools
 from pytest_browsereval.llm.completion import UNREADABLE, Completion, check_body, read_body
 from pytest_browsereval.llm.config import LLMConfig
@@ -60,6 +60,7 @@ class ChatClient:
         self.config = config
         self._policy = policy or RetryPolicy(max_tries=config.max_tries, deadline_s=config.retry_deadline_s)
         self._wire = Wire(config)
+        self._answered_at: float | None = None
 
     async def complete(
         self,
@@ -159,9 +160,14 @@ class ChatClient:
             async with asyncio.timeout(limit_s):
                 body: Any = await self._wire.send(request)
         except TimeoutError:
-            raise TryFailed(f"no reply within {limit_s:g} s") from None
+            raise TryFailed(f"no reply within {limit_s:g} s", is_unanswered=True) from None
         except UNREADABLE as error:
             raise _unreadable(error) from error
+        except TryFailed as failure:
+            if not failure.is_outage:
+                self._answered_at = time.time()
+            raise
+        self._answered_at = time.time()
         return check_body(body)
 
     def _fault(self, failure: TryFailed, tries: int, wait_s: float | None) -> Fault:
@@ -176,6 +182,14 @@ class ChatClient:
             )
         if wait_s is not None and failure.is_worth_a_retry:
             text += f" (the next try in {wait_s:.0f} s would pass retry_deadline_s)"
+        if failure.is_outage:
+            return Outage(
+                ErrorSource.PROVIDER,
+                text,
+                what=f"the model {where}",
+                answered_at=self._answered_at,
+                status=failure.status,
+            )
         return Fault(ErrorSource.PROVIDER, text, status=failure.status)
 
     def _key_name(self) -> str:

@@ -20,6 +20,9 @@ KEY_STATUSES = frozenset({401, 403})
 MONEY_STATUS = 402
 """The account is empty: no further request can succeed."""
 
+NOT_FOUND = 404
+"""The server knows no such model, or has nothing at that address."""
+
 QUOTA_CODE = "insufficient_quota"
 """A 429 that waiting does not mend."""
 
@@ -32,6 +35,7 @@ class TryFailed(Exception):
         status: the HTTP status, if there was one.
         retry_after_s: how long the provider asks to wait.
         code: the provider's own word for the error.
+        is_unanswered: whether nobody answered at all.
     """
 
     def __init__(
@@ -41,8 +45,10 @@ class TryFailed(Exception):
         status: int | None = None,
         retry_after_s: float | None = None,
         code: str | None = None,
+        is_unanswered: bool = False,
     ) -> None:
         super().__init__(message)
+        self._is_unanswered = is_unanswered
         self.status = status
         self.retry_after_s = retry_after_s
         self.code = code
@@ -53,6 +59,11 @@ class TryFailed(Exception):
         if self.ends_the_run:
             return False
         return self.status is None or self.status in RETRIED_STATUSES or self.status >= 500
+
+    @property
+    def is_outage(self) -> bool:
+        """True if the model is not there, or not able to answer whatever it is asked."""
+        return self._is_unanswered or self.status == NOT_FOUND or (self.status or 0) >= 500
 
     @property
     def ends_the_run(self) -> bool:

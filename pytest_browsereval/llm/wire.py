@@ -48,11 +48,13 @@ class Wire:
             after = retry_after(error.response.headers)
             raise TryFailed(message, status=error.status_code, retry_after_s=after, code=code) from None
         except openai.APITimeoutError:
-            raise TryFailed(f"no reply within {self._config.request_timeout_s:g} s") from None
+            limit_s = self._config.request_timeout_s
+            raise TryFailed(f"no reply within {limit_s:g} s", is_unanswered=True) from None
         except openai.APIConnectionError as error:
             if isinstance(error.__cause__, TryFailed):  # of our own hook
                 raise error.__cause__ from None
-            raise TryFailed(f"the connection failed: {error.__cause__ or error}") from None
+            why = f"the connection failed: {error.__cause__ or error}"
+            raise TryFailed(why, is_unanswered=True) from None
         except openai.APIError as error:
             message, code = told_by(error.body, error.message)
             raise TryFailed(message, code=code) from None

@@ -29,7 +29,7 @@ from pytest_browsereval.errors import (
     ErrorSource,
     Fault,
     LimitReached,
-    StopRun,
+    RunStopped,
     TerminationReason,
     told,
 )
@@ -47,6 +47,7 @@ from pytest_browsereval.run.cassettes import Cassettes, leftover
 from pytest_browsereval.run.cassettes import Traffic as PageTraffic
 from pytest_browsereval.run.control import Control
 from pytest_browsereval.run.grading import Grading, decide, grade_all, total_cost
+from pytest_browsereval.run.outages import Outages
 from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey
 from pytest_browsereval.run.workplace import agent_context, open_capture
 from pytest_browsereval.sites import Sites, fill, names_in
@@ -84,6 +85,7 @@ class Services:
     behaviour: Behaviour
     budget: Budget
     control: Control
+    outages: Outages
     cassettes: Cassettes
     redact: Callable[[str], str] = str
     kits: tuple[Toolkit, ...] = ()
@@ -129,6 +131,7 @@ async def run_attempt(job: Job, services: Services) -> tuple[TaskMetadata, Attem
         Its metadata, which is on disk already, and its folder.
 
     Raises:
+        RunStopped: it met what has stopped the run meanwhile, and nothing was paid for it.
         OSError: the run folder cannot be written.
     """
     folder = services.store.begin_attempt(job.key, job.node_id)
@@ -147,6 +150,11 @@ async def run_attempt(job: Job, services: Services) -> tuple[TaskMetadata, Attem
         raise
     except PLUGIN_ERRORS as error:  # whatever breaks, the attempt is recorded
         attempt.progress.fault = Fault(ErrorSource.HARNESS, told(error))
+    try:
+        attempt.count_outage()
+    except RunStopped:
+        folder.finished()
+        raise
     metadata = attempt.save()
     services.cassettes.keep(job.key, metadata, attempt.tape, attempt.traffic.recording)
     return metadata, folder
@@ -369,6 +377,16 @@ class _Attempt:
 
     # -- the record
 
+    def count_outage(self) -> None:
+        """Have the run stop where a second row met that a site or a model does not answer.
+
+        Raises:
+            RunStopped: it has stopped for that already, and this attempt has cost nothing.
+        """
+        is_free = self.capture is None or not self.capture.usage.requests
+        fault, outages = self.progress.fault, self.services.outages
+        self.progress.fault = outages.count(self.job.key, fault, is_free=is_free)
+
     def save(self) -> TaskMetadata:
         """Decide the verdict and write the metadata; returns it."""
         progress, capture = self.progress, self.capture
@@ -414,7 +432,7 @@ class _Attempt:
             cost_usd=total_cost(usage, progress.grading.grades.values()),
             verdict=verdict,
             error_source=source,
-            stops_run=isinstance(progress.fault, StopRun) or progress.grading.stops_run,
+            stops_run=self.services.outages.ends_run(progress.fault, grading_does=progress.grading.stops_run),
             reason=self.services.redact(reason),
             limit=self.services.redact(progress.limit),
             final_url=progress.final_url,
@@ -464,13 +482,14 @@ async def run_trial(job: Job, services: Services, *, retries: int) -> tuple[Task
     every attempt stays in the run folder.
 
     Raises:
+        RunStopped: the first one met what has stopped the run meanwhile.
         OSError: the run folder cannot be written.
     """
     metadata, folder = await run_attempt(job, services)
     for _ in range(retries):
         if metadata.verdict is not Verdict.ERRORED or metadata.stops_run:
             break
-        if await services.control.why_not(job.key) or services.budget.over():
+        if await services.control.why_not(job.key) or services.budget.over() or services.outages.over():
             break
         metadata, folder = await run_attempt(job, services)
     return metadata, folder

@@ -27,6 +27,7 @@ from pytest_browsereval.run.control import Control
 from pytest_browsereval.run.drift import drift
 from pytest_browsereval.run.hiding import Hiding
 from pytest_browsereval.run.manifest import config_folder, manifest
+from pytest_browsereval.run.outages import Outages
 from pytest_browsereval.run.own_runs import OwnRuns
 from pytest_browsereval.run.plan import Entry, Plan
 from pytest_browsereval.run.selection import note_selected
@@ -118,6 +119,7 @@ class Evaluation:
         """Have the run folder kept as the config says."""
         self.store.synced_from = self.store.root if self.config.capture.fsync else None
         self.budget = Budget(self.config.budget, self.store, self._began)
+        self.outages = Outages(self.store, self._began, self.redact)
         self.control = Control(self.store)
 
     def obey(self, session: str) -> None:
@@ -340,6 +342,9 @@ class Evaluation:
             CalledOff: nobody wants the attempt any more; it was not made.
             OSError: the run folder cannot be written.
         """
+        if why := self.outages.over():  # another process may have met them, which has started
+            self.stopped, self.has_started = why, True
+            raise RunStopped(why)
         await self.control.admit(entry.key)
         self.budget.check()  # before a browser is started for nothing
         services = await self.services()
@@ -380,6 +385,7 @@ class Evaluation:
             behaviour=self.behaviour,
             budget=self.budget,
             control=self.control,
+            outages=self.outages,
             cassettes=self.cassettes,
             redact=self.redact,
         )

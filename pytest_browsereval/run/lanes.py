@@ -172,6 +172,15 @@ class Lanes:
         """Whether the attempt was wanted and has not been taken."""
         return key in self._wanted
 
+    def has_result(self, key: Hashable) -> bool:
+        """Whether the attempt has ended by itself and has not been taken."""
+        future = self._wanted.get(key)
+        return future is not None and future.done() and not future.cancelled() and not future.exception()
+
+    def has_results(self) -> bool:
+        """Whether there is such an attempt."""
+        return any(map(self.has_result, self._wanted))
+
     def want(
         self,
         key: Hashable,

@@ -6,11 +6,12 @@ import asyncio
 import contextlib
 import itertools
 import os
+import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from pathlib import Path
 
-from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, nearest
+from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, Outage, nearest
 from pytest_browsereval.sites.base import Site
 from pytest_browsereval.sites.settings import SiteConfig
 
@@ -41,6 +42,8 @@ class Sites:
         self._running: set[Site] = set()
         self._starting: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._numbers = itertools.count(1)
+        self._answered_at: dict[str, float] = {}
+        """When each site was up the last time that it was wanted."""
         self._is_closed = False
 
     @contextlib.asynccontextmanager
@@ -79,7 +82,15 @@ class Sites:
                 f"Sites: {', '.join(self._configs) or 'none'}. Add it to the key 'sites'."
             )
         is_exclusive = self._configs[name].reset is not None
-        site = await (self._take(name) if is_exclusive else self._share(name))
+        try:
+            site = await (self._take(name) if is_exclusive else self._share(name))
+        except Fault as fault:
+            if self._is_closed:
+                raise
+            last = self._answered_at.get(name)
+            what = f"the site {name!r}"
+            raise Outage(fault.source, str(fault), what=what, answered_at=last) from fault
+        self._answered_at[name] = time.time()
         try:
             yield site.url
         except BaseException as error:

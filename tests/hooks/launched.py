@@ -52,7 +52,8 @@ class Launched:
         self._mark = uuid4().hex
         temp = evals.path / "tmp"
         temp.mkdir(exist_ok=True)
-        command = [*by, sys.executable, "-c", START, *evals.options, *args]
+        self.args = [*evals.options, *args]
+        command = [*by, sys.executable, "-c", START, *self.args]
         self._output = (evals.path / "output.txt").open("wb")
         self.process = subprocess.Popen(
             command,

@@ -39,7 +39,9 @@ def test_what_the_money_does_not_cover_is_skipped(evals: Evals, args: tuple[str,
         result.stdout.fnmatch_lines(
             [
                 f"*{8 - passed} not run*",
-                f"not run, since the budget is used up: {8 - passed} of 8 trials. *--eval-resume",
+                f"not run, since the budget is used up: {8 - passed} of 8 trials*",
+                "Raise it, then resume the run with",
+                "  pytest *--eval-resume=*",
                 "SKIPPED*budget: budget.max_cost_usd is $3, and $* is spent",
             ]
         )

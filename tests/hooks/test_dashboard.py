@@ -78,7 +78,7 @@ def test_stop_after_this(evals: Evals, args: tuple[str, ...]) -> None:
         assert launched.wait() == pytest.ExitCode.TESTS_FAILED, launched.output
     rest = len(names) - len(flying)
     assert f"{len(flying)} passed, {rest} skipped" in launched.output
-    assert f"not run, since they were called off in the dashboard: {rest} of 8 trials." in launched.output
+    assert f"not run, since they were called off in the dashboard: {rest} of 8 trials:" in launched.output
     assert "dashboard: the run was stopped there" in launched.output
     assert verdicts(evals.summary()) == dict.fromkeys(flying, "passed")
     assert (evals.summary()["called_off"], evals.summary()["skipped"]) == (rest, 0)
@@ -238,8 +238,10 @@ def test_what_is_not_graded_again_keeps_its_grades(evals: Evals) -> None:
         assert asker.want("stop") == 200
         go(evals)
         assert launched.wait() == pytest.ExitCode.TESTS_FAILED, launched.output
-    told = "not graded again, since they were called off in the dashboard: 2 of 2 trials. Go on with"
-    assert f"{told}  --eval-regrade" in launched.output
+    told = "not graded again, since they were called off in the dashboard: 2 of 2 trials:"
+    assert told in launched.output
+    assert "Grade the rest with" in launched.output
+    assert f"--eval-regrade={evals.run_folder().name}" in launched.output
     assert verdicts(evals.summary()) == {"a": "passed", "b": "passed"}
 
 

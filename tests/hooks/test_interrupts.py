@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import signal
 import sys
 from collections.abc import Iterator
@@ -63,10 +64,13 @@ def finished(evals: Evals) -> list[Path]:
 
 def assert_ended_well(launched: Launched, evals: Evals) -> None:
     assert launched.wait() == 2, launched.output
+    command = shlex.join(["pytest", *launched.args, f"--eval-resume={evals.run_folder().name}"])
     launched.assert_nothing_left()
     assert verdicts(evals.summary()) == {"r0": "passed", "r1": "passed"}
     assert evals.summary()["selected"] == 10
     assert "8 not run" in launched.output
+    assert "not run: 8 of 10 trials:\n  shop.eval.yaml::slow0\n" in launched.output
+    assert f"\nResume the run with\n  {command}\n" in launched.output
     cases = ET.parse(evals.path / "junit.xml").getroot().iter("testcase")  # noqa: S314 our own file
     assert {"r0", "r1"} <= {case.get("name") for case in cases}
 

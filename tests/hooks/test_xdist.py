@@ -232,6 +232,7 @@ def test_rows_that_are_lost_are_named(own_agent: Evals, dist: str) -> None:
     )
     assert result.ret == 3, result.stdout.str()
     result.stdout.fnmatch_lines(["incomplete: 4 of 5 items have no result:", "*::r0", "*::r3"])
+    result.stdout.fnmatch_lines([f"  pytest *--max-worker-restart=0 --eval-resume={result.folder.name}"])
 
 
 def test_a_lost_item_is_never_green(own_agent: Evals) -> None:

@@ -31,6 +31,7 @@ from pytest_browsereval.run.budget import Budget
 from pytest_browsereval.run.cassettes import Cassettes, ModelCalls
 from pytest_browsereval.run.control import Control
 from pytest_browsereval.run.hiding import Hiding
+from pytest_browsereval.run.outages import Outages
 from pytest_browsereval.run.store import RunStore, TrialKey
 from pytest_browsereval.sites import Sites
 from pytest_browsereval.tools.toolkits import resolve_tools
@@ -142,6 +143,7 @@ class Bench:
             behaviour=self.behaviour,
             budget=Budget(config.budget, self.store, 0.0),
             control=Control(self.store),
+            outages=Outages(self.store, 0.0, str),
             cassettes=Cassettes(config, self.model_calls, Hiding({}, str)),
             redact=lambda text: text.replace(self.secret, "[redacted]"),
         )

@@ -6,12 +6,13 @@ import asyncio
 import base64
 import json
 import logging
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
-from pytest_browsereval.errors import ErrorSource, Fault, StopRun
+from pytest_browsereval.errors import ErrorSource, Fault, Outage, StopRun
 from pytest_browsereval.llm.client import exchange
 from pytest_browsereval.llm.retries import RetryPolicy, TryFailed, retry_after, told_by
 
@@ -117,9 +118,10 @@ class ActionService:
             async with asyncio.timeout(limit_s):
                 status, headers, text = await self._post(body)
         except TimeoutError:
-            raise TryFailed(f"no reply within {limit_s:g} s") from None
+            raise TryFailed(f"no reply within {limit_s:g} s", is_unanswered=True) from None
         except httpx.HTTPError as error:
-            raise TryFailed(f"the connection failed: {error or type(error).__name__}") from None
+            why = f"the connection failed: {error or type(error).__name__}"
+            raise TryFailed(why, is_unanswered=True) from None
         value = _json(text)
         if status >= 400:
             message, code = told_by(value, text)
@@ -129,6 +131,7 @@ class ActionService:
             raise TryFailed(f"it redirects to {headers.get('location', 'nowhere')!r}", status=status)
         if not isinstance(value, dict):
             raise TryFailed(f"the reply is no JSON object: {text[:100]!r}")
+        _answered_at[self._url] = time.time()
         return value
 
     async def _post(self, body: Mapping[str, Any]) -> tuple[int, Mapping[str, str], str]:
@@ -164,6 +167,9 @@ class ActionService:
         text = f"{shown(self._url)} {what}{after}: {said[:LONGEST_MESSAGE]}"
         if failure.ends_the_run:
             return StopRun(ErrorSource.PROVIDER, f"{text}. Check the api_key and the account behind it.")
+        if failure.is_outage:
+            what = f"the service {shown(self._url)}"
+            return Outage(ErrorSource.PROVIDER, text, what=what, answered_at=_answered_at.get(self._url))
         return Fault(ErrorSource.PROVIDER, text)
 
 
@@ -183,6 +189,9 @@ def shown(url: str) -> str:
     """Return an address without its query, which may hold a key."""
     return urlunsplit((*urlsplit(url)[:3], "", ""))
 
+
+_answered_at: dict[str, float] = {}
+"""When each service answered the last time; an attempt has a connection of its own."""
 
 History = Sequence[Mapping[str, Any]]
 

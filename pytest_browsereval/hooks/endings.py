@@ -1,0 +1,110 @@
+"""Says what a run that has ended early lacks, why, and what to type to resume it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.hooks.controller import Controller
+from pytest_browsereval.hooks.items import Unmade
+from pytest_browsereval.model.display import list_names, wrapped
+from pytest_browsereval.run.finding import LATEST
+
+REASONS: dict[Unmade, tuple[str, str]] = {
+    "budget": ("the budget is used up", "Raise it"),
+    "dashboard": ("they were called off in the dashboard", ""),
+    "stopped": ("the run was stopped", ""),
+}
+"""Why trials were not run, by what kept them from it, and what to do about that."""
+
+
+class Endings:
+    """Prints a section after those of the evals where trials have no result.
+
+    Args:
+        config: pytest's.
+        controller: knows which trials these are.
+    """
+
+    def __init__(self, config: pytest.Config, controller: Controller) -> None:
+        self._config = config
+        self._controller = controller
+        self._is_regraded = config.getoption("eval_regrade") is not None
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Print it."""
+        controller = self._controller
+        lacking = controller.lacking() if controller.has_looped else []
+        if not lacking and not controller.missing:
+            return
+        out, width = terminalreporter, terminalreporter._tw.fullwidth  # noqa: SLF001 no public way
+        out.section("eval not finished", red=True)
+        for why in controller.stops():
+            for line in wrapped(why, width):
+                out.line(line, red=True)
+        for line in self._undone(lacking):
+            out.line(line, red=True)
+        self._list(out, lacking)
+        if (command := self._command(lacking)) is not None:
+            advice = dict.fromkeys(REASONS[why][1] for why, names in controller.unmade.items() if names)
+            first = "".join(f"{one}, then " for one in advice if one)
+            what = "grade the rest with" if self._is_regraded else "resume the run with"
+            out.line(f"{first}{what}" if first else f"{what[0].upper()}{what[1:]}")
+            out.line(f"  {command}")  # in one piece, to be copied
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Print it after an internal error, for which pytest prints no summary."""
+        reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None and int(exitstatus) == pytest.ExitCode.INTERNAL_ERROR:
+            self.pytest_terminal_summary(reporter)
+
+    def _undone(self, lacking: list[str]) -> Iterator[str]:
+        """Yield how many trials were not run, for each reason that is known."""
+        controller = self._controller
+        undone, total = "not graded again" if self._is_regraded else "not run", len(controller.rows)
+        if controller.missing:
+            expected = len(controller.expected)
+            yield f"incomplete: {len(controller.missing)} of {expected} items have no result:"
+            return
+        known = 0
+        for why, (reason, _) in REASONS.items():
+            if why != "stopped" and (count := len(controller.unmade[why])):
+                known += count
+                yield f"{undone}, since {reason}: {count} of {total} trials{':' * (known == len(lacking))}"
+        if known < len(lacking):
+            yield f"{undone}: {len(lacking)} of {total} trials:"
+
+    def _list(self, out: Any, lacking: list[str]) -> None:
+        for name in list_names(self._controller.missing or lacking):
+            out.line(f"  {name}", red=True)
+
+    def _command(self, lacking: Iterable[str]) -> str | None:
+        """Return what to type to have the rest run; None where there is no run folder yet."""
+        owners = dict.fromkeys(self._controller.rows[name] for name in lacking)
+        folders = [owner.store.root for owner in owners if owner.store.root.is_dir()]
+        if not folders:
+            return None
+        run = folders[0].name if len(self._controller.session.evaluations) == 1 else LATEST
+        option = "regrade" if self._is_regraded else "resume"
+        args = list(_without_runs(self._config))
+        place = args.index("--") if "--" in args else len(args)
+        return shlex.join(["pytest", *args[:place], f"--eval-{option}={run}", *args[place:]])
+
+
+def _without_runs(config: pytest.Config) -> Iterator[str]:
+    """Yield the arguments of the command line without those that name an earlier run."""
+    args = iter(config.invocation_params.args)
+    for arg in args:
+        name = arg.partition("=")[0]
+        if name not in ("--eval-resume", "--eval-regrade"):
+            yield arg
+        elif arg == name:  # the run may follow it
+            given = config.getoption(name[2:].replace("-", "_"))
+            following = next(args, None)
+            if following is not None and following != given:
+                yield following

@@ -1,0 +1,169 @@
+"""Sites and models that do not answer: the run stops after two rows, and says what to do."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from pytest_browsereval.testing import ScriptedModel, done, refuses
+from tests.hooks.launched import verdicts
+from tests.hooks.small_evals import Evals, row
+
+ENDS = "print('no such database')\nraise SystemExit(5)\n"
+"""A site that never comes up."""
+
+NAMES = [f"r{number}" for number in range(8)]
+
+
+def model(url: str) -> dict[str, Any]:
+    return {
+        "type": "single",
+        "provider": "openai-compatible",
+        "model": "m",
+        "base_url": url,
+        "max_tries": 1,
+        "prices": {"input_per_mtok": 1, "output_per_mtok": 1},
+    }
+
+
+@pytest.fixture
+def dead_url() -> str:
+    """Return the address of a model server that has gone."""
+    with ScriptedModel(lambda _: done("right")) as server:
+        return server.base_url
+
+
+@pytest.fixture
+def dead(evals: Evals, dead_url: str, request: pytest.FixtureRequest) -> Evals:
+    """Return an eval of eight rows whose site or model does not answer."""
+    if request.param == "site":
+        evals.write_rows(*(row(name, start_url="{shop}/") for name in NAMES))
+        (evals.path / "app.py").write_text(ENDS)
+        evals.write_config(sites={"shop": {"command": [sys.executable, "app.py"]}}, retries=1)
+    else:
+        evals.write_rows(*(row(name) for name in NAMES))
+        evals.write_config(agent=model(dead_url), retries=1)
+    return evals
+
+
+def attempts(evals: Evals) -> int:
+    return len(list(evals.path.glob("results/shop/*/tasks/*/*/*/attempt-*/metadata.json")))
+
+
+ALONE, LANES, WORKERS = (), ("--eval-lanes=3",), ("-n2",)
+
+
+@pytest.mark.parametrize("args", [ALONE, LANES, WORKERS], ids=["alone", "lanes", "workers"])
+@pytest.mark.parametrize("dead", ["site", "model"], indirect=True)
+def test_the_run_stops_after_two_rows(dead: Evals, args: tuple[str, ...]) -> None:
+    """Exit code 1; the other rows are counted as not run and named, in terminal, summary and JUnit too."""
+    result = dead.run("shop.eval.yaml", "--junit-xml=junit.xml", *args)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    summary = dead.summary()
+    made = [found["query_id"] for found in summary["results"]]
+    assert (len(made), summary["errored"], summary["selected"]) == (2, 2, 8)
+    assert summary["not_run"] == [name for name in NAMES if name not in made]
+    assert attempts(dead) <= 4  # one more try each
+    result.stdout.fnmatch_lines(["*= eval not finished =*", "not run: 6 of 8 trials:"])
+    result.stdout.fnmatch_lines([f"  shop.eval.yaml::{name}" for name in summary["not_run"]])
+    result.stdout.fnmatch_lines(
+        ["Resume the run with", f"  pytest * shop.eval.yaml *--eval-resume={result.folder.name}"]
+    )
+    cases = list(ET.parse(dead.path / "junit.xml").iter("testcase"))  # noqa: S314 our own
+    errors = [case.get("name") for case in cases if case.find("error") is not None]
+    assert sorted(filter(None, errors)) == sorted(made)
+    assert all(case.find("skipped") is not None for case in cases if case.get("name") not in made)
+
+
+@pytest.mark.parametrize("dead", ["site", "model"], indirect=True)
+def test_the_run_keeps_going_if_told_to(dead: Evals) -> None:
+    """With ``--eval-keep-going`` each row is tried."""
+    result = dead.run("shop.eval.yaml", "--eval-keep-going")
+    result.assert_outcomes(errors=8)
+    assert dead.summary()["errored"] == 8
+
+
+@pytest.mark.parametrize("dead", ["site"], indirect=True)
+def test_what_is_wrong_is_said_once(dead: Evals) -> None:
+    """What the site printed is with the first row, and the second one only refers to it."""
+    result = dead.run("shop.eval.yaml")
+    output = result.stdout.str()
+    assert output.count("no such database") == 1
+    assert "(As for the row r0.)" in output
+
+
+def test_the_command_that_is_printed_resumes_the_run(evals: Evals, dead_url: str) -> None:
+    """Typed as it stands, once the model answers; what an earlier session met is over."""
+    evals.write_rows(*(row(name) for name in NAMES))
+    evals.write_config(agent=model(dead_url))
+    stopped = evals.run("--eval-config=shop.eval.yaml", "-k", "r1 or r2 or r3")
+    assert stopped.ret == pytest.ExitCode.TESTS_FAILED
+    (command,) = (line for line in stopped.outlines if line.startswith("  pytest "))
+    program, *typed = shlex.split(command)
+    assert program == "pytest"
+    with ScriptedModel(lambda _: done("right")) as server:
+        evals.write_config(agent=model(server.base_url))
+        again = evals.run(*typed, "--eval-resume-anyway")
+    assert again.ret == 0, again.stdout.str()
+    assert again.folder == stopped.folder
+    assert verdicts(evals.summary()) == dict.fromkeys(["r1", "r2", "r3"], "passed")
+
+
+def test_an_internal_error_tells_how_to_resume_as_well(evals: Evals) -> None:
+    """Pytest itself prints no summary then."""
+    evals.write_rows(*(row(name) for name in NAMES))
+    evals.write_config()
+    evals.pytester.makeconftest(
+        """
+        def pytest_runtest_logfinish(nodeid):
+            if nodeid.endswith("::r2"):
+                raise RuntimeError("of a plug-in")
+        """
+    )
+    result = evals.run("shop.eval.yaml")
+    assert result.ret == pytest.ExitCode.INTERNAL_ERROR
+    result.stdout.fnmatch_lines(["  shop.eval.yaml::r3", f"  pytest *--eval-resume={result.folder.name}"])
+
+
+@pytest.mark.parametrize("form", [["--eval-resume", "{}"], ["--eval-resume={}"], ["--eval-resume"]])
+def test_the_command_names_the_run_once(evals: Evals, dead_url: str, form: list[str]) -> None:
+    """A resumed run that stops again is resumed by the same command, in whatever form that was typed."""
+    evals.write_rows(*(row(name) for name in NAMES))
+    evals.write_config(agent=model(dead_url))
+    run = evals.run("shop.eval.yaml").folder.name
+    again = evals.run(*(part.format(run) for part in form), "-q", "--eval-config=shop.eval.yaml")
+    assert again.ret == pytest.ExitCode.TESTS_FAILED
+    again.stdout.fnmatch_lines([f"  pytest * -q --eval-config=shop.eval.yaml --eval-resume={run}"])
+    (command,) = (line for line in again.outlines if line.startswith("  pytest "))
+    assert command.count("--eval-resume") == command.count(run) == 1
+
+
+def test_an_answer_in_between_is_no_outage(evals: Evals) -> None:
+    """Rows that err one here and one there do not stop the run."""
+    replies = iter(range(100))
+
+    def reply(_: Any) -> Any:
+        return refuses(503) if next(replies) % 2 == 0 else done("right")
+
+    with ScriptedModel(reply) as server:
+        evals.write_rows(*(row(name) for name in NAMES))
+        evals.write_config(agent=model(server.base_url))
+        evals.run("shop.eval.yaml")
+    assert list(verdicts(evals.summary()).values()) == ["errored (provider)", "passed"] * 4
+
+
+def test_a_refused_key_ends_the_run_at_once(evals: Evals) -> None:
+    """One row is errored, the others are named as not run; ``--eval-keep-going`` tries them all."""
+    with ScriptedModel(lambda _: refuses(401)) as server:
+        evals.write_rows(*(row(name) for name in NAMES))
+        evals.write_config(agent=model(server.base_url))
+        result = evals.run("shop.eval.yaml")
+        assert len(server.requests) == 1
+        assert evals.summary()["not_run"] == NAMES[1:]
+        result.stdout.fnmatch_lines(["*answered 401*", "not run: 7 of 8 trials:"])
+        evals.run("shop.eval.yaml", "--eval-keep-going").assert_outcomes(errors=8)
+        assert len(server.requests) == 9
