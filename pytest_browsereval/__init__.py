@@ -13,22 +13,43 @@ if TYPE_CHECKING:
     from pytest_browsereval.agents.base import AgentContext as AgentContext
     from pytest_browsereval.agents.base import AgentEvaluator as AgentEvaluator
     from pytest_browsereval.agents.sync_front import SyncAgentContext as SyncAgentContext
+    from pytest_browsereval.analysis.summary import RunSummary as RunSummary
+    from pytest_browsereval.analysis.summary import TrialOutcome as TrialOutcome
     from pytest_browsereval.browsers.base import Browser as Browser
     from pytest_browsereval.browsers.base import BrowserConfig as BrowserConfig
+    from pytest_browsereval.browsers.base import ForeignResult as ForeignResult
+    from pytest_browsereval.browsers.base import ForeignTool as ForeignTool
+    from pytest_browsereval.browsers.base import PictureFormat as PictureFormat
+    from pytest_browsereval.browsers.base import Survey as Survey
+    from pytest_browsereval.browsers.base import Tab as Tab
     from pytest_browsereval.browsers.base import Window as Window
+    from pytest_browsereval.browsers.base import WindowRequest as WindowRequest
+    from pytest_browsereval.browsers.windows import PlaywrightWindow as PlaywrightWindow
     from pytest_browsereval.capture.context import CaptureContext as CaptureContext
     from pytest_browsereval.config import EvalConfig as EvalConfig
     from pytest_browsereval.datasets.base import DatasetConfig as DatasetConfig
+    from pytest_browsereval.datasets.base import RowRef as RowRef
+    from pytest_browsereval.datasets.base import Select as Select
+    from pytest_browsereval.errors import ConfigError as ConfigError
+    from pytest_browsereval.errors import DatasetError as DatasetError
     from pytest_browsereval.errors import ErrorSource as ErrorSource
     from pytest_browsereval.errors import Fault as Fault
     from pytest_browsereval.errors import LimitReached as LimitReached
+    from pytest_browsereval.errors import StopRun as StopRun
     from pytest_browsereval.errors import TerminationReason as TerminationReason
     from pytest_browsereval.graders.base import Golden as Golden
     from pytest_browsereval.graders.base import GraderConfig as GraderConfig
     from pytest_browsereval.graders.base import Recorded as Recorded
+    from pytest_browsereval.llm.client import ChatClient as ChatClient
+    from pytest_browsereval.llm.client import chat_client as chat_client
+    from pytest_browsereval.llm.client import check_key as check_key
+    from pytest_browsereval.llm.completion import Completion as Completion
+    from pytest_browsereval.llm.config import LLMConfig as LLMConfig
+    from pytest_browsereval.llm.judge import JudgeConfig as JudgeConfig
     from pytest_browsereval.model.grades import Criterion as Criterion
     from pytest_browsereval.model.grades import GraderResult as GraderResult
     from pytest_browsereval.model.grades import Verdict as Verdict
+    from pytest_browsereval.model.messages import Message as Message
     from pytest_browsereval.model.results import AgentResult as AgentResult
     from pytest_browsereval.model.results import TaskMetadata as TaskMetadata
     from pytest_browsereval.model.tasks import Task as Task
@@ -36,6 +57,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.registry import Registry as Registry
     from pytest_browsereval.tools.base import Tool as Tool
     from pytest_browsereval.tools.base import Toolbox as Toolbox
+    from pytest_browsereval.tools.base import ToolError as ToolError
     from pytest_browsereval.tools.base import ToolResult as ToolResult
     from pytest_browsereval.tools.base import tool as tool
     from pytest_browsereval.tools.kit import Directive as Directive
@@ -52,32 +74,54 @@ _HOMES = {
     "Browser": "browsers.base",
     "BrowserConfig": "browsers.base",
     "CaptureContext": "capture.context",
+    "ChatClient": "llm.client",
+    "Completion": "llm.completion",
+    "ConfigError": "errors",
     "Criterion": "model.grades",
     "DatasetConfig": "datasets.base",
+    "DatasetError": "errors",
     "Directive": "tools.kit",
     "ErrorSource": "errors",
     "EvalConfig": "config",
     "Fault": "errors",
+    "ForeignResult": "browsers.base",
+    "ForeignTool": "browsers.base",
     "Golden": "graders.base",
     "GraderConfig": "graders.base",
     "GraderResult": "model.grades",
+    "JudgeConfig": "llm.judge",
+    "LLMConfig": "llm.config",
     "LimitReached": "errors",
+    "Message": "model.messages",
+    "PictureFormat": "browsers.base",
+    "PlaywrightWindow": "browsers.windows",
     "Policy": "tools.kit",
     "Recorded": "graders.base",
     "Registry": "registry",
+    "RowRef": "datasets.base",
+    "RunSummary": "analysis.summary",
+    "Select": "datasets.base",
+    "StopRun": "errors",
+    "Survey": "browsers.base",
     "SyncAgentContext": "agents.sync_front",
+    "Tab": "browsers.base",
     "Task": "model.tasks",
     "TaskMetadata": "model.results",
     "TerminationReason": "errors",
     "Tool": "tools.base",
+    "ToolError": "tools.base",
     "ToolResult": "tools.base",
     "Toolbox": "tools.base",
     "Toolkit": "tools.kit",
     "ToolkitConfig": "tools.kit",
+    "TrialOutcome": "analysis.summary",
     "Turn": "tools.kit",
     "Usage": "model.usage",
     "Verdict": "model.grades",
     "Window": "browsers.base",
+    "WindowRequest": "browsers.base",
+    "chat_client": "llm.client",
+    "check_key": "llm.client",
     "tool": "tools.base",
 }
 

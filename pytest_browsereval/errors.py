@@ -4,7 +4,8 @@ BrowserEvalError
 ├── UsageError              wrong before anything was spent: exit code 4
 │   ├── ConfigError         the eval config
 │   ├── DatasetError        rows of a dataset
-│   └── RegistryError       unknown, clashing or broken plug-in members
+│   ├── RegistryError       unknown, clashing or broken plug-in members
+│   └── PluginError         a plug-in raises or returns what it must not
 ├── Fault                   the attempt is *errored*: something other than the agent's work broke
 │   ├── StopRun             ... and no further attempt can succeed (a refused key, say)
 │   └── Outage              ... and rows that need the same site or model will most likely meet it too
@@ -87,6 +88,10 @@ class DatasetError(UsageError):
 
 class RegistryError(UsageError):
     """A plug-in member is unknown, clashes with another one or cannot be loaded."""
+
+
+class PluginError(UsageError):
+    """A plug-in raises or returns what it must not; the message names it, and where it is defined."""
 
 
 class Fault(BrowserEvalError):

@@ -19,6 +19,8 @@ PACKAGES = [
 ]
 
 
+ALIASES = ("Message", "PictureFormat")
+"""Names of types that are no classes."""
 LAZY = ["pytest_browsereval", "pytest_browsereval.testing"]
 """Packages that import a public name when it is first asked for."""
 
@@ -33,7 +35,7 @@ def test_a_lazy_package_offers_its_public_names(package: str) -> None:
     listed = lazy.__all__
     assert listed == sorted(listed)
     assert sorted(name or "" for name in typed) == listed
-    assert [name for name in listed if getattr(lazy, name).__name__ != name] == []
+    assert [n for n in listed if n not in ALIASES and getattr(lazy, n).__name__ != n] == []
 
 
 @pytest.mark.parametrize("name", [name for name in PACKAGES if name not in LAZY])

@@ -21,7 +21,7 @@ ROWS: tuple[frozenset[str], ...] = tuple(
         frozenset,
         (
             {"deadline", "errors", "later", "leash", "session_caches"},
-            {"redaction", "registry", "temporary"},
+            {"contracts", "redaction", "registry", "temporary"},
             {"documents", "problems"},
             {"model", "providers"},
             {"llm", "browsers", "datasets", "sites"},

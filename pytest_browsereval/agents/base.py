@@ -80,6 +80,11 @@ class AgentConfig(Component):
         return False
 
     @property
+    def needs_tools(self) -> bool:
+        """Whether it acts on pages by the run's tools alone: without one that can, it could only fail."""
+        return False
+
+    @property
     def unrecorded(self) -> str | None:
         """Why calls of its models cannot be recorded and replayed; None: they go by our own client."""
         return None

@@ -144,6 +144,11 @@ class CommandAgentConfig(AgentConfig):
         return self.cdp
 
     @property
+    def needs_tools(self) -> bool:
+        """Whether the program is served the run's tools, and has no other way to the browser."""
+        return self.mcp != "off" and not self.cdp
+
+    @property
     def unrecorded(self) -> str | None:
         """Why its model calls cannot be recorded: they are the program's own."""
         return "its program asks its models by itself"

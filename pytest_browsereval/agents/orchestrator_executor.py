@@ -124,6 +124,11 @@ class OrchestratorExecutorConfig(AgentConfig):
         with _part("executor"):
             self.executor.preflight(base_dir)
 
+    @property
+    def needs_tools(self) -> bool:
+        """Whether the executor does."""
+        return self.executor.needs_tools
+
     def check(self, task: Task, tools: Mapping[str, Tool]) -> None:
         """Check that the executor can work on this row, and report.
 

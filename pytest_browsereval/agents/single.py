@@ -67,6 +67,11 @@ class SingleConfig(LLMConfig, AgentConfig):
         del base_dir
         check_key(self)
 
+    @property
+    def needs_tools(self) -> bool:
+        """It does."""
+        return True
+
     def check_tools(self, tools: Mapping[str, Tool], kits: Sequence[Toolkit]) -> tuple[str, ...]:
         """Check directives and examples, and tell which tools the model is not offered.
 

@@ -23,6 +23,7 @@ from pytest_browsereval.graders.golden import try_golden
 from pytest_browsereval.llm.client import ChatClient, check_key
 from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.registry import Registry
+from pytest_browsereval.run.browser_checks import start_browser
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.manifest import file_hash
 from pytest_browsereval.sites import Sites, check
@@ -262,10 +263,9 @@ async def _browser(config: EvalConfig) -> Check:
     """Return whether the browser starts and opens a window."""
     kind = config.browser.type
     try:
-        browser = config.browser.prepared(config.base_dir).build()
         async with asyncio.timeout(ANSWER_S):
-            await browser.start()
-            windows = WindowManager(browser)
+            browser = await start_browser(config.browser.prepared(config.base_dir))
+            windows = WindowManager(browser, block=config.browser)
             try:
                 await windows.create_window("doctor")
                 return Check(State.OK, "browser", kind, browser.description)

@@ -107,7 +107,11 @@ class Tab:
 
 
 class Window(ABC):
-    """An isolated browser context with its pages; one attempt works in it."""
+    """An isolated browser context with its pages; one attempt works in it.
+
+    This is all that the run itself needs of it. Built-in tools and graders that read pages need a
+    ``PlaywrightWindow``: see ``BrowserConfig.has_page``.
+    """
 
     window_id: int
     """Unique in this process."""
@@ -168,7 +172,7 @@ class Window(ABC):
 
     @abstractmethod
     async def screenshot(self, picture: PictureFormat = "jpeg", quality: int = 80) -> bytes:
-        """Return a picture of the current tab's viewport.
+        """Return a picture of the current tab's viewport, in each of the three formats.
 
         Raises:
             Fault: source *screenshot*, when the page cannot be drawn.
@@ -243,8 +247,10 @@ class BrowserConfig(Component):
 
     brings_tools: ClassVar[bool] = False
     """True: it is driven by tools of its own, which are known once it was asked."""
-    has_page: ClassVar[bool] = True
-    """False: graders cannot read the live page, because only the browser's own tools reach it."""
+    has_page: ClassVar[bool] = False
+    """True: its windows are ``PlaywrightWindow``, with the page that built-in tools act on, graders read,
+    setup scripts run in, and har, trace, console and dom are recorded of. False: a run that needs one of
+    these is refused before it begins. Toolkits, tools and graders say by ``needs_page`` what they need."""
 
     async def surveyed(self) -> Survey:
         """Find out before anything is spent what the browser can do.

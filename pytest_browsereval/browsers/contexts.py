@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 from zoneinfo import available_timezones
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -47,6 +47,8 @@ class Viewport(BaseModel):
 
 class PageOptions(BrowserConfig):
     """Base of the members whose windows are Chromium's and driven by our tools."""
+
+    has_page: ClassVar[bool] = True
 
     viewport: Viewport = Viewport()
     """The size of every page, in CSS pixels."""

@@ -6,7 +6,17 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 
-from pytest_browsereval.browsers.base import PLAIN_TRAFFIC, Browser, Window, WindowRequest, WindowTraffic
+from pytest_browsereval.browsers.base import (
+    PLAIN_TRAFFIC,
+    Browser,
+    BrowserConfig,
+    Window,
+    WindowRequest,
+    WindowTraffic,
+)
+from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.contracts import describe_member, naming, returned
+from pytest_browsereval.errors import ErrorSource, Fault, PluginError, StopRun
 
 
 class WindowManager:
@@ -16,10 +26,18 @@ class WindowManager:
         browser: where the windows open; started. If it takes a limited number of windows at once,
             further ones wait for their turn.
         coming: how many windows of attempts to come should be ready; asked when one has opened.
+        block: the browser's block, which says what its windows are; None checks less.
     """
 
-    def __init__(self, browser: Browser, coming: Callable[[], int] = lambda: 0) -> None:
+    def __init__(
+        self,
+        browser: Browser,
+        coming: Callable[[], int] = lambda: 0,
+        *,
+        block: BrowserConfig | None = None,
+    ) -> None:
         self._browser = browser
+        self._block = block
         self._coming = coming
         limit = browser.survey.max_windows
         self._turns = asyncio.Semaphore(limit) if limit else None
@@ -78,13 +96,32 @@ class WindowManager:
 
     async def _open(self, request: WindowRequest) -> Window:
         if self._turns is None:
-            return await self._browser.open_window(request)
+            return await self._opened(request)
         await self._turns.acquire()
         try:
-            return await self._browser.open_window(request)
+            return await self._opened(request)
         except BaseException:
             self._turns.release()
             raise
+
+    async def _opened(self, request: WindowRequest) -> Window:
+        """Open a window and check that it is one of those that the browser's block promises."""
+        member = self._browser if self._block is None else self._block
+        try:
+            with naming(member, "open_window"):
+                window = await self._browser.open_window(request)
+            returned(member, "open_window", window, Window, "a Window", function=self._browser.open_window)
+        except PluginError as error:
+            raise Fault(ErrorSource.WINDOW_CREATION, str(error)) from error
+        if self._block is not None and self._block.has_page and not isinstance(window, PlaywrightWindow):
+            await window.close()
+            raise StopRun(
+                ErrorSource.WINDOW_CREATION,
+                f"{describe_member(self._block)}: `has_page` is true, and `open_window` returned a "
+                f"{type(window).__name__}, on which built-in tools and graders cannot work. Return a "
+                "PlaywrightWindow, or leave `has_page` false.",
+            )
+        return window
 
     async def close_window(self, query_id: str) -> None:
         """Close the window of that key, if there is one; it closes even if the caller is cancelled."""
@@ -101,6 +138,6 @@ class WindowManager:
                 self._turns.release()
 
     async def close_all(self) -> None:
-        """Close every window that is open."""
+        """Close every window that is open; one that cannot be closed does not keep the others open."""
         with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.gather(*(self.close_window(key) for key in list(self._windows)))
+            await asyncio.gather(*map(self.close_window, list(self._windows)), return_exceptions=True)

@@ -22,13 +22,13 @@ STDOUT = "-"
 
 def import_rows(arguments: argparse.Namespace) -> int:
     """Write the rows as JSON Lines and tell their number, their hash and what was left out."""
-    from pytest_browsereval.datasets.selection import read_all
+    from pytest_browsereval.datasets.plugged import index_rows, read_all
 
     here = Path.cwd()
     dataset = _dataset(arguments.type, arguments.path, arguments.set)
     target = None if arguments.output == STDOUT else Path(arguments.output)
     _check_target(target, dataset.file(here), force=arguments.force)
-    tasks = read_all((dataset, ref) for ref in dataset.index(here))
+    tasks = read_all((dataset, ref) for ref in index_rows(dataset, here))
     _check_protected(tasks, arguments)
     text = "".join(f"{line}\n" for line in _lines(tasks))
     _write(text, target)

@@ -58,6 +58,10 @@ class DatasetConfig(Component):
 
     family: ClassVar[str] = "dataset"
 
+    selects: ClassVar[bool] = False
+    """True: ``index`` takes the rows of ``select`` itself, because it can find them without reading each row.
+    Else it returns all rows, and the run selects."""
+
     path: Path
     """The file; relative to the eval config."""
     select: Select = Select()
@@ -80,7 +84,7 @@ class DatasetConfig(Component):
 
     @abstractmethod
     def index(self, base_dir: Path, ids: Collection[str] | None = None) -> Sequence[RowRef]:
-        """Return the selected rows, in file order, parsing no more of each than its id.
+        """Return the rows, in file order, parsing no more of each than its id.
 
         Args:
             base_dir: the folder of the eval config.

@@ -55,6 +55,8 @@ class BenchmarkConfig(DatasetConfig):
     A member says in ``convert`` what becomes of one original row; order and ids follow from the file alone.
     """
 
+    selects: ClassVar[bool] = True
+
     title: ClassVar[str] = ""
     """What the benchmark calls itself, for messages; also the rows' ``dataset``, in lower case."""
 

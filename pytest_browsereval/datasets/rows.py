@@ -6,7 +6,7 @@ import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from pydantic import Field, ValidationError, field_validator
 
@@ -47,6 +47,8 @@ ROW_KEYS = frozenset(Task.model_fields) | {f"metadata.{name}" for name in RowMet
 
 class RowFile(DatasetConfig):
     """Base of the members that read rows of a file."""
+
+    selects: ClassVar[bool] = True
 
     columns: dict[str, str] = Field(default_factory=dict)
     """Which column of the file holds which key of a row, ``{query_id: ID, query: Task}``; keys of the

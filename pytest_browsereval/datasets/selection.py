@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.datasets.base import DatasetConfig, RowRef, Select
+from pytest_browsereval.datasets.base import RowRef, Select
 from pytest_browsereval.datasets.rows import refuse
 from pytest_browsereval.documents import shown
 from pytest_browsereval.errors import DatasetError, nearest
@@ -113,25 +113,7 @@ def _shares(sizes: Sequence[int], count: int) -> list[int]:
     return [whole + (place in ranked[:left]) for place, (whole, _) in enumerate(parts)]
 
 
-# -- several rows at once
-
-
-def read_all(rows: Iterable[tuple[DatasetConfig, RowRef]]) -> list[Task]:
-    """Return the tasks of many rows.
-
-    Raises:
-        DatasetError: some are wrong; the first five problems are told, the rest counted.
-    """
-    tasks: list[Task] = []
-    problems: list[str] = []
-    for dataset, ref in rows:
-        try:
-            tasks.append(dataset.read(ref))
-        except DatasetError as error:
-            problems += str(error).splitlines()
-    if problems:
-        refuse(problems)
-    return tasks
+# -- what rows say of each other
 
 
 def check_depends_on(tasks: Iterable[Task], known: Collection[str]) -> None:

@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.contracts import describe_place, describe_value
 from pytest_browsereval.errors import ErrorSource, Fault, StopRun
+from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.run.evaluation import Evaluation
 
 HOW_TO_SKIP = "Skip a row before its attempt: in a fixture or in pytest_runtest_setup"
@@ -22,7 +25,7 @@ def connect(evaluation: Evaluation, config: pytest.Config) -> None:
 
     mine.modify_task = used(
         "pytest_browsereval_modify_task",
-        lambda task: hook.pytest_browsereval_modify_task(task=task, config=evaluation.config) or task,
+        lambda task: _modified(config, task, evaluation.config),
     )
     mine.window_opened = used(
         "pytest_browsereval_window_opened",
@@ -40,6 +43,27 @@ def connect(evaluation: Evaluation, config: pytest.Config) -> None:
         "pytest_browsereval_grade",
         lambda grader, recorded: hook.pytest_browsereval_grade(grader=grader, recorded=recorded),
     )
+
+
+def _modified(config: pytest.Config, task: Task, loaded: EvalConfig) -> Task:
+    """Return what plug-ins make of a task.
+
+    Raises:
+        Fault: it is no task; the message names those that may have made it.
+    """
+    hook = config.hook.pytest_browsereval_modify_task
+    given: object = hook(task=task, config=loaded)
+    if given is None:
+        return task
+    if not isinstance(given, Task):
+        functions = [implementation.function for implementation in hook.get_hookimpls()]
+        places = ", ".join(describe_place(function).strip(" ()") for function in functions)
+        raise Fault(
+            ErrorSource.HARNESS,
+            f"pytest_browsereval_modify_task ({places}) returned {describe_value(given)}, which is not a "
+            "Task. Return  task.model_copy(update={...})  or None.",
+        )
+    return given
 
 
 def _answered(name: str, call: Callable[..., Any]) -> Callable[..., Any]:

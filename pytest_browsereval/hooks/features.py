@@ -7,6 +7,7 @@ import os
 import pytest
 
 from pytest_browsereval.hooks.ahead import Ahead
+from pytest_browsereval.hooks.closing import Closing
 from pytest_browsereval.hooks.comparing import Comparing
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.endings import Endings
@@ -50,6 +51,7 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     manager.register(Reports(), "browsereval-reports")
     manager.register(Groups(), "browsereval-groups")
     manager.register(Order(), "browsereval-order")
+    manager.register(Closing(session), "browsereval-closing")
     if session.model_calls is not ModelCalls.LIVE:
         manager.register(Replaying(session), "browsereval-replaying")
     if (given := config.getoption("eval_shard")) is not None:

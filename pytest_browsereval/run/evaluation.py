@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from contextvars import Context
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,21 @@ from pytest_browsereval.browsers.base import Browser, BrowserConfig, Survey
 from pytest_browsereval.browsers.manager import WindowManager
 from pytest_browsereval.capture.redaction import spellings
 from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.contracts import naming, texts_of
 from pytest_browsereval.errors import ConfigError, Fault, RunStopped, UsageError
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.run.attempt import Behaviour, Job, Services, record_fault, run_trial
+from pytest_browsereval.run.browser_checks import (
+    check_capture,
+    check_cdp,
+    check_switches,
+    close_browser,
+    start_browser,
+    survey_of,
+)
 from pytest_browsereval.run.budget import Budget
 from pytest_browsereval.run.cassettes import Cassettes, ModelCalls
 from pytest_browsereval.run.control import Control
@@ -40,9 +48,6 @@ from pytest_browsereval.tools.kit import Toolkit, ToolkitConfig
 from pytest_browsereval.tools.toolkits import WrongSwitch, kits_for, plugged_kits, resolve_tools
 
 REDACTED = "[redacted]"
-
-RECORDED = {"har": "traffic", "trace": "a trace", "console": "the console", "dom": "the page's markup"}
-"""What can be recorded of pages only that we reach ourselves, by the keys of ``capture``."""
 
 
 class Evaluation:
@@ -103,9 +108,11 @@ class Evaluation:
         """What becomes of the calls of models."""
         self.is_planned = False
         """Whether nothing is to be run, only counted."""
+        self.unclosed: list[str] = []
+        """What could not be closed at the end, and why: the results hold, something may be left running."""
         self.has_started = False
         """True once there was a browser and a run folder; before that nothing has been spent."""
-        own = (s for member in self._members() for s in member.secrets())
+        own = (secret for member in self._members() for secret in texts_of(member, "secrets"))
         self._secrets = {*config.secrets(), *own}
         self._spellings = spellings(self._secrets)
         self._starting = asyncio.Lock()
@@ -137,7 +144,8 @@ class Evaluation:
         )
 
     def _browser_config(self) -> BrowserConfig:
-        return self.config.browser.prepared(self.config.base_dir)
+        with naming(self.config.browser, "prepared"):
+            return self.config.browser.prepared(self.config.base_dir)
 
     def redact(self, text: str) -> str:
         """Return the text without the secrets of the config."""
@@ -147,7 +155,7 @@ class Evaluation:
 
     def hide(self, graders: Iterable[GraderConfig]) -> None:
         """Have the secrets of a row's own graders redacted too."""
-        own = {secret for grader in graders for secret in grader.secrets()}
+        own = {secret for grader in graders for secret in texts_of(grader, "secrets")}
         if not own <= self._secrets:
             self._secrets |= own
             self._spellings = spellings(self._secrets)
@@ -159,7 +167,7 @@ class Evaluation:
             ConfigError: a switch names no tool, or two tools have one name.
         """
         try:
-            builtin = kits_for(survey)
+            builtin = kits_for(survey, self.config.browser)
             on = resolve_tools(self.config.tools, self._plugged, builtin=builtin)
         except ValueError as error:
             switch = (error.name,) if isinstance(error, WrongSwitch) else ()
@@ -168,6 +176,8 @@ class Evaluation:
         self._vetoes = vetoes(self.kits, {tool.name for tool in on})
         self.tools = tuple(tool for tool in on if tool.name not in self._vetoes)
         self.plan.tools = {tool.name: tool for tool in self.tools}
+        self.plan.not_offered = veto_note(self._vetoes, self.kits, {tool.name for tool in on})
+        check_switches(self.config, self.kits, self._vetoes)
 
     def _build_kits(self, registry: Registry) -> tuple[Toolkit, ...]:
         try:
@@ -204,20 +214,22 @@ class Evaluation:
             self._preflight(grader, "graders", number)
         for number, kit in enumerate(self.config.toolkits):
             self._preflight(kit, "toolkits", number)
-        self._check_capture()
-        self.survey = asyncio.run(browser.surveyed())
-        self._check_cdp()
-        self._check_capture()
+        check_capture(self.config, self.survey)
+        self.survey = asyncio.run(survey_of(browser))
+        check_cdp(self.config, self.survey)
+        check_capture(self.config, self.survey)
         self._take_tools(self.survey)
         self.notes += self.survey.notes
         self._check_tools()
         for dataset in self.config.dataset:
-            self.notes += dataset.notes(self.config.base_dir)
+            with naming(dataset, "notes"):
+                self.notes += dataset.notes(self.config.base_dir)
         self.notes += drift(self.store, self.config, self.tools)
 
     def _preflight(self, member: AgentConfig | GraderConfig | ToolkitConfig, *path: str | int) -> None:
         try:
-            member.preflight(self.config.base_dir)
+            with naming(member, "preflight"):
+                member.preflight(self.config.base_dir)
         except ConfigError as error:
             raise self.config.wrong(path, error) from None
 
@@ -235,34 +247,6 @@ class Evaluation:
                     "Leave --eval-llm out, or choose another variant by --eval-agent.",
                 )
 
-    def _check_cdp(self) -> None:
-        """Refuse agents whose programs cannot attach to the browser.
-
-        Raises:
-            ConfigError: there is one.
-        """
-        for name, agent in self.config.variants.items():
-            if agent.wants_cdp and self.survey.no_cdp is not None:
-                raise self.config.wrong(("variants", name), self.survey.no_cdp)
-
-    def _check_capture(self) -> None:
-        """Refuse to record what the browser does not let be recorded.
-
-        Raises:
-            ConfigError: it is asked for.
-        """
-        browser, capture = self.config.browser, self.config.capture
-        wanted = {"har": capture.har, "trace": capture.trace != "off", "console": capture.console}
-        known = {"har": self.survey.no_har, "trace": self.survey.no_trace}
-        for name in (name for name, is_on in {**wanted, "dom": capture.dom}.items() if is_on):
-            no_page = (
-                f"capture.{name} is on, and `browser: {{type: {browser.type}}}` does not let "
-                f"{RECORDED[name]} be recorded. Leave {name} out, or use a browser of type playwright or cdp."
-            )
-            why = known.get(name) if browser.has_page else no_page
-            if why is not None:
-                raise self.config.wrong(("capture", name), why)
-
     def _check_tools(self) -> None:
         """Ask each agent whether what it says of tools fits those that there are.
 
@@ -270,13 +254,13 @@ class Evaluation:
             ConfigError: it does not.
         """
         tools = {tool.name: tool for tool in self.tools}
-        on = {*tools, *self._vetoes}
-        self.notes += [note] if (note := veto_note(self._vetoes, self.kits, on)) else []
+        self.notes += [self.plan.not_offered] if self.plan.not_offered else []
         for name, agent in self.config.variants.items():
             try:
-                told = agent.check_tools(tools, self.kits)
+                with naming(agent, "check_tools", ValueError):
+                    told = agent.check_tools(tools, self.kits)
             except ValueError as error:
-                raise self.config.wrong(("variants", name), error) from None
+                raise self.config.wrong(("variants", name), self.plan.with_absent_tools(error)) from None
             self.notes += [f"agent {name}: {note}" for note in told]
 
     def check_rows(self, entries: Iterable[Entry]) -> None:
@@ -295,7 +279,8 @@ class Evaluation:
             for grader in self.plan.ready(entry).graders:
                 if (block := grader.model_dump_json()) not in seen:
                     seen.add(block)
-                    grader.preflight(self.config.base_dir)
+                    with naming(grader, "preflight"):
+                        grader.preflight(self.config.base_dir)
 
     def selected(self, count: int) -> int | None:
         """Return how many trials the run is to have; None if nobody knows.
@@ -379,7 +364,7 @@ class Evaluation:
             config=self.config,
             store=self.store,
             sites=Sites(self.config.sites, self.config.base_dir, self.store.root / "sites", self.redact),
-            windows=WindowManager(browser, self._coming_windows),
+            windows=WindowManager(browser, self._coming_windows, block=self.config.browser),
             tools=self.tools,
             kits=self.kits,
             behaviour=self.behaviour,
@@ -444,10 +429,8 @@ class Evaluation:
         note_selected(self.store, (entry.key for entry in self.entries or ()))
 
     async def _start_browser(self) -> Browser:
-        browser = self._browser_config().build()
         try:
-            # What a browser starts is no part of the attempt that happened to need it first.
-            await asyncio.create_task(browser.start(), context=Context())
+            browser = await start_browser(self._browser_config())
         except (Fault, UsageError) as error:
             self.stopped = str(error)
             raise RunStopped(self.stopped) from error
@@ -460,12 +443,12 @@ class Evaluation:
     async def close(self) -> None:
         """Close windows, browser and sites; never raises."""
         services, self._services = self._services, None
+        browser, self._browser = self._browser, None
         if services is not None:
             await services.windows.close_all()
             await services.sites.close()
-        if self._browser is not None:
-            await self._browser.close()
-            self._browser = None
+        if browser is not None and (why := await close_browser(self.config.browser, browser)) is not None:
+            self.unclosed.append(self.redact(why))
         self.let_go()
 
     def let_go(self) -> None:

@@ -10,11 +10,13 @@ from pydantic import JsonValue, ValidationError
 
 from pytest_browsereval.agents.base import AgentConfig
 from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.contracts import naming
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef, Select
 from pytest_browsereval.datasets.ids import original_id, safe_id
+from pytest_browsereval.datasets.plugged import index_rows, read_row
 from pytest_browsereval.datasets.rows import refuse
 from pytest_browsereval.datasets.selection import check_depends_on
-from pytest_browsereval.errors import ConfigError, DatasetError, RegistryError
+from pytest_browsereval.errors import ConfigError, DatasetError, PluginError, RegistryError
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.protection import unquoted
 from pytest_browsereval.graders.trust import check_trust
@@ -25,6 +27,7 @@ from pytest_browsereval.registry import Registry
 from pytest_browsereval.run.relations import ALONE, Relations, notes_on, relations_of, sites_to_reset
 from pytest_browsereval.run.store import TrialKey
 from pytest_browsereval.tools.base import Tool
+from pytest_browsereval.tools.toolkits import PAGELESS
 
 FEW = 20
 """Up to so many rows are read while collecting before their file is searched for what relates rows."""
@@ -65,9 +68,12 @@ class Plan:
         self._registry = registry
         self.tools = tools
         """The tools that are switched on; None until the browser that brings them was asked."""
+        self.not_offered = ""
+        """Which tools cannot work in the browser although they are on, and why."""
         self._ready: dict[tuple[str, int, str], ReadyTask] = {}
         self._relations: dict[tuple[str, int, str, int], Relations] = {}
         self._relates: bool | None = None
+        self._problem: PluginError | None = None
         self.limit: int | None = None
         """Take the first so many rows only."""
 
@@ -85,7 +91,7 @@ class Plan:
         attempts = list(self._attempts())
         seen: dict[str, RowRef] = {}
         for dataset in self.config.dataset:
-            for ref in dataset.index(self.config.base_dir, self._ids(only)):
+            for ref in index_rows(dataset, self.config.base_dir, self._ids(only)):
                 name = safe_id(ref.query_id)
                 if (other := seen.setdefault(name, ref)) is not ref:
                     raise DatasetError(
@@ -135,15 +141,24 @@ class Plan:
         """
         ready = self._ready.get(self._key(entry))
         # One that was not checked is not kept either: with -k and -m every row of the file is read.
-        task = entry.dataset.read(entry.ref) if ready is None else ready.task
+        task = read_row(entry.dataset, entry.ref) if ready is None else ready.task
         return mark_names(task.dataset, task.tags)
 
     @property
     def relates(self) -> bool:
         """Whether rows may have to do with each other, so that they are read while collecting."""
         if self._relates is None:
-            self._relates = any(dataset.relates(self.config.base_dir) for dataset in self.config.dataset)
+            self._relates = any(self._relating(dataset) for dataset in self.config.dataset)
         return self._relates
+
+    def _relating(self, dataset: DatasetConfig) -> bool:
+        """Whether a dataset's rows may relate; what is wrong with it is told by :meth:`check`."""
+        try:
+            with naming(dataset, "relates"):
+                return dataset.relates(self.config.base_dir)
+        except PluginError as error:
+            self._problem = error
+            return True
 
     def may_relate(self, count: int) -> bool:
         """Whether so many rows have to be read to know; a few are read sooner than their file is searched."""
@@ -157,8 +172,8 @@ class Plan:
         if key not in self._relations:
             name, course = f"{self.config.base_dir}/{self.config.name}", f"{entry.variant}-{entry.trial}"
             try:
-                task = entry.dataset.read(entry.ref)
-            except DatasetError:
+                task = read_row(entry.dataset, entry.ref)
+            except (DatasetError, PluginError):
                 self._relations[key] = ALONE
             else:
                 self._relations[key] = relations_of(task, self.config.sites, name, course)
@@ -179,7 +194,10 @@ class Plan:
 
         Raises:
             DatasetError: some are wrong; the first five are told with file and line, the rest counted.
+            PluginError: a plug-in raises or returns what it must not.
         """
+        if self._problem is not None:
+            raise self._problem
         problems: list[str] = []
         tasks: dict[str, Task] = {}
         for entry in entries:
@@ -195,7 +213,7 @@ class Plan:
     def _all_ids(self) -> set[str]:
         """Return the ids of all rows of the datasets, those that are not selected too."""
         whole = (dataset.model_copy(update={"select": Select()}) for dataset in self.config.dataset)
-        return {ref.query_id for dataset in whole for ref in dataset.index(self.config.base_dir)}
+        return {ref.query_id for dataset in whole for ref in index_rows(dataset, self.config.base_dir)}
 
     def ready(self, entry: Entry) -> ReadyTask:
         """Return the trial's row with its graders, checked against graders, agent and tools.
@@ -216,7 +234,7 @@ class Plan:
         self._ready.pop(self._key(entry), None)
 
     def _read(self, entry: Entry) -> ReadyTask:
-        task = entry.dataset.read(entry.ref)
+        task = read_row(entry.dataset, entry.ref)
         where = f"{entry.ref.path}:{entry.ref.line}: row {task.query_id!r}"
         try:
             return self._checked(task, entry, where)
@@ -236,14 +254,11 @@ class Plan:
         agent: AgentConfig = self.config.variants[entry.variant]
         try:
             if self.tools is not None:
-                agent.check(task, self.tools)
+                self._check_agent(agent, task, self.tools)
             check_pass_when(self.config.pass_when, [g.label for g in graders if not g.advisory])
             for grader in graders:
-                grader.check(task)
-                grader.check_files(task, self.config.base_dir)
-                self._check_page(grader, task)
-                self._check_traffic(grader, task)
-                self._check_judge(grader, task)
+                with naming(grader, "check", ValueError):
+                    self._check_grader(grader, task)
             self._check_script(task)
             self._check_reset(task)
         except ValueError as error:
@@ -251,6 +266,31 @@ class Plan:
         if not (self.config.graders and task.graders):  # else a config leaves the row's own out, on purpose
             self._check_that_all_is_read(task, graders, where)
         return ReadyTask(task, graders)
+
+    def _check_agent(self, agent: AgentConfig, task: Task, tools: Mapping[str, Tool]) -> None:
+        try:
+            with naming(agent, "check", ValueError):
+                agent.check(task, tools)
+        except ValueError as error:
+            raise ValueError(self.with_absent_tools(error)) from None
+        is_lost = agent.needs_tools and not self.config.browser.has_page and set(tools) <= PAGELESS
+        if task.start_url is not None and is_lost:
+            why = self.with_absent_tools("no tool of the run reaches a page")
+            raise ValueError(
+                f"the row starts at {task.start_url}, and the agent {agent.type!r} could do nothing: {why}. "
+                "Use a browser of type playwright or cdp, or add a toolkit that works in this one."
+            )
+
+    def with_absent_tools(self, message: object) -> str:
+        """Return a message about tools with those that are on and cannot work in the browser."""
+        return f"{message} ({self.not_offered})" if self.not_offered else str(message)
+
+    def _check_grader(self, grader: GraderConfig, task: Task) -> None:
+        grader.check(task)
+        grader.check_files(task, self.config.base_dir)
+        self._check_page(grader, task)
+        self._check_traffic(grader, task)
+        self._check_judge(grader, task)
 
     def _check_traffic(self, grader: GraderConfig, task: Task) -> None:
         if not self.config.capture.har and grader.reads_traffic(task) is not None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.datasets.plugged import index_rows
 from pytest_browsereval.errors import ConfigError, RunStopped
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.grades import Verdict
@@ -146,9 +147,8 @@ class Resuming(Evaluation):
         ]
         if edited:
             yield f"rows were edited: {_listed(edited)}"
-        known = {
-            ref.query_id for dataset in self.config.dataset for ref in dataset.index(self.config.base_dir)
-        }
+        base_dir = self.config.base_dir
+        known = {ref.query_id for one in self.config.dataset for ref in index_rows(one, base_dir)}
         if gone := [key.query_id for key in stored if key.query_id not in known]:
             yield f"rows are gone: {_listed(gone)}"
 

@@ -14,6 +14,7 @@ from pytest_browsereval.capture.trajectory import EVIDENCE_FILE, TASK_FILE
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef
 from pytest_browsereval.datasets.ids import safe_id
+from pytest_browsereval.datasets.plugged import index_rows, read_row
 from pytest_browsereval.datasets.rows import refuse
 from pytest_browsereval.errors import DatasetError, ErrorSource, UsageError
 from pytest_browsereval.graders.base import GraderConfig
@@ -176,7 +177,7 @@ class StoredPlan(Plan):
             return {
                 ref.query_id: (dataset, ref)
                 for dataset in self.config.dataset
-                for ref in dataset.index(self.config.base_dir)
+                for ref in index_rows(dataset, self.config.base_dir)
             }
         except UsageError as error:
             self.rows_problem = str(error)
@@ -342,7 +343,7 @@ class StoredPlan(Plan):
         if self._is_gone(entry):
             return None
         try:
-            return entry.dataset.read(entry.ref)
+            return read_row(entry.dataset, entry.ref)
         except DatasetError:
             return None
 

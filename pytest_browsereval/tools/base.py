@@ -84,6 +84,9 @@ class Tool:
     """False for tools that leave the page as it was."""
     may_take_long: bool = False
     """True for tools that load pages or wait: their limit is that of a navigation."""
+    needs_page: bool = True
+    """False for tools that work in any window, with what ``Window`` has; those of a toolkit that needs no
+    page do in any case."""
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -128,11 +131,17 @@ def tool(body: ToolBody, /) -> Tool: ...
 
 
 @overload
-def tool(*, takes_picture: bool = True, may_take_long: bool = False) -> Callable[[ToolBody], Tool]: ...
+def tool(
+    *, takes_picture: bool = True, may_take_long: bool = False, needs_page: bool = True
+) -> Callable[[ToolBody], Tool]: ...
 
 
 def tool(
-    body: ToolBody | None = None, *, takes_picture: bool = True, may_take_long: bool = False
+    body: ToolBody | None = None,
+    *,
+    takes_picture: bool = True,
+    may_take_long: bool = False,
+    needs_page: bool = True,
 ) -> Tool | Callable[[ToolBody], Tool]:
     """Make a :class:`Tool` of an async function: ``@tool`` or ``@tool(takes_picture=False)``.
 
@@ -152,7 +161,7 @@ def tool(
             **fields,
         )
         description = " ".join((inspect.getdoc(function) or "").split())
-        return Tool(name, description, model, function, takes_picture, may_take_long)
+        return Tool(name, description, model, function, takes_picture, may_take_long, needs_page)
 
     return make if body is None else make(body)
 

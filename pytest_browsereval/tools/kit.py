@@ -82,7 +82,7 @@ class Toolkit:
     needs_pictures: tuple[str, ...] = ()
     """Tools of use only to a model that is shown pictures of the page; others are not offered them."""
     needs_page: bool = True
-    """True: its tools work in Playwright's page, which a browser with tools of its own does not have."""
+    """True: its tools work in Playwright's page, which not every browser has."""
     vetoes: Mapping[str, str] = field(default_factory=dict)
     """Tools that cannot work here even if they are switched on, each with the reason: a missing key."""
     owner: str = OURS

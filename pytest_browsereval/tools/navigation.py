@@ -8,6 +8,7 @@ from urllib.parse import urljoin, urlsplit
 
 from pydantic import Field
 
+from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.origins import origin_of, shorten
 from pytest_browsereval.browsers.waiting import is_playwright_error, quietly
 from pytest_browsereval.browsers.windows import PlaywrightWindow
@@ -104,9 +105,9 @@ async def reload(window: PlaywrightWindow) -> str:
     return await _arrived(window, "Reloaded", response)
 
 
-@tool(may_take_long=True)
+@tool(may_take_long=True, needs_page=False)
 async def wait(
-    window: PlaywrightWindow,
+    window: Window,
     seconds: Annotated[float, Field(ge=0, le=30, description="From 0 to 30.")],
 ) -> str:
     """Do nothing for some seconds. Prefer wait_for_text where you know what will appear."""

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.origins import shorten
 from pytest_browsereval.browsers.windows import PlaywrightWindow
 from pytest_browsereval.tools.base import Tool, tool
@@ -15,8 +16,8 @@ from pytest_browsereval.tools.navigation import Url, checked_url, open_url
 TabId = Annotated[int, Field(ge=1, description="The tab's number.")]
 
 
-@tool(takes_picture=False)
-async def list_tabs(window: PlaywrightWindow) -> str:
+@tool(takes_picture=False, needs_page=False)
+async def list_tabs(window: Window) -> str:
     """List the open tabs with their numbers, titles and addresses."""
     lines = [
         f"{tab.tab_id}: {shorten(tab.title, 60)!r} {shorten(tab.url)}{' (current)' if tab.is_current else ''}"

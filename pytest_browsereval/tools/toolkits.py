@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from pytest_browsereval.browsers.base import BrowserConfig, Survey
-from pytest_browsereval.errors import nearest
+from pytest_browsereval.contracts import returned
+from pytest_browsereval.errors import PluginError, nearest
 from pytest_browsereval.registry import OURS, Registry
 from pytest_browsereval.tools import finish, input, navigation, observation, pointer, scripting, tabs  # noqa: A004
 from pytest_browsereval.tools.base import ENDINGS, Tool
@@ -41,12 +42,32 @@ CATALOG: Mapping[str, Toolkit] = {
 """The built-in toolkits, in the order in which a model sees them."""
 
 
-def kits_for(survey: Survey) -> tuple[Toolkit, ...]:
-    """Return the built-in toolkits that work in a browser: its own tools stand in for ours."""
+PAGELESS = frozenset(
+    tool.name for kit in CATALOG.values() for tool in kit.tools if not (kit.needs_page and tool.needs_page)
+)
+"""The built-in tools that work in any window."""
+
+
+def kits_for(survey: Survey, browser: BrowserConfig) -> tuple[Toolkit, ...]:
+    """Return the built-in toolkits of a run: a browser's own tools stand in for ours.
+
+    Where windows have no page, tools that need one are vetoed.
+
+    Args:
+        survey: what is known of the browser.
+        browser: its block.
+    """
     if survey.tools is None:
-        return tuple(CATALOG.values())
+        kits = tuple(CATALOG.values())
+        return kits if browser.has_page else tuple(_without_page(kit, browser) for kit in kits)
     own = Toolkit("browser", "Tools of the browser", foreign_tools(survey.tools), owner=BROWSER)
     return own, CATALOG["finish"]
+
+
+def _without_page(kit: Toolkit, browser: BrowserConfig) -> Toolkit:
+    why = f"the windows of `browser: {{type: {browser.type}}}` have no page of Playwright's"
+    needing = [name for name in kit.names if name not in PAGELESS]
+    return replace(kit, vetoes={**kit.vetoes, **dict.fromkeys(needing, why)})
 
 
 def plugged_kits(
@@ -61,13 +82,17 @@ def plugged_kits(
 
     Raises:
         ValueError: one cannot be built, or cannot work in the browser.
+        PluginError: ``build`` returns something else.
     """
     kits = []
     for block in blocks:
         owner = registry.owner("toolkit", block.type)
         try:
-            kit = replace(block.build(), owner=owner)
+            built = returned(block, "build", block.build(), Toolkit, "a Toolkit")
+            kit = replace(built, owner=owner)
             block.check_browser(kit, browser)
+        except PluginError:
+            raise
         except Exception as error:
             what = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
             raise ValueError(f"the toolkit {block.type!r} (from {owner}) cannot be used: {what}") from error

@@ -129,7 +129,7 @@ BAD_ROWS = {
     "no grader": (json.dumps(row("a", graders=[])) + "\n", "has no grader"),
     "unknown key": (json.dumps(row("a", querry="x")) + "\n", "rows.jsonl:1"),
     "unknown row grader": (json.dumps(row("a", graders=["answr"])) + "\n", "Did you mean 'answer'"),
-    "unknown tool": (json.dumps(row("a", solution=[{"tool": "clik"}])) + "\n", "Did you mean 'click'"),
+    "unknown tool": (json.dumps(row("a", solution=[{"tool": "wiat"}])) + "\n", "Did you mean 'wait'"),
     "no solution": (json.dumps(row("a", solution=[])) + "\n", "solution"),
     "no json": ("{query_id: a\n", "rows.jsonl:1"),
 }

@@ -77,7 +77,10 @@ def test_a_model_works_with_a_plugged_toolkit(kits: Evals) -> None:
     """It is told the policy and offered the tools; call, note, manifest and redaction are as for ours."""
     with ScriptedModel([calls(call("look_up", word="mug")), done("right")]) as model:
         kits.write_config(
-            agent=agent(model), toolkits={"type": "words", "key": SECRET}, tools={"input": False}
+            agent=agent(model),
+            browser="playwright",
+            toolkits={"type": "words", "key": SECRET},
+            tools={"input": False},
         )
         result = kits.run("shop.eval.yaml")
     result.assert_outcomes(passed=1)

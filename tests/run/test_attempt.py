@@ -246,7 +246,7 @@ def test_a_window_that_does_not_open_errs(bench: Bench, fault: Exception) -> Non
     """Without a window no agent is built, and the record says why."""
     bench.browser.refusals = [fault]
     metadata = bench.run(_dead)
-    source = fault.source if isinstance(fault, Fault) else ErrorSource.HARNESS
+    source = fault.source if isinstance(fault, Fault) else ErrorSource.WINDOW_CREATION
     assert (metadata.verdict, metadata.error_source, metadata.total_steps) == (ERRORED, source, 0)
 
 

@@ -189,10 +189,10 @@ def test_a_browsers_own_tools_stand_beside_those_of_plug_ins() -> None:
     """They take the place of ours; a plug-in that clashes with them is told to go."""
     survey = Survey(tools=(ForeignTool("goto", "Go.", {}), ForeignTool("own", "Do.", {})))
     other = Toolkit("mine", "Mine", (click,), needs_page=False, owner="acme 1.0")
-    resolved = resolve_tools({"goto": False}, [other], builtin=kits_for(survey))
+    resolved = resolve_tools({"goto": False}, [other], builtin=kits_for(survey, Paper()))
     assert [tool.name for tool in resolved] == ["own", "done", "click"]
     with pytest.raises(ValueError, match=r"'browser' \(from the browser\).* Take the toolkit 'mine' out"):
-        resolve_tools({}, [replace(other, tools=(own,))], builtin=kits_for(survey))
+        resolve_tools({}, [replace(other, tools=(own,))], builtin=kits_for(survey, Paper()))
 
 
 # -- toolkits of plug-ins

@@ -11,6 +11,7 @@ from pathlib import Path
 from pytest_browsereval.analysis.lint.base import Finding, Level, Row
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef, Select
+from pytest_browsereval.datasets.plugged import index_rows, read_row
 from pytest_browsereval.datasets.selection import check_depends_on
 from pytest_browsereval.documents import shown
 from pytest_browsereval.errors import ConfigError, DatasetError
@@ -73,7 +74,7 @@ def _dependencies(config: EvalConfig, rows: Sequence[Row]) -> Iterator[Finding]:
     for dataset in config.dataset:
         with contextlib.suppress(DatasetError):  # told already
             whole = dataset.model_copy(update={"select": Select()})
-            known |= {ref.query_id for ref in whole.index(config.base_dir)}
+            known |= {ref.query_id for ref in index_rows(whole, config.base_dir)}
     try:
         check_depends_on([row.task for row in rows], known)
     except DatasetError as error:
@@ -82,7 +83,7 @@ def _dependencies(config: EvalConfig, rows: Sequence[Row]) -> Iterator[Finding]:
 
 def _refs(dataset: DatasetConfig, config: EvalConfig, loaded: Loaded) -> Sequence[RowRef]:
     try:
-        return dataset.index(config.base_dir)
+        return index_rows(dataset, config.base_dir)
     except DatasetError as error:
         loaded.findings += findings_of(error, shown((config.base_dir / dataset.path).absolute()))
         return ()
@@ -95,9 +96,9 @@ def _row(plan: Plan, entry: Entry, where: str, loaded: Loaded) -> Iterator[Row]:
     except DatasetError as error:
         loaded.findings += findings_of(error, where, entry.ref.query_id)
         with contextlib.suppress(DatasetError):  # told already
-            yield Row(entry.dataset.read(entry.ref), where, entry.dataset)
+            yield Row(read_row(entry.dataset, entry.ref), where, entry.dataset)
     except ConfigError:  # of the run's judge, which the doctor tells by itself
-        yield Row(entry.dataset.read(entry.ref), where, entry.dataset)
+        yield Row(read_row(entry.dataset, entry.ref), where, entry.dataset)
     else:
         plan.forget(entry)
         yield Row(ready.task, where, entry.dataset, ready.graders)

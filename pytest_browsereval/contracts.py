@@ -1,0 +1,109 @@
+"""Whose fault it is: a plug-in's member that raises or returns what it must not is named in the message."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from pytest_browsereval.errors import BrowserEvalError, PluginError
+
+T = TypeVar("T")
+
+
+def describe_member(member: object) -> str:
+    """Return what messages call a member: family and type, and its class with the module."""
+    kind = type(member)
+    place = f"{kind.__module__}.{kind.__qualname__}"
+    family, name = getattr(kind, "family", ""), getattr(member, "type", None)
+    return f"the {family} {name!r} ({place})" if family and isinstance(name, str) else place
+
+
+def describe_value(value: object) -> str:
+    """Return the type of a value: the value itself may be a secret, or as long as it likes."""
+    return repr(value) if value is None or isinstance(value, bool) else f"a `{type(value).__name__}`"
+
+
+def describe_place(function: object) -> str:
+    """Return file and line of a function in brackets; empty for one that has no source."""
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    return "" if code is None else f" ({code.co_filename}:{code.co_firstlineno})"
+
+
+@contextmanager
+def naming(member: object, call: str, *allowed: type[Exception]) -> Iterator[None]:
+    """Have an exception that a member must not raise say which member it was, and where.
+
+    Args:
+        member: whose method is called.
+        call: what is called, as messages show it.
+        allowed: what the method may raise beside the exceptions of this package.
+
+    Raises:
+        PluginError: in the place of any other exception.
+    """
+    passing: tuple[type[Exception], ...] = (BrowserEvalError, *allowed)
+    try:
+        yield
+    except passing:
+        raise
+    except (Exception, SystemExit) as error:
+        raise PluginError(f"{describe_member(member)}: {describe_raised(member, call, error)}") from error
+
+
+def describe_raised(member: object, call: str, error: BaseException) -> str:
+    """Return a sentence about what a method of a member has raised, with the line of the member's module."""
+    own = getattr(sys.modules.get(type(member).__module__), "__file__", None)
+    frames = traceback.extract_tb(error.__traceback__)
+    inner = next((frame for frame in reversed(frames) if frame.filename == own), None)
+    last = inner or (frames[-1] if frames else None)
+    where = f" ({last.filename}:{last.lineno})" if last else ""
+    return f"`{call}` raised {type(error).__name__}: {error}{where}. Mend the plug-in."
+
+
+def describe_wrong(call: str, value: object, wanted: str, function: object) -> str:
+    """Return a sentence about what a method has returned in the place of what its contract says."""
+    return (
+        f"`{call}` returned {describe_value(value)}, which is not {wanted}{describe_place(function)}. "
+        "Mend the plug-in."
+    )
+
+
+def returned(
+    member: object, call: str, value: T, kind: type[Any], wanted: str, *, function: object = None
+) -> T:
+    """Return what a method of a member has returned, once it is known to be of the type of its contract.
+
+    Args:
+        member: the member.
+        call: the method, as messages show it.
+        value: what it has returned.
+        kind: the type of the contract.
+        wanted: the same in words.
+        function: the method, where it is not the member's own.
+
+    Raises:
+        PluginError: it is of another type.
+    """
+    if not isinstance(value, kind):
+        told = describe_wrong(call, value, wanted, function or getattr(member, call, None))
+        raise PluginError(f"{describe_member(member)}: {told}")
+    return value
+
+
+def texts_of(member: object, call: str) -> tuple[str, ...]:
+    """Return the texts that a method of a member returns.
+
+    Raises:
+        PluginError: it raises, or returns anything else.
+    """
+    function = getattr(member, call)
+    with naming(member, call):
+        found = function()
+        given = tuple(found) if isinstance(found, list | tuple | set | frozenset) else None
+    if given is None:
+        told = describe_wrong(call, found, "a tuple of texts", function)
+        raise PluginError(f"{describe_member(member)}: {told}")
+    return tuple(returned(member, call, one, str, "a text") for one in given)

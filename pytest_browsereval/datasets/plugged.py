@@ -1,0 +1,95 @@
+"""Rows of any dataset, a plug-in's as well: selected, of the right types, with its name in errors."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_browsereval.contracts import describe_member, describe_wrong, naming, returned
+from pytest_browsereval.datasets.base import DatasetConfig, RowRef, Select
+from pytest_browsereval.datasets.rows import refuse
+from pytest_browsereval.datasets.selection import selected
+from pytest_browsereval.errors import DatasetError, PluginError
+from pytest_browsereval.model.tasks import Task
+
+
+def index_rows(
+    dataset: DatasetConfig, base_dir: Path, ids: Collection[str] | None = None
+) -> Sequence[RowRef]:
+    """Return the rows of a dataset that its block selects, in file order.
+
+    A dataset that does not select by itself is asked for all of its rows, and the selection is made here.
+
+    Args:
+        dataset: the block.
+        base_dir: the folder of the eval config.
+        ids: where only these are wanted, the others may be left out.
+
+    Raises:
+        DatasetError: the rows cannot be used, or the selection names what there is not.
+        PluginError: the dataset raises or returns what it must not.
+    """
+    if dataset.selects or dataset.select == Select():
+        return _index(dataset, base_dir, ids)
+    refs = list(_index(dataset, base_dir, None))
+    with naming(dataset, "file"):
+        path = dataset.file(base_dir)
+    refs = selected(refs, dataset.select, lambda ref: _keys_of(dataset, ref), path)
+    return refs if ids is None else [ref for ref in refs if ref.query_id in ids]
+
+
+def _index(dataset: DatasetConfig, base_dir: Path, ids: Collection[str] | None) -> Sequence[RowRef]:
+    with naming(dataset, "index"):
+        found: object = dataset.index(base_dir, ids)
+        refs = found if isinstance(found, list | tuple) else _listed(found)
+    for ref in (found,) if refs is None else refs:
+        if not isinstance(ref, RowRef):
+            wanted = "a list of RowRef" if refs is None else "a RowRef"
+            told = describe_wrong("index", ref, wanted, dataset.index)
+            raise PluginError(f"{describe_member(dataset)}: {told}")
+    return refs or []
+
+
+def _listed(found: object) -> list[Any] | None:
+    return list(found) if isinstance(found, Iterable) and not isinstance(found, str | dict) else None
+
+
+def _keys_of(dataset: DatasetConfig, ref: RowRef) -> dict[str, Any]:
+    return read_row(dataset, ref).model_dump()
+
+
+def read_row(dataset: DatasetConfig, ref: RowRef) -> Task:
+    """Return one row of a dataset, checked in full.
+
+    Raises:
+        DatasetError: the row is wrong; the message has file, line, key, value and what is allowed.
+        PluginError: the dataset raises or returns what it must not, another row for example.
+    """
+    with naming(dataset, "read"):
+        found = dataset.read(ref)
+    task = returned(dataset, "read", found, Task, "a Task")
+    if task.query_id != ref.query_id:
+        raise PluginError(
+            f"{describe_member(dataset)}: `read` returned the row {task.query_id!r} for {ref.query_id!r}, "
+            "which `index` has listed. A row has one id; mend the plug-in."
+        )
+    return task
+
+
+def read_all(rows: Iterable[tuple[DatasetConfig, RowRef]]) -> list[Task]:
+    """Return the tasks of many rows.
+
+    Raises:
+        DatasetError: some are wrong; the first five problems are told, the rest counted.
+    """
+    tasks: list[Task] = []
+    problems: list[str] = []
+    for dataset, ref in rows:
+        try:
+            tasks.append(read_row(dataset, ref))
+        except DatasetError as error:
+            problems += str(error).splitlines()
+    if problems:
+        refuse(problems)
+    return tasks

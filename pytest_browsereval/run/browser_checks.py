@@ -1,0 +1,107 @@
+"""A browser's side of the contract: what it does not let an eval do is refused, what it breaks is named."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from contextvars import Context
+
+from pytest_browsereval.browsers.base import Browser, BrowserConfig, Survey
+from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.contracts import describe_member, naming, returned
+from pytest_browsereval.errors import BrowserEvalError, PluginError
+from pytest_browsereval.tools.kit import Toolkit
+
+RECORDED = {"har": "traffic", "trace": "a trace", "console": "the console", "dom": "the page's markup"}
+"""What can be recorded of Playwright's pages only, by the keys of ``capture``."""
+
+
+async def survey_of(browser: BrowserConfig) -> Survey:
+    """Ask a browser what it can do.
+
+    Raises:
+        ConfigError: it cannot be reached or lacks something.
+        PluginError: it raises or returns what it must not.
+    """
+    with naming(browser, "surveyed"):
+        survey = await browser.surveyed()
+    survey = returned(browser, "surveyed", survey, Survey, "a Survey")
+    if browser.brings_tools and survey.tools is None:
+        raise PluginError(
+            f"{describe_member(browser)}: `brings_tools` is true, and `surveyed` returned a Survey without "
+            "tools. Mend the plug-in."
+        )
+    return survey
+
+
+async def start_browser(block: BrowserConfig) -> Browser:
+    """Build a browser and start it.
+
+    Raises:
+        Fault: it cannot be started.
+        PluginError: it raises or returns what it must not.
+    """
+    with naming(block, "build"):
+        built = block.build()
+    browser = returned(block, "build", built, Browser, "a Browser")
+    with naming(block, f"{type(browser).__name__}.start"):
+        # What a browser starts is no part of the attempt that happened to need it first.
+        await asyncio.create_task(browser.start(), context=Context())
+    return browser
+
+
+async def close_browser(block: BrowserConfig, browser: Browser) -> str | None:
+    """Close a browser; return why it could not be closed, None if it was."""
+    try:
+        with naming(block, f"{type(browser).__name__}.close"):
+            await browser.close()
+    except BrowserEvalError as error:
+        return str(error)
+    return None
+
+
+def check_cdp(config: EvalConfig, survey: Survey) -> None:
+    """Refuse agents whose programs cannot attach to the browser.
+
+    Raises:
+        ConfigError: there is one.
+    """
+    for name, agent in config.variants.items():
+        if agent.wants_cdp and survey.no_cdp is not None:
+            raise config.wrong(("variants", name), survey.no_cdp)
+
+
+def check_capture(config: EvalConfig, survey: Survey) -> None:
+    """Refuse to record what the browser does not let be recorded.
+
+    Raises:
+        ConfigError: it is asked for.
+    """
+    browser, capture = config.browser, config.capture
+    wanted = {"har": capture.har, "trace": capture.trace != "off", "console": capture.console}
+    known = {"har": survey.no_har, "trace": survey.no_trace}
+    for name in (name for name, is_on in {**wanted, "dom": capture.dom}.items() if is_on):
+        no_page = (
+            f"capture.{name} is on, and `browser: {{type: {browser.type}}}` does not let "
+            f"{RECORDED[name]} be recorded. Leave {name} out, or use a browser of type playwright or cdp."
+        )
+        why = known.get(name) if browser.has_page else no_page
+        if why is not None:
+            raise config.wrong(("capture", name), why)
+
+
+def check_switches(config: EvalConfig, kits: Iterable[Toolkit], vetoes: Mapping[str, str]) -> None:
+    """Refuse to switch tools on that need a page where windows have none.
+
+    Raises:
+        ConfigError: the config does.
+    """
+    names = {kit.key: kit.names for kit in kits}
+    for name, is_on in config.tools.items() if not config.browser.has_page else ():
+        lacking = [tool for tool in names.get(name, (name,)) if tool in vetoes]
+        if is_on and lacking:
+            raise config.wrong(
+                ("tools", name),
+                f"{name} is on, and {', '.join(lacking)} cannot work: {vetoes[lacking[0]]}. "
+                f"Leave {name} out, or use a browser of type playwright or cdp.",
+            )

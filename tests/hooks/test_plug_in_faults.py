@@ -1,0 +1,273 @@
+"""What a plug-in raises or returns against its contract: it is named, and the run ends in order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.testing.evals import EvalRun
+from tests.hooks.small_evals import Evals, row
+
+MEMBERS = """
+from pathlib import Path
+from typing import ClassVar, Literal
+from pytest_browsereval import (
+    AgentConfig, DatasetConfig, GraderConfig, RowRef, Task, Toolkit, ToolkitConfig, ToolError,
+)
+from pytest_browsereval.testing.blank import BlankBrowser, BlankBrowserConfig
+
+class Agent(AgentConfig):
+    type: Literal["nimbus/agent"] = "nimbus/agent"
+
+    def build(self, context):
+        raise AssertionError("no attempt begins")
+
+class Rows(DatasetConfig):
+    type: Literal["nimbus/rows"] = "nimbus/rows"
+
+    def index(self, base_dir, ids=None):
+        lines = self.file(base_dir).read_text().splitlines()
+        return [RowRef(line.split(",")[0], self.file(base_dir), n, n - 1) for n, line in enumerate(lines, 1)]
+
+    def read(self, ref):
+        line = ref.path.read_text().splitlines()[ref.offset]
+        name, tags = line.split(",")
+        return Task(
+            query_id=name, query="Say right", dataset="nimbus", graders=("answer",), answer="right",
+            tags=tuple(tags.split()), solution=({"tool": "done", "answer": "right"},),
+        )
+
+class Grader(GraderConfig):
+    type: Literal["nimbus/grader"] = "nimbus/grader"
+
+    async def grade(self, recorded):
+        raise AssertionError("no attempt begins")
+
+class Kit(ToolkitConfig):
+    type: Literal["nimbus/kit"] = "nimbus/kit"
+
+    def build(self):
+        return Toolkit("nimbus/kit", "Kit", (), needs_page=False)
+
+class Windows(BlankBrowserConfig):
+    type: Literal["nimbus/windows"] = "nimbus/windows"
+
+    def build(self):
+        return Blank()
+
+class Blank(BlankBrowser):
+    pass
+
+def boom(*args, **kwargs):
+    raise RuntimeError("no such luck")
+
+async def aboom(*args, **kwargs):
+    raise RuntimeError("no such luck")
+
+async def anone(*args, **kwargs):
+    return None
+
+def pytest_browsereval_register(registry):
+    for member in (Agent, Rows, Grader, Kit, Windows):
+        registry.register(member)
+"""
+
+RAISED = "raised RuntimeError: no such luck ({conftest}:"
+CONFIGS: dict[str, dict[str, Any]] = {
+    "Agent": {"agent": "nimbus/agent"},
+    "Rows": {"dataset": {"type": "nimbus/rows", "path": "rows.csv"}},
+    "Grader": {"graders": ["nimbus/grader"]},
+    "Kit": {"toolkits": ["nimbus/kit"]},
+    "Windows": {"browser": "nimbus/windows"},
+    "Blank": {"browser": "nimbus/windows"},
+}
+NAMES = {
+    "Agent": "the agent 'nimbus/agent' (conftest.Agent): ",
+    "Rows": "the dataset 'nimbus/rows' (conftest.Rows): ",
+    "Grader": "the grader 'nimbus/grader' (conftest.Grader): ",
+    "Kit": "the toolkit 'nimbus/kit' (conftest.Kit): ",
+    "Windows": "the browser 'nimbus/windows' (conftest.Windows): ",
+    "Blank": "the browser 'nimbus/windows' (conftest.Windows): ",
+}
+NONE = "returned None, which is not "
+BEFORE: dict[str, tuple[str, str]] = {
+    "Agent.check = boom": ("Agent", f"`check` {RAISED}"),
+    "Agent.preflight = boom": ("Agent", f"`preflight` {RAISED}"),
+    "Agent.check_tools = boom": ("Agent", f"`check_tools` {RAISED}"),
+    "Agent.secrets = boom": ("Agent", f"`secrets` {RAISED}"),
+    "Agent.secrets = lambda self: None": ("Agent", f"`secrets` {NONE}a tuple of texts ({{conftest}}:"),
+    "Agent.secrets = lambda self: 'sk-0'": ("Agent", "`secrets` returned a `str`, which is not a tuple of"),
+    "Agent.secrets = lambda self: (1,)": ("Agent", "`secrets` returned a `int`, which is not a text"),
+    "Grader.check = boom": ("Grader", f"`check` {RAISED}"),
+    "Grader.preflight = boom": ("Grader", f"`preflight` {RAISED}"),
+    "Rows.index = boom": ("Rows", f"`index` {RAISED}"),
+    "Rows.index = lambda *args: None": ("Rows", f"`index` {NONE}a list of RowRef ({{conftest}}:"),
+    "Rows.index = lambda *args: ['a']": ("Rows", "`index` returned a `str`, which is not a RowRef"),
+    "Rows.read = boom": ("Rows", f"`read` {RAISED}"),
+    "Rows.read = lambda *args: None": ("Rows", f"`read` {NONE}a Task ({{conftest}}:"),
+    "Rows.read = lambda *args: {'query_id': 'a'}": ("Rows", "`read` returned a `dict`, which is not a Task"),
+    "Rows.notes = boom": ("Rows", f"`notes` {RAISED}"),
+    "Rows.relates = boom": ("Rows", f"`relates` {RAISED}"),
+    "Kit.build = lambda self: None": ("Kit", f"`build` {NONE}a Toolkit ({{conftest}}:"),
+    "Kit.preflight = boom": ("Kit", f"`preflight` {RAISED}"),
+    "Windows.prepared = boom": ("Windows", f"`prepared` {RAISED}"),
+    "Windows.surveyed = aboom": ("Windows", f"`surveyed` {RAISED}"),
+    "Windows.surveyed = anone": ("Windows", f"`surveyed` {NONE}a Survey ({{conftest}}:"),
+    "Windows.build = boom": ("Windows", f"`build` {RAISED}"),
+    "Windows.build = lambda self: None": ("Windows", f"`build` {NONE}a Browser ({{conftest}}:"),
+    "Blank.start = aboom": ("Blank", f"`Blank.start` {RAISED}"),
+}
+"""What a plug-in does, the member that it is of, and what is said of it."""
+
+
+def written(evals: Evals, does: str, member: str) -> None:
+    evals.pytester.makeconftest(f"{MEMBERS}\n{does}\n")
+    (evals.path / "rows.csv").write_text("a,smoke\n" + "b,\n" * ("relates" in does))
+    evals.write_rows(row("a", tags=["x"]))
+    evals.write_config(**CONFIGS.get(member, {}))
+
+
+@pytest.mark.parametrize("does", BEFORE)
+def test_a_fault_before_the_run_names_the_plug_in(evals: Evals, does: str) -> None:
+    """The run ends with exit code 4 and one message with type, class, method and line; nothing is spent."""
+    member, told = BEFORE[does]
+    written(evals, does, member)
+    if "relates" in does:
+        (evals.path / "rows.csv").write_text("".join(f"r{number},x\n" for number in range(30)))
+    result = evals.run("shop.eval.yaml")
+    assert result.ret == 4
+    text = result.stdout.str() + result.stderr.str()
+    assert NAMES[member] + told.format(conftest=evals.path / "conftest.py") in text
+    assert "Mend the plug-in." in text
+    assert "INTERNALERROR" not in text
+    assert "Traceback" not in text
+    assert not (evals.path / "results").exists()
+
+
+@pytest.mark.parametrize("does", ["Agent.check = boom", "Rows.index = boom", "Blank.start = aboom"])
+def test_workers_name_it_once_as_well(evals: Evals, does: str) -> None:
+    """With workers the run ends with exit code 4, and the message is there."""
+    member, told = BEFORE[does]
+    written(evals, does, member)
+    result = evals.run("shop.eval.yaml", "-n1")
+    text = result.stdout.str() + result.stderr.str()
+    assert result.ret == 4
+    assert NAMES[member] + told.format(conftest=evals.path / "conftest.py") in text
+    assert "INTERNALERROR" not in text
+
+
+DURING: dict[str, tuple[str, str, str]] = {
+    "Blank.open_window = anone": (
+        "Blank",
+        "window_creation",
+        f"{NAMES['Blank']}`open_window` {NONE}a Window ({{conftest}}:",
+    ),
+    "Blank.open_window = aboom": ("Blank", "window_creation", f"{NAMES['Blank']}`open_window` {RAISED}"),
+    "def pytest_browsereval_modify_task(task): return 'a'": (
+        "",
+        "harness",
+        "pytest_browsereval_modify_task ({conftest}:",
+    ),
+}
+
+
+@pytest.mark.parametrize("does", DURING)
+def test_a_fault_in_an_attempt_names_the_plug_in(evals: Evals, does: str) -> None:
+    """The row is errored, and its reason says whose method it was; the run ends as usual."""
+    member, source, told = DURING[does]
+    written(evals, does, member)
+    result = evals.run("shop.eval.yaml")
+    result.assert_outcomes(errors=1)
+    metadata = result.attempt("a")
+    assert metadata.error_source == source
+    assert told.format(conftest=evals.path / "conftest.py") in metadata.reason
+
+
+@pytest.mark.parametrize("options", [[], ["-n1"]], ids=["plain", "xdist"])
+def test_a_browser_that_cannot_be_closed_costs_no_report(evals: Evals, options: list[str]) -> None:
+    """Table, JUnit file and the exit code of the verdicts are there; what went wrong is told behind them."""
+    written(evals, "Blank.close = aboom", "Blank")
+    result = evals.run("shop.eval.yaml", "--junit-xml=junit.xml", *options)
+    assert result.ret == 0
+    result.assert_outcomes(passed=1)
+    told = f"{NAMES['Blank']}`Blank.close` {RAISED}".format(conftest=evals.path / "conftest.py")
+    text = result.stdout.str()
+    assert text.index("pass rate 100.0%") < text.index("eval: not closed") < text.index(told)
+    assert text.count(told) == 1
+    assert 'testcase classname="shop.eval.yaml" name="a"' in (evals.path / "junit.xml").read_text()
+    assert evals.summary()["passed"] == 1
+
+
+def test_a_window_that_cannot_be_closed_errs_its_own_row(evals: Evals) -> None:
+    """The rows after it pass, and the browser is closed."""
+    written(
+        evals,
+        """
+from pytest_browsereval.testing.blank import BlankWindow
+class Stuck(BlankWindow):
+    close = aboom
+async def first_is_stuck(self, request):
+    return Stuck() if request.query_id.count("/stuck/") else BlankWindow()
+Blank.open_window = first_is_stuck
+""",
+        "Blank",
+    )
+    evals.write_rows(row("stuck"), row("b"))
+    evals.run("shop.eval.yaml").assert_outcomes(passed=1, errors=1)
+
+
+# -- what a dataset gets for free
+
+
+def ids_of(result: EvalRun) -> list[str]:
+    return sorted(metadata.query_id for metadata in result.attempts)
+
+
+SELECTED: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "tags": ({"tags": ["smoke"]}, ["a", "c"]),
+    "ids": ({"ids": ["b"]}, ["b"]),
+    "limit": ({"limit": 2}, ["a", "b"]),
+    "sample": ({"sample": 2, "by": "tag"}, ["a", "b"]),
+}
+
+
+@pytest.mark.parametrize("case", SELECTED)
+def test_a_dataset_of_a_plug_in_is_selected_from(evals: Evals, case: str) -> None:
+    """``select`` takes its rows of any dataset; a node id of a row that is left out is not there."""
+    select, expected = SELECTED[case]
+    written(evals, "", "Rows")
+    (evals.path / "rows.csv").write_text("a,smoke\nb,slow\nc,smoke\nd,slow\n")
+    dataset = {"type": "nimbus/rows", "path": "rows.csv", "select": select}
+    evals.write_config(dataset=dataset)
+    result = evals.run("shop.eval.yaml")
+    assert result.ret == 0
+    if case != "sample":
+        assert ids_of(result) == expected
+    else:
+        assert len(ids_of(result)) == 2
+    left_out = next(name for name in "dcba" if name not in ids_of(result))
+    other = evals.run(f"shop.eval.yaml::{left_out}")
+    assert other.ret == 4
+    assert "not found" in other.stderr.str()
+
+
+def test_an_unknown_tag_is_refused(evals: Evals) -> None:
+    """A selection that names what no row has is an error with the nearest name, as in built-in datasets."""
+    written(evals, "", "Rows")
+    evals.write_config(dataset={"type": "nimbus/rows", "path": "rows.csv", "select": {"tags": ["smok"]}})
+    result = evals.run("shop.eval.yaml")
+    assert result.ret == 4
+    assert "rows.csv: select.tags: no row has the tag 'smok'. Did you mean 'smoke'?" in result.stderr.str()
+
+
+def test_a_row_has_one_id(evals: Evals) -> None:
+    """A dataset that reads another id than it has listed is refused: two rows would count as one."""
+    written(
+        evals,
+        "Rows.read = lambda self, ref, read=Rows.read: read(self, ref).model_copy(update={'query_id': 'x'})",
+        "Rows",
+    )
+    result = evals.run("shop.eval.yaml")
+    assert result.ret == 4
+    assert f"{NAMES['Rows']}`read` returned the row 'x' for 'a'" in result.stderr.str()
