@@ -134,9 +134,10 @@ def named_in_errors(point: EntryPoint) -> Iterator[None]:
     try:
         yield
     except Exception as error:
+        what = str(error) if isinstance(error, RegistryError) else f"{type(error).__name__}: {error}."
         raise RegistryError(
             f"the entry point {point.name!r} = {point.value!r} of {owner_of(point)} cannot be loaded: "
-            f"{type(error).__name__}: {error}. Mend or uninstall the package; pytest leaves it out with "
+            f"{what} Mend or uninstall the package; pytest leaves it out with "
             f"-p no:{point.name}."
         ) from error
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pluggy
 import pytest
 
 from pytest_browsereval.hooks import fixtures
@@ -168,8 +169,27 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     options.file_or_dir = [*given, *options.eval_config]
     try:
         return (yield)
+    except pluggy.PluginValidationError as error:
+        raise _usage_error(error) from None
     finally:
         options.file_or_dir = given
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """Report a hook of ours that there is not as an error of usage: pytest looks for them here."""
+    try:
+        return (yield)
+    except pluggy.PluginValidationError as error:
+        raise _usage_error(error) from None
+
+
+def _usage_error(error: pluggy.PluginValidationError) -> Exception:
+    """Return what to raise for a plug-in that pytest refuses; the error itself if our hooks are right."""
+    from pytest_browsereval.hooks.hook_checks import refused_hooks
+
+    wrong = list(refused_hooks(error.plugin))
+    return pytest.UsageError("\n".join(wrong)) if wrong else error
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

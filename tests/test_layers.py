@@ -43,6 +43,7 @@ ROWS: tuple[frozenset[str], ...] = tuple(
 WITHIN_A_ROW = {
     ("__main__", "commands"): "the command line gathers its subcommands",
     ("plugin", "hooks"): "the entry point loads the hooks once an eval is asked for",
+    ("hooks", "hookspecs"): "hooks of plug-ins are compared with the specifications",
     ("plugin", "hookspecs"): "the entry point hands the specifications to pytest",
 }
 

@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pluggy import PluginValidationError
 
 from pytest_browsereval import members
+from pytest_browsereval.errors import RegistryError
+from pytest_browsereval.hooks.hook_checks import refused_hooks, wrong_hooks
 from pytest_browsereval.registry import OURS, Registry
 
 
@@ -46,6 +49,8 @@ class Registration:
         Raises:
             RegistryError: its hook fails, or members clash.
         """
+        if wrong := list(wrong_hooks(plugin, self._config.pluginmanager)):
+            raise RegistryError("\n".join(wrong))
         if hasattr(plugin, "pytest_browsereval_register"):
             owner, prefix = self._packages.get(id(plugin), (self._describe(plugin), ""))
             self._ask(plugin, owner, prefix)
@@ -57,7 +62,7 @@ class Registration:
         with members.named_in_errors(point):
             module = point.load()
             if manager.get_plugin(point.name) is None:
-                manager.register(module, point.name)
+                _register(manager, module, point.name)
         owner = members.owner_of(point)
         self._packages[id(module)] = (owner, point.name)
         self.packages.append(owner)
@@ -75,3 +80,11 @@ class Registration:
         path = Path(file)
         root = self._config.rootpath
         return str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
+
+
+def _register(manager: pytest.PytestPluginManager, module: Any, name: str) -> None:
+    try:
+        manager.register(module, name)
+    except PluginValidationError as error:
+        wrong = list(refused_hooks(module))
+        raise (RegistryError("\n".join(wrong)) if wrong else error) from None

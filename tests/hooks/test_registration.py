@@ -53,7 +53,7 @@ BROKEN = {
     ),
     "signature": (
         "def pytest_browsereval_grade(grader, nothing_of_that_name): ...\n",
-        "the entry point 'acme' = 'acme_kit' of acme_kit 2.5 cannot be loaded: PluginValidationError: *",
+        "the entry point 'acme' = * cannot be loaded: the hook *:1) takes 'nothing_of_that_name', which is*",
     ),
 }
 
@@ -120,6 +120,64 @@ def test_a_bad_file_that_a_bare_run_finds_is_not_green(evals: Evals, workers: li
     text = result.stdout.str() + result.stderr.str()
     assert text.count("Did you mean 'lanes'") == 1
     assert "INTERNALERROR" not in text
+
+
+WRONG = {
+    "async": (
+        "async def pytest_browsereval_task_done(metadata): ...",
+        "ERROR: the hook pytest_browsereval_task_done (*conftest.py:1) is `async def`, and hooks are not *",
+    ),
+    "name": (
+        "def pytest_browsereval_task_don(metadata): ...",
+        "ERROR: there is no hook * (*conftest.py:1). Did you mean 'pytest_browsereval_task_done'? Hooks: *",
+    ),
+    "argument": (
+        "def pytest_browsereval_task_done(metadatas): ...",
+        "ERROR: the hook * (*conftest.py:1) takes 'metadatas', *. Did you mean 'metadata'? Its arguments: *",
+    ),
+}
+
+
+@pytest.mark.parametrize("options", [[], ["-n1"], ["--co"]], ids=["plain", "xdist", "list"])
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_hook_is_refused_in_a_sentence(evals: Evals, case: str, options: list[str]) -> None:
+    """A hook that is async, misspelt, or takes what there is not ends the run with exit code 4, once told."""
+    text, message = WRONG[case]
+    evals.pytester.makeconftest(text)
+    evals.write_rows(row("a"))
+    evals.write_config()
+    result = evals.run("shop.eval.yaml", *options)
+    assert result.ret == 4
+    result.stderr.fnmatch_lines([message])
+    everything = result.stdout.str() + result.stderr.str()
+    assert everything.count("conftest.py:1)") == 1
+    assert "INTERNALERROR" not in everything
+    assert "Traceback" not in everything
+    assert not (evals.path / "results").exists()
+
+
+@pytest.mark.parametrize("options", [[], ["-n1"]], ids=["plain", "xdist"])
+def test_a_wrong_hook_of_a_sub_folder_is_refused(evals: Evals, options: list[str]) -> None:
+    """A conftest that comes up while collecting is looked at as well; nothing is run."""
+    evals.write_rows(row("a"), name="sub/rows.jsonl")
+    (evals.path / "sub" / "conftest.py").write_text("async def pytest_browsereval_message(message): ...")
+    evals.write_config("sub/shop.eval.yaml")
+    result = evals.run(*options)
+    assert result.ret == 4
+    text = result.stdout.str() + result.stderr.str()
+    assert "the hook pytest_browsereval_message (" in text
+    assert "INTERNALERROR" not in text
+
+
+@pytest.mark.parametrize("case", ["name", "argument"])
+def test_a_wrong_hook_is_told_without_an_eval_too(evals: Evals, case: str) -> None:
+    """Pytest refuses it in any run; a run of other tests gets the sentence and exit code 4 as well."""
+    text, message = WRONG[case]
+    evals.pytester.makeconftest(text)
+    evals.pytester.makepyfile(test_other="def test_other(): pass")
+    result = evals.run("test_other.py")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines([message])
 
 
 HOOKS = """
