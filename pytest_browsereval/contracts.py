@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from pytest_browsereval.errors import BrowserEvalError, PluginError
+from pytest_browsereval.errors import PLUGIN_ERRORS, BrowserEvalError, PluginError
 
 T = TypeVar("T")
 
@@ -36,6 +37,8 @@ def describe_place(function: object) -> str:
 def naming(member: object, call: str, *allowed: type[Exception]) -> Iterator[None]:
     """Have an exception that a member must not raise say which member it was, and where.
 
+    On the loop a ``KeyboardInterrupt`` is the member's own doing: Ctrl-C reaches the main thread only.
+
     Args:
         member: whose method is called.
         call: what is called, as messages show it.
@@ -49,7 +52,9 @@ def naming(member: object, call: str, *allowed: type[Exception]) -> Iterator[Non
         yield
     except passing:
         raise
-    except (Exception, SystemExit) as error:
+    except PLUGIN_ERRORS as error:
+        if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+            raise
         raise PluginError(f"{describe_member(member)}: {describe_raised(member, call, error)}") from error
 
 

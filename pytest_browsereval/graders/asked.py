@@ -37,7 +37,8 @@ async def asked(
             stops_run=isinstance(error, StopRun),
         )
     duration_ms = round((time.perf_counter() - started) * 1000, 3)
-    beside = {"duration_ms": duration_ms, "advisory": grader.advisory}
+    # A grade is its grader's, whatever name it gives itself: reports show the two beside each other.
+    beside = {"grader": grader.label, "duration_ms": duration_ms, "advisory": grader.advisory}
     return masked(result, recorded.task).model_copy(update=beside)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.hooks.items import EvalItem
+from pytest_browsereval.hooks.items import EvalItem, eval_attempt
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.run.evaluation import Evaluation
 
@@ -56,7 +56,3 @@ class EvalFile(pytest.Module):
                 return None
             names.add(name.partition("[")[0])
         return frozenset(names) or None
-
-
-def eval_attempt() -> None:
-    """Stand for an attempt; the item's setup makes it and the item's call reads the verdict."""

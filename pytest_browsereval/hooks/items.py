@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -28,6 +28,23 @@ Unmade = Literal["budget", "dashboard", "stopped"]
 """What may have kept an attempt from being made: the run's budget, who watches the run, what stopped it."""
 
 registered_marks_key = pytest.StashKey[set[str]]()
+
+
+def attempt_function(description: str | None = None) -> Callable[[], None]:
+    """Return the function of an item, which does nothing: setup makes the attempt and the call reports it.
+
+    Args:
+        description: its docstring, which reporters such as Allure take for what the test is about.
+    """
+
+    def eval_attempt() -> None: ...
+
+    eval_attempt.__doc__ = description
+    return eval_attempt
+
+
+eval_attempt = attempt_function()
+"""The function of all items that are not up."""
 
 
 class AttemptErrored(BrowserEvalError):
@@ -146,6 +163,7 @@ class EvalItem(pytest.Function):
         output: Any = self.config.pluginmanager.get_plugin("browsereval-output")
         self._output = output.sections(self.folder)
         output.report_warnings(self.folder)
+        self.obj = attempt_function(self.metadata.query)
         resumed = [("resumed", True)] if self.was_resumed else []
         self._figures = (*properties(self.metadata, self.folder), *resumed)
         self.user_properties.extend(self._figures)
@@ -168,6 +186,7 @@ class EvalItem(pytest.Function):
         """Let go of the attempt: thousands of items live until pytest ends, and their reports tell it all."""
         self.metadata = self.folder = None
         self._output = ()
+        self.obj = eval_attempt
 
     def add_output(self, report: pytest.TestReport) -> None:
         """Show what the attempt has printed and logged, as pytest shows what it captures: in each report."""

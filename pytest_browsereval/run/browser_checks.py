@@ -44,9 +44,13 @@ async def start_browser(block: BrowserConfig) -> Browser:
     with naming(block, "build"):
         built = block.build()
     browser = returned(block, "build", built, Browser, "a Browser")
-    with naming(block, f"{type(browser).__name__}.start"):
-        # What a browser starts is no part of the attempt that happened to need it first.
-        await asyncio.create_task(browser.start(), context=Context())
+
+    async def start() -> None:
+        with naming(block, f"{type(browser).__name__}.start"):
+            await browser.start()
+
+    # What a browser starts is no part of the attempt that happened to need it first.
+    await asyncio.create_task(start(), context=Context())
     return browser
 
 

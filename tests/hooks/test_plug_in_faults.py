@@ -65,6 +65,12 @@ def boom(*args, **kwargs):
 async def aboom(*args, **kwargs):
     raise RuntimeError("no such luck")
 
+async def interrupted(*args, **kwargs):
+    raise KeyboardInterrupt("by itself")
+
+async def exits(*args, **kwargs):
+    raise SystemExit(7)
+
 async def anone(*args, **kwargs):
     return None
 
@@ -117,6 +123,9 @@ BEFORE: dict[str, tuple[str, str]] = {
     "Windows.build = boom": ("Windows", f"`build` {RAISED}"),
     "Windows.build = lambda self: None": ("Windows", f"`build` {NONE}a Browser ({{conftest}}:"),
     "Blank.start = aboom": ("Blank", f"`Blank.start` {RAISED}"),
+    "Blank.start = exits": ("Blank", "`Blank.start` raised SystemExit: 7 ({conftest}:"),
+    "Blank.start = interrupted": ("Blank", "`Blank.start` raised KeyboardInterrupt: by itself ({conftest}:"),
+    "Agent.check = lambda *args: exit(7)": ("Agent", "`check` raised SystemExit: 7 ({conftest}:"),
 }
 """What a plug-in does, the member that it is of, and what is said of it."""
 
@@ -163,6 +172,11 @@ DURING: dict[str, tuple[str, str, str]] = {
         "window_creation",
         f"{NAMES['Blank']}`open_window` {NONE}a Window ({{conftest}}:",
     ),
+    "Blank.open_window = interrupted": (
+        "Blank",
+        "window_creation",
+        f"{NAMES['Blank']}`open_window` raised KeyboardInterrupt: by itself ({{conftest}}:",
+    ),
     "Blank.open_window = aboom": ("Blank", "window_creation", f"{NAMES['Blank']}`open_window` {RAISED}"),
     "def pytest_browsereval_modify_task(task): return 'a'": (
         "",
@@ -185,13 +199,14 @@ def test_a_fault_in_an_attempt_names_the_plug_in(evals: Evals, does: str) -> Non
 
 
 @pytest.mark.parametrize("options", [[], ["-n1"]], ids=["plain", "xdist"])
-def test_a_browser_that_cannot_be_closed_costs_no_report(evals: Evals, options: list[str]) -> None:
+@pytest.mark.parametrize("how", ["aboom", "interrupted", "exits"])
+def test_a_browser_that_cannot_be_closed_costs_no_report(evals: Evals, how: str, options: list[str]) -> None:
     """Table, JUnit file and the exit code of the verdicts are there; what went wrong is told behind them."""
-    written(evals, "Blank.close = aboom", "Blank")
+    written(evals, f"Blank.close = {how}", "Blank")
     result = evals.run("shop.eval.yaml", "--junit-xml=junit.xml", *options)
     assert result.ret == 0
     result.assert_outcomes(passed=1)
-    told = f"{NAMES['Blank']}`Blank.close` {RAISED}".format(conftest=evals.path / "conftest.py")
+    told = f"{NAMES['Blank']}`Blank.close` raised "
     text = result.stdout.str()
     assert text.index("pass rate 100.0%") < text.index("eval: not closed") < text.index(told)
     assert text.count(told) == 1
@@ -271,3 +286,43 @@ def test_a_row_has_one_id(evals: Evals) -> None:
     result = evals.run("shop.eval.yaml")
     assert result.ret == 4
     assert f"{NAMES['Rows']}`read` returned the row 'x' for 'a'" in result.stderr.str()
+
+
+def test_a_grade_has_the_name_of_its_grader(evals: Evals) -> None:
+    """A result that names another grader is told under its own: reports show who has judged."""
+    written(
+        evals,
+        """
+from pytest_browsereval import GraderResult, Verdict
+async def poses(self, recorded):
+    return GraderResult(grader="answer", verdict=Verdict.PASSED, score=1.0, reasoning="")
+Grader.grade = poses
+""",
+        "Grader",
+    )
+    result = evals.run("shop.eval.yaml")
+    assert result.ret == 0
+    assert "nimbus/grader 1" in result.stdout.str()
+    assert {name: grade.grader for name, grade in result.attempt("a").grader_results.items()} == {
+        "nimbus/grader": "nimbus/grader"
+    }
+
+
+DESCRIPTIONS = """
+import pytest
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item):
+    try:
+        return (yield)
+    finally:
+        print(f"{item.name}: {item.function.__doc__}")
+"""
+
+
+def test_reporters_describe_a_row_by_its_task(evals: Evals) -> None:
+    """What Allure takes for a test's description, its function's docstring, is the row's query."""
+    evals.pytester.makeconftest(DESCRIPTIONS)
+    evals.write_rows(row("a", query="Buy a mug."), row("b", query="Buy a pen."))
+    evals.write_config()
+    result = evals.run("shop.eval.yaml", "-s")
+    result.stdout.fnmatch_lines(["*a: Buy a mug.", "*b: Buy a pen."])
