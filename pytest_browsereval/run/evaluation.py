@@ -19,6 +19,7 @@ from pytest_browsereval.errors import ConfigError, Fault, RunStopped, UsageError
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.redaction.encodings import base64_forms
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.run.attempt import Behaviour, Job, Services, record_fault, run_trial
 from pytest_browsereval.run.browser_checks import (
@@ -114,7 +115,7 @@ class Evaluation:
         """True once there was a browser and a run folder; before that nothing has been spent."""
         own = (secret for member in self._members() for secret in texts_of(member, "secrets"))
         self._secrets = {*config.secrets(), *own}
-        self._spellings = spellings(self._secrets)
+        self._spellings = (*spellings(self._secrets), *base64_forms(self._secrets))
         self._starting = asyncio.Lock()
         self._services: Services | None = None
         self._browser: Browser | None = None
@@ -158,7 +159,7 @@ class Evaluation:
         own = {secret for grader in graders for secret in texts_of(grader, "secrets")}
         if not own <= self._secrets:
             self._secrets |= own
-            self._spellings = spellings(self._secrets)
+            self._spellings = (*spellings(self._secrets), *base64_forms(self._secrets))
 
     def _take_tools(self, survey: Survey) -> None:
         """Settle which tools are on.

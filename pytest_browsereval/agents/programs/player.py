@@ -240,7 +240,7 @@ class ProgramPlayer(AgentEvaluator):
         """Take the token, which opens nothing any more, and other secrets out of the files that are kept."""
         left = await asyncio.to_thread(scrub, self._folder, self._capture.config.redact, token)
         if left:
-            told = f"not searched for secrets, as they are many or large: {', '.join(left)}"
+            told = f"not searched for secrets, as they are many, large or locked: {', '.join(left)}"
             self._capture.add_warning(ErrorSource.MESSAGE_LOGGING, told)
 
     def _close_logs(self) -> None:

@@ -1,4 +1,4 @@
-"""Secrets taken out of the files that a program leaves in its folder."""
+"""Secrets taken out of the files that a program leaves in its folder, and out of their names."""
 
 from __future__ import annotations
 
@@ -7,15 +7,20 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from pytest_browsereval.redaction.contents import MARK, Cleaner, NotSearched
+
 MOST_FILES = 2_000
 MOST_BYTES = 64_000_000
-"""Of all files together; what is over it is told."""
+"""Of all files together, and of what archives among them hold; what is over it is told."""
 
 _TOLD = 5
+_LONGEST_NAME = 200
 
 
 def scrub(folder: Path, redact: Callable[[str], str], token: str) -> tuple[str, ...]:
-    """Write files anew that hold a secret; links are not followed, and what cannot be read is left.
+    """Write files anew that hold a secret, and rename those that are named after one.
+
+    Links are not followed, and what cannot be read is left.
 
     Args:
         folder: searched with all that is in it.
@@ -23,21 +28,29 @@ def scrub(folder: Path, redact: Callable[[str], str], token: str) -> tuple[str, 
         token: one more, unless it is empty.
 
     Returns:
-        Names of files that were not searched, as there is too much of them; the first few.
+        Names of files that were not searched, as there is too much of them, or as they are archives that
+        cannot be opened; the first few.
     """
-    left: list[str] = []
-    rest = MOST_BYTES
+
+    def without(text: str) -> str:
+        return redact(text.replace(token, MARK) if token else text)
+
+    left: list[Path] = []
+    rest, cleaner = MOST_BYTES, Cleaner(without, MOST_BYTES)
     for number, path in enumerate(itertools.islice(_files(folder), MOST_FILES + _TOLD)):
         try:
             size = path.stat().st_size
             if number >= MOST_FILES or size > rest:
-                left.append(path.relative_to(folder).as_posix())
+                left.append(path)
                 continue
             rest -= size
-            _clean(path, redact, token)
+            if not _clean(path, cleaner):
+                left.append(path)
         except OSError:
             continue
-    return tuple(left[:_TOLD])
+    names = tuple(without(path.relative_to(folder).as_posix()) for path in left[:_TOLD])
+    _rename(folder, without)
+    return names
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -48,17 +61,46 @@ def _files(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def _clean(path: Path, redact: Callable[[str], str], token: str) -> None:
-    # Whatever bytes they are, they come out as they were.
-    before = path.read_bytes().decode("utf-8", "surrogateescape")
-    after = redact(before.replace(token, "[redacted]") if token else before)
-    if after == before:
-        return
+def _clean(path: Path, cleaner: Cleaner) -> bool:
+    """Write a file anew if it holds a secret; return whether all of it was searched."""
+    before, is_open = path.read_bytes(), True
+    try:
+        after = cleaner.cleaned(before)
+    except NotSearched:
+        after, is_open = cleaner.plain(before), False
+    if after != before:
+        _replace(path, after)
+    return is_open
+
+
+def _replace(path: Path, data: bytes) -> None:
     # A file of its own: this one may have a second name somewhere else.
     fresh = path.with_name(f".{path.name[:100]}.clean")
     try:
-        fresh.write_bytes(after.encode("utf-8", "surrogateescape"))
+        fresh.write_bytes(data)
         fresh.chmod(path.stat().st_mode)
         fresh.replace(path)
     finally:
         fresh.unlink(missing_ok=True)
+
+
+def _rename(folder: Path, redact: Callable[[str], str]) -> None:
+    """Give what is named after a secret another name, and links that lead to such a name no target."""
+    for parent, folders, files in os.walk(folder, topdown=False):
+        for name in (*sorted(files), *sorted(folders)):
+            path = Path(parent, name)
+            try:
+                if path.is_symlink() and (target := os.readlink(path)) != (safe := redact(target)):  # noqa: PTH115
+                    path.unlink()
+                    path.symlink_to(safe)
+                if (clean := redact(name)) != name:
+                    path.rename(_free(path.with_name(clean[:_LONGEST_NAME])))
+            except OSError:
+                continue
+
+
+def _free(path: Path) -> Path:
+    names = itertools.chain(
+        [path], (path.with_stem(f"{path.stem}-{number}") for number in itertools.count(2))
+    )
+    return next(name for name in names if not os.path.lexists(name))
