@@ -22,6 +22,8 @@ from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.golden import try_golden
 from pytest_browsereval.llm.client import ChatClient, check_key
 from pytest_browsereval.llm.judge import JudgeConfig
+from pytest_browsereval.llm.presence import ask_server, models_in
+from pytest_browsereval.llm.retries import KEY_STATUSES
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.run.browser_checks import start_browser
 from pytest_browsereval.run.evaluation import Evaluation
@@ -30,6 +32,9 @@ from pytest_browsereval.sites import Sites, check
 
 ANSWER_S = 120.0
 """How long a browser, a site or a judge may take to answer."""
+
+SERVER_ERROR = 500
+"""The least status that says that a server is broken."""
 
 QUESTION = "Reply with the one word: ready"
 
@@ -185,6 +190,7 @@ async def _live(
     config: EvalConfig, registry: Registry, graders: Sequence[GraderConfig], wishes: Wishes, folder: Path
 ) -> list[Check]:
     checks = [one async for one in _goldens(config, registry, graders)]
+    checks += [one async for one in _models_there(config, graders, wishes)]
     checks += [one async for one in _judges(config, graders)] if wishes.ask_judge else []
     checks += [one async for one in _sites(config, folder)]
     return [*checks, await _browser(config)]
@@ -216,6 +222,28 @@ def _models(grader: GraderConfig, config: EvalConfig) -> tuple[JudgeConfig, ...]
         return grader.judges(config.judge)
     except ValueError:
         return ()  # that it has none is told with its rows
+
+
+async def _models_there(
+    config: EvalConfig, graders: Sequence[GraderConfig], wishes: Wishes
+) -> AsyncIterator[Check]:
+    """Yield whether the server of each model answers; those of others are asked with ``--online`` only."""
+    own = (model for agent in config.variants.values() for model in models_in(agent))
+    judges = (judge for grader in graders for judge in _models(grader, config))
+    servers = {(model.url, model.model_name): model for model in (*own, *judges)}
+    for (url, name), model in servers.items():
+        if not (model.is_local or wishes.online):
+            yield Check(State.SKIPPED, "model", name, f"{url} is not asked; --online asks it")
+            continue
+        try:
+            status = await ask_server(model)
+        except OSError as error:
+            told = f"{url} does not answer: {error}. Start it, or correct the base_url."
+            yield Check(State.ERROR, "model", name, told)
+        else:
+            is_bad = status >= SERVER_ERROR or status in KEY_STATUSES
+            state = State.WARNING if is_bad else State.OK
+            yield Check(state, "model", name, f"{url} answers" + f" with the status {status}" * is_bad)
 
 
 async def _judges(config: EvalConfig, graders: Sequence[GraderConfig]) -> AsyncIterator[Check]:

@@ -79,7 +79,9 @@ def _findings(findings: tuple[Finding, ...], most: int | None) -> Iterator[str]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the config and what to do with it."""
     parser.add_argument("config", metavar="CONFIG", nargs="?", help="an eval config; none: this machine only")
-    parser.add_argument("--online", action="store_true", help="ask the start pages whether they are there")
+    parser.add_argument(
+        "--online", action="store_true", help="ask start pages, and models elsewhere, if they answer"
+    )
     parser.add_argument(
         "--run",
         dest="runs",

@@ -27,6 +27,7 @@ def connect(evaluation: Evaluation, config: pytest.Config) -> None:
         "pytest_browsereval_modify_task",
         lambda task: _modified(config, task, evaluation.config),
     )
+    evaluation.plan.may_be_filled = mine.modify_task is not None
     mine.window_opened = used(
         "pytest_browsereval_window_opened",
         lambda window, task: hook.pytest_browsereval_window_opened(window=window, task=task),

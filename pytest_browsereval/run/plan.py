@@ -16,7 +16,7 @@ from pytest_browsereval.datasets.ids import original_id, safe_id
 from pytest_browsereval.datasets.plugged import index_rows, read_row
 from pytest_browsereval.datasets.rows import refuse
 from pytest_browsereval.datasets.selection import check_depends_on
-from pytest_browsereval.errors import ConfigError, DatasetError, PluginError, RegistryError
+from pytest_browsereval.errors import ConfigError, DatasetError, PluginError, RegistryError, nearest
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.protection import unquoted
 from pytest_browsereval.graders.trust import check_trust
@@ -26,6 +26,7 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.run.relations import ALONE, Relations, notes_on, relations_of, sites_to_reset
 from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.sites import unknown_sites
 from pytest_browsereval.tools.base import Tool
 from pytest_browsereval.tools.toolkits import PAGELESS
 
@@ -74,6 +75,8 @@ class Plan:
         self._relations: dict[tuple[str, int, str, int], Relations] = {}
         self._relates: bool | None = None
         self._problem: PluginError | None = None
+        self.may_be_filled = False
+        """Whether a plug-in may put addresses into rows, so that any name in braces may be right."""
         self.limit: int | None = None
         """Take the first so many rows only."""
 
@@ -259,6 +262,7 @@ class Plan:
             for grader in graders:
                 with naming(grader, "check", ValueError):
                     self._check_grader(grader, task)
+            self._check_addresses(task, agent)
             self._check_script(task)
             self._check_reset(task)
         except ValueError as error:
@@ -291,6 +295,18 @@ class Plan:
         self._check_page(grader, task)
         self._check_traffic(grader, task)
         self._check_judge(grader, task)
+
+    def _check_addresses(self, task: Task, agent: AgentConfig) -> None:
+        if self.may_be_filled:
+            return
+        sites, solution = self.config.sites, task.solution if agent.type == "scripted" else ()
+        given = [{"start_url": task.start_url}, task.checks, task.graders, solution]
+        for address, name in unknown_sites(given, sites):
+            raise ValueError(
+                f"the address is {address!r}, and {name!r} is not a site of the config."
+                f"{nearest(name, sites)} Sites: {', '.join(sites) or 'none'}. "
+                "Write one of these, or add it to the key `sites`."
+            )
 
     def _check_traffic(self, grader: GraderConfig, task: Task) -> None:
         if not self.config.capture.har and grader.reads_traffic(task) is not None:

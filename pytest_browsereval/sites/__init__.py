@@ -1,7 +1,7 @@
 """Local web apps under test: a static folder, or a command that serves on the port it is given."""
 
 from pytest_browsereval.sites.leases import Sites
-from pytest_browsereval.sites.placeholders import fill, names_in
+from pytest_browsereval.sites.placeholders import fill, names_in, unknown_sites
 from pytest_browsereval.sites.settings import SiteConfig, check
 
-__all__ = ["SiteConfig", "Sites", "check", "fill", "names_in"]
+__all__ = ["SiteConfig", "Sites", "check", "fill", "names_in", "unknown_sites"]

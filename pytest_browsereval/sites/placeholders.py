@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
+
+_ADDRESSES = ("url", "start_url")
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -12,6 +14,26 @@ _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 def names_in(text: str) -> set[str]:
     """Return every ``name`` that stands in braces in the text, whether or not it is a site."""
     return set(_PLACEHOLDER.findall(text))
+
+
+def unknown_sites(value: Any, sites: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield the addresses that begin with a name in braces which is not a site, each with that name.
+
+    An address is what a mapping has under ``url`` or ``start_url``, at any depth.
+
+    Args:
+        value: a JSON value.
+        sites: names of the sites.
+    """
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            found = _PLACEHOLDER.match(inner) if key in _ADDRESSES and isinstance(inner, str) else None
+            if found is not None and found[1] not in sites:
+                yield inner, found[1]
+            yield from unknown_sites(inner, sites)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from unknown_sites(inner, sites)
 
 
 def fill(value: Any, urls: Mapping[str, str]) -> Any:

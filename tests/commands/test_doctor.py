@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.__main__ import main
+from pytest_browsereval.testing import ScriptedModel
 from tests.hooks.small_evals import row
 
 
@@ -113,3 +114,28 @@ def test_the_first_example(capsys: pytest.CaptureFixture[str]) -> None:
         "targets",
         "office",
     ]
+
+
+def test_a_model_that_does_not_answer_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    """A server of this machine is always asked, and nothing is paid for that."""
+    agent = {"type": "single", "provider": "openai-compatible", "model": "m"}
+    one = row("a", start_url="data:text/html,x")
+    with ScriptedModel([]) as server:
+        given = {**agent, "base_url": server.base_url}
+        assert main(["doctor", config(one, agent=given)]) == 0
+        out = capsys.readouterr().out
+        assert f"ok model m {server.base_url} answers" in " ".join(out.split())
+    assert main(["doctor", config(one, agent=given)]) == 1
+    out = capsys.readouterr().out
+    assert f"{given['base_url']} does not answer: " in out
+    assert out.endswith("1 error\n")
+
+
+def test_models_elsewhere_are_asked_on_demand(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without ``--online`` nothing leaves this machine."""
+    agent = {"type": "single", "provider": "openai-compatible", "model": "m", "api_key": "none"}
+    given = config(row("a", start_url="data:text/html,x"), agent={**agent, "base_url": "http://x.invalid/v1"})
+    assert main(["doctor", given]) == 0
+    assert "http://x.invalid/v1 is not asked; --online asks it" in capsys.readouterr().out
+    assert main(["doctor", given, "--online"]) == 1
+    assert "http://x.invalid/v1 does not answer: " in capsys.readouterr().out

@@ -16,6 +16,10 @@ from tests.hooks.small_evals import Evals, row
 ENDS = "print('no such database')\nraise SystemExit(5)\n"
 """A site that never comes up."""
 
+TRUSTED = {"type": "jsonl", "path": "rows.jsonl", "trusted": True}
+
+PATH = {"path": "a", "equals": 1}
+
 NAMES = [f"r{number}" for number in range(8)]
 
 
@@ -167,3 +171,38 @@ def test_a_refused_key_ends_the_run_at_once(evals: Evals) -> None:
         result.stdout.fnmatch_lines(["*answered 401*", "not run: 7 of 8 trials:"])
         evals.run("shop.eval.yaml", "--eval-keep-going").assert_outcomes(errors=8)
         assert len(server.requests) == 9
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"start_url": "{shpo}/cart"},
+        {"graders": ["page_state"], "checks": [{"url": "{shpo}/cart"}]},
+        {"graders": [{"type": "state_diff", "source": {"url": "{shpo}/cart"}}], "checks": [PATH]},
+        {"solution": [{"tool": "navigate", "url": "{shpo}/cart"}]},
+    ],
+    ids=["start page", "check", "grader", "solution"],
+)
+def test_a_site_that_is_misspelt_is_refused_before_the_run(evals: Evals, wrong: dict[str, Any]) -> None:
+    """With file, line and the nearest site; nothing is started."""
+    evals.write_rows(row("right", start_url="{shop}/"), row("wrong", **wrong))
+    (evals.path / "shop").mkdir()
+    evals.write_config(sites={"shop": {"static": "shop"}}, browser="playwright", dataset=[TRUSTED])
+    result = evals.run("shop.eval.yaml")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    told = "rows.jsonl:2: row 'wrong': the address is '{shpo}/cart', and 'shpo' is not a site of the config. "
+    assert f"{told}Did you mean 'shop'? Sites: shop." in result.stderr.str()
+    assert not (evals.path / "results").exists()
+
+
+def test_a_plug_in_may_fill_other_names(evals: Evals) -> None:
+    """Where a hook changes rows, nobody knows before what a name in braces stands for."""
+    evals.write_rows(row("a", start_url="{place}/"))
+    evals.write_config()
+    evals.pytester.makeconftest(
+        """
+        def pytest_browsereval_modify_task(task):
+            return task.model_copy(update={"start_url": None})
+        """
+    )
+    evals.run("shop.eval.yaml").assert_outcomes(passed=1)

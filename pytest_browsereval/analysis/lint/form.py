@@ -11,7 +11,7 @@ from pytest_browsereval.analysis.lint.base import Finding, Given, Level, Row
 from pytest_browsereval.datasets.benchmark import BenchmarkConfig
 from pytest_browsereval.datasets.rows import TYPE_BY_SUFFIX
 from pytest_browsereval.documents import shown
-from pytest_browsereval.sites import names_in
+from pytest_browsereval.sites import names_in, unknown_sites
 
 _UNSAFE_ID = re.compile(r"[/\\\x00-\x1f\x7f]|\.\.|^\s|\s$")
 _MARK = re.compile(r"__[A-Z][A-Z0-9_]*?__")
@@ -46,7 +46,8 @@ def unresolved_placeholder(row: Row, given: Given) -> Iterator[Finding]:
         if found := _MARK.search(text):
             told = f"{key} has {found[0]!r}, which nobody filled in."
             yield row.found("unresolved-placeholder", Level.ERROR, told, "Put the site's address there.")
-    for name in sorted(names_in(task.start_url or "") - set(given.config.sites)):
+    refused = {name for _, name in unknown_sites({"start_url": task.start_url}, given.config.sites)}
+    for name in sorted(names_in(task.start_url or "") - set(given.config.sites) - refused):
         told = f"start_url has {{{name}}}, and the config has no site of that name."
         yield row.found("unresolved-placeholder", Level.ERROR, told, "Add it to the key `sites`.")
 

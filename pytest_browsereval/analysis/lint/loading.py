@@ -28,6 +28,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("unknown-dependency", r"depends_on: no row|wait for each other"),
     ("unknown-grader", r"unknown grader|the grader .* (?:is not supported|has no type)"),
     ("bad-json", r"JSON|UTF-8|not CSV|cells, the header|expected a list of rows|a row is a block"),
+    ("unresolved-placeholder", r"is not a site of the config"),
     ("wrong-grader", r"^(?:the )?graders? |the check |the reference .* of the grader"),
 )
 """Rules by what messages say, the first that fits."""
