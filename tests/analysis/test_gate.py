@@ -242,6 +242,8 @@ def test_one_task_does_not_tell_how_tasks_differ(key: str) -> None:
     assert "neither meets nor misses 85.0%: it is all of one task, which does not tell" in found.message
     assert rule(summary(*trials), key, **{key: 0.85}).word == "met"
     assert rule(summary(*trials), key, **{key: 1}, confidence=0.95).word == "not met"
+    two = [attempt("a", FAILED, variant=name) for name in ("v1", "v2")]
+    assert rule(summary(*two), key, **{key: 0.85}, confidence=0.95).word == "undecided"
 
 
 def test_variants_of_a_task_prove_less() -> None:

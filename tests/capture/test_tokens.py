@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -81,3 +82,13 @@ def test_each_token_has_its_own_mark() -> None:
     ]
     safe = without_tokens({"log": {"entries": pages}})
     assert len({one["request"]["url"] for one in safe["log"]["entries"]}) == 2
+
+
+def test_marks_of_short_values_follow_those_of_tokens() -> None:
+    """A password, hidden where its name stands, is not confused with a token, hidden everywhere."""
+    pages = [
+        entry(f"http://shop.test/?access_token={TOKEN}{n}", sent=body("text/plain", f'{{"pin": "47{n}"}}'))
+        for n in range(4)
+    ]
+    text = json.dumps(without_tokens({"log": {"entries": pages}}))
+    assert sorted(re.findall(r"-removed-(\d+)-", text)) == [str(n) for n in range(1, 9)]

@@ -82,6 +82,14 @@ def test_attempts_are_numbered_from_one(store: RunStore) -> None:
     assert folder.relative_to(store.root).as_posix() == "tasks/buy+20mug/kimi/2/attempt-1"
 
 
+def test_a_number_is_never_used_again(store: RunStore) -> None:
+    """An attempt whose folder was removed leaves a gap: the next one is still the last one of its trial."""
+    key = TrialKey("a")
+    folders = [store.begin_attempt(key, "n").path for _ in range(3)]
+    folders[0].rmdir()
+    assert store.begin_attempt(key, "n").number == 4
+
+
 def test_two_that_begin_at_once_get_two_folders(store: RunStore) -> None:
     """Processes that begin an attempt of the same trial at the same time never share a folder."""
     with ThreadPoolExecutor(8) as pool:
