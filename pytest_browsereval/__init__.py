@@ -49,7 +49,14 @@ if TYPE_CHECKING:
     from pytest_browsereval.model.grades import Criterion as Criterion
     from pytest_browsereval.model.grades import GraderResult as GraderResult
     from pytest_browsereval.model.grades import Verdict as Verdict
+    from pytest_browsereval.model.messages import AssistantMessage as AssistantMessage
+    from pytest_browsereval.model.messages import DelegationMessage as DelegationMessage
+    from pytest_browsereval.model.messages import DelegationResultMessage as DelegationResultMessage
+    from pytest_browsereval.model.messages import ErrorMessage as ErrorMessage
     from pytest_browsereval.model.messages import Message as Message
+    from pytest_browsereval.model.messages import ToolCallMessage as ToolCallMessage
+    from pytest_browsereval.model.messages import ToolResultMessage as ToolResultMessage
+    from pytest_browsereval.model.messages import UserMessage as UserMessage
     from pytest_browsereval.model.results import AgentResult as AgentResult
     from pytest_browsereval.model.results import TaskMetadata as TaskMetadata
     from pytest_browsereval.model.tasks import Task as Task
@@ -71,6 +78,7 @@ _HOMES = {
     "AgentContext": "agents.base",
     "AgentEvaluator": "agents.base",
     "AgentResult": "model.results",
+    "AssistantMessage": "model.messages",
     "Browser": "browsers.base",
     "BrowserConfig": "browsers.base",
     "CaptureContext": "capture.context",
@@ -80,7 +88,10 @@ _HOMES = {
     "Criterion": "model.grades",
     "DatasetConfig": "datasets.base",
     "DatasetError": "errors",
+    "DelegationMessage": "model.messages",
+    "DelegationResultMessage": "model.messages",
     "Directive": "tools.kit",
+    "ErrorMessage": "model.messages",
     "ErrorSource": "errors",
     "EvalConfig": "config",
     "Fault": "errors",
@@ -109,14 +120,17 @@ _HOMES = {
     "TaskMetadata": "model.results",
     "TerminationReason": "errors",
     "Tool": "tools.base",
+    "ToolCallMessage": "model.messages",
     "ToolError": "tools.base",
     "ToolResult": "tools.base",
+    "ToolResultMessage": "model.messages",
     "Toolbox": "tools.base",
     "Toolkit": "tools.kit",
     "ToolkitConfig": "tools.kit",
     "TrialOutcome": "analysis.summary",
     "Turn": "tools.kit",
     "Usage": "model.usage",
+    "UserMessage": "model.messages",
     "Verdict": "model.grades",
     "Window": "browsers.base",
     "WindowRequest": "browsers.base",

@@ -221,7 +221,7 @@ class ComputerUseAgent(AgentEvaluator):
         try:
             return await perform(read_action(wanted.given), self._sight.geometry, tools)
         except BadAction as error:
-            return await refuse(COMPUTER, wanted.given, f"{error}.", tools)
+            return await refuse(COMPUTER, wanted.given, str(error), tools)
 
     def _warn(self, message: str) -> None:
         self._context.capture.add_warning(ErrorSource.AGENT, message)

@@ -19,12 +19,7 @@ from pytest_browsereval.errors import (
     PartOver,
     TerminationReason,
 )
-from pytest_browsereval.model.messages import (
-    DelegationMessage,
-    DelegationResultMessage,
-    DelegationStatus,
-    now,
-)
+from pytest_browsereval.model.messages import DelegationStatus, now
 from pytest_browsereval.model.results import AgentResult, ExecutorRecord
 from pytest_browsereval.tools.base import Tool
 from pytest_browsereval.tools.finish import done, give_up
@@ -143,7 +138,7 @@ class Delegation:
         window, ending = self._attempt.window, _Ending()
         url, started_at, started = window.url or None, now(), time.perf_counter()
         pictures = self.capture.screenshot.count
-        self._log_begin(instruction)
+        self._attempt.capture.log_delegation(instruction, self._executor_id, max_steps=self._max_steps)
         self._make_folder()
         try:
             async with self.capture.settling():
@@ -173,8 +168,15 @@ class Delegation:
             self._keep(record)
         if ending.passes is not None:
             raise ending.passes
-        self._log_end(record)
         assert ending.status is not None  # noqa: S101 else something has passed
+        self._attempt.capture.log_delegation_result(
+            self._executor_id,
+            ending.status,
+            ending.summary,
+            steps_used=record.steps_used,
+            current_url=record.current_url,
+            duration_ms=record.duration_ms,
+        )
         return Report(
             status=ending.status,
             words=ending.words,
@@ -185,28 +187,6 @@ class Delegation:
         )
 
     # -- the record
-
-    def _log_begin(self, instruction: str) -> None:
-        message = DelegationMessage(
-            instruction=instruction,
-            executor_id=self._executor_id,
-            max_steps=self._max_steps,
-            span_id=self._executor_id,
-        )
-        self._attempt.capture.log(message)
-
-    def _log_end(self, record: ExecutorRecord) -> None:
-        assert record.status is not None  # noqa: S101 else something has passed
-        message = DelegationResultMessage(
-            executor_id=self._executor_id,
-            summary=record.summary,
-            status=record.status,
-            steps_used=record.steps_used,
-            current_url=record.current_url,
-            span_id=self._executor_id,
-            duration_ms=record.duration_ms,
-        )
-        self._attempt.capture.log(message)
 
     def _keep(self, record: ExecutorRecord) -> None:
         config = self.capture.config

@@ -160,7 +160,7 @@ class VisualActionAgent(AgentEvaluator):
             action = read_action(body, ending="", unit="grid")
             outcome = await perform(action, self._sight.geometry, tools)
         except BadAction as error:
-            return await refuse(PREDICTION, body, f"{error}.", tools)
+            return await refuse(PREDICTION, body, str(error), tools)
         self._history.append(action.plain() | ({} if outcome.ok else {"error": outcome.output}))
         return outcome
 

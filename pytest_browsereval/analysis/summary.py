@@ -115,6 +115,7 @@ def _row(trial: TrialOutcome) -> dict[str, Any]:
         "error_source": data.error_source and str(data.error_source),
         "reason": data.reason,
         "steps": data.total_steps,
+        "warnings": data.warning_count,
         "duration_ms": data.total_duration_ms,
         "cost_usd": trial.cost_usd,
         "termination_reason": str(data.termination_reason),

@@ -18,8 +18,12 @@ from pytest_browsereval.capture.dom import DomCapture
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.capture.screenshots import ScreenshotCapture
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, TerminationReason
+from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.messages import (
     AssistantMessage,
+    DelegationMessage,
+    DelegationResultMessage,
+    DelegationStatus,
     ErrorMessage,
     Message,
     ToolCallMessage,
@@ -36,6 +40,9 @@ ScreenshotMode = Literal["after", "both", "final", "off"]
 
 CUT_S = 0.5
 """How long cancelled work waits for the page to be recorded: a part of the time in which it has to end."""
+
+BRIEF = 200
+"""Characters of a failed call's result in its warning."""
 
 CUT_OFF = "a call of the model was given up before its reply: it may have been paid, and is not in the cost"
 
@@ -139,6 +146,43 @@ class CaptureContext:
         """Record what the model said, with what it cost."""
         self.log(AssistantMessage(content=content, usage=usage, duration_ms=duration_ms))
 
+    def log_delegation(self, instruction: str, executor_id: str, *, max_steps: int | None = None) -> None:
+        """Record that a goal is handed to an executor, whose part is recorded by ``nested(executor_id)``.
+
+        Args:
+            instruction: the goal.
+            executor_id: unique in the attempt.
+            max_steps: how many tool calls the executor may make; None sets no limit of its own.
+        """
+        self.log(
+            DelegationMessage(
+                instruction=instruction, executor_id=executor_id, max_steps=max_steps, span_id=executor_id
+            )
+        )
+
+    def log_delegation_result(
+        self,
+        executor_id: str,
+        status: DelegationStatus,
+        summary: str,
+        *,
+        steps_used: int,
+        current_url: str | None = None,
+        duration_ms: float | None = None,
+    ) -> None:
+        """Record what an executor reports; the arguments are the fields of ``DelegationResultMessage``."""
+        self.log(
+            DelegationResultMessage(
+                executor_id=executor_id,
+                status=status,
+                summary=summary,
+                steps_used=steps_used,
+                current_url=current_url,
+                duration_ms=duration_ms,
+                span_id=executor_id,
+            )
+        )
+
     def spend(self, usage: Usage) -> None:
         """Add the usage of a model call.
 
@@ -235,12 +279,22 @@ class CaptureContext:
         return ToolCall(call_id, tool, time.perf_counter())
 
     async def after_tool_call(
-        self, call: ToolCall, result: JsonValue, *, is_error: bool, picture: bool = True
+        self, call: ToolCall, result: JsonValue, *, is_error: bool, picture: bool = True, why: str = ""
     ) -> int | None:
         """Record what a tool returned and take a picture; return the picture's number, if any.
 
-        None as well if the call goes ahead of its picture.
+        Args:
+            call: what ``before_tool_call`` returned.
+            result: what the tool returned.
+            is_error: True for a call that failed, which is a warning as well.
+            picture: False for a call that cannot change the page.
+            why: what the warning says; the beginning of the result by default.
+
+        Returns:
+            The picture's number; None as well if the call goes ahead of its picture.
         """
+        if is_error:
+            self.add_warning(ErrorSource.TOOL, why or f"{call.tool:.80} failed: {_brief(result)}")
         line = ToolResultMessage(
             tool_call_id=call.call_id,
             result=result,
@@ -327,6 +381,12 @@ class CaptureContext:
             if self.config.redact(text) not in told:
                 self.add_warning(ErrorSource.BROWSER, text)
         self.messages.close()
+
+
+def _brief(result: JsonValue) -> str:
+    """Return the first line of a result."""
+    output = result.get("output") if isinstance(result, dict) else result
+    return one_line(str(output).partition("\n")[0], BRIEF)
 
 
 class NestedCapture(CaptureContext):

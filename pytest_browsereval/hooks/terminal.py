@@ -17,7 +17,15 @@ from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.display import wrapped
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.links import PAGE
-from pytest_browsereval.report.table import corrected, disagreements, reasons, repeated, table, totals
+from pytest_browsereval.report.table import (
+    corrected,
+    disagreements,
+    reasons,
+    repeated,
+    table,
+    totals,
+    warnings_of_passed,
+)
 from pytest_browsereval.run.cassettes import ModelCalls
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.regrade import Regrading
@@ -134,7 +142,7 @@ class Terminal:
                     out.line(part)
 
     def _repeated(self, out: Any, summary: RunSummary, width: int, *, is_ascii: bool) -> None:
-        for text in repeated(summary):
+        for text in (*repeated(summary), *warnings_of_passed(summary)):
             for part in wrapped(_ascii(text.replace("·", "|")) if is_ascii else text, width):
                 out.line(part)
 

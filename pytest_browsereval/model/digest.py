@@ -49,6 +49,7 @@ class AttemptDigest:
     agent_duration_ms: float | None
     grading_duration_ms: float
     total_steps: int
+    warning_count: int
     screenshot_count: int
     termination_reason: TerminationReason
     grader_results: dict[str, GradeDigest]

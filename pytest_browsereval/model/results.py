@@ -87,6 +87,11 @@ class TaskMetadata(BaseModel):
     """When the attempt was last graded again; grades, verdict, reason and the grading's duration are of then,
     and those before are in ``grades-history.jsonl``."""
 
+    @property
+    def warning_count(self) -> int:
+        """How many warnings and errors there are: what a reader of a passed attempt may want to know of."""
+        return len(self.warnings) + len(self.errors)
+
 
 class ExecutorRecord(BaseModel):
     """``executors/<executor_id>.json``: one delegation, and what its executor saw of the page.

@@ -157,6 +157,18 @@ def totals(summary: RunSummary, selected: int | None, *, width: int = 80) -> Ite
     yield line
 
 
+def warnings_of_passed(summary: RunSummary) -> Iterator[str]:
+    """Yield how many warnings passed trials have, whose reports nobody prints; nothing if they have none."""
+    passed = [trial.metadata for trial in summary.trials if trial.metadata.verdict is Verdict.PASSED]
+    counts = [data.warning_count for data in passed if data.warning_count]
+    if counts:
+        count = sum(counts)
+        yield (
+            f"{count} warning{'s' * (count != 1)} in {len(counts)} of {len(passed)} passed trials: "
+            "in the metadata.json of each"
+        )
+
+
 def repeated(summary: RunSummary) -> Iterator[str]:
     """Yield what repeated trials say: pass@k, pass^k, the tasks that are unsteady; nothing without any."""
     found = summary.repeats

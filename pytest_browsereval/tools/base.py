@@ -16,7 +16,7 @@ from typing import Any, Protocol, overload
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, create_model
 
-from pytest_browsereval.capture.context import CaptureContext, ToolCall
+from pytest_browsereval.capture.context import BRIEF, CaptureContext, ToolCall
 from pytest_browsereval.errors import (
     ErrorSource,
     Fault,
@@ -44,6 +44,8 @@ class ToolResult:
     output: str
     hint: str = field(default="", compare=False, repr=False)
     """The beginning of the output that is the harness's own: no page text is in it."""
+    raised: str = field(default="", compare=False, repr=False)
+    """What the tool's own code raised, which breaks its contract."""
 
     @classmethod
     def refusal(cls, why: str) -> ToolResult:
@@ -261,6 +263,7 @@ class Toolbox:
             result.as_json(),
             is_error=not result.ok,
             picture=fault is None and (known is None or known.takes_picture),
+            why=result.raised,
         )
         if fault is not None:
             raise fault
@@ -295,7 +298,10 @@ class Toolbox:
             Fault: the window has died.
         """
         await self._capture.settled()
-        return await self._checked(name, dict(arguments or {}))
+        result = await self._checked(name, dict(arguments or {}))
+        if result.raised:
+            self._capture.add_warning(ErrorSource.TOOL, result.raised)
+        return result
 
     async def _begin(self, name: str, arguments: dict[str, Any], *, is_step: bool) -> ToolCall:
         await self._capture.settled()  # first: between the check and the count nobody else may begin
@@ -341,8 +347,10 @@ class Toolbox:
         except ToolError as error:
             return ToolResult(ok=False, output=str(error))
         except Exception as error:  # noqa: BLE001 a tool must never throw into an agent
-            self._capture.add_warning(ErrorSource.TOOL, f"{name} raised {type(error).__name__}: {error}")
-            return ToolResult(ok=False, output=str(error) or type(error).__name__)
+            kind = type(error).__name__
+            return ToolResult(
+                ok=False, output=str(error) or kind, raised=f"{name} raised {kind}: {error!s:.{BRIEF}}"
+            )
 
     async def _performed(self, known: Tool, arguments: dict[str, Any]) -> ToolResult:
         try:

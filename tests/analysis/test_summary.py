@@ -111,6 +111,7 @@ def test_the_summary_of_a_folder_is_plain_json(tmp_path: Path) -> None:
             "error_source": None,
             "reason": "a passed",
             "steps": 3,
+            "warnings": 0,
             "duration_ms": 2000.0,
             "cost_usd": 0.0,
             "termination_reason": "completed",

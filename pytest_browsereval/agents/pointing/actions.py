@@ -338,5 +338,6 @@ async def refuse(name: str, given: object, why: str, tools: Toolbox) -> Performe
         LimitReached: the attempt has used its steps.
     """
     text = given if isinstance(given, str) else json.dumps(given, default=str)
+    why = why if why.endswith((".", "?")) else f"{why}."
     await tools.refuse(name, {"malformed": text[:RAW_LENGTH]}, why)
     return Performed(is_valid=False, ok=False, hint=why)

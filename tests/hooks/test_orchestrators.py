@@ -1,0 +1,94 @@
+"""An orchestrator of a plug-in, made of public names alone: it is recorded as ours is."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_browsereval import DelegationMessage, DelegationResultMessage
+from pytest_browsereval.capture.message_log import read_messages
+from tests.hooks.launched import metadata
+from tests.hooks.small_evals import Evals, row
+
+PLUGIN = """
+from typing import Literal
+from pytest_browsereval import AgentConfig, AgentEvaluator, AgentResult, AssistantMessage, ErrorMessage
+
+class LeaderConfig(AgentConfig):
+    type: Literal["leader"] = "leader"
+
+    def build(self, context):
+        return Leader(context)
+
+class Leader(AgentEvaluator):
+    def __init__(self, context):
+        self.context = context
+
+    async def execute(self):
+        capture = self.context.capture
+        capture.log_delegation("Look around.", "scout-1", max_steps=2)
+        part = capture.nested("scout-1", role="executor")
+        tools = self.context.tools.nested(part, max_steps=2)
+        part.log(AssistantMessage(content="I look."))
+        await tools.call("list_tabs")
+        await tools.call("lst_tabs")
+        capture.log_delegation_result("scout-1", "done", "One tab.", steps_used=part.steps, duration_ms=1.5)
+        said = ErrorMessage(content="no time left", error_code="agent")
+        return AgentResult(self.context.task.metadata.additional.get("says", "right"), messages=(said,))
+
+def pytest_browsereval_register(registry):
+    registry.register(LeaderConfig)
+"""
+
+
+def test_a_plug_ins_orchestrator_is_recorded_as_ours_is(evals: Evals) -> None:
+    """Goals, reports and what lies between them are nested in the log; the report of a failure has them."""
+    evals.pytester.makeconftest(PLUGIN)
+    evals.write_rows(row("right"), row("wrong", metadata={"additional": {"says": "wrong"}}))
+    evals.write_config(agent="leader")
+    run = evals.run("shop.eval.yaml")
+    assert run.ret == pytest.ExitCode.TESTS_FAILED
+    run.result.assert_outcomes(passed=1, failed=1)
+    (folder,) = evals.run_folder().glob("tasks/wrong/*/*/attempt-1")
+    messages = list(read_messages(folder))
+    assert [(m.type, m.parent_id) for m in messages] == [
+        ("user", None),
+        ("delegation", None),
+        ("assistant", "scout-1"),
+        *[("tool_call", "scout-1"), ("tool_result", "scout-1")] * 2,
+        ("delegation_result", None),
+        ("error", None),
+    ]
+    goal, report = messages[1], messages[-2]
+    assert isinstance(goal, DelegationMessage)
+    assert isinstance(report, DelegationResultMessage)
+    assert (goal.span_id, goal.executor_id, goal.max_steps) == ("scout-1", "scout-1", 2)
+    assert (report.span_id, report.status, report.steps_used, report.duration_ms) == (
+        "scout-1",
+        "done",
+        2,
+        1.5,
+    )
+    run.stdout.fnmatch_lines(["*goal     scout-1: done, 2 steps. One tab."])
+
+
+def test_failed_calls_are_warnings(evals: Evals) -> None:
+    """Each is one of source *tool*; of passed rows, whose reports nobody prints, the terminal counts them."""
+    evals.pytester.makeconftest(PLUGIN)
+    evals.write_rows(row("a"), row("b"))
+    evals.write_config(agent="leader")
+    run = evals.run("shop.eval.yaml")
+    assert run.ret == pytest.ExitCode.OK
+    (warning,) = metadata(evals.run_folder(), "a").warnings
+    assert warning.source == "tool"
+    assert warning.message.startswith(
+        "scout-1: lst_tabs failed: unknown tool 'lst_tabs'. Did you mean 'list_tabs'?"
+    )
+    run.stdout.fnmatch_lines(["2 warnings in 2 of 2 passed trials: in the metadata.json of each"])
+    assert [result["warnings"] for result in evals.summary()["results"]] == [1, 1]
+
+
+def test_rows_without_warnings_are_not_counted(evals: Evals) -> None:
+    """A clean run says nothing of warnings."""
+    evals.write_rows(row("a"))
+    evals.write_config()
+    assert "passed trials:" not in evals.run("shop.eval.yaml").stdout.str()
