@@ -1,0 +1,90 @@
+"""Clients that send keys, cookies or pages: none of them follows a redirect to another host."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.agents.pointing.service import ActionService
+from pytest_browsereval.browsers.endpoint import DevToolsUrl
+from pytest_browsereval.browsers.mcp.config import McpBrowserConfig
+from pytest_browsereval.errors import BrowserEvalError, Fault
+from pytest_browsereval.graders.observing import fetch_json
+from pytest_browsereval.llm.retries import RetryPolicy
+
+KEY = "sk-of-the-user-only"
+Ask = Callable[[str], Coroutine[Any, Any, object]]
+
+
+@contextmanager
+def server(status: int, location: str = "") -> Iterator[tuple[str, list[str]]]:
+    """Yield the address of a server that answers so, and the lines of the requests that it gets."""
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def _answer(self) -> None:
+            asked.append(self.requestline)
+            self.rfile.read(int(self.headers.get("content-length", 0)))
+            self.send_response(status)
+            if location:
+                self.send_header("Location", location)
+            self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        def do_GET(self) -> None:
+            self._answer()
+
+        def do_POST(self) -> None:
+            self._answer()
+
+        def log_message(self, *args: Any) -> None:
+            """Write nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as made:
+        thread = threading.Thread(target=made.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{made.server_port}", asked
+        finally:
+            made.shutdown()
+            thread.join()
+
+
+async def predict(url: str) -> None:
+    service = ActionService(url, KEY, 5.0, RetryPolicy(max_tries=1))
+    try:
+        await service.predict("click", b"picture", [])
+    finally:
+        await service.close()
+
+
+async def survey(url: str) -> None:
+    headers = {"Authorization": f"Bearer {KEY}"}
+    block = {"type": "mcp", "url": f"{url}/mcp?key={KEY}", "headers": headers, "connect_timeout_s": 10}
+    await McpBrowserConfig.model_validate(block).surveyed()
+
+
+CLIENTS: dict[str, Ask] = {
+    "visual-action": predict,
+    "mcp": survey,
+    "cdp": lambda url: DevToolsUrl.parse(f"{url}?token={KEY}").ask(5.0),
+    "state_diff": lambda url: fetch_json(url, {"session": KEY}),
+}
+
+
+@pytest.mark.parametrize("status", [302, 307, 308])
+@pytest.mark.parametrize("client", CLIENTS)
+def test_no_client_goes_to_another_host(client: str, status: int) -> None:
+    """The request fails, and the other host gets none."""
+    with server(200) as (other, asked), server(status, f"{other}/there") as (url, first):
+        with pytest.raises((BrowserEvalError, Fault)):
+            asyncio.run(CLIENTS[client](url))
+        assert first
+        assert asked == []
