@@ -17,6 +17,7 @@ from pytest_browsereval.capture.afterwards import Afterwards
 from pytest_browsereval.capture.dom import DomCapture
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.capture.screenshots import ScreenshotCapture
+from pytest_browsereval.capture.sizes import MAX_MESSAGE_BYTES, Shortener
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, TerminationReason
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.messages import (
@@ -58,6 +59,7 @@ class CaptureContextConfig:
     dom: bool = False
     max_tokens: int | None = None
     max_cost_usd: float | None = None
+    max_message_bytes: int = MAX_MESSAGE_BYTES
     redact: Callable[[str], str] = str
     on_message: Callable[[Message], object] | None = None
 
@@ -104,6 +106,12 @@ class CaptureContext:
         """Who works in what is recorded here: the agent, or a part of it."""
         self.steps = 0
         """Tool calls begun."""
+        self.sizes = Shortener(
+            config.folder,
+            config.max_message_bytes,
+            redact=config.redact,
+            on_cut=lambda told: self.add_warning(ErrorSource.MESSAGE_LOGGING, told),
+        )
         self.findings = Findings()
         """Shared by all parts of the attempt."""
         self._is_ahead = False
@@ -124,7 +132,7 @@ class CaptureContext:
 
         While a picture is being drawn that an earlier line names, this one waits for it.
         """
-        self.afterwards.log(self.placed(message))
+        self.afterwards.log(self.placed(self.sizes.fit_message(message)))
 
     def placed(self, message: Message) -> Message:
         """Return a message as it belongs to the part that says it."""
@@ -297,7 +305,7 @@ class CaptureContext:
             self.add_warning(ErrorSource.TOOL, why or f"{call.tool:.80} failed: {_brief(result)}")
         line = ToolResultMessage(
             tool_call_id=call.call_id,
-            result=result,
+            result=self.sizes.fit(result),
             is_error=is_error,
             url=self.window.url or None,
             span_id=call.call_id,
@@ -408,7 +416,7 @@ class NestedCapture(CaptureContext):
         self.usage, self.usage_by_role, self.steps = Usage(), parent.usage_by_role, 0
         self.last_words = ""
         """The last text that a model of the part said."""
-        self.findings = parent.findings
+        self.findings, self.sizes = parent.findings, parent.sizes
         self._parent, self._span_id, self._role = parent, span_id, role
         self.role = role or parent.role
 

@@ -79,6 +79,9 @@ class LimitsConfig(Block):
     """Input and output tokens together."""
     max_cost_usd: float | None = Field(default=None, gt=0)
     """What the model calls of an attempt may cost."""
+    max_message_bytes: int | None = Field(default=None, ge=1_024)
+    """Of what a model says, of a tool's output and of its arguments (2 MiB): what is longer is cut there, and
+    kept whole once, in the attempt's folder ``whole``. Larger arguments are refused."""
     stuck_s: float = Field(default=10.0, ge=0.5, le=3_600)
     """How long code of an async agent may run without an ``await``; all lanes stand still meanwhile."""
 

@@ -36,6 +36,7 @@ class TryFailed(Exception):
         retry_after_s: how long the provider asks to wait.
         code: the provider's own word for the error.
         is_unanswered: whether nobody answered at all.
+        is_final: whether the same request would fail again.
     """
 
     def __init__(
@@ -46,8 +47,10 @@ class TryFailed(Exception):
         retry_after_s: float | None = None,
         code: str | None = None,
         is_unanswered: bool = False,
+        is_final: bool = False,
     ) -> None:
         super().__init__(message)
+        self._is_final = is_final
         self._is_unanswered = is_unanswered
         self.status = status
         self.retry_after_s = retry_after_s
@@ -56,7 +59,7 @@ class TryFailed(Exception):
     @property
     def is_worth_a_retry(self) -> bool:
         """True if the same request may succeed later."""
-        if self.ends_the_run:
+        if self.ends_the_run or self._is_final:
             return False
         return self.status is None or self.status in RETRIED_STATUSES or self.status >= 500
 

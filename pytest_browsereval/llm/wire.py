@@ -7,6 +7,7 @@ import json
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from pytest_browsereval.llm.bounded import ENCODINGS, bound_reply
 from pytest_browsereval.llm.completion import StreamedReply
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.redirects import refuse_other_hosts
@@ -78,7 +79,7 @@ class Wire:
         try:
             async for chunk in stream:
                 reply.add(chunk.model_dump(exclude_unset=True))
-        except openai.APIError:
+        except (openai.APIError, TryFailed):
             raise
         except Exception as error:
             # Older releases let the HTTP library's own exceptions through.
@@ -110,7 +111,8 @@ class Wire:
             http_client=openai.DefaultAsyncHttpxClient(
                 # A proxy of the environment cannot reach this machine's own ports.
                 trust_env=not self._config.is_local,
-                event_hooks={"response": [refuse_other_hosts]},
+                event_hooks={"response": [refuse_other_hosts, bound_reply]},
+                headers={"Accept-Encoding": ENCODINGS},
             ),
         )
         if self._config.provider != "openai":

@@ -292,7 +292,9 @@ class _Attempt:
         capture.log_user(task.query)
         started = time.perf_counter()
         try:
-            self.progress.result = await self._limited(replace(context, kits=services.kits))
+            result = await self._limited(replace(context, kits=services.kits))
+            answer = capture.sizes.fit(result.final_answer)
+            self.progress.result = replace(result, final_answer=answer)
         finally:
             self.progress.agent_ms = (time.perf_counter() - started) * 1000
             await capture.final_picture()

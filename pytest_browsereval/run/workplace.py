@@ -8,6 +8,7 @@ from pathlib import Path
 from pytest_browsereval.agents.base import AgentConfig, AgentContext
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig
+from pytest_browsereval.capture.sizes import MAX_MESSAGE_BYTES
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.model.messages import Message
 from pytest_browsereval.model.tasks import Task
@@ -41,6 +42,7 @@ def open_capture(
         dom=capture.dom,
         max_tokens=limits.max_tokens,
         max_cost_usd=limits.max_cost_usd,
+        max_message_bytes=limits.max_message_bytes or MAX_MESSAGE_BYTES,
         redact=redact,
         on_message=on_message,
     )

@@ -10,7 +10,7 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, overload
 
@@ -246,6 +246,8 @@ class Toolbox:
             Fault: the window has died.
         """
         arguments = dict(arguments or {})
+        if name not in ENDINGS and (why := self._capture.sizes.refusal(arguments)):
+            return await self.refuse(name, arguments, why)
         is_step = name not in ENDINGS or name not in self._tools
         call = await self._begin(name, arguments, is_step=is_step)
         fault: Fault | None = None
@@ -257,6 +259,7 @@ class Toolbox:
             raise
         except Fault as error:
             fault, result = error, ToolResult(ok=False, output=str(error))
+        result = replace(result, output=self._capture.sizes.fit(result.output))
         known = self._tools.get(name)
         await self._capture.after_tool_call(
             call,
