@@ -93,7 +93,8 @@ def test_programs_of_others_play_whole_attempts(evals: Evals) -> None:
     assert used["codex"] == (90, 9, 60, 1, None)
     assert used["gemini"] == (100, 16, 20, 3, None)
     assert used["cdp"] == (10, 1, 0, 1, 0.5)
-    assert [warning.message for each in made.values() for warning in each.warnings] == []
+    warned = {name: each.warnings[0].source for name, each in made.items() if each.warnings}
+    assert warned == {"codex": "tool", "codex-stdio": "tool"}, "they call a tool that is not there"
     assert_recorded(evals.run_folder(), made)
     shown = (evals.path / "tokens.txt").read_text().split()
     assert len(set(shown)) == 2  # each attempt has one of its own, and none of them is written anywhere
