@@ -11,6 +11,8 @@ from pytest_browsereval.browsers.binary import start_driver
 from pytest_browsereval.browsers.chromium import END_S, ChromiumBrowser, Connection
 from pytest_browsereval.browsers.contexts import PageOptions, refuse_launch_options
 from pytest_browsereval.browsers.endpoint import HOW_TO_LISTEN, DevToolsUrl, NoEndpoint
+from pytest_browsereval.browsers.origin_filter import OriginFilter
+from pytest_browsereval.browsers.origins import AllowedOrigins
 from pytest_browsereval.browsers.place import Place, WindowRules
 from pytest_browsereval.browsers.starting import plainly
 from pytest_browsereval.browsers.waiting import is_closed_error, is_playwright_error, quietly
@@ -132,7 +134,8 @@ class CdpBrowser(ChromiumBrowser):
     def survey(self) -> Survey:
         """What was found out when it was attached to."""
         if self._why_shared is None:
-            return Survey(no_cdp=NO_CDP)
+            is_leaky = self._connection is not None and not self._connection.can_filter
+            return Survey(no_cdp=NO_CDP, notes=(_leaky_note(self.config),) if is_leaky else ())
         note = (
             f"the browser at {self.config.endpoint} gives attempts no context of their own "
             f"({self._why_shared}): they have its default one with its cookies and logins, one at a time"
@@ -172,6 +175,8 @@ class CdpBrowser(ChromiumBrowser):
         lost = f"The connection to the browser at {config.endpoint} was lost."
         connection = Connection(driver, browser, name=name, lost=lost)
         await connection.listen()
+        if config.allowed_origins:
+            connection.can_filter = await _reaches_loopback(browser)
         return connection
 
     async def _attach(self, driver: Playwright, *, is_guest: bool) -> Chromium:
@@ -206,6 +211,28 @@ class CdpBrowser(ChromiumBrowser):
         if request.wants_cdp:
             raise Fault(ErrorSource.WINDOW_CREATION, NO_CDP)
         return await super()._window(connection, request, rules)
+
+
+def _leaky_note(config: CdpBrowserConfig) -> str:
+    return (
+        f"the browser at {config.endpoint} does not reach this machine's loopback: allowed_origins holds for "
+        "what pages ask for, and not for redirects and the sockets of workers"
+    )
+
+
+async def _reaches_loopback(browser: Chromium) -> bool:
+    """Return whether a filter of ours can be in front of a browser that may be somewhere else."""
+    origins = await OriginFilter(AllowedOrigins.parse(["nowhere.invalid"])).start()
+    refused: list[str] = []
+    origins.on_refused = refused.append
+    context = await browser.new_context(**origins.options)
+    try:
+        page = await context.new_page()
+        await quietly(page.goto("http://anywhere.invalid/"), END_S)
+    finally:
+        await context.close()
+        await origins.close()
+    return bool(refused)
 
 
 async def _why_shared(browser: Chromium, config: CdpBrowserConfig) -> str | None:

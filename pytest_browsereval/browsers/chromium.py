@@ -13,6 +13,7 @@ from pytest_browsereval.browsers.answers import answer_from
 from pytest_browsereval.browsers.base import PLAIN_TRAFFIC, Browser, WindowRequest
 from pytest_browsereval.browsers.clipboard import SharedClipboard
 from pytest_browsereval.browsers.contexts import PageOptions
+from pytest_browsereval.browsers.origin_filter import OriginFilter
 from pytest_browsereval.browsers.origins import shorten
 from pytest_browsereval.browsers.place import Place, WindowEvents, WindowRules
 from pytest_browsereval.browsers.ready import ReadyWindows
@@ -63,6 +64,10 @@ class Connection:
         """True: it serves the windows that it has, and ends with the last of them."""
         self.is_lent = False
         """True: it is there for one window, which is not closed before it has ended."""
+        self.origins: OriginFilter | None = None
+        """Of one that is lent: what all of its traffic goes through."""
+        self.can_filter = True
+        """False: the browser does not reach what listens on loopback here."""
         self.has_ended = False
         self._lost = lost
         self._windows: set[PlaywrightWindow] = set()
@@ -106,7 +111,14 @@ class Connection:
 
     async def new_window(self, options: dict[str, Any], rules: WindowRules) -> PlaywrightWindow:
         """Open an isolated window with one empty tab."""
-        return await self.window_in(Place(await self.browser.new_context(**options)), rules)
+        origins = await filter_of(rules) if self.can_filter else None
+        try:
+            context = await self.browser.new_context(**options, **(origins.options if origins else {}))
+        except BaseException:
+            if origins is not None:
+                await origins.close()
+            raise
+        return await self.window_in(Place(context, origins=origins), rules)
 
     async def window_in(self, place: Place, rules: WindowRules) -> PlaywrightWindow:
         """Open a window in a context that is there."""
@@ -123,6 +135,8 @@ class Connection:
     async def _on_closed(self, window: PlaywrightWindow, in_time: bool) -> None:  # noqa: FBT001 -- an event
         self._windows.discard(window)
         self._clipboard.forget(window)
+        if window.place.origins is not None:
+            await window.place.origins.close()
         # In place: the windows that are open write into this very mapping.
         targets = [key for key, value in self._by_target.items() if value is window]
         for target in targets:
@@ -149,6 +163,11 @@ class Connection:
         await quietly(self.browser.close(), END_S)
         await quietly(self.driver.stop(), END_S)
         self.has_ended = True
+
+
+async def filter_of(rules: WindowRules) -> OriginFilter | None:
+    """Return the filter that a window's traffic goes through; None where everything is allowed."""
+    return await OriginFilter(rules.allowed).start() if rules.allowed else None
 
 
 class ChromiumBrowser(Browser):

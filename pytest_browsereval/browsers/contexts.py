@@ -61,8 +61,9 @@ class PageOptions(BrowserConfig):
     storage_state: Path | None = None
     """Cookies and local storage to begin with, as Playwright's ``storage_state`` writes them."""
     allowed_origins: tuple[str, ...] = ()
-    """Patterns such as ``https://shop.example``, ``*.example.com``, ``http://127.0.0.1:*``. Requests to
-    other origins are aborted. The start page's own origin is always allowed; empty allows all."""
+    """Patterns such as ``https://shop.example``, ``*.example.com``, ``http://127.0.0.1:*``. Nothing gets to
+    other origins, by redirects and workers either. The start page's own origin is always allowed; empty
+    allows all."""
     ready_windows: int | None = Field(default=None, ge=0)
     """How many empty windows may be open, ready for attempts that wait for a lane: at most as many as there
     are lanes; 0: none. By default one for every eight lanes, or none if windows are shown."""
@@ -137,7 +138,7 @@ class PageOptions(BrowserConfig):
             "locale": self.locale,
             "timezone_id": self.timezone,
             "storage_state": self.storage_state,
-            # A service worker's own requests do not pass through the check of origins.
+            # Nobody asks about a service worker's own requests, so that none would be told of.
             "service_workers": "block" if self.allowed_origins else None,
         }
         return {name: value for name, value in options.items() if value is not None}

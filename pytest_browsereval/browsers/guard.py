@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_browsereval.browsers.origin_filter import OriginFilter
 from pytest_browsereval.browsers.origins import AllowedOrigins, origin_of, shorten
 from pytest_browsereval.browsers.tabs import Notes
 from pytest_browsereval.browsers.waiting import DialogWatch, quietly
@@ -11,6 +12,7 @@ from pytest_browsereval.browsers.waiting import DialogWatch, quietly
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Frame, Route, WebSocketRoute
 
+_ERROR_PAGE = "chrome-error:"
 ROUTE_S = 30.0
 """How long the browser may take to hear what becomes of a request."""
 
@@ -22,13 +24,30 @@ class OriginGuard:
         allowed: what may be loaded.
         notes: told of what was not.
         background: where answers to the browser are awaited.
+        behind: sees what Playwright does not ask about; None where no filter can be.
     """
 
-    def __init__(self, allowed: AllowedOrigins, notes: Notes, background: DialogWatch) -> None:
+    def __init__(
+        self,
+        allowed: AllowedOrigins,
+        notes: Notes,
+        background: DialogWatch,
+        behind: OriginFilter | None = None,
+    ) -> None:
         self.allowed = allowed
-        """May be widened as long as nothing was loaded; all or not all, that stays."""
+        self._behind = behind
+        self._latest = ""
+        """What the filter has refused last, until a page shows that it failed."""
+        if behind is not None:
+            behind.on_refused, behind.on_unreachable = self._on_refused, notes.warn
         self._notes = notes
         self._background = background
+
+    def allow(self, allowed: AllowedOrigins) -> None:
+        """Set what may be loaded, as long as nothing was; all or not all, that stays."""
+        self.allowed = allowed
+        if self._behind is not None:
+            self._behind.allowed = allowed
 
     async def watch(self, context: BrowserContext) -> None:
         """Begin to look at every request of a context, unless everything is allowed."""
@@ -37,10 +56,10 @@ class OriginGuard:
             await context.route_web_socket("**/*", self._on_web_socket)
 
     def on_navigated(self, frame: Frame) -> None:
-        """Leave a page again that is not allowed.
-
-        Playwright does not ask about redirects, so that only their last page can be refused.
-        """
+        """Leave a page again that is not allowed; tell of one that the filter has refused."""
+        if self._latest and frame.url.startswith(_ERROR_PAGE):
+            self._tell(self._latest)
+            self._latest = ""
         if not self.allowed.allow(frame.url):
             self._tell(frame.url)
             self._background.spawn(frame.goto("about:blank"))
@@ -60,8 +79,13 @@ class OriginGuard:
             self._tell(route.url, is_page=False)
             self._background.spawn(route.close())
 
+    def _on_refused(self, url: str) -> None:
+        self._latest = url
+        self._tell(url, is_page=False)
+
     def _tell(self, url: str, *, is_page: bool = True) -> None:
-        text = f"{shorten(origin_of(url))} was blocked: it is not among the allowed origins."
+        place = origin_of(url) if "://" in url else url
+        text = f"{shorten(place)} was blocked: it is not among the allowed origins."
         self._notes.warn(text)
         if is_page:
             self._notes.say(text)

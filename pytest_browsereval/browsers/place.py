@@ -11,6 +11,7 @@ from pytest_browsereval.browsers.origins import EVERYTHING, AllowedOrigins
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Dialog, Page
 
+    from pytest_browsereval.browsers.origin_filter import OriginFilter
     from pytest_browsereval.browsers.windows import PlaywrightWindow
 
 
@@ -47,6 +48,8 @@ class Place:
     the one that was opened, navigated, clicked or typed in last is current."""
     is_guest: bool = False
     """True: the context is not the window's to close."""
+    origins: OriginFilter | None = None
+    """What its traffic goes through; it ends with the window."""
     viewport: tuple[int, int] | None = None
     """A guest sets the size of its pages itself."""
 

@@ -6,9 +6,11 @@ import asyncio
 from pathlib import Path
 from typing import Any, Literal, Self
 
+from pydantic import model_validator
+
 from pytest_browsereval.browsers.base import WindowRequest
 from pytest_browsereval.browsers.binary import candidates, launch_first, reason, start_driver
-from pytest_browsereval.browsers.chromium import END_S, ChromiumBrowser, Connection
+from pytest_browsereval.browsers.chromium import END_S, ChromiumBrowser, Connection, filter_of
 from pytest_browsereval.browsers.contexts import PageOptions
 from pytest_browsereval.browsers.place import Place, WindowRules
 from pytest_browsereval.browsers.waiting import is_closed_error, quietly
@@ -20,6 +22,9 @@ PORT_S = 10.0
 LENT_ARGS = ("--remote-debugging-port=0", "--enable-automation")
 """Any free port, on loopback only. Without the second one a browser keeps its command line to itself, and
 that has the folder in which the port is written."""
+FILTERED_ARGS = ("--force-webrtc-ip-handling-policy=disable_non_proxied_udp",)
+"""A call from page to page goes through no proxy by itself."""
+_NETWORK_ARGS = ("--proxy-server", "--proxy-pac-url", "--host-resolver-rules", "--host-rules")
 _PORT_FILE = "DevToolsActivePort"
 _PROFILE = "--user-data-dir="
 
@@ -34,6 +39,17 @@ class PlaywrightBrowserConfig(PageOptions):
     """Path or name of the browser; by default the best one on this machine is looked for."""
     args: tuple[str, ...] = ()
     """More command-line switches for the browser."""
+
+    @model_validator(mode="after")
+    def _filter_resolves_names(self) -> Self:
+        own = [arg for arg in self.args if arg.partition("=")[0] in _NETWORK_ARGS]
+        if self.allowed_origins and own:
+            raise ValueError(
+                f"args has {own[0]!r}, which has no effect with allowed_origins: a filter in front of the "
+                "browser finds hosts then. Use the machine's hosts file or HTTP_PROXY and HTTPS_PROXY, or "
+                "leave one of the two out."
+            )
+        return self
 
     def prepared(self, base_dir: Path) -> Self:
         """Return the block with its paths absolute.
@@ -71,8 +87,15 @@ class PlaywrightBrowser(ChromiumBrowser):
             return await self._living()
         options = self._options(request)
         options.pop("storage_state", None)  # a launch does not take it
-        own = await _launch(self.config, context=options)
+        origins = await filter_of(self._rules(request))
+        try:
+            own = await _launch(self.config, context={**options, **(origins.options if origins else {})})
+        except BaseException:
+            if origins is not None:
+                await origins.close()
+            raise
         own.is_lent = own.is_retired = True
+        own.origins = origins
         self._lent = [*(old for old in self._lent if not old.has_ended), own]
         return own
 
@@ -85,9 +108,11 @@ class PlaywrightBrowser(ChromiumBrowser):
             context = connection.browser.contexts[0]
             if self.config.storage_state is not None:
                 await context.set_storage_state(self.config.storage_state)
-            place = Place(context, cdp_url=await _devtools_url(connection))
+            place = Place(context, cdp_url=await _devtools_url(connection), origins=connection.origins)
         except BaseException:
             await connection.end()
+            if connection.origins is not None:
+                await connection.origins.close()
             raise
         return await connection.window_in(place, rules)
 
@@ -126,7 +151,11 @@ async def _launch_once(config: PlaywrightBrowserConfig, context: dict[str, Any] 
             driver.chromium,
             choice,
             headed=headed,
-            args=[*config.args, *(LENT_ARGS if context is not None else ())],
+            args=[
+                *config.args,
+                *(LENT_ARGS if context is not None else ()),
+                *(FILTERED_ARGS if config.allowed_origins else ()),
+            ],
             context=context,
             handle_sigint=False,  # Ctrl-C is pytest's to handle
             handle_sigterm=False,

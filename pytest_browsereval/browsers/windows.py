@@ -45,7 +45,7 @@ class PlaywrightWindow(Window):
         self._notes = Notes()
         self._dialogs = DialogWatch()
         self._camera = Camera(self._dialogs, self._attach)
-        self._guard = OriginGuard(rules.allowed, self._notes, self._dialogs)
+        self._guard = OriginGuard(rules.allowed, self._notes, self._dialogs, place.origins)
         self._not_ours = tuple(place.context.pages) if place.is_guest else ()
         self._tabs = Tabs(
             rules.max_tabs + len(self._not_ours),
@@ -78,7 +78,7 @@ class PlaywrightWindow(Window):
     def hand_over(self, rules: WindowRules) -> None:
         """Give a window that was opened ahead the limits of its attempt, before anything is loaded."""
         self.rules = rules
-        self._guard.allowed = rules.allowed
+        self._guard.allow(rules.allowed)
 
     # -- what it is
 

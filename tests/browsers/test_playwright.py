@@ -460,23 +460,24 @@ def test_requests_to_other_origins_never_arrive(
         other.close()
 
 
-def test_a_redirect_to_another_origin_is_left_again(
+def test_a_redirect_to_another_origin_goes_nowhere(
     run: Run, pages: PageServer, guarded: Callable[[str], PlaywrightWindow]
 ) -> None:
-    """Playwright cannot stop redirects, but the page that they lead to does not stay."""
+    """The other server is not asked, and the agent reads why its page is not there."""
     other = PageServer("127.0.0.2")
     try:
-        other.page("/trap", "<title>Trap</title>")
         pages.page("/redirect", "", status=302, headers={"Location": other.url + "/trap"})
         pages.page("/start", "start")
         window = guarded("/start")
 
         async def follow() -> list[str]:
-            await window.goto(pages.url + "/redirect")
-            await until(lambda: window.url == "about:blank")
+            with pytest.raises(Exception, match="ERR_EMPTY_RESPONSE"):
+                await window.goto(pages.url + "/redirect")
+            await until(lambda: window.url.startswith("chrome-error:"))
             return await window.take_notes()
 
         notes = run(asyncio.wait_for(follow(), 60))
         assert notes == [f"{other.url} was blocked: it is not among the allowed origins."]
+        assert other.requests == []
     finally:
         other.close()

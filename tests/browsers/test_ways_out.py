@@ -1,0 +1,234 @@
+"""No way leads out of ``allowed_origins``: a second server gets nothing. Without the option it gets all."""
+
+from __future__ import annotations
+
+import re
+import socket
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.browsers.base import WindowRequest
+from pytest_browsereval.browsers.guard import OriginGuard
+from pytest_browsereval.browsers.playwright import PlaywrightBrowserConfig
+from tests.support import Run, running, serving, until
+
+# `U` stands for the address: of the other server, or of a page here that redirects there.
+WAYS = {
+    "fetch": "fetch(U).catch(() => 0)",
+    "no-cors fetch": "fetch(U, {mode: 'no-cors'}).catch(() => 0)",
+    "keepalive fetch": "fetch(U, {mode: 'no-cors', keepalive: true}).catch(() => 0)",
+    "xhr": "const x = new XMLHttpRequest(); x.open('GET', U); x.send()",
+    "beacon": "navigator.sendBeacon(U, 'x')",
+    "image": "new Image().src = U",
+    "style": "add('link', {rel: 'stylesheet', href: U})",
+    "import of a style": "add('style', {textContent: `@import '${U}'`})",
+    "font": "new FontFace('f', `url('${U}')`).load().catch(() => 0)",
+    "script": "add('script', {src: U})",
+    "module": "import(U).catch(() => 0)",
+    "media": "add('video', {src: U})",
+    "object": "add('object', {data: U})",
+    "frame": "add('iframe', {src: U})",
+    "event source": "new EventSource(U)",
+    "prefetch": "add('link', {rel: 'prefetch', href: U})",
+    "preload": "add('link', {rel: 'preload', as: 'script', href: U})",
+    "form": "add('iframe', {name: 'at' + N}); "
+    "add('form', {method: 'post', action: U, target: 'at' + N}).submit()",
+    "pop-up": "open(U)",
+    "navigation": "const w = open('about:blank'); setTimeout(() => { w.location = U })",
+    "ping": "const a = add('a', {ping: U, href: '#', textContent: 'x'}); a.click()",
+    "speculation, prefetch": "speculate('prefetch', U)",
+    "speculation, prerender": "speculate('prerender', U)",
+    "fetch of a worker": "work(`fetch('${U}', {mode: 'no-cors'}).catch(() => 0)`)",
+    "script of a worker": "work(`importScripts('${U}')`)",
+    "events of a worker": "work(`new EventSource('${U}')`)",
+    "fetch of a shared worker": "share(`fetch('${U}', {mode: 'no-cors'}).catch(() => 0)`)",
+}
+DIRECT = {
+    "socket": "new WebSocket(U.replace('http', 'ws'))",
+    "socket of a worker": "work(`new WebSocket('${U}'.replace('http', 'ws'))`)",
+    "socket of a shared worker": "share(`new WebSocket('${U}'.replace('http', 'ws'))`)",
+    "encrypted fetch": "fetch(U.replace('http', 'https')).catch(() => 0)",
+    "encrypted socket of a worker": "work(`new WebSocket('${U}'.replace('http', 'wss'))`)",
+    "web transport": "ended.push(new WebTransport(U.replace('http', 'https')).closed.catch(() => 0))",
+    "relay of a call": "call('turn:' + new URL(U).host + '?transport=tcp')",
+    "call": "call('stun:' + new URL(U).host)",
+    "service worker": "navigator.serviceWorker?.register('/service.js?' + U).catch(() => 0)",
+}
+HELPERS = """
+const ended = [];
+const add = (kind, fields) => document.body.appendChild(Object.assign(document.createElement(kind), fields));
+const work = (code) => new Worker(URL.createObjectURL(new Blob([code])));
+const share = (code) => new SharedWorker(URL.createObjectURL(new Blob([code])));
+const speculate = (kind, url) => add('script', {type: 'speculationrules',
+  textContent: JSON.stringify({[kind]: [{source: 'list', urls: [url], eagerness: 'immediate'}]})});
+const call = async (url) => {
+  const one = new RTCPeerConnection({iceServers: [{urls: url, username: 'u', credential: 'c'}]});
+  one.createDataChannel('x');
+  ended.push(new Promise((end) => { one.onicegatheringstatechange = () =>
+    one.iceGatheringState === 'complete' && end() }));
+  await one.setLocalDescription(await one.createOffer());
+};
+"""
+
+
+class Listener:
+    """Another server, which only notes what arrives."""
+
+    def __init__(self) -> None:
+        self.arrived: list[str] = []
+        self._tcp = socket.create_server(("127.0.0.2", 0))
+        self.port: int = self._tcp.getsockname()[1]
+        self.url = f"http://127.0.0.2:{self.port}"
+        self._udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._udp.bind(("127.0.0.2", self.port))
+        self._threads = [threading.Thread(target=work) for work in (self._accept, self._receive)]
+        for thread in self._threads:
+            thread.start()
+
+    def _accept(self) -> None:
+        while True:
+            connection, _ = self._tcp.accept()
+            with connection:
+                connection.settimeout(5)
+                try:
+                    said = connection.recv(4000)
+                except OSError:
+                    said = b"nothing"
+                if said == b"end":
+                    return
+                self.arrived.append(said.decode("latin-1"))
+
+    def _receive(self) -> None:
+        while (said := self._udp.recvfrom(4000)[0]) != b"end":
+            self.arrived.append(f"datagram {said!r}")
+
+    def close(self) -> None:
+        with socket.create_connection(("127.0.0.2", self.port)) as last:
+            last.sendall(b"end")
+        self._udp.sendto(b"end", ("127.0.0.2", self.port))
+        for thread in self._threads:
+            thread.join(20)
+        self._tcp.close()
+        self._udp.close()
+
+
+@pytest.fixture
+def other() -> Iterator[Listener]:
+    """Another server."""
+    listener = Listener()
+    yield listener
+    listener.close()
+
+
+@pytest.fixture
+def here(other: Listener) -> Iterator[str]:
+    """A server whose page tries every way out; ``/307/NAME`` redirects to the other one."""
+
+    def page() -> bytes:
+        tries = [
+            (js, url)
+            for number, (name, js) in enumerate([*WAYS.items(), *DIRECT.items()])
+            for url in (
+                f"{other.url}/direct-{number}",
+                *(f"/{302 if number % 2 else 307}/redirected-{number}" for _ in (1,) if name in WAYS),
+            )
+        ]
+        code = "\n".join(
+            f"try {{ ((U, N) => {{ {js} }})(new URL('{url}', location).href, {n}) }} catch {{}}"
+            for n, (js, url) in enumerate(tries)
+        )
+        return f"<!doctype html><title>Out</title><body><script>{HELPERS}{code}</script>".encode()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self._answer()
+
+        def do_POST(self) -> None:
+            self._answer()
+
+        def _answer(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            status, _, name = self.path[1:].partition("/")
+            if status in ("302", "307"):
+                self.send_response(int(status))
+                self.send_header("Location", f"{other.url}/{name}")
+                self.send_header("Access-Control-Allow-Origin", "*")
+                body = b""
+            else:
+                self.send_response(200)
+                kind = "text/javascript" if self.path.startswith("/service.js") else "text/html"
+                self.send_header("Content-Type", kind)
+                to = self.path.partition("?")[2]
+                body = f"fetch('{to}', {{mode: 'no-cors'}})".encode() if "javascript" in kind else page()
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+            """Stay silent."""
+
+    with serving(Handler) as url:
+        yield url
+
+
+def names(said: list[str]) -> set[str]:
+    """Return which tries were seen, by the paths in what was said."""
+    return {name for text in said for name in re.findall(r"(?:direct|redirected)-\d+", text)}
+
+
+PLAIN = {f"{kind}-{n}" for n in range(len(WAYS)) for kind in ("direct", "redirected")}
+SOCKETS = {f"direct-{len(WAYS) + n}" for n in range(3)}
+QUIET = {f"redirected-{n}" for n, name in enumerate(WAYS) if name in ("keepalive fetch", "beacon", "ping")}
+"""Nobody is asked about these; what they are redirected to is refused in silence."""
+RULES = {f"{kind}-{n}" for n, name in enumerate(WAYS) for kind in ("direct", "redirected") if "spec" in name}
+"""Chromium does not begin these when a proxy is set."""
+
+
+def test_every_way_leads_out_where_all_is_allowed(run: Run, other: Listener, here: str) -> None:
+    """The tries are real ones: without the option the other server hears of each."""
+    with running(PlaywrightBrowserConfig(), run) as browser:
+
+        async def course() -> None:
+            window = await browser.open_window(WindowRequest("out", here))
+            await until(lambda: names(other.arrived) >= PLAIN | SOCKETS)
+            await until(lambda: sum(said.startswith("\x16\x03") for said in other.arrived) >= 2)  # TLS
+            await until(lambda: any(said.startswith("\x00\x03") for said in other.arrived))  # TURN
+            await until(lambda: any(said.startswith("datagram") for said in other.arrived))  # STUN, QUIC
+            await window.close()
+
+        run(course())
+
+
+def test_no_way_leads_out_of_the_allowed_origins(
+    run: Run, other: Listener, here: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not one request, socket or datagram gets to the other server, and a warning says so."""
+    refused: list[str] = []
+    tell = OriginGuard._tell
+
+    def note(guard: OriginGuard, url: str, *, is_page: bool = True) -> None:
+        refused.append(url)
+        tell(guard, url, is_page=is_page)
+
+    monkeypatch.setattr(OriginGuard, "_tell", note)
+    host = other.url.removeprefix("http://")
+    with running(PlaywrightBrowserConfig(allowed_origins=("https://shop.example",)), run) as browser:
+
+        async def course() -> tuple[str, ...]:
+            window = await browser.open_window(WindowRequest("out", here))
+            wanted = PLAIN - QUIET - RULES | {f"direct-{len(WAYS)}"}
+            await until(lambda: names(refused) >= wanted)
+            await until(lambda: refused.count(host) >= 4)  # two workers, TLS of one, TURN
+            await window.context.pages[0].evaluate("Promise.all(ended)")
+            await window.close()
+            return window.warnings
+
+        warnings = run(course())
+    assert other.arrived == []
+    assert {f"{at} was blocked: it is not among the allowed origins." for at in (other.url, host)} <= {
+        *warnings
+    }
