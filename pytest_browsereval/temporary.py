@@ -21,16 +21,40 @@ _LOCK = ".owner"
 """Locked while the process lives; the system frees it however the process ends."""
 
 _folder: Path | None = None
-_lock: BaseFileLock | None = None
+_owned: OwnedFolder | None = None
 _parent: Path | None = None
+
+
+class OwnedFolder:
+    """A new folder that this process owns: the next start removes it, unless :meth:`remove` has."""
+
+    def __init__(self) -> None:
+        from filelock import FileLock  # takes 10 ms
+
+        made = Path(tempfile.mkdtemp(prefix=f".{PREFIX}"))
+        self.path = made.with_name(made.name[1:])
+        self._lock: BaseFileLock = FileLock(made / _LOCK, timeout=0, thread_local=False)
+        try:
+            self._lock.acquire()
+            made.rename(self.path)
+        except (OSError, NotImplementedError):  # a disk without locks: nobody could tell whether it is in use
+            self.path = made
+
+    def remove(self) -> None:
+        """Remove it with all that is in it."""
+        self._lock.release()
+        shutil.rmtree(self.path, ignore_errors=True)
 
 
 def own_folder() -> Path:
     """Return the folder of this process, made at the first call; nobody else can read it."""
-    global _folder  # noqa: PLW0603 it is the process's
+    global _folder, _owned  # noqa: PLW0603 it is the process's
     if _folder is None or not _folder.is_dir():  # systems remove what has not been used for days
-        is_inside = _parent is not None and _parent.is_dir()  # a worker on another machine is for itself
-        _folder = Path(tempfile.mkdtemp(dir=_parent)) if is_inside else _locked_folder()
+        if _parent is not None and _parent.is_dir():  # a worker on another machine is for itself
+            _folder = Path(tempfile.mkdtemp(dir=_parent))
+        else:
+            _owned = OwnedFolder()
+            _folder = _owned.path
     return _folder
 
 
@@ -48,11 +72,11 @@ def use_parent(folder: Path) -> None:
 @forget_at_session_end
 def remove_own_folder() -> None:
     """Remove the folder of this process; nothing is done the second time."""
-    global _folder, _lock
+    global _folder, _owned
     folder, _folder = _folder, None
-    lock, _lock = _lock, None
-    if lock is not None:
-        lock.release()
+    owned, _owned = _owned, None
+    if owned is not None:
+        owned.remove()
     if folder is not None:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -76,20 +100,3 @@ def _is_left(entry: os.DirEntry[str]) -> bool:
             with FileLock(lock, timeout=0):
                 return True
     return False
-
-
-def _locked_folder() -> Path:
-    """Return a new folder whose lock this process holds; without a lock it has another name."""
-    global _lock  # noqa: PLW0603 the same
-    from filelock import FileLock
-
-    made = Path(tempfile.mkdtemp(prefix=f".{PREFIX}"))
-    folder = made.with_name(made.name[1:])
-    lock = FileLock(made / _LOCK, timeout=0, thread_local=False)
-    try:
-        lock.acquire()
-        made.rename(folder)
-    except (OSError, NotImplementedError):  # a disk without locks: nobody could tell whether it is in use
-        return made
-    _lock = lock
-    return folder

@@ -6,7 +6,6 @@ is the one that is used. Nothing is remembered on disk.
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import os
 import re
@@ -17,12 +16,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_browsereval.browsers.machine import driver_folder, driver_trouble
-from pytest_browsereval.browsers.waiting import quietly
+from pytest_browsereval.browsers.driver import start_driver, stop_driver
+from pytest_browsereval.browsers.machine import driver_folder
 from pytest_browsereval.errors import ConfigError, ErrorSource, StopRun
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, BrowserType, Playwright
+    from playwright.async_api import Browser, BrowserType
 
 VARIABLE = "BROWSEREVAL_BROWSER"
 """The environment variable that names a browser: a path, or a program on PATH."""
@@ -48,9 +47,6 @@ _NO_DISPLAY = "no display to show a window on"
 _SAID = re.compile(r"\[err\] (.+)")
 _ENDED = re.compile(r"process did exit: ([^>\n]+)>")
 _REASON_LENGTH = 240
-_READER_S = 5.0
-_START_S = 5.0
-"""How long a start that nobody waits for any more may take to end."""
 _FEATURES_OFF = "--disable-features="
 
 _DRAW_TEXT = """() => {
@@ -295,48 +291,6 @@ def _binary(candidate: Candidate, version: str) -> Binary:
     return Binary(candidate.path, candidate.name, version, candidate.is_headless_shell, candidate.source)
 
 
-async def start_driver() -> Playwright:
-    """Start Playwright's driver.
-
-    Raises:
-        StopRun: source *browser*; the message says what it lacks and what to type.
-    """
-    from playwright.async_api import async_playwright
-
-    before = asyncio.all_tasks()
-    starting = asyncio.ensure_future(async_playwright().start())
-    try:
-        return await asyncio.shield(starting)
-    except asyncio.CancelledError:
-        await _stopped(starting)
-        raise
-    except Exception as error:  # Playwright raises a bare Exception when its Node ends at once
-        await _ended_reader(asyncio.all_tasks() - before)
-        trouble = await driver_trouble() or f"Playwright's driver does not start: {error}"
-        raise StopRun(ErrorSource.BROWSER, trouble) from error
-
-
-async def _stopped(starting: asyncio.Future[Playwright]) -> None:
-    """Let a driver start, and end it: cut off in its start, its process would stay."""
-    await asyncio.wait({starting}, timeout=_START_S)
-    if starting.done() and not starting.cancelled() and starting.exception() is None:
-        await quietly(starting.result().stop(), _START_S)
-
-
-async def _ended_reader(tasks: set[asyncio.Task[Any]]) -> None:
-    """Wait for what Playwright's failed start left under way.
-
-    That still waits for the end of its process. Cut off with the loop, it would leave the pipes open.
-    """
-    if readers := {task for task in tasks if _is_playwrights(task)}:
-        await asyncio.wait(readers, timeout=_READER_S)
-
-
-def _is_playwrights(task: asyncio.Task[Any]) -> bool:
-    code, folder = getattr(task.get_coro(), "cr_code", None), driver_folder()
-    return code is not None and folder is not None and folder.parent in Path(code.co_filename).parents
-
-
 async def find_binary(explicit: str | Path | None = None, *, headed: bool = False) -> Binary:
     """Return the browser that is used, proved by a launch and a page with text, and end it again.
 
@@ -351,7 +305,7 @@ async def find_binary(explicit: str | Path | None = None, *, headed: bool = Fals
         drawn = await _draws_text(browser)
         await browser.close()
     finally:
-        await driver.stop()
+        await stop_driver(driver)
     return replace(binary, draws_text=drawn)
 
 

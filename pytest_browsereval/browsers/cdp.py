@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from pytest_browsereval.browsers.base import Survey, WindowRequest
-from pytest_browsereval.browsers.binary import start_driver
-from pytest_browsereval.browsers.chromium import END_S, ChromiumBrowser, Connection
+from pytest_browsereval.browsers.chromium import ChromiumBrowser, Connection
 from pytest_browsereval.browsers.contexts import PageOptions, refuse_launch_options
+from pytest_browsereval.browsers.driver import END_S, start_driver, stop_driver
 from pytest_browsereval.browsers.endpoint import HOW_TO_LISTEN, DevToolsUrl, NoEndpoint
 from pytest_browsereval.browsers.origin_filter import OriginFilter
 from pytest_browsereval.browsers.origins import AllowedOrigins
@@ -152,7 +152,7 @@ class CdpBrowser(ChromiumBrowser):
         try:
             return await self._attached(driver)
         except BaseException as error:
-            await quietly(driver.stop(), END_S)
+            await stop_driver(driver)
             if not is_playwright_error(error):
                 raise
             why = f"cannot be attached to: {plainly(Exception(str(error)))}"

@@ -13,6 +13,7 @@ from pytest_browsereval.browsers.answers import answer_from
 from pytest_browsereval.browsers.base import PLAIN_TRAFFIC, Browser, WindowRequest
 from pytest_browsereval.browsers.clipboard import SharedClipboard
 from pytest_browsereval.browsers.contexts import PageOptions
+from pytest_browsereval.browsers.driver import END_S, stop_driver
 from pytest_browsereval.browsers.origin_filter import OriginFilter
 from pytest_browsereval.browsers.origins import shorten
 from pytest_browsereval.browsers.place import Place, WindowEvents, WindowRules
@@ -32,8 +33,6 @@ CLOSE_S = 2.0
 """How long a page may take to close that no window has as a tab."""
 HAR_CLOSE_S = 30.0
 """How long a window may take to close whose traffic is recorded: it is written then."""
-END_S = 10.0
-"""How long a browser may take to end."""
 
 AT_ONCE = max(4, os.cpu_count() or 1)
 """How many windows of a browser are opened at once, before their start pages. To open one is work for the
@@ -161,7 +160,7 @@ class Connection:
         for window in list(self._windows):
             await window.close()
         await quietly(self.browser.close(), END_S)
-        await quietly(self.driver.stop(), END_S)
+        await stop_driver(self.driver)
         self.has_ended = True
 
 

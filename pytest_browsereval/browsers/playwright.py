@@ -9,11 +9,12 @@ from typing import Any, Literal, Self
 from pydantic import model_validator
 
 from pytest_browsereval.browsers.base import WindowRequest
-from pytest_browsereval.browsers.binary import candidates, launch_first, reason, start_driver
-from pytest_browsereval.browsers.chromium import END_S, ChromiumBrowser, Connection, filter_of
+from pytest_browsereval.browsers.binary import candidates, launch_first, reason
+from pytest_browsereval.browsers.chromium import ChromiumBrowser, Connection, filter_of
 from pytest_browsereval.browsers.contexts import PageOptions
+from pytest_browsereval.browsers.driver import start_driver, stop_driver
 from pytest_browsereval.browsers.place import Place, WindowRules
-from pytest_browsereval.browsers.waiting import is_closed_error, quietly
+from pytest_browsereval.browsers.waiting import is_closed_error
 from pytest_browsereval.browsers.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, StopRun
 
@@ -165,7 +166,7 @@ async def _launch_once(config: PlaywrightBrowserConfig, context: dict[str, Any] 
         connection = Connection(driver, browser, name=str(binary), lost=lost)
         await connection.listen()
     except BaseException:
-        await quietly(driver.stop(), END_S)
+        await stop_driver(driver)
         raise
     return connection
 

@@ -12,8 +12,9 @@ import psutil
 import pytest
 from playwright.async_api import Error
 
-from pytest_browsereval.browsers import binary, machine
+from pytest_browsereval.browsers import binary, driver, machine
 from pytest_browsereval.browsers.binary import Candidate, candidates, find_binary
+from pytest_browsereval.browsers.driver import start_driver, stop_driver
 from pytest_browsereval.errors import ConfigError, ErrorSource, StopRun
 from tests.support import until
 
@@ -173,14 +174,14 @@ def test_playwrights_own_is_found_by_launching(
 
 async def playwrights_place() -> Path:
     """Return where Playwright looks for its headless shell."""
-    driver = await binary.start_driver()
+    driver = await start_driver()
     try:
         await driver.chromium.launch(channel="chromium-headless-shell")
     except Error as error:
         line = next(line for line in str(error).splitlines() if "Executable doesn't exist at" in line)
         return Path(line.split("doesn't exist at ")[1])
     finally:
-        await driver.stop()
+        await stop_driver(driver)
     pytest.fail("Playwright's cache was to be empty")
 
 
@@ -260,14 +261,14 @@ def test_users_switches_reach_the_browser(real_browser: Path, tmp_path: Path) ->
     )
 
     async def launch() -> None:
-        driver = await binary.start_driver()
+        driver = await start_driver()
         try:
             browser, _ = await binary.launch_first(
                 driver.chromium, candidates(wrapper), args=["--force-dark-mode"], timeout=60_000
             )
             await browser.close()
         finally:
-            await driver.stop()
+            await stop_driver(driver)
 
     asyncio.run(launch())
     assert {"--force-dark-mode", "--disable-quic"} <= set(seen.read_text().splitlines())
@@ -329,7 +330,7 @@ def test_driver_that_ends_slowly_is_waited_for(tmp_path: Path, monkeypatch: pyte
     ended = tmp_path / "ended"
     lingers = f"#!/bin/sh\n[ $1 = --version ] && exit 3\nexec >&-\nsleep 0.3\necho > '{ended}'\nexit 127\n"
     monkeypatch.setenv("PLAYWRIGHT_NODEJS_PATH", str(program(tmp_path / "node", lingers)))
-    monkeypatch.setattr(binary, "_READER_S", 60.0)
+    monkeypatch.setattr(driver, "_READER_S", 60.0)
     with pytest.raises(StopRun):
         asyncio.run(find_binary(sys.executable))
     assert ended.is_file()

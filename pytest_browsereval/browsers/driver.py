@@ -1,0 +1,141 @@
+"""Playwright's driver: the process that launches browsers, with a place of its own for temporary files."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import itertools
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_browsereval.browsers.machine import driver_folder, driver_trouble
+from pytest_browsereval.browsers.waiting import quietly
+from pytest_browsereval.errors import ErrorSource, StopRun
+from pytest_browsereval.temporary import OwnedFolder
+
+if TYPE_CHECKING:
+    from playwright.async_api import Playwright
+
+END_S = 10.0
+"""How long a driver, or a browser, may take to end."""
+_READER_S = 5.0
+_START_S = 5.0
+"""How long a start that nobody waits for any more may take to end."""
+_STEPS = 3
+"""Rounds of the loop until Playwright has read the environment for its driver."""
+_LONGEST = 57
+"""Characters of a path below which a browser can have a socket: systems allow 103, and its part needs 46."""
+
+_places: dict[Playwright, Path] = {}
+"""The folders of drivers that have not been ended."""
+_in_use: set[Path] = set()
+"""These, and those of drivers that are starting."""
+_numbers = itertools.count(1)
+_folder: OwnedFolder | None = None
+
+
+async def start_driver() -> Playwright:
+    """Start Playwright's driver.
+
+    Raises:
+        StopRun: source *browser*; the message says what it lacks and what to type.
+    """
+    from playwright.async_api import async_playwright
+
+    before = asyncio.all_tasks()
+    place = _home() / str(next(_numbers))
+    place.mkdir()
+    _in_use.add(place)
+    with _temporary_files_in(place):
+        starting = asyncio.ensure_future(async_playwright().start())
+        for _ in range(_STEPS):
+            await asyncio.sleep(0)
+    try:
+        driver = await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        await _stopped(starting)
+        _leave(place)
+        raise
+    except Exception as error:  # Playwright raises a bare Exception when its Node ends at once
+        await _ended_reader(asyncio.all_tasks() - before)
+        _leave(place)
+        trouble = await driver_trouble() or f"Playwright's driver does not start: {error}"
+        raise StopRun(ErrorSource.BROWSER, trouble) from error
+    _places[driver] = place
+    return driver
+
+
+async def stop_driver(driver: Playwright) -> None:
+    """End a driver and remove what it and its browsers have left on the disk; never raises."""
+    await quietly(driver.stop(), END_S)
+    if (place := _places.pop(driver, None)) is not None:
+        await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
+        _leave(place)
+
+
+async def _stopped(starting: asyncio.Future[Playwright]) -> None:
+    """Let a driver start, and end it: cut off in its start, its process would stay."""
+    await asyncio.wait({starting}, timeout=_START_S)
+    if starting.done() and not starting.cancelled() and starting.exception() is None:
+        await quietly(starting.result().stop(), _START_S)
+
+
+async def _ended_reader(tasks: set[asyncio.Task[Any]]) -> None:
+    """Wait for what Playwright's failed start left under way.
+
+    That still waits for the end of its process. Cut off with the loop, it would leave the pipes open.
+    """
+    if readers := {task for task in tasks if _is_playwrights(task)}:
+        await asyncio.wait(readers, timeout=_READER_S)
+
+
+def _is_playwrights(task: asyncio.Task[Any]) -> bool:
+    code, folder = getattr(task.get_coro(), "cr_code", None), driver_folder()
+    return code is not None and folder is not None and folder.parent in Path(code.co_filename).parents
+
+
+# -- temporary files: a browser or driver that is killed leaves its profile behind
+
+
+def _home() -> Path:
+    global _folder  # noqa: PLW0603 it is the process's
+    if _folder is None or not _folder.path.is_dir():
+        _folder = OwnedFolder()
+    return _folder.path
+
+
+def _leave(place: Path) -> None:
+    _in_use.discard(place)
+    if not _in_use:
+        _remove_home()
+
+
+@atexit.register
+def _remove_home() -> None:
+    global _folder
+    folder, _folder = _folder, None
+    if folder is not None:
+        folder.remove()
+
+
+@contextmanager
+def _temporary_files_in(folder: Path) -> Iterator[None]:
+    """Have a process that is started meanwhile put its temporary files into a folder."""
+    if len(str(folder)) > _LONGEST:
+        yield
+        return
+    names = ("TMPDIR", "TEMP", "TMP")
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update(dict.fromkeys(names, str(folder)))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
