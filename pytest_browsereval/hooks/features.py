@@ -23,6 +23,7 @@ from pytest_browsereval.hooks.output import OutputRouting
 from pytest_browsereval.hooks.planning import Planning
 from pytest_browsereval.hooks.progress import Progress
 from pytest_browsereval.hooks.replaying import Replaying
+from pytest_browsereval.hooks.selecting import Selecting
 from pytest_browsereval.hooks.session import EvalSession, eval_session_key
 from pytest_browsereval.hooks.sharding import Sharding, shard_of
 from pytest_browsereval.hooks.terminal import Terminal
@@ -52,6 +53,7 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     manager.register(Groups(), "browsereval-groups")
     manager.register(Order(), "browsereval-order")
     manager.register(Closing(session), "browsereval-closing")
+    manager.register(Selecting(session), "browsereval-selecting")
     if session.model_calls is not ModelCalls.LIVE:
         manager.register(Replaying(session), "browsereval-replaying")
     if (given := config.getoption("eval_shard")) is not None:

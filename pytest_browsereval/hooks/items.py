@@ -93,6 +93,8 @@ class EvalItem(pytest.Function):
     def extra_keyword_matches(self) -> set[str]:
         """Further names for ``-k``, made when asked for: an empty set for each of 100,000 rows is 20 MiB."""
         made: set[str] = self.__dict__.setdefault("_extra_keyword_matches", set())
+        if hasattr(self, "entry"):
+            made.add(self.entry.ref.query_id)  # which is not the name where that is encoded
         return made
 
     @extra_keyword_matches.setter

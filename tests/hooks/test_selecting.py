@@ -1,0 +1,93 @@
+"""Rows that are named on the command line: by node id, by their own id, by tag."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.hooks.small_evals import Evals, row
+
+ODD = "wrong <&> ünï"
+ROWS = (row("plain"), row(ODD), row("a::b[1]"), row("漢字 1"))
+
+
+@pytest.fixture
+def odd(evals: Evals) -> Evals:
+    """Return an eval whose rows have ids of any characters."""
+    evals.write_rows(*ROWS)
+    evals.write_config()
+    return evals
+
+
+OWN_IDS = {
+    "blanks and accents": ODD,
+    "what means something to pytest": "a::b[1]",
+    "Chinese": "漢字 1",
+    "the node id": "wrong+20+3c+26+3e+20+c3+bcn+c3+af",
+    "a plain one": "plain",
+}
+
+
+@pytest.mark.parametrize("case", OWN_IDS)
+def test_a_row_is_selected_by_its_own_id(odd: Evals, case: str) -> None:
+    """`FILE::ID` takes the id as the row and the table have it, and as it stands in node ids."""
+    ran = odd.run(f"shop.eval.yaml::{OWN_IDS[case]}")
+    ran.assert_outcomes(passed=1)
+
+
+def test_workers_take_them_too(odd: Evals) -> None:
+    """Several ids at once, in the processes of xdist, for a config that is named by the option."""
+    named = (f"shop.eval.yaml::{one['query_id']}" for one in ROWS[1:])
+    odd.run("--eval-config=shop.eval.yaml", *named, "-n1").assert_outcomes(passed=3)
+
+
+@pytest.mark.parametrize(("keyword", "query_id"), [("ünï", ODD), ("漢字", "漢字 1"), ("PLAIN", "plain")])
+def test_a_keyword_finds_the_id(odd: Evals, keyword: str, query_id: str) -> None:
+    """`-k` looks at the row's own id too."""
+    ran = odd.run("shop.eval.yaml", "-k", keyword)
+    ran.assert_outcomes(passed=1, deselected=3)
+    assert [attempt.query_id for attempt in ran.attempts] == [query_id]
+
+
+def test_trials_of_an_odd_id(evals: Evals) -> None:
+    """Variant and trial follow the id as the table prints them."""
+    evals.write_rows(row(ODD), row("plain"))
+    evals.write_config(trials=2, variants={"x": "scripted", "y": "scripted"})
+    evals.run(f"shop.eval.yaml::{ODD}").assert_outcomes(passed=4)
+    one = evals.run(f"shop.eval.yaml::{ODD}[x-2]", "shop.eval.yaml::plain[y-1]")
+    one.assert_outcomes(passed=2)
+    assert {(a.query_id, a.variant, a.trial) for a in one.attempts} == {(ODD, "x", 2), ("plain", "y", 1)}
+    wrong = evals.run("shop.eval.yaml::plain[x-3]")
+    assert (wrong.ret, "has no trial 'plain[x-3]'. Did you mean" in wrong.stderr.str()) == (4, True)
+
+
+MISTYPED = {
+    "an id": (["shop.eval.yaml::plian"], "shop.eval.yaml has no row 'plian'. Did you mean 'plain'?"),
+    "an odd id": ([f"shop.eval.yaml::{ODD}x"], f"Did you mean {ODD!r}?"),
+    "a tag": (
+        ["shop.eval.yaml", "-m", "smoek"],
+        "no row has the tag or dataset 'smoek'. Did you mean 'smoke'?",
+    ),
+    "a tag beside others": (["shop.eval.yaml", "-m", "unit and smoek"], "Did you mean 'smoke'?"),
+    "a tag that is none at all": (["shop.eval.yaml", "-m", "zzzzz"], "They have: smoke, unit"),
+}
+
+
+@pytest.mark.parametrize("case", MISTYPED)
+def test_a_mistyped_name_gets_the_nearest(odd: Evals, case: str) -> None:
+    """Exit code 4, the name that is not there, and the one that is nearest; nothing runs."""
+    odd.write_rows(*ROWS, row("tagged", tags=["smoke"]))
+    arguments, message = MISTYPED[case]
+    ran = odd.run(*arguments, *(["-n1"] if case in ("an odd id", "a tag") else []))
+    assert ran.ret == 4
+    assert message in ran.stdout.str() + ran.stderr.str()
+    assert not (odd.path / "results").exists()
+
+
+def test_a_tag_of_other_rows_is_not_mistyped(odd: Evals) -> None:
+    """A tag that only rows have which are not asked for selects nothing, as pytest says it."""
+    odd.write_rows(*ROWS, row("tagged", tags=["smoke"]))
+    assert odd.run("shop.eval.yaml::plain", "-m", "smoke").ret == 5
+    assert (
+        odd.run("shop.eval.yaml", "-m", "slow", "--eval-limit=1", "-o", "markers=slow: takes long").ret == 5
+    )
+    odd.run("shop.eval.yaml", "-m", "not smoek").assert_outcomes(passed=5)
