@@ -18,6 +18,7 @@ from pytest_browsereval.commands import (
     merging,
     regrading,
     showing,
+    toolkits,
     viewing,
 )
 from pytest_browsereval.commands.base import version_of
@@ -26,6 +27,7 @@ from pytest_browsereval.errors import BrowserEvalError, UsageError
 COMMANDS = (
     *machine.COMMANDS,
     *listing.COMMANDS,
+    *toolkits.COMMANDS,
     *importing.COMMANDS,
     *regrading.COMMANDS,
     *exchanging.COMMANDS,

@@ -7,7 +7,7 @@ running attempts: be quick there, and do not call pytest's objects.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -58,6 +58,18 @@ def pytest_browsereval_create_agent(context: AgentContext) -> AgentEvaluator | N
     """Called on the loop's thread to build the agent; None leaves it to the config block's ``build``.
 
     Executors of an orchestrator are built by their own block.
+    """
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_browsereval_tool_call(
+    name: str, arguments: dict[str, Any], task: Task, window: Window, node_id: str
+) -> str | None:
+    """Called before every tool call, on the loop's thread: return a reason to refuse it, or None.
+
+    ``done`` is a tool as well. The agent reads the reason as the result (``ok: false``), and the call is
+    recorded and counted. Arguments are checked already. A hook that raises makes the attempt *errored*. A
+    program that drives the browser past the tools (``cdp: true``) is not asked about.
     """
 
 

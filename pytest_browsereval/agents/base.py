@@ -6,7 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
+
+from pydantic import AfterValidator
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.capture.context import CaptureContext
@@ -69,10 +71,21 @@ class AgentEvaluator(ABC):
         """
 
 
+class Switches(dict[str, bool]):
+    """Switches that can be hashed: the block of a model is the key of its client."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        """Return the same for the same switches."""
+        return hash(frozenset(self.items()))
+
+
 class AgentConfig(Component):
     """Base of the agent family's members."""
 
     family: ClassVar[str] = "agent"
+
+    tools: Annotated[dict[str, bool], AfterValidator(Switches)] | None = None
+    """Switches of this agent alone, by the name of a tool or a toolkit; they come before the run's."""
 
     @property
     def wants_cdp(self) -> bool:

@@ -154,6 +154,8 @@ class OrchestratorExecutorConfig(AgentConfig):
         Raises:
             ValueError: it names what there is not.
         """
+        if self.executor.tools:
+            raise ValueError("executor.tools has no effect. Write  tools: {...}  beside `executor`.")
         return self.executor.check_tools(with_endings(tools), kits)
 
     def secrets(self) -> tuple[str, ...]:

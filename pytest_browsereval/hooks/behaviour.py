@@ -36,6 +36,12 @@ def connect(evaluation: Evaluation, config: pytest.Config) -> None:
         "pytest_browsereval_create_agent",
         lambda context: hook.pytest_browsereval_create_agent(context=context),
     )
+    mine.tool_call = used(
+        "pytest_browsereval_tool_call",
+        lambda name, arguments, task, window, node_id: hook.pytest_browsereval_tool_call(
+            name=name, arguments=arguments, task=task, window=window, node_id=node_id
+        ),
+    )
     mine.message = used(
         "pytest_browsereval_message",
         lambda node_id, message: hook.pytest_browsereval_message(node_id=node_id, message=message),

@@ -27,6 +27,7 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.report.assertion import explain
 from pytest_browsereval.run.attempt import Job, run_trial
 from pytest_browsereval.run.evaluation import Evaluation
+from pytest_browsereval.run.guard import CallGuard
 from pytest_browsereval.run.own_runs import new_trial
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.store import home_of
@@ -182,6 +183,8 @@ class Handwritten:
         self._capture: CaptureContext | None = None
         self._urls: Mapping[str, str] | None = None
         self._graders: tuple[GraderConfig, ...] = self.evaluation.config.graders
+        self._sites: frozenset[str] = frozenset(self.evaluation.config.sites)
+        """Those that its row uses; all of them where it has no row."""
 
     @classmethod
     def of(cls, request: pytest.FixtureRequest) -> Handwritten:
@@ -215,6 +218,8 @@ class Handwritten:
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
         self._graders = ready.graders
+        used = self.evaluation.toolsets.sites_used(ready.task, self.evaluation.config.sites)
+        self._sites = frozenset(used)
         return Task.model_validate(fill(ready.task.model_dump(), self._site_urls()))
 
     def _site_urls(self) -> Mapping[str, str]:
@@ -255,17 +260,20 @@ class Handwritten:
     def agent(self, task: Task) -> AgentEvaluator:
         """Return the config's first agent, ready to execute in the test's window."""
         assert self._capture is not None  # noqa: S101 the fixture asks for it first
-        config = self.evaluation.config
-        agent = next(iter(config.variants.values()))
+        config, toolsets = self.evaluation.config, self.evaluation.toolsets
+        variant, agent = next(iter(config.variants.items()))
+        ask = self.evaluation.behaviour.tool_call
         context = agent_context(
             config,
             agent,
             task,
-            tools=self.evaluation.tools,
+            tools=toolsets.tools_for(variant, self._sites),
             capture=self._capture,
             output_dir=self._capture.config.folder.parent,
         )
-        return agent.build(replace(context, kits=self.evaluation.kits))
+        if ask is not None:
+            context.tools.guard = CallGuard(ask, task, self._capture.window, self._request.node.nodeid)
+        return agent.build(replace(context, kits=toolsets.kits_for(self._sites)))
 
     def run(self, task: Task) -> Any:
         """Run a task from start to verdict; returns an ``EvalOutcome``, or its awaitable on the loop."""
@@ -276,7 +284,7 @@ class Handwritten:
             store = self.evaluation.own_runs.of(claim_run(self._config, self._request.node))
             variant, agent = next(iter(self.evaluation.config.variants.items()))
             key, node_id = new_trial(store, task.query_id, variant), self._request.node.nodeid
-            job = Job(node_id, key, task, self._graders, agent, is_output_passed_on=True)
+            job = Job(node_id, key, task, self._graders, agent, is_output_passed_on=True, sites=self._sites)
             services = replace(services, store=store)
             metadata, folder = await run_trial(job, services, retries=self.evaluation.config.retries)
             return EvalOutcome(metadata, folder.path)

@@ -33,44 +33,31 @@ from pytest_browsereval.errors import (
     TerminationReason,
     told,
 )
-from pytest_browsereval.graders.asked import StandIn
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.observations import observation_keys
 from pytest_browsereval.llm.taping import ReplayingTape, Tape
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.model.messages import ErrorMessage, Message, now
+from pytest_browsereval.model.messages import ErrorMessage, now
 from pytest_browsereval.model.results import AgentResult, TaskError, TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.run.behaviour import Behaviour
 from pytest_browsereval.run.budget import Budget
 from pytest_browsereval.run.cassettes import Cassettes, leftover
 from pytest_browsereval.run.cassettes import Traffic as PageTraffic
 from pytest_browsereval.run.control import Control
 from pytest_browsereval.run.grading import Grading, decide, grade_all, total_cost
+from pytest_browsereval.run.guard import CallGuard
 from pytest_browsereval.run.outages import Outages
 from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey
+from pytest_browsereval.run.toolsets import Toolsets
 from pytest_browsereval.run.workplace import agent_context, open_capture
 from pytest_browsereval.sites import Sites, fill, names_in
-from pytest_browsereval.tools.base import Tool
-from pytest_browsereval.tools.kit import Toolkit
 
 LIMITS = (TerminationReason.MAX_STEPS, TerminationReason.TIMEOUT, TerminationReason.BUDGET)
 
 OBSERVE_TIMEOUT_S = 30.0
 """A grader that has not read what it needs of the live page by then is errored."""
-
-
-@dataclass
-class Behaviour:
-    """What plug-ins change about an attempt; None leaves a thing as it is."""
-
-    modify_task: Callable[[Task], Task] | None = None
-    window_opened: Callable[[Window, Task], object] | None = None
-    create_agent: Callable[[AgentContext], AgentEvaluator | None] | None = None
-    message: Callable[[str, Message], object] | None = None
-    """Told of every message with the attempt's node id."""
-    grade: StandIn | None = None
-    """Its answer, unless None, stands in for the grader's."""
 
 
 @dataclass(frozen=True)
@@ -81,14 +68,13 @@ class Services:
     store: RunStore
     sites: Sites
     windows: WindowManager
-    tools: tuple[Tool, ...]
+    toolsets: Toolsets
     behaviour: Behaviour
     budget: Budget
     control: Control
     outages: Outages
     cassettes: Cassettes
     redact: Callable[[str], str] = str
-    kits: tuple[Toolkit, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -102,6 +88,8 @@ class Job:
     agent: AgentConfig
     is_output_passed_on: bool = False
     """Whether what it prints goes on to whoever captures, as the output of a test does."""
+    sites: frozenset[str] = frozenset()
+    """Sites that the row uses, beside those that it names: placeholders may have been filled in before."""
 
 
 @dataclass
@@ -281,18 +269,21 @@ class _Attempt:
 
     async def _agent(self, task: Task, window: Window) -> None:
         capture, services = self._recording(), self.services
+        ask, toolsets = services.behaviour.tool_call, services.toolsets
+        sites = self.job.sites | toolsets.sites_used(self.job.task, services.config.sites)
         context = agent_context(
             services.config,
             self.job.agent,
             task,
-            tools=services.tools,
+            tools=toolsets.tools_for(self.job.key.variant, sites),
             capture=capture,
             output_dir=services.store.root,
         )
+        guard = context.tools.guard = CallGuard(ask, task, window, self.job.node_id) if ask else None
         capture.log_user(task.query)
         started = time.perf_counter()
         try:
-            result = await self._limited(replace(context, kits=services.kits))
+            result = await self._limited(replace(context, kits=toolsets.kits_for(sites)))
             answer = capture.sizes.fit(result.final_answer)
             self.progress.result = replace(result, final_answer=answer)
         finally:
@@ -301,7 +292,7 @@ class _Attempt:
         await window.look()  # nothing is judged in a browser that has died unnoticed
         if window.dead:
             raise Fault(ErrorSource.BROWSER, window.dead)
-        if fault := self.traffic.fault():
+        if fault := self.traffic.fault() or (guard and guard.fault):
             raise fault
 
     async def _limited(self, context: AgentContext) -> AgentResult:

@@ -94,18 +94,28 @@ def check_capture(config: EvalConfig, survey: Survey) -> None:
             raise config.wrong(("capture", name), why)
 
 
-def check_switches(config: EvalConfig, kits: Iterable[Toolkit], vetoes: Mapping[str, str]) -> None:
+def check_switches(
+    config: EvalConfig, variant: str, kits: Iterable[Toolkit], vetoes: Mapping[str, str]
+) -> None:
     """Refuse to switch tools on that need a page where windows have none.
 
+    Args:
+        config: its switches count, and before them those of the variant.
+        variant: its name.
+        kits: the toolkits of the run.
+        vetoes: tools of the variant that are on and cannot work.
+
     Raises:
-        ConfigError: the config does.
+        ConfigError: somebody does.
     """
     names = {kit.key: kit.names for kit in kits}
-    for name, is_on in config.tools.items() if not config.browser.has_page else ():
+    own = config.variants[variant].tools or {}
+    for name, is_on in {**config.tools, **own}.items() if not config.browser.has_page else ():
         lacking = [tool for tool in names.get(name, (name,)) if tool in vetoes]
         if is_on and lacking:
+            place = ("variants", variant, "tools") if name in own else ("tools",)
             raise config.wrong(
-                ("tools", name),
+                (*place, name),
                 f"{name} is on, and {', '.join(lacking)} cannot work: {vetoes[lacking[0]]}. "
                 f"Leave {name} out, or use a browser of type playwright or cdp.",
             )

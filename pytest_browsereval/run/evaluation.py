@@ -21,11 +21,11 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.redaction.encodings import base64_forms
 from pytest_browsereval.registry import Registry
-from pytest_browsereval.run.attempt import Behaviour, Job, Services, record_fault, run_trial
+from pytest_browsereval.run.attempt import Job, Services, record_fault, run_trial
+from pytest_browsereval.run.behaviour import Behaviour
 from pytest_browsereval.run.browser_checks import (
     check_capture,
     check_cdp,
-    check_switches,
     close_browser,
     start_browser,
     survey_of,
@@ -42,11 +42,11 @@ from pytest_browsereval.run.plan import Entry, Plan
 from pytest_browsereval.run.selection import note_selected
 from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import AttemptFolder, RunStore
+from pytest_browsereval.run.toolsets import Toolsets
 from pytest_browsereval.sites import Sites, check
 from pytest_browsereval.tools.base import Tool
-from pytest_browsereval.tools.guidance import veto_note, vetoes
 from pytest_browsereval.tools.kit import Toolkit, ToolkitConfig
-from pytest_browsereval.tools.toolkits import WrongSwitch, kits_for, plugged_kits, resolve_tools
+from pytest_browsereval.tools.toolkits import kits_for, plugged_kits
 
 REDACTED = "[redacted]"
 
@@ -75,15 +75,12 @@ class Evaluation:
         began: float | None = None,
     ) -> None:
         self.config = config
-        self.tools: tuple[Tool, ...] = ()
+        self.toolsets = Toolsets()
         """The tools that are switched on; a browser that brings its own has to be asked for them first."""
-        self.kits: tuple[Toolkit, ...] = ()
-        """The toolkits that they are of."""
         self.notes: list[str] = []
         """What has come to light since the config was read, for whoever watches the run."""
         self.plan = Plan(config, registry, None)
         self._plugged = self._build_kits(registry)
-        self._vetoes: dict[str, str] = {}
         if not config.browser.brings_tools:
             self._take_tools(Survey())
         self.store = RunStore.locate(config.output_dir, config.name, run_id, worker=worker)
@@ -167,18 +164,18 @@ class Evaluation:
         Raises:
             ConfigError: a switch names no tool, or two tools have one name.
         """
-        try:
-            builtin = kits_for(survey, self.config.browser)
-            on = resolve_tools(self.config.tools, self._plugged, builtin=builtin)
-        except ValueError as error:
-            switch = (error.name,) if isinstance(error, WrongSwitch) else ()
-            raise self.config.wrong(("tools", *switch), error) from None
-        self.kits = (*builtin, *self._plugged)
-        self._vetoes = vetoes(self.kits, {tool.name for tool in on})
-        self.tools = tuple(tool for tool in on if tool.name not in self._vetoes)
-        self.plan.tools = {tool.name: tool for tool in self.tools}
-        self.plan.not_offered = veto_note(self._vetoes, self.kits, {tool.name for tool in on})
-        check_switches(self.config, self.kits, self._vetoes)
+        self.toolsets = Toolsets.of(self.config, kits_for(survey, self.config.browser), self._plugged)
+        self.plan.toolsets = self.toolsets
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools that any of its attempts may have."""
+        return self.toolsets.tools
+
+    @property
+    def kits(self) -> tuple[Toolkit, ...]:
+        """The toolkits that they are of."""
+        return self.toolsets.kits
 
     def _build_kits(self, registry: Registry) -> tuple[Toolkit, ...]:
         try:
@@ -254,15 +251,18 @@ class Evaluation:
         Raises:
             ConfigError: it does not.
         """
-        tools = {tool.name: tool for tool in self.tools}
-        self.notes += [self.plan.not_offered] if self.plan.not_offered else []
+        notes = []
         for name, agent in self.config.variants.items():
+            tools = {tool.name: tool for tool in self.toolsets.by_variant[name]}
+            notes.append(self.toolsets.not_offered(name))
             try:
                 with naming(agent, "check_tools", ValueError):
                     told = agent.check_tools(tools, self.kits)
             except ValueError as error:
-                raise self.config.wrong(("variants", name), self.plan.with_absent_tools(error)) from None
-            self.notes += [f"agent {name}: {note}" for note in told]
+                why = self.toolsets.with_absent_tools(name, error)
+                raise self.config.wrong(("variants", name), why) from None
+            notes += [f"agent {name}: {note}" for note in told]
+        self.notes += filter(None, dict.fromkeys(notes))
 
     def check_rows(self, entries: Iterable[Entry]) -> None:
         """Read and check every row that is to run, and what its graders need.
@@ -366,8 +366,7 @@ class Evaluation:
             store=self.store,
             sites=Sites(self.config.sites, self.config.base_dir, self.store.root / "sites", self.redact),
             windows=WindowManager(browser, self._coming_windows, block=self.config.browser),
-            tools=self.tools,
-            kits=self.kits,
+            toolsets=self.toolsets,
             behaviour=self.behaviour,
             budget=self.budget,
             control=self.control,

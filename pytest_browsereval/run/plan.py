@@ -26,8 +26,8 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.run.relations import ALONE, Relations, notes_on, relations_of, sites_to_reset
 from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.run.toolsets import Toolsets
 from pytest_browsereval.sites import unknown_sites
-from pytest_browsereval.tools.base import Tool
 from pytest_browsereval.tools.toolkits import PAGELESS
 
 FEW = 20
@@ -64,13 +64,11 @@ class ReadyTask:
 class Plan:
     """All trials of a config, and the way from one to its checked row."""
 
-    def __init__(self, config: EvalConfig, registry: Registry, tools: Mapping[str, Tool] | None) -> None:
+    def __init__(self, config: EvalConfig, registry: Registry, toolsets: Toolsets | None) -> None:
         self.config = config
         self._registry = registry
-        self.tools = tools
+        self.toolsets = toolsets
         """The tools that are switched on; None until the browser that brings them was asked."""
-        self.not_offered = ""
-        """Which tools cannot work in the browser although they are on, and why."""
         self._ready: dict[tuple[str, int, str], ReadyTask] = {}
         self._relations: dict[tuple[str, int, str, int], Relations] = {}
         self._relates: bool | None = None
@@ -256,8 +254,8 @@ class Plan:
             raise DatasetError(f"{where}: graders {labels} share a name. Give one a `name` of its own.")
         agent: AgentConfig = self.config.variants[entry.variant]
         try:
-            if self.tools is not None:
-                self._check_agent(agent, task, self.tools)
+            if self.toolsets is not None:
+                self._check_agent(agent, task, entry.variant, self.toolsets)
             check_pass_when(self.config.pass_when, [g.label for g in graders if not g.advisory])
             for grader in graders:
                 with naming(grader, "check", ValueError):
@@ -271,23 +269,21 @@ class Plan:
             self._check_that_all_is_read(task, graders, where)
         return ReadyTask(task, graders)
 
-    def _check_agent(self, agent: AgentConfig, task: Task, tools: Mapping[str, Tool]) -> None:
+    def _check_agent(self, agent: AgentConfig, task: Task, variant: str, toolsets: Toolsets) -> None:
+        sites = toolsets.sites_used(task, self.config.sites)
+        tools = {tool.name: tool for tool in toolsets.tools_for(variant, sites)}
         try:
             with naming(agent, "check", ValueError):
                 agent.check(task, tools)
         except ValueError as error:
-            raise ValueError(self.with_absent_tools(error)) from None
+            raise ValueError(toolsets.with_absent_tools(variant, error)) from None
         is_lost = agent.needs_tools and not self.config.browser.has_page and set(tools) <= PAGELESS
         if task.start_url is not None and is_lost:
-            why = self.with_absent_tools("no tool of the run reaches a page")
+            why = toolsets.with_absent_tools(variant, "no tool of the run reaches a page")
             raise ValueError(
                 f"the row starts at {task.start_url}, and the agent {agent.type!r} could do nothing: {why}. "
                 "Use a browser of type playwright or cdp, or add a toolkit that works in this one."
             )
-
-    def with_absent_tools(self, message: object) -> str:
-        """Return a message about tools with those that are on and cannot work in the browser."""
-        return f"{message} ({self.not_offered})" if self.not_offered else str(message)
 
     def _check_grader(self, grader: GraderConfig, task: Task) -> None:
         grader.check(task)

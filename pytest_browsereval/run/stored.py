@@ -256,7 +256,7 @@ class StoredPlan(Plan):
         graders = self._of_config(stored.site_urls)
         if not graders:
             graders = self._own(task, stored, where)
-            self._check_trust(entry, graders, stored, where)
+            self._check_trust(entry, graders, stored.model_copy(update={"task": task}), where)
         if not graders:
             raise DatasetError(
                 f"{where} has no grader, and neither has the config. Name one there (graders: [answer])."

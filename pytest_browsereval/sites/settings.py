@@ -44,6 +44,9 @@ class SiteConfig(BaseModel):
     cwd: Path | None = None
     """Where the command runs, relative to the config; by default the config's folder."""
 
+    toolkits: tuple[str, ...] | None = None
+    """Toolkits, by their keys, that only rows have which use this site; others have them nowhere else."""
+
     @model_validator(mode="after")
     def _is_of_one_kind(self) -> Self:
         if (self.static is None) == (self.command is None):
@@ -57,7 +60,7 @@ class SiteConfig(BaseModel):
                 f"package is {self.package!r}, and only a static site lies in a package. "
                 "Write {package: NAME, static: FOLDER}"
             )
-        if self.static is not None and (beside := self.model_fields_set - {"static", "package"}):
+        if self.static is not None and (beside := self.model_fields_set - {"static", "package", "toolkits"}):
             raise ValueError(
                 f"a static site has no {', '.join(sorted(beside))}. "
                 "Leave that out, or serve the site with a command"

@@ -179,6 +179,17 @@ class ToolRunner(Protocol):
         """
 
 
+class Guard(Protocol):
+    """Decides about calls before they are made."""
+
+    def __call__(self, name: str, arguments: Mapping[str, Any]) -> str | None:
+        """Return why a call is refused, for the agent to read; None lets it pass.
+
+        Raises:
+            Fault: the guard itself broke.
+        """
+
+
 class Toolbox:
     """The tools of one attempt: records, counts and limits every call.
 
@@ -200,6 +211,8 @@ class Toolbox:
         outer: Toolbox | None = None,
     ) -> None:
         self._outer = outer
+        self.guard: Guard | None = None if outer is None else outer.guard
+        """Asked before a call is made; a reason refuses it."""
         self._tools: Mapping[str, Tool] = {tool.name: tool for tool in tools}
         self._run = run
         self._capture = capture
@@ -252,7 +265,7 @@ class Toolbox:
         call = await self._begin(name, arguments, is_step=is_step)
         fault: Fault | None = None
         try:
-            result = await self._checked(name, arguments)
+            result = await self._checked(name, arguments, self.guard)
         except asyncio.CancelledError:
             cut = ToolResult(ok=False, output=f"{name} was cut off: the time is over.")
             await self._capture.after_tool_call(call, cut.as_json(), is_error=True, picture=False)
@@ -336,7 +349,7 @@ class Toolbox:
             raise PartOver(TerminationReason.MAX_STEPS, f"{limit} steps were allowed; all were used")
         raise LimitReached(TerminationReason.MAX_STEPS, f"limits.max_steps is {limit}; all were used")
 
-    async def _checked(self, name: str, arguments: dict[str, Any]) -> ToolResult:
+    async def _checked(self, name: str, arguments: dict[str, Any], guard: Guard | None = None) -> ToolResult:
         known = self._tools.get(name)
         if known is None:
             known_names = ", ".join(self._tools)
@@ -344,7 +357,7 @@ class Toolbox:
                 f"unknown tool {name!r:.80}.{nearest(name, self._tools)} Tools: {known_names}."
             )
         try:
-            return await self._performed(known, arguments)
+            return await self._performed(known, arguments, guard)
         except (Fault, LimitReached):
             raise
         except ToolError as error:
@@ -355,11 +368,13 @@ class Toolbox:
                 ok=False, output=str(error) or kind, raised=f"{name} raised {kind}: {error!s:.{BRIEF}}"
             )
 
-    async def _performed(self, known: Tool, arguments: dict[str, Any]) -> ToolResult:
+    async def _performed(self, known: Tool, arguments: dict[str, Any], guard: Guard | None) -> ToolResult:
         try:
             values = known.checked(arguments)
         except ValueError as error:
             return ToolResult.refusal(f"wrong arguments for {known.name}: {error}")
+        if guard is not None and (why := guard(known.name, values)) is not None:
+            return ToolResult.refusal(why)
         if known.name in ENDINGS:
             return self._end(known.name, values)
         return await self._run(known, values)

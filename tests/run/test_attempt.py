@@ -26,15 +26,17 @@ from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import AssistantMessage, ErrorMessage, Message
 from pytest_browsereval.model.results import AgentResult, TaskMetadata
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.run.attempt import Behaviour, Job, Services, record_fault, run_attempt, run_trial
+from pytest_browsereval.run.attempt import Job, Services, record_fault, run_attempt, run_trial
+from pytest_browsereval.run.behaviour import Behaviour
 from pytest_browsereval.run.budget import Budget
 from pytest_browsereval.run.cassettes import Cassettes, ModelCalls
 from pytest_browsereval.run.control import Control
 from pytest_browsereval.run.hiding import Hiding
 from pytest_browsereval.run.outages import Outages
 from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.run.toolsets import Toolsets
 from pytest_browsereval.sites import Sites
-from pytest_browsereval.tools.toolkits import resolve_tools
+from pytest_browsereval.tools.toolkits import CATALOG
 from tests.support import Run, browser, run
 
 __all__ = ["browser", "run"]
@@ -139,7 +141,7 @@ class Bench:
             store=self.store,
             sites=Sites({}, self.folder, self.folder / "sites"),
             windows=WindowManager(self.browser),
-            tools=resolve_tools({}),
+            toolsets=Toolsets.of(config, CATALOG.values(), ()),
             behaviour=self.behaviour,
             budget=Budget(config.budget, self.store, 0.0),
             control=Control(self.store),

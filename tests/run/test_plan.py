@@ -16,7 +16,8 @@ from pytest_browsereval.members import builtin_registry
 from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.run.plan import FEW, Plan
 from pytest_browsereval.run.relations import ALONE
-from pytest_browsereval.tools.toolkits import resolve_tools
+from pytest_browsereval.run.toolsets import Toolsets
+from pytest_browsereval.tools.toolkits import CATALOG
 
 Planned = Callable[..., Plan]
 STATE = {"type": "state_diff", "source": {"storage": "local:cart"}}
@@ -61,7 +62,7 @@ def planned(tmp_path: Path) -> Planned:
         path = tmp_path / "shop.json"
         path.write_text(json.dumps({**agent, "dataset": "rows.jsonl", **keys}))
         config = load_config(path, registry=registry)
-        return Plan(config, registry, {tool.name: tool for tool in resolve_tools(config.tools)})
+        return Plan(config, registry, Toolsets.of(config, CATALOG.values(), ()))
 
     return planned
 

@@ -1,0 +1,135 @@
+"""``tools [CONFIG]``: the tools that there are, their switches, and what a config turns on."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_browsereval.commands.base import Command, registry_near
+
+if TYPE_CHECKING:
+    from pytest_browsereval.run.toolsets import Toolsets
+
+WIDTH = 20
+
+
+def list_tools(arguments: argparse.Namespace) -> int:
+    """Print the catalog of tools; with a config, which of them are on for each variant."""
+    from pytest_browsereval.tools.catalog import Catalog
+
+    toolsets = _of_config(arguments) if arguments.config else _of_installed()
+    catalog = Catalog.of(toolsets.kits)
+    if arguments.json:
+        print(json.dumps({**catalog.as_json(), **_choice(toolsets)}, indent=2))
+        return 0
+    for kit in catalog.toolkits:
+        owner = f" (from {kit.owner})" if kit.owner != "pytest-browsereval" else ""
+        sites = toolsets.sites_of.get(kit.key)
+        bound = f", in rows that use {' or '.join(sorted(sites))}" if sites else ""
+        print(f"{kit.key}: {kit.label}{owner}{bound}")
+        for tool in (one for one in catalog.tools if one.key in kit.tools):
+            state = _state(tool.key, toolsets, is_default=tool.default_on, is_fixed=kit.is_fixed)
+            print(f"  {tool.key:<{WIDTH}}{state:<11}{_first_sentence(tool.description)}".rstrip())
+    for line in _notes(toolsets):
+        print(line)
+    return 0
+
+
+def _of_installed() -> Toolsets:
+    """Return the catalog without a config: built-in toolkits, and those of packages that need no options."""
+    from pytest_browsereval.members import installed_registry
+    from pytest_browsereval.registry import Registry
+    from pytest_browsereval.run.toolsets import Toolsets
+    from pytest_browsereval.tools.toolkits import CATALOG
+
+    registry: Registry = installed_registry()
+    plugged = []
+    for name, member, owner in registry.members("toolkit"):
+        try:
+            plugged.append(_owned(member.model_validate({"type": name}), owner))
+        except ValueError as error:  # it needs options
+            print(f"{name} (from {owner}) needs options: {str(error).splitlines()[0]}")
+    return Toolsets((*CATALOG.values(), *plugged))
+
+
+def _owned(block: Any, owner: str) -> Any:
+    from dataclasses import replace
+
+    return replace(block.build(), owner=owner)
+
+
+def _of_config(arguments: argparse.Namespace) -> Toolsets:
+    """Return the tools of a config; a browser that brings its own is asked for them.
+
+    Raises:
+        UsageError: the config cannot be used.
+        Fault: the browser does not answer.
+    """
+    from pytest_browsereval.browsers.base import Survey
+    from pytest_browsereval.config import load_config
+    from pytest_browsereval.run.toolsets import Toolsets
+    from pytest_browsereval.tools.toolkits import kits_for, plugged_kits
+
+    file = Path(arguments.config)
+    registry = registry_near(file)
+    config = load_config(file, registry=registry, overrides=arguments.eval_set)
+    try:
+        plugged = plugged_kits(config.toolkits, registry, config.browser)
+    except ValueError as error:
+        raise config.wrong(("toolkits",), error) from None
+    browser = config.browser.prepared(config.base_dir)
+    survey = asyncio.run(browser.surveyed()) if config.browser.brings_tools else Survey()
+    return Toolsets.of(config, kits_for(survey, config.browser), plugged)
+
+
+def _state(tool: str, toolsets: Toolsets, *, is_default: bool, is_fixed: bool) -> str:
+    if is_fixed:
+        return "always on"
+    if not toolsets.by_variant:
+        return "on" if is_default else "off"
+    on = [name for name, tools in toolsets.by_variant.items() if tool in {one.name for one in tools}]
+    if 0 < len(on) < len(toolsets.by_variant):
+        return f"on for {', '.join(on)}; "
+    return "on" if on else "off"
+
+
+def _first_sentence(text: str) -> str:
+    return text.partition(". ")[0].rstrip(".")
+
+
+def _notes(toolsets: Toolsets) -> Iterator[str]:
+    """Yield what is switched on and cannot be of use, then how to switch."""
+    for variant, vetoed in toolsets.vetoes.items():
+        for name, why in vetoed.items():
+            yield f"{name} is not offered to {variant}: {why}"
+    yield "Switch toolkits and tools by  tools: {NAME: true or false}  in the config or in a variant."
+
+
+def _choice(toolsets: Toolsets) -> dict[str, Any]:
+    """Return what a config turns on; nothing without one."""
+    if not toolsets.by_variant:
+        return {}
+    return {
+        "variants": {
+            name: {"tools": [tool.name for tool in tools], "vetoed": dict(toolsets.vetoes[name])}
+            for name, tools in toolsets.by_variant.items()
+        },
+        "sites": {key: sorted(sites) for key, sites in toolsets.sites_of.items()},
+    }
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("config", metavar="CONFIG", nargs="?", help="an eval config: what it turns on")
+    parser.add_argument("--json", action="store_true", help="print plain JSON")
+    parser.add_argument(
+        "--eval-set", metavar="KEY=VALUE", action="append", default=[], help="override a key of the config"
+    )
+
+
+COMMANDS = (
+    Command("tools", "list the tools, their switches, and what a config turns on", list_tools, _arguments),
+)

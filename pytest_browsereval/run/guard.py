@@ -1,0 +1,58 @@
+"""A plug-in's guard of an attempt's tool calls: it lets a call pass, or refuses it with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pytest_browsereval.browsers.base import Window
+from pytest_browsereval.errors import ErrorSource, Fault, told
+from pytest_browsereval.model.tasks import Task
+
+ToolCallHook = Callable[[str, dict[str, Any], Task, Window, str], object]
+"""Asked with the tool's name, its arguments, the row, the window and the node id."""
+
+
+class CallGuard:
+    """Asks the hook before each call of an attempt.
+
+    Args:
+        ask: the hook.
+        task: the row, its placeholders filled in.
+        window: the attempt's.
+        node_id: of its item.
+    """
+
+    def __init__(self, ask: ToolCallHook, task: Task, window: Window, node_id: str) -> None:
+        self._ask = ask
+        self._task = task
+        self._window = window
+        self._node_id = node_id
+        self.fault: Fault | None = None
+        """What broke in the hook: an agent may have caught it, and its attempt is errored all the same."""
+
+    def __call__(self, name: str, arguments: Mapping[str, Any]) -> str | None:
+        """Return why a call is refused; None lets it pass.
+
+        Raises:
+            Fault: the hook broke, now or at an earlier call.
+        """
+        if self.fault is None:
+            try:
+                return self._reason(name, arguments)
+            except Fault as fault:
+                self.fault = fault
+        raise self.fault
+
+    def _reason(self, name: str, arguments: Mapping[str, Any]) -> str | None:
+        try:
+            reason = self._ask(name, dict(arguments), self._task, self._window, self._node_id)
+        except Fault:
+            raise
+        except (Exception, SystemExit) as error:
+            why = f"pytest_browsereval_tool_call raised {told(error)}"
+            raise Fault(ErrorSource.HARNESS, why) from error
+        if reason is None or (isinstance(reason, str) and reason.strip()):
+            return reason
+        why = f"pytest_browsereval_tool_call returned {reason!r:.80}. Return a reason as a text, or None"
+        raise Fault(ErrorSource.HARNESS, why)

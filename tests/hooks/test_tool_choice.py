@@ -1,0 +1,234 @@
+"""Which tools an attempt has: by variant, by the sites of its row, and by a guard that looks at each call."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.testing import ScriptedModel, call, calls, done
+from tests.hooks.small_evals import Evals, row
+
+LOOKING = """
+from typing import Literal
+from pytest_browsereval import Toolkit, ToolkitConfig, tool
+
+@tool(takes_picture=False)
+async def look_up(window, word: str) -> str:
+    '''Look a word up.'''
+    return word
+
+class Words(ToolkitConfig):
+    type: Literal["words"] = "words"
+
+    def build(self):
+        return Toolkit("words", "Words", (look_up,), needs_page=False, absent="You cannot look words up.")
+
+def pytest_browsereval_register(registry):
+    registry.register(Words)
+"""
+
+FUNCTION = """
+async def solve(context):
+    names = sorted(tool.name for tool in context.tools.tools)
+    return "right" if "look_up" in names and "navigate" not in names else f"not right: {names}"
+
+async def stubborn(context):
+    try:
+        result = await context.tools.call("look_up", {"word": "x"})
+    except BaseException as error:
+        return "right"
+    return result.output
+"""
+
+CALL = {"tool": "look_up", "word": "x"}
+DONE = {"tool": "done", "answer": "right"}
+
+
+@pytest.fixture
+def words(evals: Evals) -> Evals:
+    """Evals with a toolkit of a conftest and agents that say which tools they have."""
+    evals.pytester.makeconftest(LOOKING)
+    evals.pytester.makepyfile(my_agent=FUNCTION)
+    evals.write_rows(row("a", solution=[CALL, DONE]))
+    return evals
+
+
+def log(evals: Evals, query_id: str = "a", variant: str = "default") -> list[dict[str, Any]]:
+    file = evals.run_folder() / "tasks" / query_id / variant / "1/attempt-1/messages.jsonl"
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def results(messages: list[dict[str, Any]]) -> list[Any]:
+    return [one["result"] for one in messages if one["type"] == "tool_result"]
+
+
+# -- by variant
+
+
+def test_variants_have_tools_of_their_own(words: Evals) -> None:
+    """A variant narrows and widens the switches of the run; the manifest has the tools of all of them."""
+    solver = {"type": "function", "function": "my_agent:solve"}
+    variants = {
+        "plain": solver,
+        "narrow": {**solver, "tools": {"navigation": False}},
+        "wide": {**solver, "tools": {"navigation": False, "words": True, "evaluate": True}},
+    }
+    words.write_config(variants=variants, toolkits=["words"], tools={"words": False})
+    ran = words.run("shop.eval.yaml")
+    ran.assert_outcomes(passed=1, failed=2)
+    answers = {one.variant: one.final_answer or "" for one in ran.attempts}
+    assert "'navigate'" in answers["plain"]
+    assert ("'navigate'" in answers["narrow"], "'look_up'" in answers["narrow"]) == (False, False)
+    assert answers["wide"] == "right"
+    manifest = json.loads((ran.folder / "manifest.json").read_text())
+    assert {"look_up", "evaluate", "navigate"} <= set(manifest["tools"])
+    assert manifest["config"]["variants"]["narrow"]["tools"] == {"navigation": False}
+
+
+def test_the_model_of_a_variant_is_offered_them(words: Evals) -> None:
+    """So are its prompts: what is not there is not available."""
+    with ScriptedModel([done("right")]) as model:
+        agent = {"type": "single", "model": "m", "base_url": model.base_url, "tools": {"words": False}}
+        words.write_config(agent=agent, toolkits=["words"])
+        words.run("shop.eval.yaml").assert_outcomes(passed=1)
+    assert "look_up" not in model.requests[0].tool_names
+    assert "You cannot look words up." in model.requests[0].text
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "an unknown switch of a variant": (
+        {"variants": {"x": {"type": "scripted", "tools": {"wrods": False}}}},
+        "variants.x.tools.wrods: unknown tool or toolkit 'wrods'. Did you mean 'words'?",
+    ),
+    "an unknown switch of the only agent": (
+        {"agent": {"type": "scripted", "tools": {"clik": False}}},
+        "agent.tools.clik: unknown tool or toolkit 'clik'. Did you mean 'click'?",
+    ),
+    "a row that calls what a variant has not": (
+        {"variants": {"x": {"type": "scripted", "tools": {"words": False}}}},
+        "calls 'look_up', which is no tool that is switched on",
+    ),
+    "switches of an executor": (
+        {
+            "agent": {
+                "type": "orchestrator-executor",
+                "orchestrator": {"model": "m", "base_url": "http://127.0.0.1:9/v1"},
+                "executor": {"type": "scripted", "tools": {"words": False}},
+            }
+        },
+        "executor.tools has no effect. Write  tools: {...}  beside `executor`.",
+    ),
+    "a site with an unknown toolkit": (
+        {"sites": {"shop": {"static": ".", "toolkits": ["wrods"]}}},
+        "sites.shop.toolkits.0: unknown toolkit 'wrods'. Did you mean 'words'?",
+    ),
+    "a row that calls what its sites do not bring": (
+        {"agent": "scripted", "sites": {"shop": {"static": ".", "toolkits": ["words"]}}},
+        "calls 'look_up', which is no tool that is switched on",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_does_not_fit_is_refused(words: Evals, case: str) -> None:
+    """Exit code 4 with file and line, before anything is spent."""
+    keys, message = REFUSED[case]
+    words.write_config(toolkits=["words"], **keys)
+    ran = words.run("shop.eval.yaml")
+    assert (ran.ret, message in ran.stderr.str()) == (4, True), ran.stderr.str()
+    assert not (words.path / "results").exists()
+
+
+# -- by site
+
+
+def test_tools_of_a_site(words: Evals) -> None:
+    """They are there in rows that use the site, by a placeholder or by name, and in no others."""
+    (words.path / "index.html").write_text("<title>Shop</title>")
+    words.write_rows(
+        row("by-address", query="Look at {shop}/.", solution=[CALL, DONE]),
+        row("by-name", sites=["shop"], solution=[CALL, DONE]),
+        row("other"),
+    )
+    sites = {"shop": {"static": ".", "toolkits": ["words"]}}
+    solver = {"type": "function", "function": "my_agent:solve"}
+    words.write_config(agent=solver, toolkits=["words"], sites=sites, tools={"navigation": False})
+    ran = words.run("shop.eval.yaml")
+    ran.assert_outcomes(passed=2, failed=1)
+    assert ran.attempt("other").verdict == "failed"
+    words.write_config(agent="scripted", toolkits=["words"], sites=sites)
+    words.run("shop.eval.yaml").assert_outcomes(passed=3)
+
+
+# -- by a guard
+
+GUARD = """
+def pytest_browsereval_tool_call(name, arguments, task, window, node_id):
+    if name == "look_up" and arguments["word"] == "secret":
+        return f"{task.query_id} may not look up {arguments['word']!r} at {window.url} ({node_id})"
+"""
+
+
+def guarded(evals: Evals, guard: str) -> None:
+    evals.pytester.makeconftest(LOOKING + guard)
+
+
+def test_a_guard_refuses_a_call(words: Evals) -> None:
+    """The agent reads the reason and goes on; the call is recorded, counted, and not made."""
+    guarded(words, GUARD)
+    model = [calls(call("look_up", word="secret")), calls(call("look_up", word="mug")), done("right")]
+    with ScriptedModel(model) as served:
+        agent = {"type": "single", "model": "m", "base_url": served.base_url}
+        words.write_config(agent=agent, toolkits=["words"])
+        ran = words.run("shop.eval.yaml")
+    ran.assert_outcomes(passed=1)
+    reason = "a may not look up 'secret' at about:blank (shop.eval.yaml::a)"
+    assert results(log(words))[:2] == [{"ok": False, "output": reason}, {"ok": True, "output": "mug"}]
+    assert reason in served.requests[1].text
+    assert ran.attempt("a").total_steps == 2
+
+
+BROKEN = {
+    "it raises": ("raise KeyError('boom')", "pytest_browsereval_tool_call raised KeyError: 'boom'"),
+    "it fails the test": ("import pytest; pytest.fail('no')", "called pytest.fail(): no"),
+    "it returns a verdict": ("return False", "pytest_browsereval_tool_call returned False"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_broken_guard_is_never_a_pass(words: Evals, case: str) -> None:
+    """The attempt is errored, whatever the agent makes of it: one that catches everything, too."""
+    code, message = BROKEN[case]
+    guarded(words, f"\ndef pytest_browsereval_tool_call(name):\n    if name == 'look_up':\n        {code}\n")
+    variants = {"stubborn": {"type": "function", "function": "my_agent:stubborn"}, "scripted": "scripted"}
+    words.write_config(variants=variants, toolkits=["words"])
+    ran = words.run("shop.eval.yaml")
+    ran.assert_outcomes(errors=2)
+    assert {one.error_source for one in ran.attempts} == {"harness"}
+    assert all(message in one.reason for one in ran.attempts)
+
+
+def test_a_guard_of_executors_and_hand_written_tests(words: Evals) -> None:
+    """Tools that an executor calls, and those of an agent in a test by hand, are guarded as well."""
+    guarded(words, "\ndef pytest_browsereval_tool_call(name):\n    return f'{name} is not allowed'\n")
+    agent = {"type": "function", "function": "my_agent:stubborn"}
+    words.write_config(agent=agent, toolkits=["words"])
+    words.pytester.makepyfile(
+        test_own="""
+        import pytest
+
+        @pytest.mark.browsereval(config="shop.eval.yaml")
+        async def test_row(eval_task, agent_evaluator):
+            result = await agent_evaluator.execute()
+            assert result.final_answer == "look_up is not allowed"
+        """
+    )
+    words.run("test_own.py").assert_outcomes(passed=1)
+    with ScriptedModel([calls(call("delegate", instruction="Look.")), done("right")]) as served:
+        orchestrator = {"model": "m", "base_url": served.base_url}
+        pair = {"type": "orchestrator-executor", "orchestrator": orchestrator, "executor": agent}
+        words.write_config(agent=pair, toolkits=["words"])
+        words.run("shop.eval.yaml").assert_outcomes(passed=1)
+    assert {"ok": False, "output": "look_up is not allowed"} in results(log(words))
