@@ -16,7 +16,10 @@ _ONLY_THE_SITE = re.compile(r"\bOnly use (?=[^\s.]++\.\w)\S++\s", re.IGNORECASE)
 
 
 class WebBenchConfig(BenchmarkConfig):
-    """Reads WebBench's CSV (``ID, Starting URL, Category, Task``); ``graders`` have to be named."""
+    """Reads WebBench's CSV: ``ID, Starting URL, Category, Task``, and ``Difficulty`` if it is there.
+
+    ``graders`` have to be named.
+    """
 
     type: Literal["webbench"] = "webbench"
     title = "WebBench"
@@ -32,6 +35,7 @@ class WebBenchConfig(BenchmarkConfig):
         """
         query_id, category = text_of(original, "ID"), text_of(original, "Category")
         url, query = address(text_of(original, "Starting URL")), text_of(original, "Task").strip()
+        level = text_of(original, "Difficulty", default="").strip()
         if self.strip_site_suffix:
             query = _ONLY_THE_SITE.split(query, maxsplit=1)[0].rstrip() or query
         return {
@@ -39,6 +43,7 @@ class WebBenchConfig(BenchmarkConfig):
             "query": query,
             "start_url": url,
             "tags": [category],
+            **({"level": level} if level else {}),
             "metadata": {
                 "original_task_id": query_id,
                 "website": host_of(url),

@@ -51,6 +51,13 @@ class Imported:
     errors: tuple[TaskError, ...] = ()
     warnings: tuple[EvalWarning, ...] = ()
     usage: Usage = field(default_factory=Usage)
+    variant: str = "default"
+    trial: int = 1
+
+    @property
+    def key(self) -> TrialKey:
+        """Which trial it is."""
+        return TrialKey(self.task.query_id, self.variant, self.trial)
 
     @property
     def verdict(self) -> tuple[Verdict, ErrorSource | None, str]:
@@ -97,9 +104,9 @@ def write_run(attempts: Sequence[Imported], target: Path, kind: str, source: Pat
 
 
 def _check_ids(attempts: Sequence[Imported]) -> None:
-    seen: dict[str, Path] = {}
+    seen: dict[TrialKey, Path] = {}
     for attempt in attempts:
-        other = seen.setdefault(attempt.task.query_id, attempt.folder)
+        other = seen.setdefault(attempt.key, attempt.folder)
         if other is not attempt.folder:
             raise wrong(
                 attempt.folder,
@@ -119,8 +126,9 @@ def _manifest(attempts: Sequence[Imported], name: str, kind: str, source: Path) 
 
 def _write(attempt: Imported, store: RunStore) -> None:
     task = attempt.task
-    node_id = f"imported::{safe_id(task.query_id)}"
-    folder = store.begin_attempt(TrialKey(task.query_id), node_id)
+    is_one = attempt.key == TrialKey(task.query_id)
+    node_id = f"imported::{safe_id(task.query_id)}" + f"[{attempt.variant}-{attempt.trial}]" * (not is_one)
+    folder = store.begin_attempt(attempt.key, node_id)
     saver = TrajectorySaver(folder.path)
     _copy_pictures(attempt.pictures, folder.path / "screenshots")
     log = MessageLogger(folder.path)
@@ -151,6 +159,8 @@ def _metadata(attempt: Imported, node_id: str) -> TaskMetadata:
         query_id=task.query_id,
         dataset=task.dataset,
         query=task.query,
+        variant=attempt.variant,
+        trial=attempt.trial,
         node_id=node_id,
         tags=task.tags,
         website=task.metadata.website,

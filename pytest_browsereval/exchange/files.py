@@ -62,9 +62,10 @@ def task_folders(folder: Path, marker: str) -> list[Path]:
     found = sorted(_marked(folder, marker))
     if not found:
         raise wrong(folder, f"no task is in it: no folder has a {marker}.")
-    for child in sorted(folder.iterdir()):
-        if child.is_dir() and not any(task.is_relative_to(child) for task in found):
-            raise wrong(child, f"has no {marker}. Take the folder out of the run if it is no task.")
+    above = {parent for task in found for parent in task.parents if parent.is_relative_to(folder)}
+    for child in sorted(child for parent in above for child in parent.iterdir()):
+        if child.is_dir() and child not in above and child not in found:
+            raise wrong(child, f"has no {marker}. Take the folder out of the run if it is not a task.")
     return found
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from pytest_browsereval.config.model import VARIANT_NAME
 from pytest_browsereval.exchange.attempts import Imported
 from pytest_browsereval.exchange.files import read_as, read_value, task_folders, wrong
 from pytest_browsereval.model.messages import (
@@ -30,6 +31,9 @@ SECOND_SCHEMA = "online-mind2web-v2"
 ACTION = "action"
 """What a step's tool is called: the record has a text only."""
 
+OURS = "browsereval"
+"""A key of ours: which agent's and which repetition's attempt it is, where a run has several."""
+
 NOT_RECORDED = "(what came of it is not recorded)"
 
 
@@ -39,6 +43,13 @@ class _Step(BaseModel):
     action: JsonValue = None
     thought: str | None = None
     screenshot: str | None = None
+
+
+class _Trial(BaseModel):
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+    variant: str = Field(pattern=VARIANT_NAME, max_length=60)
+    trial: int = Field(ge=1)
 
 
 class _Result(BaseModel):
@@ -51,6 +62,7 @@ class _Result(BaseModel):
     agent_final_answer: str | None = None
     action_history: list[JsonValue] | None = None
     thoughts: list[str | None] | None = None
+    browsereval: _Trial | None = None
 
 
 def read_run(folder: Path) -> list[Imported]:
@@ -76,8 +88,9 @@ def _read(folder: Path) -> Imported:
         task=_task(result, folder),
         messages=[UserMessage(content=result.task, timestamp=""), *steps],
         pictures=pictures,
-        final_answer=answer or None,
-        agent_config={"type": KIND},
+        final_answer=answer,
+        agent_config={"type": KIND, **({"schema_version": SECOND_SCHEMA} if is_second else {})},
+        **(result.browsereval.model_dump() if result.browsereval else {}),
     )
 
 

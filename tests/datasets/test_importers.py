@@ -258,6 +258,9 @@ def test_webbench(imported: Import) -> None:
     assert dataset.notes(Path()) == ("WebBench: 1 of 2 rows change something on a real site.",)
     short = dataset.model_copy(update={"strip_site_suffix": True})
     assert [task.query for task in tasks(short)] == ["Find the news.", "Empty the cart."]
+    hard = text.replace("Task\n", "Task,Difficulty\n").replace('site."\n', 'site.",hard\n')
+    hard = hard.replace("the cart.\n", "the cart.,\n")
+    assert [task.level for task in tasks(imported("webbench", hard, name="hard.csv"))] == ["hard", None]
 
 
 def test_rows_can_be_selected_by_their_groups(imported: Import) -> None:

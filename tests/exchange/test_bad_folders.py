@@ -176,3 +176,12 @@ def test_the_target_is_never_written_over(tmp_path: Path, capsys: pytest.Capture
         assert main(["import-run", "browseros", str(tmp_path / "theirs"), "-o", str(tmp_path / target)]) == 4
         assert message in capsys.readouterr().err
     assert (tmp_path / "full" / "mine.txt").read_text() == "mine"
+
+
+def test_a_folder_beside_others_that_lacks_its_record(tmp_path: Path) -> None:
+    """It is named wherever it stands: its attempt would be missing without a word."""
+    for place in ("a-1", "a-2"):
+        online_mind2web_task(tmp_path / "run" / place)
+    (tmp_path / "run/a-2/lost/trajectory").mkdir(parents=True)
+    with pytest.raises(UsageError, match=r"run/a-2/lost: has no result\.json"):
+        read_run("online-mind2web", tmp_path / "run")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,13 +15,14 @@ from pytest_browsereval.__main__ import main
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.exchange.attempts import write_run
+from pytest_browsereval.exchange.online_mind2web_writer import folder_names
 from pytest_browsereval.exchange.readers import read_run
 from pytest_browsereval.graders.judging.pictures import pictures_of
 from pytest_browsereval.graders.judging.steps import messages_of, steps_of
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import AssistantMessage, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.run.store import RunStore, TrialKey
-from tests.exchange.foreign import picture, webvoyager_task
+from tests.exchange.foreign import online_mind2web_task, picture, webvoyager_task
 from tests.recorded import attempt
 
 
@@ -108,3 +110,88 @@ def test_a_foreign_run_is_graded(tmp_path: Path) -> None:
     assert "Amazon--1" in graded.stdout
     assert graded.returncode == 1
     assert json.loads((tmp_path / "run" / "summary.json").read_text())["passed"] == 1
+
+
+FIRST = {
+    "action_history": [
+        "click at (12, 34)",
+        {"action": "click", "coordinate": [12, 34]},
+        "type " + "x" * 3000,
+    ],
+    "thoughts": ["I look.", None, "I write.", "That is all."],
+}
+SECOND = {
+    "schema_version": "online-mind2web-v2",
+    "agent_final_answer": "",
+    "final_result_response": None,
+    "action_history": [
+        {"thought": "A menu.", "action": [5, 6], "screenshot": "2_full_screenshot.png"},
+        {"thought": "It is closed.", "action": None},
+        {"thought": "I go on.", "action": "click " + "y" * 2000, "screenshot": "10_full_screenshot.png"},
+        {"thought": "Done.", "action": "TASK_COMPLETE"},
+    ],
+}
+TRIPS: dict[str, dict[str, Any]] = {
+    "points, long actions": FIRST,
+    "an empty answer": {**FIRST, "final_result_response": ""},
+    "no answer": {**FIRST, "final_result_response": None},
+    "the second schema": SECOND,
+    "nothing was done": {"action_history": [], "thoughts": []},
+}
+
+
+def content(read: list[Any]) -> list[Any]:
+    """Return what an import has read, apart from where."""
+    return [
+        (
+            one.task,
+            [message.model_dump(exclude={"timestamp"}) for message in one.messages],
+            [path.read_bytes() for path in one.pictures.values()],
+            (one.final_answer, one.variant, one.trial),
+        )
+        for one in read
+    ]
+
+
+@pytest.mark.parametrize("case", TRIPS)
+def test_an_import_and_its_export_are_a_round_trip(tmp_path: Path, case: str) -> None:
+    """What was imported is exported as it was: actions, thoughts, answer, pictures, keys of others."""
+    online_mind2web_task(tmp_path / "theirs", **TRIPS[case])
+    run, out = str(tmp_path / "run"), str(tmp_path / "out")
+    assert main(["import-run", "online-mind2web", str(tmp_path / "theirs"), "-o", run]) == 0
+    assert main(["export", run, "--to=online-mind2web", "-o", out]) == 0
+    before, after = (read_run("online-mind2web", tmp_path / name) for name in ("theirs", "out"))
+    source = after[0].task.metadata.source
+    assert isinstance(source, dict)
+    source.pop("image_names")
+    assert content(after) == content(before)
+    given = json.loads((tmp_path / "theirs/fb7b4f78_110325/result.json").read_text())
+    written = json.loads((tmp_path / "out/fb7b4f78_110325/result.json").read_text())
+    for key in ("action_history", "thoughts"):
+        if case != "the second schema":
+            assert written[key] == given[key]
+
+
+def test_trials_there_and_back(tmp_path: Path) -> None:
+    """A run with trials and agents is exported and imported: each attempt is what it was."""
+    store = RunStore(tmp_path / "run")
+    for variant, trial in (("a", 1), ("a", 2), ("b", 1)):
+        finished(store, "X y", variant=variant, trial=trial)
+    out = tmp_path / "out"
+    assert main(["export", str(tmp_path / "run"), "--to=online-mind2web", "-o", str(out)]) == 0
+    assert [path.name for path in sorted(out.glob("*/*"))] == ["X y"] * 3
+    assert main(["import-run", "online-mind2web", str(out), "-o", str(tmp_path / "back")]) == 0
+    back = RunStore(tmp_path / "back")
+    found = {(data.query_id, data.variant, data.trial, data.final_answer) for _, data in back.attempts()}
+    assert found == {("X y", "a", 1, "42"), ("X y", "a", 2, "42"), ("X y", "b", 1, "42")}
+    shutil.copytree(out / "a-1/X y", out / "a-1/again")
+    assert main(["import-run", "online-mind2web", str(out), "-o", str(tmp_path / "more")]) == 4
+
+
+def test_folders_have_the_ids_of_their_rows() -> None:
+    """Other judges take the id from there; only what is no name of a folder everywhere is encoded."""
+    ids = ["Allrecipes--3", "wrong & ünï", "a/b", "..", "CON", "x:y", "A", "a", "end.", "l" * 300, "a+2fb"]
+    names = folder_names(ids)
+    assert [one for one in ids if names[one] == one] == ["Allrecipes--3", "wrong & ünï", "A", "a+2fb"]
+    assert len({name.casefold() for name in names.values()}) == len(ids)
+    assert not [name for name in names.values() if "/" in name or ":" in name or name.startswith(".")]
