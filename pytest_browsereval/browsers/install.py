@@ -92,7 +92,7 @@ async def install_browser(say: Callable[[str], None]) -> Binary:
     if work.may_use_apt and await driver_trouble() is not None:
         await work.apt_install(_DRIVER_LIBRARY)
     if trouble := await driver_trouble():
-        raise Fault(ErrorSource.BROWSER, "\n".join([trouble, *work.failures]))
+        raise Fault(ErrorSource.BROWSER, _without_driver(work, trouble))
     if os.environ.get(VARIABLE):
         return await find_binary()  # nothing that is installed could stand in for a named browser
     for step in (_nothing, _download, _from_system):
@@ -161,18 +161,37 @@ def _by_hand(work: _Installation) -> str:
     return "\n".join(["No browser could be installed.", *state, *tried, *remedy])
 
 
+def _without_driver(work: _Installation, trouble: str) -> str:
+    """Return all that has to be typed where Playwright's driver does not start, so that nobody stops twice.
+
+    No browser can be tried without the driver: what one would need is named with it.
+    """
+    if work.may_use_apt or not work.machine.is_debian or "shared library" not in trouble:
+        return "\n".join([trouble, *work.failures])
+    whose = "" if work.machine.has_sudo else " as root, as there is no sudo here"
+    return "\n".join(
+        [
+            trouble.partition(" Type:")[0],
+            f"Type this{whose}, then  browsereval install-browser . It brings library, browser and font:",
+            ways(work.machine)[0],
+            "If you cannot become root, use a container or a machine that has these packages.",
+        ]
+    )
+
+
 def ways(machine: Machine) -> list[str]:
     """Return the commands that bring a browser onto a machine like this, each on a line of its own."""
     playwright = [sys.executable, "-m", "playwright"]
     download = "  " + shlex.join([*playwright, "install", _SHELL])
     named = f"  export {VARIABLE}=/path/of/chrome     (any Chromium or Chrome that is there already)"
     if machine.is_ubuntu:
-        prefix = [] if machine.is_root else ["sudo"]
-        libraries = "  " + shlex.join([*prefix, *playwright, "install-deps", _SHELL])
+        driver = f"{machine.apt_get('update')} && {machine.apt_get('install', '-y', _DRIVER_LIBRARY)}"
+        libraries = machine.as_root(*playwright, "install-deps", _SHELL)
         note = "  (Ubuntu's own chromium packages are stubs for a snap, which often cannot be driven)"
-        return [f"{download} && {libraries.strip()}", named, note]
+        return [f"  {driver} && {libraries} && {download.strip()}", named, note]
     if machine.is_debian:
-        install = machine.apt_get("install", "-y", "--no-install-recommends", _SHELL, _DRIVER_LIBRARY)
+        packages = (_SHELL, _DRIVER_LIBRARY, _FONTS)
+        install = machine.apt_get("install", "-y", "--no-install-recommends", *packages)
         return [f"  {machine.apt_get('update')} && {install}", download, named]
     if machine.system == "darwin":
         return [download, "  brew install --cask google-chrome", named]

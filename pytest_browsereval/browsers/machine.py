@@ -33,11 +33,15 @@ class Machine:
     is_ubuntu: bool
     """A child of Debian whose ``chromium`` packages are stubs for a snap."""
     is_root: bool
+    has_sudo: bool = True
+
+    def as_root(self, *words: str) -> str:
+        """Return a line to type here, with ``sudo`` where it is needed and there is one."""
+        return shlex.join(words if self.is_root or not self.has_sudo else ("sudo", *words))
 
     def apt_get(self, *arguments: str) -> str:
-        """Return the apt-get line to type here, with ``sudo`` where it is needed."""
-        words = ("apt-get", *arguments) if self.is_root else ("sudo", "apt-get", *arguments)
-        return shlex.join(words)
+        """Return the apt-get line to type here."""
+        return self.as_root("apt-get", *arguments)
 
 
 def this_machine() -> Machine:
@@ -52,6 +56,7 @@ def this_machine() -> Machine:
         is_debian=bool(names & {"debian", "ubuntu"}) and shutil.which("apt-get") is not None,
         is_ubuntu="ubuntu" in names,
         is_root=hasattr(os, "geteuid") and os.geteuid() == 0,
+        has_sudo=shutil.which("sudo") is not None,
     )
 
 
@@ -109,7 +114,8 @@ def _explain(node: str, said: str, machine: Machine) -> str:
     library = missing.group(1)
     package = _PACKAGE_OF_LIBRARY.get(library)
     if machine.is_debian and package:
-        remedy = machine.apt_get("install", "-y", package)
+        # The lists of a new image are empty.
+        remedy = f"{machine.apt_get('update')} && {machine.apt_get('install', '-y', package)}"
     else:
         remedy = f"the command that installs the package of your system with {library} in it"
     return _driver_message(node, f"misses the shared library {library!r}", remedy)

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import shlex
 import stat
+import subprocess
 import sys
 from pathlib import Path
 
@@ -144,6 +146,47 @@ def test_driver_library_is_installed_first(bench: Bench, monkeypatch: pytest.Mon
         bench.install()
     assert [call.split()[1] for call in bench.calls()] == ["update", "install"]
     assert bench.calls()[1].endswith(" libatomic1")
+
+
+def without_root(bench: Bench, monkeypatch: pytest.MonkeyPatch, machine: Machine) -> None:
+    """Let Playwright's Node miss its library, and nobody install it."""
+    says = "error while loading shared libraries: libatomic.so.1: no"
+    node = bench.program("node", f"echo '{says}' >&2", "exit 127")
+    monkeypatch.setenv("PLAYWRIGHT_NODEJS_PATH", str(node))
+    monkeypatch.setattr(install, "this_machine", lambda: machine)
+
+
+@pytest.mark.parametrize("machine", [USER, dataclasses.replace(USER, has_sudo=False)], ids=["sudo", "none"])
+def test_a_user_is_stopped_once(bench: Bench, monkeypatch: pytest.MonkeyPatch, machine: Machine) -> None:
+    """Where the library is missing too, one line has all of it: library, browser, font, fresh lists."""
+    without_root(bench, monkeypatch, machine)
+    with pytest.raises(Fault) as caught:
+        bench.install()
+    message = str(caught.value)
+    (line,) = (line.strip() for line in message.splitlines() if line.startswith("  "))
+    sudo = "sudo " * machine.has_sudo
+    assert line.startswith(f"{sudo}apt-get update && {sudo}apt-get install -y --no-install-recommends ")
+    assert {"chromium-headless-shell", "libatomic1", "fonts-liberation"} <= set(line.split())
+    assert ("as root, as there is no sudo here" in message) is not machine.has_sudo
+    brings = bench.brings("chromium-headless-shell")
+    bench.program("apt-get", f'case "$*" in install*) {brings};; esac')
+    bench.program("sudo", 'exec "$@"')
+    monkeypatch.delenv("PLAYWRIGHT_NODEJS_PATH")  # the library is there
+    subprocess.run(["/bin/sh", "-c", line], check=True)
+    assert bench.install().is_headless_shell
+
+
+def test_a_user_of_ubuntu_is_stopped_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There the library comes first, because Playwright's own commands need it."""
+    without_root(bench, monkeypatch, dataclasses.replace(UBUNTU, is_root=False))
+    with pytest.raises(Fault) as caught:
+        bench.install()
+    (line,) = (line.strip() for line in str(caught.value).splitlines() if line.startswith("  "))
+    parts = [part.split() for part in line.split(" && ")]
+    assert [part[:2] for part in parts[:2]] == [["sudo", "apt-get"]] * 2
+    assert parts[1][-1] == "libatomic1"
+    assert [part[-2] for part in parts[2:]] == ["install-deps", "install"]
+    assert (parts[2][0], parts[3][0]) == ("sudo", sys.executable)
 
 
 @pytest.mark.parametrize("given", ["nowhere", "python"])
