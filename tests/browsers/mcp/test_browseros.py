@@ -15,21 +15,72 @@ import pytest
 from PIL import Image
 
 from pytest_browsereval.browsers.base import WindowRequest
-from pytest_browsereval.browsers.mcp.config import McpBrowserConfig
+from pytest_browsereval.config import load_config
+from pytest_browsereval.members import builtin_registry
 from tests.support import Run
 
 NUMBER = {"type": "integer"}
-TOOLS = {
+TEXT = {"type": "string"}
+FLAG = {"type": "boolean"}
+PAGE = {"page": NUMBER}
+POINTS = {key: {"type": "number"} for key in ("x", "y", "startX", "startY", "endX", "endY")}
+ACTS = "click click_at type type_at fill press hover hover_at focus check uncheck select scroll drag drag_at"
+TOOLS: dict[str, dict[str, Any]] = {
     "tabs": {
         "action": {"enum": ["list", "active", "new", "close"]},
-        "url": {"type": "string"},
-        "page": NUMBER,
+        "url": TEXT,
+        "background": {**FLAG, "default": True},
+        "hidden": {**FLAG, "default": False},
+        **PAGE,
     },
-    "navigate": {"page": NUMBER, "url": {"type": "string"}},
-    "snapshot": {"page": NUMBER},
-    "screenshot": {"page": NUMBER, "format": {"enum": ["jpeg", "png", "webp"]}, "quality": NUMBER},
-    "act": {"page": NUMBER, "kind": {"type": "string"}},
+    "tab_groups": {},
+    "navigate": {**PAGE, "action": {"enum": ["url", "back", "forward", "reload"]}, "url": TEXT},
+    "snapshot": PAGE,
+    "diff": PAGE,
+    "act": {
+        **PAGE,
+        "kind": {"enum": ACTS.split()},
+        **dict.fromkeys(("ref", "text", "value", "key", "direction", "targetRef", "button"), TEXT),
+        "fields": {"type": "array", "items": {"type": "object", "properties": {"ref": TEXT, "value": TEXT}}},
+        "amount": {**NUMBER, "default": 3},
+        **POINTS,
+        "clickCount": NUMBER,
+        "clear": FLAG,
+    },
+    "download": {},
+    "upload": {},
+    "read": {
+        **PAGE,
+        "format": {"enum": ["markdown", "text", "links"]},
+        "selector": TEXT,
+        **dict.fromkeys(("viewportOnly", "includeLinks", "includeImages"), FLAG),
+    },
+    "grep": {
+        **PAGE,
+        "pattern": TEXT,
+        "over": {"enum": ["ax", "content"]},
+        "limit": {**NUMBER, "default": 50},
+    },
+    "screenshot": {
+        **PAGE,
+        "format": {"enum": ["jpeg", "png", "webp"], "default": "jpeg"},
+        "quality": NUMBER,
+        "size": {**TEXT, "default": "1024x768"},
+        "fullPage": FLAG,
+        "annotate": FLAG,
+    },
+    "pdf": {},
+    "windows": {},
+    "wait": {
+        **PAGE,
+        "for": {"enum": ["text", "selector", "time"]},
+        "value": TEXT,
+        "timeout": {"type": "number", "default": 2, "maximum": 30},
+    },
+    "evaluate": {**PAGE, "code": TEXT, "timeout": {"type": "number", "maximum": 30}},
+    "run": {"code": TEXT, "timeout": {"type": "number", "default": 30}},
 }
+"""The 16 tools of the newer version, with the arguments that are published of them; of five none are."""
 
 
 class BrowserOS:
@@ -120,14 +171,29 @@ def browseros() -> Iterator[BrowserOS]:
     server.close()
 
 
-def test_an_attempt_has_pages_of_its_own(run: Run, browseros: BrowserOS) -> None:
-    """It opens one, is located in it, may open more, and closes what it has opened, nothing else."""
+HEADER = {"the newer version's": ("sdk-internal", []), "the older one's": ("eval", ["eval"])}
+
+
+@pytest.mark.parametrize("case", HEADER)
+def test_an_attempt_has_pages_of_its_own(run: Run, browseros: BrowserOS, tmp_path: Path, case: str) -> None:
+    """It opens one, is located in it, may open more, and closes what it has opened, nothing else.
+
+    Calls say where they come from, as the newer version's harness does; another value can be written.
+    """
     url = f"http://127.0.0.1:{browseros.server.server_port}"
-    config = McpBrowserConfig.model_validate({"url": url, "headers": {"X-BrowserOS-Source": "eval"}})
+    source, given = HEADER[case]
+    file = tmp_path / "run.json"
+    block = {"agent": "noop", "dataset": "rows.jsonl", "browseros": {"server_url": url}}
+    file.write_text(json.dumps(block))
+    written = [
+        f"browser={{type: mcp, url: '{url}', headers: {{X-BrowserOS-Source: {one}}}}}" for one in given
+    ]
+    config = load_config(file, registry=builtin_registry(), overrides=written).browser
 
     async def work() -> None:
         browser = config.prepared(Path.cwd()).build()
         await browser.start()
+        assert [tool.name for tool in browser.survey.tools or ()] == list(TOOLS)
         window = await browser.open_window(WindowRequest("row", "http://shop.test/"))
         assert (window.url, [tab.title for tab in await window.tabs()]) == ("http://shop.test/", ["Title 2"])
         assert window.snapshot_call == ("snapshot", {"page": 2})
@@ -145,4 +211,4 @@ def test_an_attempt_has_pages_of_its_own(run: Run, browseros: BrowserOS) -> None
 
     run(work())
     assert browseros.pages == {1: "chrome://newtab/"}
-    assert browseros.sources == {"eval"}
+    assert browseros.sources == {source}
