@@ -58,6 +58,8 @@ def _convert(draft: Draft, path: KeyPath, registry: Registry, sizes: list[Screen
         return
     if kind in _CONVERTERS:
         _CONVERTERS[kind](draft, path, sizes)
+    if kind in PAIRS:
+        _plain_orchestrator(draft, path)
     executor = written_key(block, "executor") if kind in PAIRS else None
     if executor is not None:
         _name_executor(draft, (*path, executor))
@@ -121,6 +123,20 @@ class _Coordinates:
         ):
             if written_key(block, key) is None:
                 block[key] = value
+
+
+def _plain_orchestrator(draft: Draft, path: KeyPath) -> None:
+    """Leave out what BrowserOS writes into every model's block, and an orchestrator has no use for."""
+    block = _block(draft, path)
+    orchestrator = written_key(block, "orchestrator")
+    model = None if orchestrator is None else block[str(orchestrator)]
+    if not isinstance(model, dict):
+        return
+    model.pop("type", None)
+    sees = written_key(model, "supports_images")
+    if sees is not None and model.pop(sees) is True:
+        place = draft.dotted((*path, str(orchestrator), sees))
+        draft.notes.append(f"{place} is not used: an orchestrator sees no page.")
 
 
 def _name_executor(draft: Draft, path: KeyPath) -> None:

@@ -106,8 +106,13 @@ class Draft:
 
     # -- overrides
 
-    def override(self, text: str) -> None:
-        """Set a value by ``key.path=value``, the value written as in YAML."""
+    def override(self, text: str, fill: Callable[[Any, KeyPath], Any] = lambda value, _: value) -> None:
+        """Set a value by ``key.path=value``, the value written as in YAML.
+
+        Args:
+            text: what was typed.
+            fill: returns a value with variables of the environment filled in.
+        """
         dotted, equals, given = text.partition("=")
         path: KeyPath = tuple(int(p) if p.isdecimal() else p for p in dotted.strip().split("."))
         is_secret = is_secret_path(path)
@@ -122,7 +127,7 @@ class Draft:
             return
         for _, message in document.problems:
             self._refuse(path, label, message)
-        self.set(path, document.value, label)
+        self.set(path, fill(document.value, self._ours(path)), label)
 
     def set(self, path: KeyPath, value: Any, label: str) -> None:
         """Set the value at a path, whatever the file says there."""
@@ -192,12 +197,19 @@ class Draft:
         """Return the line, for sorting, and the message with its place."""
         path = self._words(problem.path)
         where = f"{_dotted(path)}: " if path else ""
-        for length in range(len(problem.path), 0, -1):
-            if source := self._sources.get(problem.path[:length]):
-                return 0, f"{source}: {where}{problem.message}"
+        # A value that was moved since has its source under its new path.
+        moved = (
+            (*new, *problem.path[len(old) :])
+            for new, old in self._written.items()
+            if problem.path[: len(old)] == old
+        )
+        for place in (problem.path, *moved):
+            for length in range(len(place), 0, -1):
+                if source := self._sources.get(place[:length]):
+                    return 0, f"{source}: {where}{problem.message}"
         line = self.line_of(path)
-        place = self.file if line is None else f"{self.file}:{line}"
-        return line or 0, f"{place}: {where}{problem.message}"
+        at = self.file if line is None else f"{self.file}:{line}"
+        return line or 0, f"{at}: {where}{problem.message}"
 
     def _words(self, path: KeyPath) -> KeyPath:
         """Return a path of the tree as it is written in the file."""

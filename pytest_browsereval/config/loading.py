@@ -21,6 +21,9 @@ from pytest_browsereval.errors import ConfigError, nearest
 from pytest_browsereval.problems import Problem, field_names, problems_in, short, snake, written_key
 from pytest_browsereval.registry import Registry
 
+AGENTS: tuple[KeyPath, ...] = (("agent",), ("variants",))
+"""Where agents stand."""
+
 
 def load_config(
     path: Path,
@@ -29,6 +32,7 @@ def load_config(
     overrides: Sequence[str] = (),
     options: Mapping[str, object] | None = None,
     environ: Mapping[str, str] | None = None,
+    agent: str | None = None,
 ) -> EvalConfig:
     """Return the config of a file: YAML, JSON or TOML, of ours or of BrowserOS.
 
@@ -38,6 +42,8 @@ def load_config(
         overrides: ``key.path=value`` each; they beat the file.
         options: values by dotted key; they beat the overrides.
         environ: the environment; the process's own by default.
+        agent: the only variant that is run, or the type of an agent that stands in for those of the file;
+            what is wrong with the others does not matter then.
 
     Raises:
         ConfigError: with everything that is wrong, each with file, line and path.
@@ -45,8 +51,9 @@ def load_config(
     path = path.absolute()
     environment = Interpolation(os.environ if environ is None else environ)
     draft = _draft(_read(path, shown(path)), path, environment)
-    for text in overrides:
-        draft.override(text)
+    _override(draft, overrides, environment)
+    if agent is not None:
+        _choose_agent(draft, agent, registry)
     for key, value in (options or {}).items():
         draft.set(tuple(key.split(".")), value, f"the option for {key}")
     return _finished(draft, path, registry, environment)
@@ -88,7 +95,7 @@ def load_gate(
     tree = {} if key is None else {str(key): environment.fill(document.value[key], (key,))}
     draft = Draft(tree, shown(path), document.line_of, secrets=environment.secrets)
     draft.problems += environment.problems
-    return _gate(draft, overrides)
+    return _gate(draft, overrides, environment)
 
 
 def gate_from(value: object, *, name: str, overrides: Sequence[str] = ()) -> GateConfig:
@@ -102,7 +109,8 @@ def gate_from(value: object, *, name: str, overrides: Sequence[str] = ()) -> Gat
     Raises:
         ConfigError: with everything that is wrong.
     """
-    return _gate(Draft({} if value is None else {"gate": value}, name, lambda _: None), overrides)
+    draft = Draft({} if value is None else {"gate": value}, name, lambda _: None)
+    return _gate(draft, overrides, Interpolation(os.environ))
 
 
 def load_place(path: Path) -> tuple[Path, str] | None:
@@ -140,9 +148,30 @@ def default_name(path: Path) -> str:
     return (stem if stem.lower() not in ("", "eval") else path.resolve().parent.name[:MAX_NAME]) or "eval"
 
 
-def _gate(draft: Draft, overrides: Sequence[str]) -> GateConfig:
+def _override(draft: Draft, overrides: Sequence[str], environment: Interpolation) -> None:
+    """Set what the command line says, with ``${NAME}`` filled in as in the file."""
+    known = len(environment.problems)
     for text in overrides:
-        draft.override(text)
+        draft.override(text, environment.fill)
+    draft.problems += environment.problems[known:]
+    draft.secrets = environment.secrets
+
+
+def _choose_agent(draft: Draft, name: str, registry: Registry) -> None:
+    """Leave one agent in a draft; a name that is neither a variant nor a type is told later."""
+    variants, kept = draft.tree.get("variants"), ("variants", name)
+    if isinstance(variants, dict) and name in variants:
+        draft.tree["variants"] = {name: variants[name]}
+    elif ("agent", name) in set(registry.names()):
+        draft.set(("agent",), {"type": name}, f"--eval-agent={name}")
+        kept = ("agent", "type")
+    else:
+        return
+    draft.problems = [p for p in draft.problems if p.path[:1] not in AGENTS or p.path[:2] == kept]
+
+
+def _gate(draft: Draft, overrides: Sequence[str], environment: Interpolation) -> GateConfig:
+    _override(draft, overrides, environment)
     draft.problems += take_refused(draft.tree)
     strange = [str(key) for key in draft.tree if snake(str(key)) != "gate"]
     for key in strange:

@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from pytest_browsereval.errors import UsageError
 from pytest_browsereval.hooks.ahead import Ahead
 from pytest_browsereval.hooks.closing import Closing
 from pytest_browsereval.hooks.comparing import Comparing
@@ -23,6 +24,7 @@ from pytest_browsereval.hooks.output import OutputRouting
 from pytest_browsereval.hooks.planning import Planning
 from pytest_browsereval.hooks.progress import Progress
 from pytest_browsereval.hooks.replaying import Replaying
+from pytest_browsereval.hooks.scoring import ScoreFile
 from pytest_browsereval.hooks.selecting import Selecting
 from pytest_browsereval.hooks.session import EvalSession, eval_session_key
 from pytest_browsereval.hooks.sharding import Sharding, shard_of
@@ -37,7 +39,10 @@ def start(config: pytest.Config) -> EvalSession:
     session = config.stash.get(eval_session_key, None)
     if session is not None:
         return session
-    session = EvalSession(config)
+    try:
+        session = EvalSession(config)
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
     config.stash[eval_session_key] = session
     _register(session, config)
     return session
@@ -60,6 +65,9 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
         manager.register(Sharding(session, shard_of(given)), "browsereval-sharding")
     elif config.getoption("eval_shard_by") is not None:
         raise pytest.UsageError("--eval-shard-by has no effect without --eval-shard. Write  --eval-shard=1/4")
+    if (scores := session.evals2.output_file) is not None:
+        path = config.invocation_params.dir / scores
+        manager.register(ScoreFile(path, session.began), "browsereval-scores")
     if session.is_worker:
         return
     commands = _stop_commands(config)

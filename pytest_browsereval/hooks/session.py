@@ -13,12 +13,13 @@ from pydantic import ValidationError
 
 from pytest_browsereval.config import EvalConfig, load_config
 from pytest_browsereval.documents import shown
-from pytest_browsereval.errors import RegistryError, UsageError, nearest
+from pytest_browsereval.errors import ConfigError, RegistryError, UsageError, nearest
 from pytest_browsereval.hooks.behaviour import connect
 from pytest_browsereval.hooks.homes import Homes
 from pytest_browsereval.hooks.names import is_eval
 from pytest_browsereval.hooks.registration import Registration
 from pytest_browsereval.run.cassettes import ModelCalls
+from pytest_browsereval.run.evals2 import Evals2
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.finding import LATEST, run_folder
 from pytest_browsereval.run.regrade import Regrading
@@ -68,6 +69,7 @@ class EvalSession:
         self.run_id = given.get("browsereval_run_id") or new_run_id()
         self.began = float(given.get("browsereval_began") or time.time())
         self.model_calls = ModelCalls(config.getoption("eval_llm"))
+        self.evals2 = Evals2.read(os.environ)
         self.evaluations: dict[Path, Evaluation] = {}
         self.homes = Homes()
         self.problems: list[UsageError] = []
@@ -100,7 +102,7 @@ class EvalSession:
         return self.evaluations[path]
 
     def _load(self, path: Path) -> Evaluation:
-        loaded = load_config(path, registry=self.registration.registry, overrides=list(self._overrides()))
+        loaded = self._read(path)
         baseline = self._baseline(loaded)
         if baseline is not None and loaded.gate.compares:
             gate = loaded.gate.model_copy(update={"baseline": _seen_from(loaded.base_dir, baseline)})
@@ -110,11 +112,27 @@ class EvalSession:
         evaluation.baseline = baseline
         evaluation.model_calls = self.model_calls
         connect(evaluation, self.config)
+        self._score(evaluation)
         self._obey(evaluation)
         evaluation.is_planned = self.config.getoption("eval_plan")
         evaluation.outages.keeps_going = self.config.getoption("eval_keep_going")
         evaluation.plan.limit = self.config.getoption("eval_limit")
         return evaluation
+
+    def _read(self, path: Path) -> EvalConfig:
+        """Return the config of a file.
+
+        Raises:
+            ConfigError: with everything that is wrong.
+        """
+        registry, overrides = self.registration.registry, list(self._overrides())
+        try:
+            return load_config(path, registry=registry, overrides=overrides)
+        except ConfigError:
+            agent: str | None = self.config.getoption("eval_agent")
+            if agent is None:
+                raise
+            return load_config(path, registry=registry, overrides=overrides, agent=agent)
 
     def _baseline(self, loaded: EvalConfig) -> Path | None:
         """Return the place of what the command line wants runs compared with.
@@ -228,9 +246,17 @@ class EvalSession:
         evaluation.entries = []
         evaluation.model_calls = self.model_calls
         connect(evaluation, self.config)
+        self._score(evaluation)
         self._obey(evaluation)
         self.evaluations[path] = evaluation
         return evaluation
+
+    def _score(self, evaluation: Evaluation) -> None:
+        """Have every trajectory scored if the environment asks for it."""
+        if self.evals2.is_on:
+            asks = self.model_calls is ModelCalls.LIVE
+            evaluation.plan.beside = self.evals2.graders(self.registration.registry, asks_models=asks)
+            evaluation.notes.append(self.evals2.note(asks_models=asks))
 
     def _obey(self, evaluation: Evaluation) -> None:
         """Have attempts begin as the dashboard wants it, if there is one."""

@@ -26,8 +26,11 @@ class Grading:
 
     @property
     def stops_run(self) -> bool:
-        """Whether a grader has met what every further attempt would meet: its judge's key is refused."""
-        return any(grade.stops_run for grade in self.grades.values())
+        """Whether a grader has met what every further attempt would meet: its judge's key is refused.
+
+        One that is advisory decides nothing, and so does not end a run either.
+        """
+        return any(grade.stops_run and not grade.advisory for grade in self.grades.values())
 
 
 async def grade_all(

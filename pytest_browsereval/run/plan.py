@@ -77,6 +77,8 @@ class Plan:
         """Whether a plug-in may put addresses into rows, so that any name in braces may be right."""
         self.limit: int | None = None
         """Take the first so many rows only."""
+        self.beside: tuple[GraderConfig, ...] = ()
+        """Advisory graders that are asked beside those of config and rows."""
 
     # -- collection: nothing but ids
 
@@ -267,7 +269,12 @@ class Plan:
             raise DatasetError(f"{where}: {error}") from None
         if not (self.config.graders and task.graders):  # else a config leaves the row's own out, on purpose
             self._check_that_all_is_read(task, graders, where)
-        return ReadyTask(task, graders)
+        return ReadyTask(task, self.with_those_beside(graders))
+
+    def with_those_beside(self, graders: tuple[GraderConfig, ...]) -> tuple[GraderConfig, ...]:
+        """Return a row's graders and those beside them, but for one whose name is taken."""
+        labels = {grader.label for grader in graders}
+        return (*graders, *(grader for grader in self.beside if grader.label not in labels))
 
     def _check_agent(self, agent: AgentConfig, task: Task, variant: str, toolsets: Toolsets) -> None:
         sites = toolsets.sites_used(task, self.config.sites)

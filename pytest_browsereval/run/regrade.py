@@ -283,7 +283,9 @@ class Regrading(Evaluation):
                 self._paid(entry.folder, grading)
             raise
         if grading.stops_run:  # a refused key has judged nothing: what there was stays
-            why = next(grade.reasoning for grade in grading.grades.values() if grade.stops_run)
+            why = next(
+                grade.reasoning for grade in grading.grades.values() if grade.stops_run and not grade.advisory
+            )
             old = await asyncio.to_thread(self._paid, entry.folder, grading)
             return _kept(old, self.redact(why)).model_copy(update={"stops_run": True})
         row = JudgedRow(ready, stored, keys, unobserved)

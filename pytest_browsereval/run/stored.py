@@ -269,7 +269,7 @@ class StoredPlan(Plan):
                 check_judges(grader, task, self.config)
         except ValueError as error:
             raise DatasetError(f"{where}: {unquoted(str(error), task)}") from None
-        return ReadyTask(task, graders, row_hash)
+        return ReadyTask(task, self.with_those_beside(graders), row_hash)
 
     def _task(self, entry: StoredEntry, where: str, stored: StoredTask) -> tuple[Task, str]:
         """Return the task that an attempt is judged by, and the hash of its row."""

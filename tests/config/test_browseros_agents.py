@@ -110,6 +110,16 @@ def test_limits_that_are_no_block_are_told(refused: Refused) -> None:
     assert "limits: " in line
 
 
+def test_an_orchestrator_may_have_what_every_model_has_there(load: Load) -> None:
+    """`type` and `supportsImages` stand in each model's block of BrowserOS; the second is noted as unused."""
+    theirs = {**PAIR["orchestrator"], "type": "single", "supportsImages": True}
+    config = load(run({**PAIR, "orchestrator": theirs}))
+    assert block(config)["orchestrator"] == block(load(run(PAIR)))["orchestrator"]
+    assert config.notes == ("agent.orchestrator.supportsImages is not used: an orchestrator sees no page.",)
+    blind = {**PAIR["orchestrator"], "supports_images": False}
+    assert load(run({**PAIR, "orchestrator": blind})).notes == ()
+
+
 def test_an_executor_that_predicts_actions_is_asked_over_http(load: Load) -> None:
     """The provider ``clado-action`` becomes the agent ``visual-action``; its model is noted as unused."""
     config = load(run({**PAIR, "executor": {**ACTIONS, "maxStepsPerDelegation": 9}}))

@@ -106,3 +106,16 @@ def test_secrets_of_the_command_line_are_not_told(refused: Refused) -> None:
     lines = refused("agent: noop\ndataset: a.jsonl\n", "agent.api_key=sk-123456")
     assert lines[0].startswith("--eval-set agent.api_key=***: ")
     assert "sk-123456" not in "".join(lines)
+
+
+def test_variables_are_filled_in(load: Load, refused: Refused) -> None:
+    """`${NAME}` is what it is in the file: the variable's value, a secret by its name, an error if unset."""
+    environ = {"MODEL_NAME": "m", "MY_TOKEN": "tok-0123456789"}
+    sets = ("agent={type: command, command: ['${MODEL_NAME}']}", "agent.env.A=${MY_TOKEN}", "name=$${A}")
+    config = load(SMALL, *sets, environ=environ)
+    assert config.name == "${A}"
+    assert config.variants["default"].model_dump()["command"] == ("m",)
+    assert config.secrets() == ("tok-0123456789",)
+    for text, path in (("name=${NOT_SET}", "name"), ("agent.env.A=${NOT_SET}", "agent.env.A")):
+        (line,) = refused("agent: {type: command, command: [x]}\ndataset: rows.jsonl\n", text)
+        assert line.startswith(f"--eval-set {text!r}: {path}: the environment variable 'NOT_SET' is not set.")

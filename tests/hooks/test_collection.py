@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -201,3 +202,32 @@ def test_without_an_eval_the_plugin_stays_out(evals: Evals) -> None:
     evals.run_process().assert_outcomes(passed=1)
     out = evals.run_process("-p", "no:browsereval", "--help").stdout.str()
     assert "--eval-config" not in out
+
+
+REFUSED_AGENTS: dict[str, dict[str, Any]] = {
+    "of a vendor": {"agent": {"type": "gemini-computer-use", "apiKey": "NO_SUCH_KEY"}},
+    "of a provider": {"agent": {"type": "single", "provider": "codex"}},
+    "with an unset variable": {"agent": {"type": "single", "model": "${NOT_SET_ANYWHERE}"}},
+    "an unknown type": {"variants": {"x": {"type": "nothing-like-it"}}},
+}
+
+
+@pytest.mark.parametrize("case", REFUSED_AGENTS)
+def test_another_agent_stands_in_for_a_refused_one(evals: Evals, case: str) -> None:
+    """`--eval-agent=noop` proves rows and graders of a config whose own agent cannot run here."""
+    evals.write_rows(row("a"))
+    evals.write_config(agent=None)
+    keys = {"dataset": "rows.jsonl", "browser": "blank", **REFUSED_AGENTS[case]}
+    (evals.path / "shop.eval.yaml").write_text(json.dumps(keys))
+    assert evals.run("shop.eval.yaml").ret == 4
+    evals.run("shop.eval.yaml", "--eval-agent=noop").assert_outcomes(failed=1)
+    assert evals.run("shop.eval.yaml", "--eval-agent=nothing").ret == 4
+
+
+def test_the_chosen_variant_is_the_only_one_that_counts(evals: Evals) -> None:
+    """What is wrong with the other variants does not matter; what is wrong elsewhere does."""
+    evals.write_rows(row("a"))
+    evals.write_config(variants={"good": "scripted", "bad": {"type": "single", "provider": "codex"}})
+    evals.run("shop.eval.yaml", "--eval-agent=good").assert_outcomes(passed=1)
+    assert evals.run("shop.eval.yaml", "--eval-agent=bad").ret == 4
+    assert evals.run("shop.eval.yaml", "--eval-agent=good", "--eval-set=trials=0").ret == 4
