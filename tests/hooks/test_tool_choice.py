@@ -19,11 +19,17 @@ async def look_up(window, word: str) -> str:
     '''Look a word up.'''
     return word
 
+@tool(takes_picture=False)
+async def recall(window) -> str:
+    '''Tell the word that was looked up last.'''
+    return ""
+
 class Words(ToolkitConfig):
     type: Literal["words"] = "words"
 
     def build(self):
-        return Toolkit("words", "Words", (look_up,), needs_page=False, absent="You cannot look words up.")
+        tools = (look_up, recall)
+        return Toolkit("words", "Words", tools, needs_page=False, absent="No words can be looked up.")
 
 def pytest_browsereval_register(registry):
     registry.register(Words)
@@ -32,7 +38,7 @@ def pytest_browsereval_register(registry):
 FUNCTION = """
 async def solve(context):
     names = sorted(tool.name for tool in context.tools.tools)
-    return "right" if "look_up" in names and "navigate" not in names else f"not right: {names}"
+    return "right" if "look_up" in names and "recall" not in names else f"not right: {names}"
 
 async def stubborn(context):
     try:
@@ -72,19 +78,22 @@ def test_variants_have_tools_of_their_own(words: Evals) -> None:
     solver = {"type": "function", "function": "my_agent:solve"}
     variants = {
         "plain": solver,
-        "narrow": {**solver, "tools": {"navigation": False}},
-        "wide": {**solver, "tools": {"navigation": False, "words": True, "evaluate": True}},
+        "wide": {**solver, "tools": {"words": True}},
+        "narrow": {**solver, "tools": {"words": True, "recall": False}},
     }
     words.write_config(variants=variants, toolkits=["words"], tools={"words": False})
     ran = words.run("shop.eval.yaml")
     ran.assert_outcomes(passed=1, failed=2)
     answers = {one.variant: one.final_answer or "" for one in ran.attempts}
-    assert "'navigate'" in answers["plain"]
-    assert ("'navigate'" in answers["narrow"], "'look_up'" in answers["narrow"]) == (False, False)
-    assert answers["wide"] == "right"
+    assert ("look_up" in answers["plain"], "recall" in answers["plain"]) == (False, False)
+    assert ("look_up" in answers["wide"], "recall" in answers["wide"]) == (True, True)
+    assert answers["narrow"] == "right"
     manifest = json.loads((ran.folder / "manifest.json").read_text())
-    assert {"look_up", "evaluate", "navigate"} <= set(manifest["tools"])
-    assert manifest["config"]["variants"]["narrow"]["tools"] == {"navigation": False}
+    assert {"look_up", "recall"} <= set(manifest["tools"])
+    assert manifest["config"]["variants"]["narrow"]["tools"] == {"words": True, "recall": False}
+    words.write_config(variants={"x": {**solver, "tools": {"evaluate": True}}})
+    refused = words.run("shop.eval.yaml")
+    assert (refused.ret, "variants.x.tools.evaluate: evaluate is on" in refused.stderr.str()) == (4, True)
 
 
 def test_the_model_of_a_variant_is_offered_them(words: Evals) -> None:
@@ -94,7 +103,7 @@ def test_the_model_of_a_variant_is_offered_them(words: Evals) -> None:
         words.write_config(agent=agent, toolkits=["words"])
         words.run("shop.eval.yaml").assert_outcomes(passed=1)
     assert "look_up" not in model.requests[0].tool_names
-    assert "You cannot look words up." in model.requests[0].text
+    assert "No words can be looked up." in model.requests[0].text
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
@@ -154,7 +163,7 @@ def test_tools_of_a_site(words: Evals) -> None:
     )
     sites = {"shop": {"static": ".", "toolkits": ["words"]}}
     solver = {"type": "function", "function": "my_agent:solve"}
-    words.write_config(agent=solver, toolkits=["words"], sites=sites, tools={"navigation": False})
+    words.write_config(agent=solver, toolkits=["words"], sites=sites, tools={"recall": False})
     ran = words.run("shop.eval.yaml")
     ran.assert_outcomes(passed=2, failed=1)
     assert ran.attempt("other").verdict == "failed"
