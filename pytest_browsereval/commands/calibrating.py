@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command
 from pytest_browsereval.commands.reporting import write
-from pytest_browsereval.commands.runs import HELP, named_runs
+from pytest_browsereval.commands.runs import HELP, add_config, named_runs
 from pytest_browsereval.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def label(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.report.labelling.server import LabellingServer
     from pytest_browsereval.run.stored import check_log
 
-    (run,) = _runs([arguments.run_name])
+    (run,) = _runs([arguments.run_name], arguments.config)
     found = attempts_of([run])
     attempts = [one for one in found if one.metadata.grader_results]
     if not attempts:
@@ -58,7 +58,7 @@ def calibrate(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.analysis.calibration import calibrate as compare
     from pytest_browsereval.report import calibration as report
 
-    runs = _runs(arguments.run_names)
+    runs = _runs(arguments.run_names, arguments.config)
     result = compare(runs, _lines(arguments.labels, runs), arguments.grader)
     bar = Bar(arguments.min_kappa, arguments.max_fpr, is_strict=arguments.strict)
     rules = hold(result, bar, arguments.grader)
@@ -73,10 +73,10 @@ def calibrate(arguments: argparse.Namespace) -> int:
     return 0 if all(rule.is_met for rule in rules) else 1
 
 
-def _runs(given: Sequence[str]) -> list[RunStore]:
+def _runs(given: Sequence[str], config: Path | None) -> list[RunStore]:
     from pytest_browsereval.run.store import RunStore
 
-    folders, seen = named_runs(given), set[Path]()
+    folders, seen = named_runs(given, config), set[Path]()
     for folder in folders:
         if folder.resolve() in seen:
             raise UsageError(f"the run {folder} is given twice. Leave one out.")
@@ -113,6 +113,7 @@ def _share(text: str) -> float:
 
 def _label_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_name", metavar="RUN", help=HELP)
+    add_config(parser)
     parser.add_argument(
         "--labels", metavar="FILE", type=Path, help="default: labels.jsonl in the run's folder"
     )
@@ -123,6 +124,7 @@ def _label_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _calibrate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_names", metavar="RUN", nargs="+", help=HELP)
+    add_config(parser)
     parser.add_argument(
         "--labels",
         metavar="FILE",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command
 from pytest_browsereval.commands.reporting import add_reports, tell, uncollected
-from pytest_browsereval.commands.runs import HELP, HELP_OF_BASELINE, named_baseline, named_run
+from pytest_browsereval.commands.runs import HELP, HELP_OF_BASELINE, add_config, named_baseline, named_run
 from pytest_browsereval.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ def compare(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.report.comparison_markdown import markdown
 
     found = compare_runs(
-        read_run(named_baseline(arguments.a)),
-        read_run(named_baseline(arguments.b)),
+        read_run(named_baseline(arguments.a, arguments.config)),
+        read_run(named_baseline(arguments.b, arguments.config)),
         margin=arguments.margin,
         with_edited=arguments.with_edited,
         variants=arguments.variants,
@@ -140,7 +140,7 @@ def baseline(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.documents import shown
     from pytest_browsereval.model.display import percent
 
-    run = read_outcomes(named_run(arguments.run_name))
+    run = read_outcomes(named_run(arguments.run_name, arguments.config))
     write_baseline(run, arguments.file)
     rate = run.rate
     told = "no trial judged" if rate.value is None else f"pass rate {percent(rate.value)} of {rate.judged}"
@@ -165,6 +165,7 @@ def _two(text: str) -> tuple[str, str]:
 def _compare_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("a", metavar="A", help=f"the baseline, {HELP_OF_BASELINE}")
     parser.add_argument("b", metavar="B", help="the run that is compared with it, named likewise")
+    add_config(parser)
     parser.add_argument(
         "--margin",
         metavar="X",
@@ -213,6 +214,7 @@ def _gate_arguments(parser: argparse.ArgumentParser) -> None:
 def _baseline_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_name", metavar="RUN", help=HELP)
     parser.add_argument("file", metavar="FILE", type=Path, help="the file to write, such as baseline.json")
+    add_config(parser)
 
 
 COMMANDS = (

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command
-from pytest_browsereval.commands.runs import HELP, named_run
+from pytest_browsereval.commands.runs import HELP, add_config, named_run
 from pytest_browsereval.errors import UsageError
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def export_run(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.exchange.online_mind2web_writer import write_run
     from pytest_browsereval.run.store import RunStore
 
-    run, target = named_run(arguments.run_name), Path(arguments.output)
+    run, target = named_run(arguments.run_name, arguments.config), Path(arguments.output)
     try:
         exported = write_run(RunStore(run), target)
     except OSError as error:
@@ -82,6 +82,7 @@ def _import_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _export_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_name", metavar="RUN", help=HELP)
+    add_config(parser)
     parser.add_argument("--to", choices=FORMS, required=True, help="the form to write")
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="the folder to make")
 

@@ -7,7 +7,7 @@ from itertools import islice
 
 from pytest_browsereval.commands.base import Command
 from pytest_browsereval.commands.reporting import add_reports, tell, uncollected
-from pytest_browsereval.commands.runs import HELP, named_runs
+from pytest_browsereval.commands.runs import HELP, add_config, named_runs
 from pytest_browsereval.errors import UsageError
 
 
@@ -18,7 +18,7 @@ def flakes(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.report import flakes as report
     from pytest_browsereval.run.finding import earlier
 
-    runs = named_runs(arguments.run_names)
+    runs = named_runs(arguments.run_names, arguments.config)
     if arguments.last is not None:
         if len(runs) != 1:
             raise UsageError(f"--last adds earlier runs to one run, and {len(runs)} are named. Name one.")
@@ -47,6 +47,7 @@ def positive_integer(text: str) -> int:
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_names", metavar="RUN", nargs="+", help=HELP)
+    add_config(parser)
     parser.add_argument(
         "--last",
         metavar="N",

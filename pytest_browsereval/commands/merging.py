@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from pytest_browsereval.commands.base import Command
-from pytest_browsereval.commands.runs import HELP, named_runs
+from pytest_browsereval.commands.runs import HELP, add_config, named_runs
 
 
 def merge(arguments: argparse.Namespace) -> int:
@@ -17,7 +17,7 @@ def merge(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.report.viewer.writing import write_viewer
     from pytest_browsereval.run.store import RunStore
 
-    runs = named_runs(arguments.run_names)
+    runs = named_runs(arguments.run_names, arguments.config)
     merged = merge_runs(runs, arguments.output, is_partial=arguments.partial)
     write_viewer(arguments.output)
     for note in merged.notes:
@@ -30,6 +30,7 @@ def merge(arguments: argparse.Namespace) -> int:
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_names", metavar="RUN", nargs="+", help=HELP)
+    add_config(parser)
     parser.add_argument(
         "-o", "--output", metavar="FOLDER", type=Path, required=True, help="the new run's folder"
     )

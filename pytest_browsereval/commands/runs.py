@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterable
 from pathlib import Path
 
 RESULTS = Path("results")
 """Where runs are looked for by id where no config says it."""
 
-HELP = "a run: its folder, its id below results/, or 'latest'"
+HELP = "a run: its folder, its id, or 'latest'; ids are looked up below results/ folders, or see --config"
 
 HELP_OF_BASELINE = f"{HELP}; or a baseline's file"
+
+
+def add_config(parser: argparse.ArgumentParser) -> None:
+    """Add the option that says where runs are looked up."""
+    parser.add_argument(
+        "--config", metavar="FILE", type=Path, help="the config whose runs are meant by an id or 'latest'"
+    )
 
 
 def named_run(given: str, config: Path | None = None, *, is_empty_allowed: bool = False) -> Path:
     """Return the folder of the run that somebody means.
 
-    Ids are looked up below the results folder of the config, else below ``results`` in the current folder.
+    Ids are looked up below the results folder of the config, else below ``results`` in the current folder;
+    if that has no run, below each ``results`` further down.
 
     Args:
         given: what was typed.
@@ -32,17 +41,21 @@ def named_run(given: str, config: Path | None = None, *, is_empty_allowed: bool 
     if given not in ("", LATEST) and is_run(Path(given), is_empty_allowed=is_empty_allowed):
         return Path(given)  # whatever the config says
     place = None if config is None else load_place(config)
-    runs = Runs.below(RESULTS) if place is None else Runs.of(*place)
+    runs = Runs.near(RESULTS) if place is None else Runs.of(*place)
     return runs.find(given, Path(), is_empty_allowed=is_empty_allowed)
 
 
-def named_runs(given: Iterable[str]) -> list[Path]:
+def named_runs(given: Iterable[str], config: Path | None = None) -> list[Path]:
     """Return the folders of the runs that somebody means.
+
+    Args:
+        given: what was typed.
+        config: the file that ``--config`` names.
 
     Raises:
         UsageError: there is no such run, or there are several.
     """
-    return [named_run(one) for one in given]
+    return [named_run(one, config) for one in given]
 
 
 def named_baseline(given: str, config: Path | None = None, *, of: Path | None = None) -> Path:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.commands.base import Command
 from pytest_browsereval.commands.reporting import say_all, uncollected
-from pytest_browsereval.commands.runs import HELP, named_run
+from pytest_browsereval.commands.runs import HELP, add_config, named_run
 from pytest_browsereval.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def show(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.report import description as report
 
     given = [arguments.run_name] + ([arguments.other] if arguments.other is not None else [])
-    runs = [describe(named_run(one, is_empty_allowed=True)) for one in given]
+    runs = [describe(named_run(one, arguments.config, is_empty_allowed=True)) for one in given]
     problems = [problem for run in runs for problem in run.problems]
     content: dict[str, Any]
     if len(runs) == 1:
@@ -58,6 +58,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_name", metavar="RUN", help=HELP)
     parser.add_argument("other", metavar="OTHER", nargs="?", help="tell in what RUN and this one differ")
     parser.add_argument("--json", action="store_true", help="print it as JSON")
+    add_config(parser)
 
 
 COMMANDS = (

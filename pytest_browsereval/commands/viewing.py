@@ -7,7 +7,7 @@ import webbrowser
 from pathlib import Path
 
 from pytest_browsereval.commands.base import Command
-from pytest_browsereval.commands.runs import HELP, named_run
+from pytest_browsereval.commands.runs import HELP, add_config, named_run
 from pytest_browsereval.errors import UsageError
 
 
@@ -21,7 +21,7 @@ def view(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.report.viewer.single import MOST_MB, write_single
     from pytest_browsereval.report.viewer.writing import write_viewer
 
-    run = named_run(arguments.run_name)
+    run = named_run(arguments.run_name, arguments.config)
     try:
         if single is None:
             written = write_viewer(run, arguments.output)
@@ -61,6 +61,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         help="one page with everything in it, to be sent: logs and pictures as far as they fit",
     )
     parser.add_argument("--max-mb", metavar="N", type=_megabytes, help="how large it may be (default: 25)")
+    add_config(parser)
     parser.add_argument("--open", action="store_true", help="open it in the browser")
 
 

@@ -25,12 +25,22 @@ class Progress:
         self._spent = 0.0
         self._spent_is_known = True
         self._folders: dict[str, None] = {}
+        self._began: float | None = None
+        """When the first row was up, by a monotonic clock."""
+        self._told_before = 0
+        """Rows whose results an earlier session had: they take no time."""
+
+    def pytest_runtest_logstart(self) -> None:
+        """Note when rows begin; collecting them is not what they take."""
+        if self._began is None:
+            self._began = time.monotonic()
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Count the money that a trial cost."""
         if getattr(report, "browsereval_verdict", None) is not None:
             told = dict(report.user_properties)
+            self._told_before += bool(told.get("resumed"))
             cost = 0.0 if told.get("resumed") or told.get("replayed") else told.get("cost_usd")
             owner = self._controller.rows.get(report.nodeid)
             if cost is not None and isinstance(owner, Regrading):
@@ -46,16 +56,40 @@ class Progress:
             reporter: Any = self._session.config.pluginmanager.get_plugin("terminalreporter")
             if reporter is not None and reporter.verbosity >= -1:  # -q means short, not blind
                 reporter.ensure_newline()
-                reporter.write(self.line())  # what pytest prints next begins with a new line
+                if reporter._tw.width_of_current_line:  # noqa: SLF001 after the letters of rows
+                    reporter.write("\n")
+                reporter.write(self.line())
+                if not (reporter.showfspath or reporter.showlongtestinfo):
+                    reporter.write("\n")  # else what pytest prints next begins with one
 
     def line(self) -> str:
         """Return the line."""
         verdicts = list(self._controller.verdicts.values())
         stores = {evaluation.store for evaluation in self._controller.rows.values()}
         running = sum(len(store.in_flight()) for store in stores)
-        spent = "" if self._spent_is_known else "more than "
         failed, errored = verdicts.count("failed"), verdicts.count("errored")
         return (
             f"  eval: {len(verdicts)} of {len(self._controller.rows)} done, {running} running, "
-            f"{failed} failed, {errored} errored, {spent}${self._spent:.2f} spent"
+            f"{failed} failed, {errored} errored, {self._money()}{self._times(len(verdicts))}"
         )
+
+    def _money(self) -> str:
+        if self._spent_is_known:
+            return f"${self._spent:.2f} spent"
+        return f"more than ${self._spent:.2f} spent" if self._spent else "cost unknown"
+
+    def _times(self, done: int) -> str:
+        """Return how long rows have run, and how long the others will take at this pace."""
+        if self._began is None:
+            return ""
+        elapsed_s, made = time.monotonic() - self._began, done - self._told_before
+        left = len(self._controller.rows) - done
+        rest = f", about {clock(elapsed_s / made * left)} left" if made > 0 and left else ""
+        return f", {clock(elapsed_s)} elapsed{rest}"
+
+
+def clock(seconds: float) -> str:
+    """Return a time as a clock shows it: 1:05, or 2:00:00."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,6 +18,11 @@ from pytest_browsereval.run.store import RunStore, home_of
 
 LATEST = "latest"
 """Stands for the newest run."""
+
+_DEEPEST = 4
+"""How deep below the current folder other results folders are looked for."""
+
+_PRUNED = frozenset({"node_modules", "__pycache__", "venv", "build", "dist", "site-packages"})
 
 TOLD = 5
 """Runs that a message lists."""
@@ -77,6 +83,19 @@ class Runs:
         homes = sorted(results.iterdir()) if results.is_dir() else []
         return cls(results, tuple(home for home in homes if home.is_dir()))
 
+    @classmethod
+    def near(cls, results: Path) -> Self:
+        """Return the runs below a results folder, or if it has none those below others of its name.
+
+        These lie in the folders beside it, beside the evals of a project for example.
+        """
+        found = cls.below(results)
+        if found.newest_first(is_empty_allowed=True):
+            return found
+        others = [cls.below(folder) for folder in _folders_named(results.name, results.parent)]
+        homes = tuple(home for runs in others for home in runs.homes)
+        return cls(results.parent, homes) if homes else found
+
     def newest_first(self, *, is_empty_allowed: bool = False) -> list[Path]:
         """Return the runs' folders.
 
@@ -130,6 +149,16 @@ class Runs:
 def _is_before(folder: Path, other: Path) -> bool:
     """Whether a run is older than another one; the same in each process of that one, whenever it asks."""
     return (age(folder)[0], folder.name) < (age(other)[0], other.name)
+
+
+def _folders_named(name: str, top: Path) -> Iterator[Path]:
+    """Yield the folders of a name below another one, not too deep; nothing of environments and packages."""
+    for folder, inner, _ in os.walk(top):
+        depth = len(Path(folder).relative_to(top).parts)
+        if name in inner:
+            yield Path(folder, name)
+        kept = sorted(one for one in inner if one != name and one not in _PRUNED and not one.startswith("."))
+        inner[:] = kept if depth < _DEEPEST else []
 
 
 def _lacks(given: str, base: Path) -> str:

@@ -65,6 +65,51 @@ def test_a_config_says_where_its_runs_are(tmp_path: Path, capsys: pytest.Capture
     assert main(["gate", f"evals/out/post/{FIRST}", "--config", "evals/mail.yaml"]) == 0
 
 
+def test_runs_are_found_from_the_root_of_a_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They lie in ``results`` beside the evals; those of packages and hidden folders are not looked at."""
+    root = tmp_path / "project"
+    third = "20260103T000000Z-aaaaaa"
+    manifest = {"config_file": "shop.yaml"}
+    run(root / "evals/results/shop" / FIRST, attempt("a", PASSED), manifest=manifest)
+    run(root / "more/evals/results/mail" / SECOND, attempt("a", PASSED), manifest=manifest)
+    for place in ("node_modules/x", ".venv", "one/two/three/four/five"):
+        run(root / place / "results/shop" / third, attempt("a", PASSED), manifest=manifest)
+    monkeypatch.chdir(root)
+    assert main(["show", "latest"]) == 0
+    assert SECOND in capsys.readouterr().out
+    assert main(["view", FIRST]) == 0
+    assert (root / "evals/results/shop" / FIRST / "index.html").is_file()
+    assert main(["show", third]) == 4
+    assert f"more/evals/results/mail/{SECOND}, evals/results/shop/{FIRST}" in capsys.readouterr().err
+    run(root / "results/shop" / FIRST, attempt("a", PASSED), manifest=manifest)
+    assert main(["show", SECOND]) == 4  # a results folder of its own comes first, and alone
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "compare latest latest",
+        "gate latest",
+        "view latest",
+        "show latest",
+        "merge latest -o whole",
+        "baseline latest base.json",
+        "flakes latest --last 1",
+        "calibrate latest",
+        "label latest",
+        "export latest --to online-mind2web -o there",
+    ],
+)
+def test_every_command_takes_the_config_of_its_runs(typed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """``--config`` says where ``latest`` is looked for; here there is none, and that place is named."""
+    Path("evals").mkdir()
+    Path("evals/mail.yaml").write_text("name: post\nagent: noop\ndataset: x.jsonl\n")
+    assert main([*typed.split(), "--config", "evals/mail.yaml"]) == 4
+    assert "evals/results/post has no run" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "typed",
     [
