@@ -50,11 +50,11 @@ async def start_driver() -> Playwright:
     place = _home() / str(next(_numbers))
     place.mkdir()
     _in_use.add(place)
-    with _temporary_files_in(place):
-        starting = asyncio.ensure_future(async_playwright().start())
-        for _ in range(_STEPS):
-            await asyncio.sleep(0)
+    starting = asyncio.ensure_future(async_playwright().start())
     try:
+        with _temporary_files_in(place):
+            for _ in range(_STEPS):
+                await asyncio.sleep(0)
         driver = await asyncio.shield(starting)
     except asyncio.CancelledError:
         await _stopped(starting)

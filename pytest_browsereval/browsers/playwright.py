@@ -8,16 +8,19 @@ from typing import Any, Literal, Self
 
 from pydantic import model_validator
 
-from pytest_browsereval.browsers.base import WindowRequest
-from pytest_browsereval.browsers.binary import candidates, launch_first, reason
+from pytest_browsereval.browsers.base import Survey, WindowRequest
+from pytest_browsereval.browsers.binary import candidates, find_binary, launch_first, reason
 from pytest_browsereval.browsers.chromium import ChromiumBrowser, Connection, filter_of
 from pytest_browsereval.browsers.contexts import PageOptions
 from pytest_browsereval.browsers.driver import start_driver, stop_driver
 from pytest_browsereval.browsers.place import Place, WindowRules
 from pytest_browsereval.browsers.waiting import is_closed_error
 from pytest_browsereval.browsers.windows import PlaywrightWindow
-from pytest_browsereval.errors import ErrorSource, StopRun
+from pytest_browsereval.errors import ConfigError, ErrorSource, StopRun
 
+NO_WINDOWS = (
+    "windows are not shown: no browser here starts with any. It runs headless; --eval-headed tells why"
+)
 PORT_S = 10.0
 """How long a browser may take to say at which port it listens."""
 LENT_ARGS = ("--remote-debugging-port=0", "--enable-automation")
@@ -34,8 +37,8 @@ class PlaywrightBrowserConfig(PageOptions):
     """A Chromium of our own, driven by Playwright."""
 
     type: Literal["playwright"] = "playwright"
-    headless: bool = True
-    """False shows the windows, which needs a display and a full Chromium."""
+    headless: bool | Literal["auto"] = True
+    """False shows the windows, which needs a display and a full Chromium; ``auto`` shows them if it can."""
     binary: str | None = None
     """Path or name of the browser; by default the best one on this machine is looked for."""
     args: tuple[str, ...] = ()
@@ -59,12 +62,22 @@ class PlaywrightBrowserConfig(PageOptions):
             ConfigError: the named browser cannot be meant, or there is no stored state.
         """
         if self.binary is not None:
-            candidates(self.binary, headed=not self.headless)
+            candidates(self.binary, headed=self.headless is False)
         return super().prepared(base_dir)
+
+    async def surveyed(self) -> Survey:
+        """Find out whether windows are shown, if that depends on the machine."""
+        if self.headless != "auto":
+            return Survey()
+        try:
+            await find_binary(self.binary, headed=True)
+        except (StopRun, ConfigError):
+            return Survey(notes=(NO_WINDOWS,))
+        return Survey()
 
     def ready(self, lanes: int) -> int:
         """Return how many windows may be open ahead; none that somebody would see, unless asked for."""
-        return 0 if self.ready_windows is None and not self.headless else super().ready(lanes)
+        return 0 if self.ready_windows is None and self.headless is not True else super().ready(lanes)
 
     def build(self) -> PlaywrightBrowser:
         """Return the browser, not started yet."""
@@ -129,6 +142,11 @@ async def _launch(config: PlaywrightBrowserConfig, *, context: dict[str, Any] | 
         StopRun: source *browser*; the message tells what to type next.
         ConfigError: the named browser cannot be meant.
     """
+    if config.headless == "auto":
+        try:
+            return await _launch(config.model_copy(update={"headless": False}), context=context)
+        except (StopRun, ConfigError):
+            config = config.model_copy(update={"headless": True})
     for _ in range(2):
         try:
             return await _launch_once(config, context)

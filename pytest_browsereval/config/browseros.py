@@ -137,7 +137,7 @@ def _select_browser(draft: Draft) -> str:
     is_options = isinstance(own, dict) and not _kind(own) and draft.is_overridden(("browser",))
     if own is not None and not is_options:
         if _kind(own) in ("", "playwright"):
-            draft.move(("browseros", "headless"), ("browser", "headless"))
+            _move_headless(draft)
         return "`browser` says which browser to use"
     block = draft.tree.get("browseros")
     url, port = _value(block, "server_url"), _value(block, "base_cdp_port")
@@ -151,8 +151,17 @@ def _select_browser(draft: Draft) -> str:
         draft.notes.append("browseros.server_url is not used: agents act at points, which its tools cannot.")
     if has_port:
         return _attach(draft, "base_cdp_port", {"type": "cdp", "url": f"http://127.0.0.1:{port}"})
-    draft.move(("browseros", "headless"), ("browser", "headless"))
+    _move_headless(draft)
     return "no address of a running browser is given"
+
+
+def _move_headless(draft: Draft) -> None:
+    """Show windows where a file of BrowserOS says so, if this machine can: BrowserOS shows them by itself."""
+    block = draft.tree.get("browseros")
+    path = ("browseros", "headless")
+    if isinstance(block, dict) and block.get("headless") is False and not draft.is_overridden(path):
+        block["headless"] = "auto"
+    draft.move(path, ("browser", "headless"))
 
 
 def _agents(tree: dict[str, Any]) -> list[Any]:

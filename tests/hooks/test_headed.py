@@ -1,0 +1,47 @@
+"""Windows that are to be shown, on a machine that has only a headless shell."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval.browsers.binary import VARIABLE
+from pytest_browsereval.testing.evals import EvalDriver
+from tests.hooks.small_evals import Evals, row
+
+NOTE = "*windows are not shown: no browser here starts with any. It runs headless; --eval-headed tells why*"
+
+
+@pytest.fixture(autouse=True)
+def only_a_headless_shell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Leave only the headless shell to be found, and no display."""
+    shell = shutil.which("chromium-headless-shell")
+    if shell is None:
+        pytest.skip("there is no headless shell on PATH")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "chromium-headless-shell").symlink_to(shell)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path / "none"))
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", VARIABLE):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_a_file_of_browseros_runs_without_windows(evals: Evals) -> None:
+    """`headless: false`, which is BrowserOS's default, does not stop the run: its head says what happens."""
+    evals.write_rows(row("a"))
+    EvalDriver.write_config(evals, agent={"type": "scripted"}, browseros={"headless": False})
+    run = evals.run()
+    run.assert_outcomes(passed=1)
+    run.stdout.fnmatch_lines([NOTE])
+    assert run.ret == 0
+
+
+def test_what_was_asked_for_by_hand_is_an_error(evals: Evals) -> None:
+    """`--eval-headed` means it: the run stops and says why."""
+    evals.write_rows(row("a"))
+    EvalDriver.write_config(evals, agent={"type": "scripted"}, browseros={"headless": False})
+    run = evals.run("--eval-headed")
+    assert run.ret != 0
+    assert "No Chromium starts on this machine" in run.stdout.str() + run.stderr.str()
