@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+ADDRESS_CHARS = 8_000
+"""The longest address, or title, that is passed on as it is: a page may give itself one of 2 MB."""
 PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 _HTTP_OF = {"ws": "http", "wss": "https"}
 _PATTERN = re.compile(
@@ -97,6 +99,11 @@ def origin_of(url: str) -> str:
     """Return scheme, host and port of a URL, without user, path or query."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+
+
+def capped(text: str) -> str:
+    """Return an address or a title as it is, or the beginning of one that is far longer than any is for."""
+    return text if len(text) <= ADDRESS_CHARS else f"{text[:ADDRESS_CHARS]}… ({len(text)} characters)"
 
 
 def shorten(text: str, limit: int = 120) -> str:

@@ -12,7 +12,7 @@ from pytest_browsereval.browsers.clipboard import QUESTION, WATCH
 from pytest_browsereval.browsers.downloads import Downloads
 from pytest_browsereval.browsers.following import notice
 from pytest_browsereval.browsers.guard import OriginGuard
-from pytest_browsereval.browsers.origins import shorten
+from pytest_browsereval.browsers.origins import capped, shorten
 from pytest_browsereval.browsers.pace import Pace
 from pytest_browsereval.browsers.pictures import Camera
 from pytest_browsereval.browsers.place import Place, WindowEvents, WindowRules
@@ -90,7 +90,7 @@ class PlaywrightWindow(Window):
     @property
     def url(self) -> str:
         """The address of the current tab; empty when it has gone."""
-        return self._tabs.current.page.url if self._tabs.current else ""
+        return capped(self._tabs.current.page.url) if self._tabs.current else ""
 
     @property
     def dead(self) -> str | None:
@@ -169,7 +169,7 @@ class PlaywrightWindow(Window):
         tabs = list(self._tabs.open)
         titles = await asyncio.gather(*(_title(tab.page, self.rules.title_s) for tab in tabs))
         return [
-            Tab(tab.tab_id, tab.page.url, title, tab is self._tabs.current)
+            Tab(tab.tab_id, capped(tab.page.url), title, tab is self._tabs.current)
             for tab, title in zip(tabs, titles, strict=True)
         ]
 
@@ -473,4 +473,4 @@ async def _answer(attached: asyncio.Task[CDPSession]) -> dict[str, Any] | None:
 
 
 async def _title(page: Page, limit_s: float) -> str:
-    return await quietly(page.title(), limit_s) or ""
+    return capped(await quietly(page.title(), limit_s) or "")

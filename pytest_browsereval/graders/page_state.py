@@ -12,6 +12,7 @@ from typing import Any, Literal
 from pydantic import Field, JsonValue
 
 from pytest_browsereval.browsers.base import Window
+from pytest_browsereval.browsers.origins import capped
 from pytest_browsereval.errors import ErrorSource, Fault, nearest
 from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
 from pytest_browsereval.graders.comparators import (
@@ -233,7 +234,8 @@ class PageStateGrader(GraderConfig):
             reasoning="; ".join([held, *(f"{c.name}: {c.reason}" for c in failed)]),
             criteria=tuple(criteria),
             evidence=("evidence.json",),
-            details={"url": seen.get("url"), "title": seen.get("title"), "mode": self.mode},
+            details={name: capped(str(seen[name])) if name in seen else None for name in ("url", "title")}
+            | {"mode": self.mode},
             fingerprint=self.fingerprint(1, recorded.site_urls),
         )
 

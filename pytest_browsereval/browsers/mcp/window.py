@@ -11,6 +11,7 @@ from pytest_browsereval.browsers.base import ForeignResult, PictureFormat, Tab, 
 from pytest_browsereval.browsers.mcp.mapping import Mapped, Purpose, ToolUse, Where, read_where
 from pytest_browsereval.browsers.mcp.pictures import converted
 from pytest_browsereval.browsers.mcp.wire import Answer, CallRefused, McpSession, ServerGone
+from pytest_browsereval.browsers.origins import capped
 from pytest_browsereval.errors import ErrorSource, Fault
 
 OUTPUT_LENGTH = 30_000
@@ -66,7 +67,7 @@ class McpWindow(Window):
     @property
     def url(self) -> str:
         """The address of the page, as the last text told it; empty when none does."""
-        return self._url
+        return capped(self._url)
 
     @property
     def dead(self) -> str | None:
@@ -86,7 +87,7 @@ class McpWindow(Window):
 
     async def tabs(self) -> list[Tab]:
         """Return the one tab that is known of."""
-        return [Tab(self.tab_id, self._url, self._title, is_current=True)]
+        return [Tab(self.tab_id, self.url, capped(self._title), is_current=True)]
 
     def _use(self, purpose: Purpose) -> ToolUse:
         use = self._mapped.get(purpose)
