@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import nox
 
@@ -10,6 +11,11 @@ nox.options.default_venv_backend = "none"  # the environment that the README mak
 nox.options.sessions = ["lint", "types", "docs", "tests"]
 
 PYTHON = sys.executable
+TELLING = (
+    *(f"tests/{name}" for name in ("config", "datasets", "llm", "model", "toolserver", "report/dashboard")),
+    *("tests/analysis/test_statistics.py", "tests/browsers/mcp/test_browser.py", "tests/hooks/test_junit.py"),
+)
+"""Tests of what packages do for us: those that fail with a version that is too old."""
 
 
 @nox.session
@@ -56,6 +62,17 @@ def types(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """Check that links and commands of the documentation lead somewhere."""
     session.run(PYTHON, "-m", "pytest", "tests/test_docs.py", *session.posargs)
+
+
+@nox.session
+def lowest(session: nox.Session) -> None:
+    """Run tests with the oldest packages that pyproject.toml allows; needs uv: pip install uv."""
+    folder = str(Path(".nox/lowest").absolute())
+    python = f"{folder}/bin/python"
+    session.run(PYTHON, "-m", "uv", "venv", "--clear", "--python", PYTHON, folder)
+    install = ("pip", "install", "--python", python, "--resolution", "lowest-direct", "-e", ".[dev]")
+    session.run(PYTHON, "-m", "uv", *install)
+    session.run(python, "-m", "pytest", *(session.posargs or TELLING))
 
 
 @nox.session

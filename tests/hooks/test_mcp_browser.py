@@ -147,3 +147,17 @@ def test_tools_that_have_changed_since_the_last_run_are_told(evals: Evals) -> No
     note = f"*note: the tools are not those of the last run ({run_id}): new: leap. Compare the two with care."
     second.stdout.fnmatch_lines([note, "*::one PASSED*"])
     assert "the tools are not those" not in told(first) + told(third)
+
+
+def test_an_sdk_that_is_too_old_is_refused(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run ends with exit code 4, the version that is here, and what to type; no server is asked."""
+    info = evals.path / "site" / "mcp-2.2.9.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mcp\nVersion: 2.2.9\n")
+    monkeypatch.syspath_prepend(info.parent)
+    evals.write_rows(row("a"))
+    evals.write_config(browser={"type": "mcp", "command": ["no-such-server"]})
+    result = evals.run("shop.eval.yaml")
+    assert result.ret == 4
+    assert "needs the package mcp 2.3 or newer (here is 2.2.9)" in result.stderr.str()
+    assert "pip install 'pytest-browsereval[mcp]'" in result.stderr.str()

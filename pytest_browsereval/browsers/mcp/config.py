@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
@@ -25,7 +26,8 @@ ENDPOINT_PATH = "/mcp"
 SHORTEST_SECRET = 6
 """Shorter values of headers are not blotted out: they would spoil every text."""
 
-_OLDEST_SDK = 2
+_OLDEST_SDK = "2.3"
+"""The first one that limits how much one event of a server may hold."""
 
 
 class McpBrowserConfig(BrowserConfig):
@@ -172,13 +174,18 @@ class McpBrowserConfig(BrowserConfig):
 
 def _check_packages() -> None:
     missing = ["mcp"] if importlib.util.find_spec("mcp") is None else []
-    if not missing and int(version("mcp").partition(".")[0]) < _OLDEST_SDK:
+    if not missing and _parts(version("mcp")) < _parts(_OLDEST_SDK):
         missing = [f"mcp {_OLDEST_SDK} or newer (here is {version('mcp')})"]
     if missing:
         raise ConfigError(
             f"`browser: {{type: mcp}}` needs the package {', '.join(missing)}. "
             "Type  pip install 'pytest-browsereval[mcp]'"
         )
+
+
+def _parts(release: str) -> tuple[int, ...]:
+    """Return the first two numbers of a version, which its pre-releases share."""
+    return tuple(int(part) for part in re.findall(r"\d+", release)[:2])
 
 
 def _shown(words: Sequence[str]) -> Iterator[str]:

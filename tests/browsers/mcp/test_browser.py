@@ -429,7 +429,7 @@ def test_missing_packages_are_named_with_what_to_type(
     config = McpBrowserConfig(url="http://localhost:1")
     with monkeypatch.context() as patch:
         patch.syspath_prepend(tmp_path)
-        with pytest.raises(ConfigError, match=r"needs the package mcp 2 or newer \(here is 1\.9\.0\)"):
+        with pytest.raises(ConfigError, match=r"needs the package mcp 2\.3 or newer \(here is 1\.9\.0\)"):
             config.prepared(tmp_path)
     monkeypatch.setitem(sys.modules, "mcp", None)
     with pytest.raises(ConfigError, match=r"needs the package mcp\. Type .*\[mcp\]"):
