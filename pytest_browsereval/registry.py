@@ -21,7 +21,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from pytest_browsereval.errors import RegistryError, nearest
+from pytest_browsereval.errors import BrowserEvalError, PluginError, RegistryError, nearest, told
 from pytest_browsereval.later import member_refusal
 
 FAMILIES = ("agent", "grader", "toolkit", "dataset", "browser")
@@ -244,6 +244,24 @@ def _imported(key: tuple[str, str], place: str) -> type[Component]:
     return member
 
 
+def read_block(member: type[Component], options: Mapping[str, Any], context: Any) -> Component:
+    """Return a member with its options, checked.
+
+    Raises:
+        ValidationError: the options are wrong.
+        PluginError: the member's own code raises anything else.
+    """
+    try:
+        return member.model_validate(options, context=context)
+    except (ValueError, BrowserEvalError):
+        raise
+    except Exception as error:
+        raise PluginError(
+            f"the {member.family} {member.type_name()!r} ({_place_of(member)}) cannot be made of its block: "
+            f"{told(error)}. Mend the plug-in."
+        ) from error
+
+
 class Plugged:
     """Marks a field that holds a member of a family: ``agent: Annotated[AgentConfig, Plugged("agent")]``.
 
@@ -304,4 +322,4 @@ class Plugged:
         except RegistryError as error:
             raise PydanticCustomError("plugged_unknown", "{why}", {"why": str(error)}) from None
         options = {**block, "type": member.type_name()}
-        return member.model_validate(options, context=info.context)  # type: ignore[no-any-return]
+        return read_block(member, options, info.context)

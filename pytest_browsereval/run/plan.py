@@ -23,7 +23,7 @@ from pytest_browsereval.graders.trust import check_trust
 from pytest_browsereval.graders.verdicts import check_pass_when
 from pytest_browsereval.llm.client import check_key
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.registry import Registry
+from pytest_browsereval.registry import Registry, read_block
 from pytest_browsereval.run.relations import ALONE, Relations, notes_on, relations_of, sites_to_reset
 from pytest_browsereval.run.store import TrialKey
 from pytest_browsereval.run.toolsets import Toolsets
@@ -403,9 +403,8 @@ def read_graders(
             raise DatasetError(f"{where}: the grader {given!r} has no type. Write {{'type': NAME}}.")
         try:
             member = registry.get("grader", name)
-            grader = member.model_validate(
-                {**block, "type": member.type_name()}, context={"registry": registry}
-            )
+            options = {**block, "type": member.type_name()}
+            grader = read_block(member, options, {"registry": registry})
         except RegistryError as error:
             raise DatasetError(f"{where}: {error}") from None
         except ValidationError as error:

@@ -13,6 +13,7 @@ import pytest
 
 from pytest_browsereval.browsers.base import Browser, BrowserConfig, PictureFormat, WindowRequest
 from pytest_browsereval.browsers.manager import WindowManager
+from pytest_browsereval.browsers.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.testing.site import ConformanceSite
 
@@ -121,6 +122,22 @@ class BrowserConformance:
                 assert window.dead is None
                 await window.close()
                 await window.close()
+
+        run(work())
+
+    def test_its_windows_have_the_page_that_it_promises(
+        self, config: BrowserConfig, site: ConformanceSite
+    ) -> None:
+        """With ``has_page`` they are Playwright's: built-in tools, graders and captures rely on it."""
+
+        async def work() -> None:
+            async with self._started(config) as browser:
+                window = await browser.open_window(WindowRequest("row", f"{site.url}/"))
+                is_playwright = isinstance(window, PlaywrightWindow)
+                await window.close()
+                assert is_playwright == config.has_page, (
+                    f"has_page is {config.has_page}, and a window is a {type(window).__name__}"
+                )
 
         run(work())
 

@@ -154,6 +154,40 @@ def test_a_fault_before_the_run_names_the_plug_in(evals: Evals, does: str) -> No
     assert not (evals.path / "results").exists()
 
 
+VALIDATED = """
+from pydantic import field_validator
+class Odd(GraderConfig):
+    type: Literal["odd"] = "odd"
+    word: str = "x"
+
+    @field_validator("word")
+    @classmethod
+    def _is_known(cls, value):
+        return {"right": 1}[value]
+
+    async def grade(self, recorded):
+        raise AssertionError("no attempt begins")
+
+def pytest_browsereval_register(registry):
+    registry.register(Odd)
+"""
+
+
+@pytest.mark.parametrize("place", ["config", "row"])
+def test_a_validator_that_raises_names_its_member(evals: Evals, place: str) -> None:
+    """A block whose class raises what pydantic does not expect: exit code 4, the class, and the line."""
+    written(evals, VALIDATED, "")
+    blocks = [{"type": "odd", "word": "wrong"}]
+    evals.write_rows(row("a", graders=blocks if place == "row" else ["answer"]))
+    keys: dict[str, Any] = {"graders": blocks} if place == "config" else {}
+    evals.write_config(**keys)
+    result = evals.run("shop.eval.yaml")
+    assert result.ret == 4
+    text = result.stderr.str()
+    assert "the grader 'odd' (conftest.Odd) cannot be made of its block: KeyError: 'wrong' (" in text
+    assert "conftest.py:" in text
+
+
 @pytest.mark.parametrize("does", ["Agent.check = boom", "Rows.index = boom", "Blank.start = aboom"])
 def test_workers_name_it_once_as_well(evals: Evals, does: str) -> None:
     """With workers the run ends with exit code 4, and the message is there."""

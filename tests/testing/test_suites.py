@@ -51,7 +51,7 @@ class TestBad(AgentConformance):
 """
 
 BAD_BROWSER = """
-from typing import Literal
+from typing import ClassVar, Literal
 import pytest
 from pytest_browsereval.browsers.playwright import PlaywrightBrowser, PlaywrightBrowserConfig
 from pytest_browsereval.testing import BrowserConformance
@@ -69,6 +69,7 @@ class Sharing(PlaywrightBrowser):
 
 class SharingConfig(PlaywrightBrowserConfig):
     type: Literal["sharing"] = "sharing"
+    has_page: ClassVar[bool] = False
 
     def build(self):
         return Sharing(self)
@@ -101,11 +102,12 @@ def test_a_bad_agent_is_found_out(pytester: pytest.Pytester) -> None:
 
 @pytest.mark.slow
 def test_a_bad_browser_is_found_out(pytester: pytest.Pytester) -> None:
-    """Windows that share cookies, and a start page whose failure is no fault."""
+    """Windows that share cookies, a page that is not promised, a start page whose failure is no fault."""
     pytester.makepyfile(test_bad=BAD_BROWSER)
     result = pytester.runpytest_subprocess("-q", *LEFT_OUT)
     assert failed(result) == {
         "test_attempts_share_nothing",
         "test_a_start_page_that_is_not_there_is_a_fault",
+        "test_its_windows_have_the_page_that_it_promises",
     }
     result.stdout.fnmatch_lines(["*a cookie of one attempt reached another one*"])
