@@ -75,9 +75,15 @@ class Controller:
             for file, names in by_file.items():
                 path = self.session.path_of(file)
                 if path in self.session.evaluations or is_eval(path.name):
-                    self._check(self.session.evaluation(path), file, set(names))
+                    self._check_named(self.session.evaluation(path), file, set(names))
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
+
+    def _check_named(self, evaluation: Evaluation, file: str, names: set[str]) -> None:
+        try:
+            self._check(evaluation, file, names)
+        except UsageError as error:  # what a plug-in raises may quote a key
+            raise pytest.UsageError(evaluation.redact(str(error))) from None
 
     def _check(self, evaluation: Evaluation, file: str, names: set[str]) -> None:
         evaluation.preflight()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pytest_browsereval.capture.redaction import redacted
+from pytest_browsereval.datasets.plugged import read_row
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.tasks import Task
@@ -54,7 +55,7 @@ class CurrentPlan(StoredPlan):
             raise DatasetError(
                 f"{files}: there is no row {entry.ref.query_id!r} any more. Restore it, {HOW}."
             )
-        return entry.dataset.read(entry.ref)
+        return read_row(entry.dataset, entry.ref)
 
     def _changed(self, task: Task, stored: StoredTask) -> Iterator[str]:
         """Yield the keys of a row that are not what the run has stored of it; answers may not be stored."""

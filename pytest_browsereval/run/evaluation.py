@@ -432,7 +432,7 @@ class Evaluation:
         try:
             browser = await start_browser(self._browser_config())
         except (Fault, UsageError) as error:
-            self.stopped = str(error)
+            self.stopped = self.redact(str(error))
             raise RunStopped(self.stopped) from error
         if self.survey.tools is not None and browser.survey.tools != self.survey.tools:
             await browser.close()

@@ -200,6 +200,26 @@ def test_workers_name_it_once_as_well(evals: Evals, does: str) -> None:
     assert "INTERNALERROR" not in text
 
 
+@pytest.mark.parametrize(
+    "does", ["Agent.check = quotes", "Agent.preflight = quotes", "Blank.start = aquotes"]
+)
+def test_a_fault_that_quotes_a_secret_is_redacted(evals: Evals, does: str) -> None:
+    """What a plug-in raises before the run is told without the secrets of the config's members."""
+    quoting = """
+def quotes(*args):
+    raise RuntimeError("tok-0123456 was refused")
+async def aquotes(*args):
+    quotes()
+Agent.secrets = Windows.secrets = lambda self: ("tok-0123456",)
+"""
+    written(evals, f"{quoting}{does}", does.partition(".")[0])
+    result = evals.run("shop.eval.yaml")
+    assert result.ret == 4
+    text = result.stdout.str() + result.stderr.str()
+    assert "raised RuntimeError: [redacted] was refused" in text
+    assert "tok-0123456" not in text
+
+
 DURING: dict[str, tuple[str, str, str]] = {
     "Blank.open_window = anone": (
         "Blank",
@@ -298,7 +318,7 @@ def test_a_dataset_of_a_plug_in_is_selected_from(evals: Evals, case: str) -> Non
     left_out = next(name for name in "dcba" if name not in ids_of(result))
     other = evals.run(f"shop.eval.yaml::{left_out}")
     assert other.ret == 4
-    assert "not found" in other.stderr.str()
+    assert f"has no row '{left_out}'" in other.stderr.str()
 
 
 def test_an_unknown_tag_is_refused(evals: Evals) -> None:
