@@ -68,6 +68,15 @@ class Side:
         return sum(map(_is_judged, self.trials))
 
     @property
+    def row_hashes(self) -> set[str]:
+        """Of the rows that they were judged by.
+
+        One that errored before it was judged keeps its row when others are graded again by a corrected one.
+        """
+        judged = [trial for trial in self.trials if _is_judged(trial)]
+        return {trial.row_hash for trial in judged or self.trials if trial.row_hash}
+
+    @property
     def told(self) -> str:
         """The verdict, or how many there are of which."""
         if len(self.trials) == 1:
@@ -327,7 +336,7 @@ def _pair(key: tuple[str, str], a: Side | None, b: Side | None, *, with_edited: 
 def _change(a: Side | None, b: Side | None, *, with_edited: bool) -> Change:
     if a is None or b is None:
         return Change.ONLY_B if a is None else Change.ONLY_A
-    hashes = [{trial.row_hash for trial in side.trials if trial.row_hash} for side in (a, b)]
+    hashes = [side.row_hashes for side in (a, b)]
     if all(hashes) and hashes[0] != hashes[1] and not with_edited:
         return Change.EDITED
     before, after = a.rate, b.rate

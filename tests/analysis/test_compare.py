@@ -67,6 +67,15 @@ def test_every_task_comes_to_something(tmp_path: Path) -> None:
     assert again.whole.counts[Change.LOST] == 2
 
 
+def test_a_trial_that_was_not_judged_has_no_row(tmp_path: Path) -> None:
+    """It keeps its old row where others were graded again by a corrected one: the task is not edited."""
+    a = [attempt("x", PASSED, row_hash="2"), attempt("x", ERRORED, trial=2, row_hash="1")]
+    found = two(tmp_path, a, [attempt("x", FAILED, row_hash="2")])
+    assert [pair.change for pair in found.whole.pairs] == [Change.LOST]
+    only = two(tmp_path / "more", [attempt("x", ERRORED, row_hash="1")], [attempt("x", PASSED, row_hash="2")])
+    assert [pair.change for pair in only.whole.pairs] == [Change.EDITED]
+
+
 def test_trials_of_a_task_stay_together(tmp_path: Path) -> None:
     """A task counts by its share of judged trials; the difference is the mean over tasks."""
     verdicts_a = {"x": [PASSED, FAILED, FAILED], "y": [PASSED, PASSED, ERRORED], "z": [FAILED] * 3}

@@ -209,6 +209,7 @@ REFUSED_AGENTS: dict[str, dict[str, Any]] = {
     "of a provider": {"agent": {"type": "single", "provider": "codex"}},
     "with an unset variable": {"agent": {"type": "single", "model": "${NOT_SET_ANYWHERE}"}},
     "an unknown type": {"variants": {"x": {"type": "nothing-like-it"}}},
+    "of a suite, by variables": {"id": "shop", "agent": {"type": "tool-loop"}},
 }
 
 
