@@ -19,9 +19,20 @@ BrowserEvalError
 from __future__ import annotations
 
 import difflib
+import sys
 import traceback
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
+
+HOW_TO_SKIP = "Skip a row before its attempt: in a fixture or in pytest_runtest_setup"
+
+_OUTCOMES = {
+    "Skipped": "pytest.skip()",
+    "Failed": "pytest.fail()",
+    "XFailed": "pytest.xfail()",
+    "Exit": "pytest.exit()",
+}
+"""Functions of pytest by the class of what they raise."""
 
 
 class ErrorSource(StrEnum):
@@ -56,9 +67,17 @@ class TerminationReason(StrEnum):
     """Of attempts of other systems, where the record does not say."""
 
 
-PLUGIN_ERRORS: tuple[type[BaseException], ...] = (Exception, SystemExit, KeyboardInterrupt)
-"""What the code of a plug-in raises. On the loop the last two are its own doing, for Ctrl-C reaches the main
-thread only; let through, they would end the loop and every other attempt with it."""
+_pytest = sys.modules.get("pytest")
+
+PLUGIN_ERRORS: tuple[type[BaseException], ...] = (
+    Exception,
+    SystemExit,
+    KeyboardInterrupt,
+    *((_pytest.skip.Exception, _pytest.fail.Exception) if _pytest else ()),
+)
+"""What the code of a plug-in raises. On the loop the second and third are its own doing, for Ctrl-C reaches
+the main thread only; let through, they would end the loop and every other attempt with it. What pytest's
+functions `skip`, `fail` and `xfail` raise would have the row's item skipped or excused."""
 
 
 class BrowserEvalError(Exception):
@@ -177,6 +196,20 @@ def told(error: BaseException) -> str:
     """Return what to say of an exception: a fault's message, or else its kind, its message and its place."""
     if isinstance(error, Fault):
         return str(error)
-    frames = traceback.extract_tb(error.__traceback__)
+    frames = list(traceback.extract_tb(error.__traceback__))
+    if name_raised(error) in _OUTCOMES.values():  # the last frames are pytest's own
+        frames = [frame for frame in frames if "_pytest" not in frame.filename] or frames
     where = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}: {error}{where}"
+    return f"{name_raised(error)}: {error}{where}{advise(error)}"
+
+
+def name_raised(error: BaseException) -> str:
+    """Return what to call what was raised: its class, or the function of pytest that raises it."""
+    name = type(error).__name__
+    is_outcome = any(kind.__module__ == "_pytest.outcomes" for kind in type(error).__mro__)
+    return _OUTCOMES.get(name, name) if is_outcome else name
+
+
+def advise(error: BaseException) -> str:
+    """Return what to write instead of an outcome of pytest, which an attempt does not have; "" for others."""
+    return f". {HOW_TO_SKIP}." if name_raised(error) in ("pytest.skip()", "pytest.xfail()") else ""

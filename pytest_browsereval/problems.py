@@ -7,9 +7,9 @@ import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 
 from pytest_browsereval.errors import RegistryError, nearest
@@ -106,6 +106,52 @@ def _problem(
         path.append("type")
     is_secret = hide or is_secret_path(path)
     return Problem(tuple(path), sentence(details, allowed, hide=is_secret), details["type"])
+
+
+def wrong_booleans(
+    raw: object, model: Any, registry: Registry | None = None, path: tuple[str | int, ...] = ()
+) -> Iterator[Problem]:
+    """Yield a problem for each boolean where a number belongs: to pydantic, true is 1 and false is 0.
+
+    Args:
+        raw: a value as the user wrote it.
+        model: the model or annotation that it is validated by.
+        registry: where blocks of plug-in members are looked up.
+        path: where the value is.
+    """
+    if isinstance(raw, bool):
+        if _takes_numbers_only(model):
+            written = str(raw).lower()
+            told = f"expected a number, not {written} (YAML's {'yes and on' if raw else 'no and off'} too)."
+            yield Problem(path, f"{told} Write the number, or leave the key out.", "number")
+        return
+    kind = _resolve(model, raw, registry)
+    inner = (
+        raw.items() if isinstance(raw, Mapping) else enumerate(raw) if isinstance(raw, list | tuple) else ()
+    )
+    is_model = isinstance(kind, type) and issubclass(kind, BaseModel)
+    for key, child in inner:
+        step = _step(kind, snake(key) if is_model and isinstance(key, str) else key)
+        if step is not None:
+            yield from wrong_booleans(child, step, registry, (*path, key))
+
+
+def _takes_numbers_only(kind: Any) -> bool:
+    """Whether an annotation takes numbers and no booleans."""
+    leaves = set(_leaves(kind))
+    return not leaves.isdisjoint((int, float)) and leaves.isdisjoint((bool, Any, object, JsonValue))
+
+
+def _leaves(kind: Any) -> Iterator[Any]:
+    if get_origin(kind) is Annotated:
+        yield from _leaves(get_args(kind)[0])
+    elif get_origin(kind) in (Union, UnionType):
+        for branch in get_args(kind):
+            yield from _leaves(branch)
+    elif get_origin(kind) is Literal:
+        yield from {type(value) for value in get_args(kind)}
+    else:
+        yield kind
 
 
 def written_key(value: object, part: str | int) -> str | int | None:

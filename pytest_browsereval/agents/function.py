@@ -13,7 +13,7 @@ from pydantic import Field, JsonValue
 from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
 from pytest_browsereval.agents.callables import is_async, load_callable, place_of
 from pytest_browsereval.agents.sync_front import run_in_thread
-from pytest_browsereval.errors import ErrorSource, Fault, LimitReached
+from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, LimitReached, advise, name_raised
 from pytest_browsereval.model.results import AgentResult
 
 
@@ -63,7 +63,7 @@ class FunctionAgent(AgentEvaluator):
             if task is None or task.cancelling():
                 raise
             raise self._fault(error) from error  # its own doing: nobody cancelled the attempt
-        except (Exception, SystemExit, KeyboardInterrupt) as error:
+        except PLUGIN_ERRORS as error:
             ending = _ending(error)
             if ending is not None:
                 raise ending from None
@@ -72,7 +72,8 @@ class FunctionAgent(AgentEvaluator):
 
     def _fault(self, error: BaseException) -> Fault:
         where = place_of(error, self._context.base_dir)
-        return Fault(ErrorSource.AGENT, f"{self._name} raised {type(error).__name__}: {error}, at {where}")
+        told = f"{self._name} raised {name_raised(error)}: {error}, at {where}{advise(error)}"
+        return Fault(ErrorSource.AGENT, told)
 
     def _result(self, returned: Any) -> AgentResult:
         if isinstance(returned, AgentResult):

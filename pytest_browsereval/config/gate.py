@@ -10,6 +10,18 @@ from pydantic import Field, model_validator
 
 from pytest_browsereval.config.block import Block
 
+ON_VERDICTS = (
+    "min_pass_rate",
+    "tags",
+    "websites",
+    "variants",
+    "min_task_rate",
+    "must_pass",
+    "max_regressions",
+    "max_drop",
+)
+"""The rules that limit how many rows may fail."""
+
 Rate = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -59,7 +71,8 @@ class GateConfig(Block):
     undecided: Literal["fail", "pass"] = "fail"
     """What becomes of a rule that is undecided."""
     rows: Literal["xfail", "fail"] = "xfail"
-    """How rows that did not pass show: ``xfail`` leaves the verdict to the gate, ``fail`` shows them red."""
+    """How rows that did not pass show: ``xfail`` leaves the verdict to the gate, ``fail`` shows them red, as
+    does a gate in which no rule limits how many may fail."""
 
     @model_validator(mode="after")
     def _pinned_rows_count(self) -> Self:
@@ -70,6 +83,11 @@ class GateConfig(Block):
                 "passed_trials is for a rule. Write  min_task_rate: 0.9  or must_pass beside it."
             )
         return self
+
+    @property
+    def decides_rows(self) -> bool:
+        """Whether the gate decides about rows that did not pass; else each of them fails the run."""
+        return self.rows == "xfail" and any(getattr(self, name) not in (None, {}, ()) for name in ON_VERDICTS)
 
     @property
     def compares(self) -> tuple[str, ...]:

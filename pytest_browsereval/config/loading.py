@@ -18,7 +18,15 @@ from pytest_browsereval.config.refusals import take_refused
 from pytest_browsereval.datasets.rows import TYPE_BY_SUFFIX
 from pytest_browsereval.documents import Document, DocumentError, KeyPath, parse, read_text, shown
 from pytest_browsereval.errors import ConfigError, nearest
-from pytest_browsereval.problems import Problem, field_names, problems_in, short, snake, written_key
+from pytest_browsereval.problems import (
+    Problem,
+    field_names,
+    problems_in,
+    short,
+    snake,
+    written_key,
+    wrong_booleans,
+)
 from pytest_browsereval.registry import Registry
 
 AGENTS: tuple[KeyPath, ...] = (("agent",), ("variants",))
@@ -177,6 +185,7 @@ def _gate(draft: Draft, overrides: Sequence[str], environment: Interpolation) ->
     for key in strange:
         draft.wrong((key,), "only keys of the gate can be set here, such as gate.min_pass_rate=0.9.")
     raw = draft.tree.get(str(written_key(draft.tree, "gate")), {})
+    draft.problems += wrong_booleans(raw, GateConfig, path=("gate",))
     try:
         gate = GateConfig.model_validate(raw)
     except ValidationError as error:
@@ -307,6 +316,7 @@ def _type_of(draft: Draft, where: KeyPath, file: str) -> str | None:
 
 
 def _validated(draft: Draft, registry: Registry) -> EvalConfig | None:
+    draft.problems += wrong_booleans(draft.tree, EvalConfig, registry)
     try:
         return EvalConfig.model_validate(draft.tree, context={"registry": registry})
     except ValidationError as error:

@@ -255,6 +255,11 @@ class EvalConfig(Block):
         """True if the config has a gate."""
         return "gate" in self.model_fields_set
 
+    @property
+    def are_rows_expected(self) -> bool:
+        """True if a row that did not pass shows as expected, since the gate decides about it."""
+        return self.is_gated and self.gate.decides_rows
+
     def secrets(self) -> tuple[str, ...]:
         """Return values of secret-looking environment variables that the file names by ``${NAME}``."""
         return tuple(dict.fromkeys(self._secrets.values()))

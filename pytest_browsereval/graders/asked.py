@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Callable
+
+from pydantic import ValidationError
 
 from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, StopRun, told
 from pytest_browsereval.graders.base import GraderConfig, Recorded
@@ -52,7 +55,25 @@ async def _answer(
         result = await _in_time(grader, recorded)
     if not isinstance(result, GraderResult):
         raise Fault(ErrorSource.GRADER, f"it returned {result!r:.80}, which is no GraderResult")
-    return result
+    return _checked(result)
+
+
+def _checked(result: GraderResult) -> GraderResult:
+    """Return a grade that can be read again from its record: ``model_copy`` checks nothing.
+
+    Raises:
+        Fault: it has a value that a grade cannot have, or one that JSON cannot have.
+    """
+    try:
+        plain = result.model_dump(mode="json", warnings=False)
+        json.dumps(plain, allow_nan=False)
+        return GraderResult.model_validate({**plain, "stops_run": result.stops_run})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}; it is {first['input']!r:.80}"
+    except (ValueError, TypeError, AttributeError) as error:
+        why = str(error).partition("\n")[0]
+    raise Fault(ErrorSource.GRADER, f"it returned a grade that cannot be recorded: {why}")
 
 
 async def _in_time(grader: GraderConfig, recorded: Recorded) -> GraderResult:

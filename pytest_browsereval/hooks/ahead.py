@@ -15,8 +15,15 @@ from typing import Any, NoReturn
 
 import pytest
 
-from pytest_browsereval.errors import BrowserEvalError, CalledOff, ErrorSource, Fault, OverBudget, RunStopped
-from pytest_browsereval.hooks.behaviour import HOW_TO_SKIP
+from pytest_browsereval.errors import (
+    BrowserEvalError,
+    CalledOff,
+    ErrorSource,
+    Fault,
+    OverBudget,
+    RunStopped,
+    told,
+)
 from pytest_browsereval.hooks.items import EvalItem, Unmade, fixture_scopes
 from pytest_browsereval.hooks.order import Trial, key_of, needs_of, related, relations_of
 from pytest_browsereval.hooks.session import CLOSE_GRACE_S, EvalSession
@@ -87,8 +94,8 @@ class Ahead:
         return -(-num_workers // processes)
 
     def _may_start(self) -> bool:
-        gated = all(e.config.is_gated for e in self.session.evaluations.values())
-        return not self._maxfail or gated or self._bad < self._maxfail
+        expected = all(e.config.are_rows_expected for e in self.session.evaluations.values())
+        return not self._maxfail or expected or self._bad < self._maxfail
 
     def _forget(self) -> None:
         for evaluation in self.session.evaluations.values():
@@ -126,14 +133,17 @@ class Ahead:
             self._unmade[key_of(item)] = type(unmade)
             pytest.skip(f"{item.unmade}: {unmade}")
         except OSError as error:  # whatever comes after it would be paid for and lost as well
-            told = StoreError(item.evaluation.store.root, error)
-            item.evaluation.stopped = str(told)
-            self._stop(item, str(told))
-            raise told from error
+            unwritten = StoreError(item.evaluation.store.root, error)
+            item.evaluation.stopped = str(unwritten)
+            self._stop(item, str(unwritten))
+            raise unwritten from error
         except (KeyboardInterrupt, SystemExit, pytest.exit.Exception):
             raise
-        except pytest.skip.Exception as skipped:  # by the agent: an errored row that shows as skipped is lost
-            return self._errored(item, f"pytest.skip() in an attempt: {skipped.msg}. {HOW_TO_SKIP}.")
+        except (
+            pytest.skip.Exception,
+            pytest.xfail.Exception,
+        ) as error:  # else the errored row would not show
+            return self._errored(item, told(error))
         except BaseException as error:
             with contextlib.suppress(OSError):  # a time-out plug-in, say: counted, not lost
                 self._errored(item, f"given up: {type(error).__name__}: {error}")

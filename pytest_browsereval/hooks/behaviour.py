@@ -9,11 +9,17 @@ import pytest
 
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.contracts import describe_place, describe_value
-from pytest_browsereval.errors import ErrorSource, Fault, StopRun
+from pytest_browsereval.errors import ErrorSource, Fault, StopRun, advise, name_raised
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.run.evaluation import Evaluation
 
-HOW_TO_SKIP = "Skip a row before its attempt: in a fixture or in pytest_runtest_setup"
+OUTCOMES = (pytest.exit.Exception, pytest.skip.Exception, pytest.fail.Exception)
+"""What pytest's functions raise; what ``pytest.xfail`` raises is one of the last."""
+
+
+def describe_outcome(hook: str, outcome: BaseException) -> str:
+    """Return that a hook has called a function of pytest which decides about tests, not about attempts."""
+    return f"{hook} called {name_raised(outcome)}: {outcome}{advise(outcome)}"
 
 
 def connect(evaluation: Evaluation, config: pytest.Config) -> None:
@@ -56,21 +62,24 @@ def _modified(config: pytest.Config, task: Task, loaded: EvalConfig) -> Task:
     """Return what plug-ins make of a task.
 
     Raises:
-        Fault: it is no task; the message names those that may have made it.
+        Fault: it is no task, or that of another row; the message names those that may have made it.
     """
     hook = config.hook.pytest_browsereval_modify_task
     given: object = hook(task=task, config=loaded)
     if given is None:
         return task
-    if not isinstance(given, Task):
-        functions = [implementation.function for implementation in hook.get_hookimpls()]
-        places = ", ".join(describe_place(function).strip(" ()") for function in functions)
-        raise Fault(
-            ErrorSource.HARNESS,
-            f"pytest_browsereval_modify_task ({places}) returned {describe_value(given)}, which is not a "
-            "Task. Return  task.model_copy(update={...})  or None.",
-        )
-    return given
+    if isinstance(given, Task) and given.query_id == task.query_id:
+        return given
+    functions = [implementation.function for implementation in hook.get_hookimpls()]
+    places = ", ".join(describe_place(function).strip(" ()") for function in functions)
+    told = (
+        f"changed the query_id of {task.query_id!r} to {given.query_id!r}. Leave it as it is: a row's results "
+        "are found by it."
+        if isinstance(given, Task)
+        else f"returned {describe_value(given)}, which is not a Task. Return  task.model_copy(update={{...}})  "
+        "or None."
+    )
+    raise Fault(ErrorSource.HARNESS, f"pytest_browsereval_modify_task ({places}) {told}")
 
 
 def _answered(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
@@ -79,12 +88,8 @@ def _answered(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
     def ask(*args: Any) -> Any:
         try:
             return call(*args)
-        except pytest.exit.Exception as leaving:
-            raise StopRun(ErrorSource.HARNESS, f"{name} called pytest.exit(): {leaving.msg}") from leaving
-        except pytest.skip.Exception as skipped:
-            told = f"{name} called pytest.skip(): {skipped.msg}. {HOW_TO_SKIP}."
-            raise Fault(ErrorSource.HARNESS, told) from skipped
-        except pytest.fail.Exception as failed:
-            raise Fault(ErrorSource.HARNESS, f"{name} called pytest.fail(): {failed.msg}") from failed
+        except OUTCOMES as outcome:
+            kind = StopRun if isinstance(outcome, pytest.exit.Exception) else Fault
+            raise kind(ErrorSource.HARNESS, describe_outcome(name, outcome)) from outcome
 
     return ask

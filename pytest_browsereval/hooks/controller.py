@@ -11,7 +11,8 @@ import pytest
 from pytest_browsereval.analysis.baseline import check_baseline
 from pytest_browsereval.analysis.correction import Calibrated, Correction, calibration_of, corrections
 from pytest_browsereval.analysis.summary import RunSummary, summary_of
-from pytest_browsereval.errors import RunStopped, UsageError
+from pytest_browsereval.errors import RunStopped, UsageError, told
+from pytest_browsereval.hooks.behaviour import OUTCOMES, describe_outcome
 from pytest_browsereval.hooks.items import EvalItem, Unmade
 from pytest_browsereval.hooks.names import is_eval, runs_nothing
 from pytest_browsereval.hooks.session import EvalSession
@@ -49,6 +50,8 @@ class Controller:
         self.summaries: dict[Evaluation, RunSummary] = {}
         self.unsummed: dict[Evaluation, str] = {}
         """Evals whose run folder cannot be read or written at the end, and why: their gate is undecided."""
+        self.broken_hooks: dict[Evaluation, str] = {}
+        """Evals whose plug-ins broke when they were handed the summary, and how."""
         self.corrections: dict[Evaluation, tuple[Correction, ...]] = {}
         """Of evals whose config names a calibration: pass rates corrected for the errors of judges."""
         self._calibrated: dict[Evaluation, tuple[Calibrated, ...]] = {}
@@ -222,11 +225,12 @@ class Controller:
         return sum(self.rows[node_id] is evaluation for node_id in self.unmade[why])
 
     def _skipped(self, evaluation: Evaluation) -> int:
-        names = [node_id for node_id in self.skipped if self.rows[node_id] is evaluation]
-        if evaluation.goes_on:  # one that has its result of an earlier session lacks nothing
-            found = ((name, evaluation.plan.find(name.partition("::")[2]).key) for name in names)
-            names = [name for name, key in found if evaluation.store.verdict(key) is None]
-        return evaluation.skipped(len(names))
+        """Count skipped trials without a result, which an earlier session or a run ahead may have left."""
+        ids = (node_id for node_id in self.skipped if self.rows[node_id] is evaluation)
+        names = {node_id.partition("::")[2].partition("@")[0] for node_id in ids}
+        rows = {name.partition("[")[0] for name in names}
+        keys = [e.key for e in evaluation.plan.entries(only=rows) if e.name in names] if names else []
+        return evaluation.skipped(sum(evaluation.store.verdict(key) is None for key in keys))
 
     def _summarise(self, evaluation: Evaluation) -> None:
         summary = summary_of(evaluation.store)
@@ -249,9 +253,19 @@ class Controller:
         }
         gate = evaluation.config.public_dump()["gate"]
         evaluation.store.write_summary({**counted, **summary.as_json(), "gate": gate})
-        self.session.config.hook.pytest_browsereval_run_summary(
-            summary=summary, run_folder=evaluation.store.root
-        )
+        self._tell_plugins(evaluation, summary)
+
+    def _tell_plugins(self, evaluation: Evaluation, summary: RunSummary) -> None:
+        """Hand the summary to plug-ins: one that breaks takes neither the gate nor the reports along."""
+        name, hook = "pytest_browsereval_run_summary", self.session.config.hook
+        try:
+            getattr(hook, name)(summary=summary, run_folder=evaluation.store.root)
+        except OUTCOMES as outcome:
+            if getattr(outcome, "returncode", None):  # somebody's own verdict on the run, and no green one
+                raise
+            self.broken_hooks[evaluation] = describe_outcome(name, outcome)
+        except Exception as error:  # noqa: BLE001 the run is over and recorded
+            self.broken_hooks[evaluation] = f"{name} raised {told(error)}"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -267,7 +281,7 @@ class Controller:
         if not self.has_looped or self.stopped_by_workers or was_told:
             return
         self.missing = [node_id for node_id in self.expected if node_id not in self.finished]
-        if self.missing or self.unsummed:
+        if self.missing or self.unsummed or self.broken_hooks:
             session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
 
     def pytest_unconfigure(self) -> None:
@@ -276,7 +290,10 @@ class Controller:
             evaluation.let_go()
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Tell of run folders that cannot be summed up."""
+        """Tell of run folders that cannot be summed up, and of hooks that broke when they were to."""
+        for evaluation, problem in self.broken_hooks.items():
+            terminalreporter.section(f"eval {evaluation.config.name}", red=True)
+            terminalreporter.line(problem, red=True)
         for evaluation, problem in self.unsummed.items():
             terminalreporter.section(f"eval {evaluation.config.name}", red=True)
             terminalreporter.line(f"summary.json was not written: {problem}", red=True)

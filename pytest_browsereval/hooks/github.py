@@ -92,14 +92,13 @@ class GitHub:
                 terminalreporter.line(line)
 
     def _part(self, owner: Evaluation, summary: RunSummary) -> JobPart:
-        gate = owner.config.gate
         return JobPart(
             name=self._controller.label(owner),
             folder=owner.store.root,
             summary=summary,
             selected=self._controller.selected(owner),
             rules=[rule for one, _, rule in self._gating.results if one is owner],
-            are_rows_expected=owner.config.is_gated and gate.rows == "xfail",
+            are_rows_expected=owner.config.are_rows_expected,
         )
 
     def _append(self, file: Path, parts: list[JobPart], out: Any) -> None:

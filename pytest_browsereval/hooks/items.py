@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from pytest_browsereval.errors import BrowserEvalError, UsageError
+from pytest_browsereval.hooks.behaviour import describe_outcome
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict, cost_of
 from pytest_browsereval.model.results import TaskMetadata
@@ -53,6 +54,10 @@ class AttemptErrored(BrowserEvalError):
 
 class AttemptFailed(AssertionError):
     """The attempt is failed: raised in the call."""
+
+
+class HookBroken(BrowserEvalError):
+    """A hook has called what decides about a test: raised in setup, whatever the attempt came to."""
 
 
 class EvalItem(pytest.Function):
@@ -169,9 +174,16 @@ class EvalItem(pytest.Function):
         resumed = [("resumed", True)] if self.was_resumed else []
         self._figures = (*properties(self.metadata, self.folder), *resumed)
         self.user_properties.extend(self._figures)
-        self.ihook.pytest_browsereval_task_done(metadata=self.metadata, folder=self.folder)
+        self._tell_plugins()
         if self.metadata.verdict is Verdict.ERRORED:
             raise AttemptErrored(self.metadata.reason)
+
+    def _tell_plugins(self) -> None:
+        name = "pytest_browsereval_task_done"
+        try:
+            getattr(self.ihook, name)(metadata=self.metadata, folder=self.folder)
+        except (pytest.skip.Exception, pytest.fail.Exception) as outcome:  # the row has its verdict
+            raise HookBroken(describe_outcome(name, outcome)) from outcome
 
     def runtest(self) -> None:
         """Assert the verdict."""
@@ -307,6 +319,8 @@ class Reports:
             _expect(item, report, f"errored: {item.metadata.reason}")
         elif call.excinfo is not None and isinstance(call.excinfo.value, AttemptFailed):
             _expect(item, report, f"failed: {item.metadata.reason}")
+        elif call.excinfo is not None and isinstance(call.excinfo.value, HookBroken):
+            report.longrepr = f"{call.excinfo.value}\n\n{item.explanation()}"
         return report
 
 
@@ -316,7 +330,7 @@ def _expect(item: EvalItem, report: Any, reason: str) -> None:
     The gate decides by the run folder: what has another verdict there was not graded again, and stays red.
     """
     evaluation = item.evaluation
-    is_expected = evaluation.config.is_gated and evaluation.config.gate.rows == "xfail"
+    is_expected = evaluation.config.are_rows_expected
     if is_expected and item.metadata and evaluation.store.verdict(item.entry.key) is item.metadata.verdict:
         report.outcome = "skipped"
         report.wasxfail = one_line(reason)

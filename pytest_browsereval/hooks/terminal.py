@@ -110,8 +110,7 @@ class Terminal:
         for line in table(summary, width=width, ascii_only=ascii_only):
             out.line(line.text, **({COLOURS[line.verdict]: True} if line.verdict else {"bold": True}))
         out.line("")
-        gate = evaluation.config.gate
-        if evaluation.config.is_gated and gate.rows == "xfail":  # pytest tells no reason of what it expects
+        if evaluation.config.are_rows_expected:  # pytest tells no reason of what it expects
             for line in reasons(summary, width=width, ascii_only=ascii_only):
                 out.line(line.text, **({COLOURS[line.verdict]: True} if line.verdict else {}))
         for line in disagreements(summary, width=width, ascii_only=ascii_only):

@@ -225,7 +225,7 @@ class Distribution:
         report.when, report.longrepr = "setup", f"errored (harness): {why}"
         report.browsereval_verdict = "errored"
         self._controller.finished.add(node_id)
-        if evaluation.config.is_gated and evaluation.config.gate.rows == "xfail":
+        if evaluation.config.are_rows_expected:
             report.outcome, report.wasxfail = "skipped", f"errored: {why}"
 
     # -- the end

@@ -393,7 +393,7 @@ class _Attempt:
         task, key = self.job.task, self.job.key
         usage = capture.usage if capture else Usage()
         metadata = TaskMetadata(
-            query_id=task.query_id,
+            query_id=key.query_id,
             dataset=task.dataset,
             query=task.query,
             variant=key.variant,

@@ -23,6 +23,7 @@ from pytest_browsereval.graders.trust import check_trust
 from pytest_browsereval.graders.verdicts import check_pass_when
 from pytest_browsereval.llm.client import check_key
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.problems import wrong_booleans
 from pytest_browsereval.registry import Registry, read_block
 from pytest_browsereval.run.relations import ALONE, Relations, notes_on, relations_of, sites_to_reset
 from pytest_browsereval.run.store import TrialKey
@@ -403,6 +404,8 @@ def read_graders(
             raise DatasetError(f"{where}: the grader {given!r} has no type. Write {{'type': NAME}}.")
         try:
             member = registry.get("grader", name)
+            if problem := next(wrong_booleans(block, member, registry), None):
+                raise DatasetError(f"{where}: grader {name}: {problem.where}: {problem.message}")
             options = {**block, "type": member.type_name()}
             grader = read_block(member, options, {"registry": registry})
         except RegistryError as error:

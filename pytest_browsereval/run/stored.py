@@ -16,7 +16,7 @@ from pytest_browsereval.datasets.base import DatasetConfig, RowRef
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.datasets.plugged import index_rows, read_row
 from pytest_browsereval.datasets.rows import refuse
-from pytest_browsereval.errors import DatasetError, ErrorSource, UsageError
+from pytest_browsereval.errors import DatasetError, ErrorSource, Fault, UsageError
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.protection import unquoted
 from pytest_browsereval.graders.trust import check_trust
@@ -332,8 +332,16 @@ class StoredPlan(Plan):
         return self.as_run(row, stored)
 
     def as_run(self, row: Task, stored: StoredTask) -> Task:
-        """Return a row as an attempt would have had it: changed by plug-ins, placeholders filled in."""
-        return Task.model_validate(fill(self.modify(row).model_dump(), stored.site_urls))
+        """Return a row as an attempt would have had it: changed by plug-ins, placeholders filled in.
+
+        Raises:
+            DatasetError: a plug-in breaks, or makes another row of it.
+        """
+        try:
+            task = self.modify(row)
+        except Fault as fault:
+            raise DatasetError(f"row {row.query_id!r}: {fault}") from None
+        return Task.model_validate(fill(task.model_dump(), stored.site_urls))
 
     def _is_gone(self, entry: StoredEntry) -> bool:
         return entry.ref.path == entry.folder / "metadata.json"

@@ -18,11 +18,13 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, create_m
 
 from pytest_browsereval.capture.context import BRIEF, CaptureContext, ToolCall
 from pytest_browsereval.errors import (
+    PLUGIN_ERRORS,
     ErrorSource,
     Fault,
     LimitReached,
     PartOver,
     TerminationReason,
+    name_raised,
     nearest,
 )
 
@@ -362,8 +364,8 @@ class Toolbox:
             raise
         except ToolError as error:
             return ToolResult(ok=False, output=str(error))
-        except Exception as error:  # noqa: BLE001 a tool must never throw into an agent
-            kind = type(error).__name__
+        except PLUGIN_ERRORS as error:  # a tool must never throw into an agent
+            kind = name_raised(error)
             return ToolResult(
                 ok=False, output=str(error) or kind, raised=f"{name} raised {kind}: {error!s:.{BRIEF}}"
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -276,3 +277,66 @@ def test_a_run_without_a_result_misses_the_rules_of_its_baseline(evals: Evals) -
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*gate::max_regressions FAILED*"])
     result.stdout.fnmatch_lines(["not compared: *(B) has no trial with a result*"])
+
+
+@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["plain", "xdist"])
+@pytest.mark.parametrize("gate", [{}, {"rows": "xfail"}, {"max_cost_usd": 5}, {"max_error_rate": 0.5}])
+def test_rows_stay_red_without_a_rule_on_verdicts(
+    evals: Evals, gate: dict[str, Any], workers: list[str]
+) -> None:
+    """A gate that does not say how many rows may fail excuses none of them."""
+    evals.write_rows(row("a"), row("b"), row("c", says="wrong"), errored_row("d"))
+    evals.write_config(gate={"max_error_rate": 0.5, **gate})
+    result = evals.run("shop.eval.yaml", *workers)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    found = result.parseoutcomes()
+    assert (found["failed"], found["errors"], found.get("xfailed", 0)) == (1, 1, 0)
+
+
+@pytest.mark.parametrize(
+    "gate",
+    [{"min_pass_rate": 0.5}, {"must_pass": ["a"]}, {"variants": {"default": 0.5}}, {"min_task_rate": 0.5}],
+)
+def test_any_rule_on_verdicts_decides_about_rows(evals: Evals, gate: dict[str, Any]) -> None:
+    """A floor of a part, or ids that have to pass, take rows over from pytest as ``min_pass_rate`` does."""
+    evals.write_rows(row("a"), row("b"), row("c", says="wrong"))
+    evals.write_config(gate=gate)
+    result = evals.run("shop.eval.yaml")
+    assert result.ret == 0
+    assert result.parseoutcomes()["xfailed"] == 1
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("gate", {"min_pass_rate": False}),
+        ("gate", {"tags": {"smoke": True}}),
+        ("retries", False),
+        ("trials", True),
+        ("limits", {"max_steps": True}),
+        ("dataset", [{"type": "jsonl", "path": "rows.jsonl", "select": {"limit": True}}]),
+        ("browser", {"type": "playwright", "viewport": {"width": True, "height": 800}}),
+        ("judge", {"provider": "openai", "model": "m", "votes": True, "api_key": "X"}),
+        ("graders", [{"type": "performance", "pass_at": True}]),
+    ],
+)
+def test_booleans_are_no_numbers(evals: Evals, key: str, value: Any) -> None:
+    """``min_pass_rate: no`` is refused anywhere in the config, with file and line: it would be 0."""
+    evals.write_rows(row("a", says="wrong"))
+    evals.write_config(**{key: value})
+    result = evals.run("--eval-config=shop.eval.yaml")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert re.search(r"shop\.eval\.yaml:\d+: \S+: expected a number, not (true|false)", result.stderr.str())
+
+
+def test_booleans_of_options_and_rows_are_no_numbers(evals: Evals) -> None:
+    """The command line and the blocks of rows say numbers by numbers as well."""
+    evals.write_rows(row("a", says="wrong"))
+    evals.write_config()
+    result = evals.run("--eval-config=shop.eval.yaml", "--eval-set=gate.min_pass_rate=false")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "gate.min_pass_rate: expected a number, not false" in result.stderr.str()
+    evals.write_rows(row("a", graders=[{"type": "performance", "pass_at": True}]))
+    result = evals.run("--eval-config=shop.eval.yaml")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "pass_at: expected a number, not true" in result.stderr.str()

@@ -1,0 +1,97 @@
+"""Grades and tasks of plug-ins that are not what they have to be: their rows are errors that name them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.hooks.small_evals import Evals, row
+
+pytestmark = pytest.mark.quick
+
+GATES: list[dict[str, Any]] = [{}, {"gate": {"min_pass_rate": 0.5, "max_error_rate": 0.1}}]
+
+GRADER = """
+import math
+from typing import Literal
+from pytest_browsereval import GraderConfig, GraderResult, Verdict
+
+class Odd(GraderConfig):
+    type: Literal["odd"] = "odd"
+
+    async def grade(self, recorded):
+        good = GraderResult(grader=self.label, verdict=Verdict.FAILED, score=0)
+        return good.model_copy(update=UPDATE)
+
+def pytest_browsereval_register(registry):
+    registry.register(Odd)
+"""
+
+
+@pytest.mark.parametrize("gate", GATES, ids=["no gate", "gate"])
+@pytest.mark.parametrize(
+    ("update", "told"),
+    [
+        ('{"score": math.nan}', "Out of range float values are not JSON compliant"),
+        ('{"score": 7}', "score: Input should be less than or equal to 1; it is 7"),
+        ('{"verdict": "great"}', "verdict: Input should be 'passed', 'failed' or 'errored'; it is 'great'"),
+        ('{"verdict": Verdict.ERRORED}', "is errored and has the score 0"),
+        ('{"details": {"at": math.inf}}', "Out of range float values are not JSON compliant"),
+        ('{"details": {"at": object()}}', "Unable to serialize unknown type"),
+        ('{"criteria": ("x",)}', "criteria.0: Input should be a valid dictionary"),
+    ],
+)
+def test_a_grade_that_cannot_be_recorded_is_errored(
+    evals: Evals, update: str, told: str, gate: dict[str, Any]
+) -> None:
+    """Copied grades are checked like others: the grader is named, and the run keeps its summary."""
+    evals.pytester.makeconftest(GRADER.replace("UPDATE", update))
+    evals.write_rows(row("a", graders=["odd"]), row("b"))
+    evals.write_config(**gate)
+    result = evals.run("shop.eval.yaml")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert result.summary["errors_by_source"] == {"grader": 1}
+    grade = result.attempt("a").grader_results["odd"]
+    assert grade.verdict == "errored"
+    assert told in grade.reasoning
+    assert "odd" in result.attempt("a").reason
+
+
+@pytest.mark.parametrize("gate", GATES, ids=["no gate", "gate"])
+@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["one", "two"])
+def test_a_task_of_another_id_is_an_error(evals: Evals, gate: dict[str, Any], workers: list[str]) -> None:
+    """``modify_task`` cannot have a row count as another one: it is errored, and the hook is named."""
+    evals.pytester.makeconftest(
+        """
+        def pytest_browsereval_modify_task(task):
+            return task.model_copy(update={"query_id": "other"})
+        """
+    )
+    evals.write_rows(row("a"), row("b", says="wrong"))
+    evals.write_config(**gate)
+    result = evals.run("shop.eval.yaml", *workers)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert {one.query_id: str(one.error_source) for one in result.attempts} == {
+        "a": "harness",
+        "b": "harness",
+    }
+    assert "pytest_browsereval_modify_task (conftest.py:1) changed the query_id of 'a' to 'other'" in (
+        result.attempt("a").reason
+    )
+
+
+def test_a_protected_task_of_another_id_is_not_graded_again(evals: Evals) -> None:
+    """Grading again asks the hook as well: a usage error, since nothing was spent."""
+    evals.write_rows(row("a", protected=True))
+    evals.write_config()
+    evals.run("shop.eval.yaml")
+    evals.pytester.makeconftest(
+        """
+        def pytest_browsereval_modify_task(task):
+            return task.model_copy(update={"query_id": "other"})
+        """
+    )
+    result = evals.run("--eval-config=shop.eval.yaml", "--eval-regrade=latest")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "changed the query_id of 'a' to 'other'" in result.stderr.str()

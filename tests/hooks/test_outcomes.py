@@ -1,0 +1,192 @@
+"""Outcomes of pytest that code of an attempt raises: they decide about tests, never about rows."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.hooks.small_evals import Evals, row
+
+pytestmark = pytest.mark.quick
+
+CALLS = ["xfail", "skip", "fail", "exit"]
+WORKERS = pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["one", "two"])
+
+AGENT = """
+import pytest
+
+def solve(context):
+    if context.task.query_id == "calls":
+        pytest.CALL("so")
+    return "wrong" if context.task.query_id == "fails" else "right"
+
+async def solve_on_loop(context):
+    return solve(context)
+"""
+
+CONFTEST = """
+from typing import Literal
+import pytest
+from pytest_browsereval import GraderConfig, GraderResult, Verdict
+
+class Calls(GraderConfig):
+    type: Literal["calls"] = "calls"
+    where: str = "grade"
+
+    async def observe(self, window, task, site_urls):
+        if self.where == "observe":
+            pytest.CALL("so")
+
+    async def grade(self, recorded):
+        if self.where == "grade":
+            pytest.CALL("so")
+        return GraderResult(grader=self.label, verdict=Verdict.PASSED, score=1)
+
+def pytest_browsereval_register(registry):
+    registry.register(Calls)
+"""
+
+HOOK = """
+import pytest
+
+def pytest_browsereval_HOOK:
+    pytest.CALL("so")
+"""
+
+
+def write_hook(evals: Evals, hook: str, call: str) -> None:
+    """Write a conftest whose hook calls a function of pytest."""
+    evals.pytester.makeconftest(HOOK.replace("HOOK", hook).replace("CALL", call))
+
+
+def counts(evals: Evals) -> dict[str, Any]:
+    """Return what the summary counts."""
+    keys = ("selected", "skipped", "trials", "passed", "failed", "errored")
+    return {key: evals.summary()[key] for key in keys}
+
+
+@pytest.mark.parametrize(
+    ("call", "function", "workers"),
+    [
+        *((call, function, []) for call in CALLS for function in ("solve", "solve_on_loop")),
+        ("xfail", "solve", ["-n2"]),
+        ("exit", "solve_on_loop", ["-n2"]),
+    ],
+)
+def test_an_agent_that_calls_one_is_errored(
+    evals: Evals, call: str, function: str, workers: list[str]
+) -> None:
+    """Its row is an error, counted once, which names what was called; the others go on."""
+    evals.pytester.makepyfile(own=AGENT.replace("CALL", call))
+    evals.write_rows(row("a"), row("calls"), row("b"))
+    evals.write_config(agent={"type": "function", "function": f"own:{function}"})
+    result = evals.run("shop.eval.yaml", *workers)
+    result.assert_outcomes(passed=2, errors=1)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert result.attempt("calls").error_source == "agent"
+    assert f"raised pytest.{call}(): so" in result.attempt("calls").reason
+    assert counts(evals) == {
+        "selected": 3, "skipped": 0, "trials": 3, "passed": 2, "failed": 0, "errored": 1
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("where", ["grade", "observe"])
+@pytest.mark.parametrize("call", CALLS)
+def test_a_grader_that_calls_one_is_errored(evals: Evals, call: str, where: str) -> None:
+    """It cannot judge: neither is its row excused nor are the others."""
+    evals.pytester.makeconftest(CONFTEST.replace("CALL", call))
+    evals.write_rows(row("a", graders=[{"type": "calls", "where": where}]), row("b", says="wrong"))
+    evals.write_config()
+    result = evals.run("shop.eval.yaml")
+    result.assert_outcomes(failed=1, errors=1)
+    attempt = result.attempt("a")
+    assert attempt.error_source == "grader"
+    assert f"pytest.{call}(): so" in attempt.grader_results["calls"].reasoning
+
+
+def test_an_outcome_hides_no_lost_row(evals: Evals) -> None:
+    """A row that was counted twice would hide one whose record is gone: the gate still misses that."""
+    evals.pytester.makepyfile(
+        own=AGENT.replace("CALL", "xfail")
+        + """
+import shutil, pathlib
+inner = solve
+def solve(context):
+    if context.task.query_id == "calls":
+        shutil.rmtree(next(pathlib.Path(str(context.base_dir)).glob("results/*/*/tasks/fails")))
+    return inner(context)
+"""
+    )
+    evals.write_rows(row("fails"), row("calls"), row("b"))
+    evals.write_config(
+        agent={"type": "function", "function": "own:solve"},
+        gate={"min_pass_rate": 1.0, "max_error_rate": 0.5},
+    )
+    result = evals.run("shop.eval.yaml")
+    assert result.ret != 0
+    result.stdout.fnmatch_lines(["*1 of the run's 3 trials have no result*"])
+
+
+@pytest.mark.parametrize("gate", [{}, {"gate": {"min_pass_rate": 0.9}}], ids=["no gate", "gate"])
+@pytest.mark.parametrize(("call", "workers"), [("xfail", []), ("skip", []), ("fail", []), ("skip", ["-n2"])])
+def test_task_done_cannot_excuse_a_row(
+    evals: Evals, call: str, gate: dict[str, Any], workers: list[str]
+) -> None:
+    """A failed row whose hook calls one is an error that names the hook and shows the attempt."""
+    write_hook(evals, "task_done(metadata, folder)", call)
+    evals.write_rows(row("a", says="wrong"), row("b"))
+    evals.write_config(**gate)
+    result = evals.run("shop.eval.yaml", *workers)
+    found = result.parseoutcomes()
+    assert (found["errors"], found.get("skipped", 0), found.get("xfailed", 0)) == (2, 0, 0)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines([f"*pytest_browsereval_task_done called pytest.{call}(): so*"])
+    assert counts(evals) == {
+        "selected": 2, "skipped": 0, "trials": 2, "passed": 1, "failed": 1, "errored": 0
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("call", ["xfail", "skip", "fail", "exit"])
+def test_run_summary_cannot_excuse_a_run(evals: Evals, call: str) -> None:
+    """The gate is decided all the same, and the broken hook makes the run incomplete."""
+    write_hook(evals, "run_summary(summary, run_folder)", call)
+    evals.write_rows(row("a", says="wrong"), row("b"))
+    evals.write_config(gate={"min_pass_rate": 0.9})
+    result = evals.run("shop.eval.yaml")
+    assert result.ret == pytest.ExitCode.INTERNAL_ERROR
+    output = result.stdout.str()
+    assert f"pytest_browsereval_run_summary called pytest.{call}(): so" in output
+    assert "pass rate 50.0% (1/2) is under 90.0%" in output
+
+
+@WORKERS
+@pytest.mark.parametrize("hook", ["task_done(metadata, folder)", "run_summary(summary, run_folder)"])
+def test_a_hook_cannot_make_a_run_green_by_its_exit_code(evals: Evals, hook: str, workers: list[str]) -> None:
+    """``pytest.exit(returncode=0)`` of a hook ends no run with 0 that has a failed row."""
+    evals.pytester.makeconftest(
+        HOOK.replace("HOOK", hook).replace('pytest.CALL("so")', 'pytest.exit("so", returncode=0)')
+    )
+    evals.write_rows(row("a", says="wrong"))
+    evals.write_config(gate={"min_pass_rate": 0.9})
+    assert evals.run("shop.eval.yaml", *workers).ret != 0
+
+
+def test_a_skipped_row_that_ran_ahead_counts_once(evals: Evals) -> None:
+    """A row that a conftest skips after its attempt ran ahead has a result, so that it hides no lost one."""
+    evals.pytester.makeconftest(
+        """
+        import pytest
+
+        def pytest_runtest_setup(item):
+            if item.name == "b":
+                pytest.skip("not wanted")
+        """
+    )
+    evals.write_rows(row("a"), row("b"), row("c"))
+    evals.write_config(lanes=3)
+    result = evals.run("shop.eval.yaml")
+    result.assert_outcomes(passed=2, skipped=1)
+    told = json.loads((result.folder / "summary.json").read_text())
+    assert told["selected"] == told["skipped"] + told["trials"]
