@@ -127,21 +127,29 @@ class TrajectorySaver:
         folder: the attempt's folder, which exists.
         redact: replaces secrets in a text before it is written.
         synced_from: the run's folder, if the disk is to confirm all of the attempt before its metadata.
+        on_record: called with the folder and the content of the metadata once it is written.
     """
 
     def __init__(
-        self, folder: Path, *, redact: Callable[[str], str] = str, synced_from: Path | None = None
+        self,
+        folder: Path,
+        *,
+        redact: Callable[[str], str] = str,
+        synced_from: Path | None = None,
+        on_record: Callable[[Path, bytes], object] | None = None,
     ) -> None:
         self._folder = folder
         self._redact = redact
         self._top = synced_from
+        self._on_record = on_record
 
     def _save(self, name: str, value: Any) -> None:
         self._write(name, redacted(value, self._redact))
 
-    def _write(self, name: str, safe: Any, *, fsync: bool = False) -> None:
-        text = json.dumps(safe, ensure_ascii=False, indent=1) + "\n"
-        write_whole(self._folder / name, text, fsync=fsync)
+    def _write(self, name: str, safe: Any, *, fsync: bool = False) -> bytes:
+        content = (json.dumps(safe, ensure_ascii=False, indent=1) + "\n").encode()
+        write_whole(self._folder / name, content, fsync=fsync)
+        return content
 
     def save_evidence(self, evidence: Mapping[str, JsonValue]) -> None:
         """Save what graders observed on the live page; nothing is written when there is nothing."""
@@ -219,5 +227,7 @@ class TrajectorySaver:
         safe = {**redacted(plain, self._redact), **{name: plain[name] for name in _NAMES}}
         if self._top is not None:
             sync_all(self._folder, self._top)
-        self._write("metadata.json", safe, fsync=self._top is not None)
+        content = self._write("metadata.json", safe, fsync=self._top is not None)
+        if self._on_record is not None:
+            self._on_record(self._folder, content)
         return TaskMetadata.model_validate(safe)

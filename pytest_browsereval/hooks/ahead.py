@@ -272,6 +272,8 @@ class Ahead:
         if item in tied and item not in done:
             return None  # others rest on the state that it leaves, and that may be gone too
         found = item.evaluation.left_behind(item.entry)
+        if found is not None:
+            item.evaluation.store.records.take_over(found[1])
         item.was_resumed = found is not None and item.evaluation.goes_on
         if found is None or not item.was_resumed:
             return found

@@ -15,6 +15,7 @@ from pytest_browsereval.errors import RunStopped, UsageError, told
 from pytest_browsereval.hooks.behaviour import OUTCOMES, describe_outcome
 from pytest_browsereval.hooks.items import EvalItem, Unmade
 from pytest_browsereval.hooks.names import is_eval, runs_nothing
+from pytest_browsereval.hooks.records import RecordCheck
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.regrade import Regrading
@@ -55,6 +56,7 @@ class Controller:
         self.corrections: dict[Evaluation, tuple[Correction, ...]] = {}
         """Of evals whose config names a calibration: pass rates corrected for the errors of judges."""
         self._calibrated: dict[Evaluation, tuple[Calibrated, ...]] = {}
+        self.records = RecordCheck(session)
         self.missing: list[str] = []
         self.has_looped = False
         self.stopped_by_workers: list[str] = []
@@ -105,6 +107,7 @@ class Controller:
         self.rows.update(dict.fromkeys(ids, evaluation))
         self.ties.update({name: evaluation.plan.relations(entry).ties for name, entry in ids.items()})
         self._check_distribution(evaluation)
+        self.records.take_stock(evaluation)
         self._note(evaluation, [*evaluation.notes[said:], *evaluation.plan.notes(entries)])
 
     def _check_distribution(self, evaluation: Evaluation) -> None:
@@ -233,6 +236,7 @@ class Controller:
         return evaluation.skipped(sum(evaluation.store.verdict(key) is None for key in keys))
 
     def _summarise(self, evaluation: Evaluation) -> None:
+        self.records.check(evaluation, is_over=self.finished.issuperset(self.expected))
         summary = summary_of(evaluation.store)
         self.summaries[evaluation] = summary
         corrected: dict[str, Any] = {}

@@ -23,6 +23,7 @@ from pytest_browsereval.hooks.order import Order
 from pytest_browsereval.hooks.output import OutputRouting
 from pytest_browsereval.hooks.planning import Planning
 from pytest_browsereval.hooks.progress import Progress
+from pytest_browsereval.hooks.records import RecordKeeping
 from pytest_browsereval.hooks.replaying import Replaying
 from pytest_browsereval.hooks.scoring import ScoreFile
 from pytest_browsereval.hooks.selecting import Selecting
@@ -59,6 +60,7 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     manager.register(Order(), "browsereval-order")
     manager.register(Closing(session), "browsereval-closing")
     manager.register(Selecting(session), "browsereval-selecting")
+    manager.register(RecordKeeping(session), "browsereval-record-keeping")
     if session.model_calls is not ModelCalls.LIVE:
         manager.register(Replaying(session), "browsereval-replaying")
     if (given := config.getoption("eval_shard")) is not None:
@@ -73,6 +75,7 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     commands = _stop_commands(config)
     controller = Controller(session)
     manager.register(controller, "browsereval-controller")
+    manager.register(controller.records, "browsereval-records")
     manager.register(Termination(), "browsereval-termination")
     gating = Gating(session, controller)
     manager.register(gating, "browsereval-gating")

@@ -172,6 +172,7 @@ class _Attempt:
             folder.path,
             redact=services.redact,
             synced_from=services.store.synced_from,
+            on_record=services.store.records.note,
         )
         self.capture: CaptureContext | None = None
         self.output: AttemptOutput | None = None

@@ -308,6 +308,11 @@ class Evaluation:
         """Whether its trials may have results of an earlier session."""
         return False
 
+    @property
+    def rewrites(self) -> bool:
+        """Whether records of earlier sessions are written again."""
+        return False
+
     # -- on the loop
 
     async def start(self) -> None:

@@ -50,6 +50,11 @@ class OwnRuns:
             self._stores[name] = store
         return self._stores[name]
 
+    @property
+    def stores(self) -> tuple[RunStore, ...]:
+        """Those that were begun."""
+        return tuple(self._stores.values())
+
     def let_go(self) -> None:
         """Let others write the runs."""
         self._held.close()

@@ -142,6 +142,11 @@ class Regrading(Evaluation):
         """Return how many trials the run was to have, whichever of them are graded again."""
         return None if self._before is None else max(count, self._before)
 
+    @property
+    def rewrites(self) -> bool:
+        """True: a trial that is graded again keeps its attempt."""
+        return True
+
     def left_behind(self, entry: Entry) -> None:
         """Return nothing: each trial has a result, which is to be graded again."""
         del entry
@@ -333,7 +338,12 @@ class Regrading(Evaluation):
         return self._saver(folder).save_metadata(old.model_copy(update={"cost_usd": cost}))
 
     def _saver(self, folder: Path) -> TrajectorySaver:
-        return TrajectorySaver(folder, redact=self.redact, synced_from=self.store.synced_from)
+        return TrajectorySaver(
+            folder,
+            redact=self.redact,
+            synced_from=self.store.synced_from,
+            on_record=self.store.records.note,
+        )
 
 
 def _with(cost_usd: float | None, grading: Grading) -> float | None:

@@ -30,6 +30,7 @@ from pytest_browsereval.model.digest import AttemptDigest, digest
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import SCHEMA_VERSION
 from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.run.records import Lost, Records
 
 IN_FLIGHT = "in-flight"
 """The folder of what stands for attempts that have begun."""
@@ -114,6 +115,7 @@ class RunStore:
         self.root = root
         self.worker = worker
         self._numbers = itertools.count(1)
+        self.records = Records(root)
         self.synced_from: Path | None = None
         """The run's folder, if the disk is to confirm every finished attempt."""
 
@@ -261,7 +263,8 @@ class RunStore:
 
     def last_result(self, key: TrialKey) -> tuple[TaskMetadata, Path] | None:
         """Return the last finished attempt of a trial with its folder; None before there is one."""
-        found = self.trial_folder(key).glob("attempt-*/metadata.json")
+        lost, all_found = Lost(self.root), self.trial_folder(key).glob("attempt-*/metadata.json")
+        found = [path for path in all_found if path.parent not in lost]
         for path in sorted(found, key=lambda path: int(path.parent.name.partition("-")[2]), reverse=True):
             with contextlib.suppress(OSError, ValueError):
                 return TaskMetadata.model_validate_json(path.read_bytes()), path.parent
@@ -378,7 +381,8 @@ class RunStore:
                 version has written the run.
         """
         self.check_version()
-        for folder in self.folders():
+        lost = Lost(self.root)
+        for folder in (one for one in self.folders() if one not in lost):
             try:
                 metadata = _read(folder)
             except _Unfinished:

@@ -1,0 +1,141 @@
+"""Records that somebody rewrites: each process says what it wrote, and the controller looks at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.hooks.session import EvalSession
+from pytest_browsereval.run.evaluation import Evaluation
+from pytest_browsereval.run.records import RECORD, REWRITTEN, Digests, KnownRecords
+from pytest_browsereval.run.store import RunStore
+
+NAMED = 5
+"""Records that a message names; the rest is counted."""
+
+Fresh = Mapping[str, Mapping[str, Digests]]
+"""What a process has written and found, by the config's node id, or the folder of a run of a test by hand."""
+
+
+class RecordKeeping:
+    """Puts the digests of the records that this process has written on its reports.
+
+    Args:
+        session: the eval session of this process.
+    """
+
+    def __init__(self, session: EvalSession) -> None:
+        self._session = session
+
+    def take_fresh(self) -> Fresh:
+        """Return what was written and found since the last time."""
+        fresh: dict[str, Mapping[str, Digests]] = {}
+        for path, evaluation in self._session.evaluations.items():
+            if found := evaluation.store.records.take_fresh():
+                fresh[self._session.nodeid_of(path)] = found
+            for store in evaluation.own_runs.stores:
+                if found := store.records.take_fresh():
+                    fresh[str(store.root)] = found
+        return fresh
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self) -> Generator[None, Any, Any]:
+        """Hand over what is known, on whichever report comes next: attempts run ahead of their items."""
+        report: Any = yield
+        if fresh := self.take_fresh():
+            report.browsereval_records = fresh
+        return report
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Hand over the rest."""
+        if self._session.is_worker:
+            session.config.workeroutput["browsereval_records"] = self.take_fresh()  # type: ignore[attr-defined]
+
+
+class RecordCheck:
+    """Finds records that are not what the processes of the run have written.
+
+    Args:
+        session: the eval session of the controller.
+    """
+
+    def __init__(self, session: EvalSession) -> None:
+        self._session = session
+        self._keeping = RecordKeeping(session)
+        self._known: dict[str, KnownRecords] = {}
+        self.problems: list[str] = []
+        """A sentence for each run that lost records."""
+
+    def _add(self, fresh: Fresh) -> None:
+        for owner, found in fresh.items():
+            self._known.setdefault(owner, KnownRecords()).add(found)
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Take over what the process of a report has written."""
+        self._add(getattr(report, "browsereval_records", {}))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take over what a worker has written since its last report."""
+        self._add(getattr(node, "workeroutput", {}).get("browsereval_records", {}))
+
+    def take_stock(self, evaluation: Evaluation) -> None:
+        """Take over what the run of a config has before this session makes its first attempt."""
+        store = evaluation.store
+        if store.root.exists():
+            self._of(evaluation).add_all(store.root, store.folders())
+
+    def _of(self, evaluation: Evaluation) -> KnownRecords:
+        places = (path for path, one in self._session.evaluations.items() if one is evaluation)
+        return self._known.setdefault(self._session.nodeid_of(next(places)), KnownRecords())
+
+    def check(self, evaluation: Evaluation, *, is_over: bool) -> None:
+        """Look for records of a config's run that something else has changed or made.
+
+        Args:
+            evaluation: of the config.
+            is_over: whether all its items have come to their end: else an attempt may be writing its record.
+
+        Raises:
+            OSError: it cannot be written down which.
+            UsageError: the run folder cannot be read.
+        """
+        self._add(self._keeping.take_fresh())
+        known, store = self._of(evaluation), evaluation.store
+        changed = list(known.find_changed(store.root)) if is_over or not evaluation.rewrites else []
+        foreign = known.find_foreign(store.root, store.folders()) if is_over else ()
+        self._tell(store, [*changed, *foreign])
+
+    def _tell(self, store: RunStore, folders: list[str]) -> None:
+        for folder in folders:
+            store.append(REWRITTEN, {"folder": folder, "found_at": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"})
+        if folders:
+            named = ", ".join(f"{folder}/{RECORD}" for folder in folders[:NAMED])
+            more = f" and {len(folders) - NAMED} more" if len(folders) > NAMED else ""
+            self.problems.append(
+                f"{store.root}: something else than this run has changed, made or removed records, so that "
+                f"their trials have no result: {named}{more}. Find out what writes there, an agent's program "
+                "or a hook. --eval-resume runs these trials again."
+            )
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Look at the runs of tests by hand, and make a session that lost records red."""
+        self._add(self._keeping.take_fresh())
+        for owner, known in self._known.items():
+            root = Path(owner)
+            if root.is_absolute() and root.is_dir():
+                self._tell(RunStore(root), list(known.find_changed(root)))
+        if self.problems and int(session.exitstatus) in (0, 1):
+            session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Name the records."""
+        for problem in self.problems:
+            terminalreporter.section("eval records", red=True)
+            terminalreporter.line(problem, red=True)

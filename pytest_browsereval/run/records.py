@@ -1,0 +1,144 @@
+"""What the records of attempts were when they were written, so that one that somebody rewrites is found."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pytest_browsereval.capture.trajectory import open_written
+
+RECORD = "metadata.json"
+"""The record of an attempt, in its folder: all that a gate needs."""
+
+REWRITTEN = "rewritten.jsonl"
+"""In the run folder: a line for each attempt whose record something else than the run has changed."""
+
+Digests = dict[str, str]
+"""Digests of records by the attempts' folders, relative to the run's."""
+
+
+def digest_record(content: bytes) -> str:
+    """Return what tells a record from any other one."""
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def read_digest(folder: Path) -> str | None:
+    """Return the digest of an attempt's record as it is on disk; None if it cannot be read."""
+    try:
+        with open_written(str(folder / RECORD)) as file:
+            return digest_record(file.read())
+    except OSError:
+        return None
+
+
+@dataclass
+class Records:
+    """The records of a run that this process has written, or taken over from another one.
+
+    Args:
+        root: the run's folder.
+    """
+
+    root: Path
+    _written: Digests = field(default_factory=dict)
+    _found: Digests = field(default_factory=dict)
+
+    def note(self, folder: Path, content: bytes) -> None:
+        """Keep the digest of a record that was just written."""
+        self._written[folder.relative_to(self.root).as_posix()] = digest_record(content)
+
+    def take_over(self, folder: Path) -> None:
+        """Keep the digest of a record that another process has written, as it is now."""
+        if (digest := read_digest(folder)) is not None:
+            self._found[folder.relative_to(self.root).as_posix()] = digest
+
+    def take_fresh(self) -> dict[str, Digests]:
+        """Return what was kept since the last time, as JSON; empty if nothing was."""
+        fresh = {"written": _drain(self._written), "found": _drain(self._found)}
+        return fresh if any(fresh.values()) else {}
+
+
+def _drain(digests: Digests) -> Digests:
+    """Take all out, one by one: the threads of other lanes may put some in meanwhile."""
+    taken: Digests = {}
+    with contextlib.suppress(KeyError):
+        while True:
+            folder, digest = digests.popitem()
+            taken[folder] = digest
+    return taken
+
+
+class KnownRecords:
+    """All records of a run that its processes know, for the one that sums it up."""
+
+    def __init__(self) -> None:
+        self._digests: Digests = {}
+
+    def add(self, fresh: Mapping[str, Digests]) -> None:
+        """Take over what a process has kept; what it has only found counts where nothing else is known."""
+        self._digests.update(fresh.get("written", {}))
+        for folder, digest in fresh.get("found", {}).items():
+            self._digests.setdefault(folder, digest)
+
+    def add_all(self, root: Path, folders: Iterable[Path]) -> None:
+        """Take over what there is before a session makes its first attempt."""
+        for folder in folders:
+            if (digest := read_digest(folder)) is not None:
+                self._digests.setdefault(folder.relative_to(root).as_posix(), digest)
+
+    def find_changed(self, root: Path) -> Iterator[str]:
+        """Yield the attempts whose records are not what was written: changed, damaged or gone."""
+        for folder, digest in self._digests.items():
+            if read_digest(root / folder) != digest:
+                yield folder
+
+    def find_foreign(self, root: Path, folders: Iterable[Path]) -> Iterator[str]:
+        """Yield trials' last attempts whose records no process of the run has written.
+
+        (An earlier one may be that of a process that has died, and does not count.)
+        """
+        last: dict[Path, Path] = {}
+        for folder in folders:
+            other = last.setdefault(folder.parent, folder)
+            last[folder.parent] = max(folder, other, key=_number_of)
+        for folder in last.values():
+            name = folder.relative_to(root).as_posix()
+            if name not in self._digests and (folder / RECORD).exists():
+                yield name
+
+
+def _number_of(folder: Path) -> int:
+    number = folder.name.partition("-")[2]
+    return int(number) if number.isdecimal() else 0
+
+
+class Lost:
+    """The trials of a run that have no result, since something has changed the record of an attempt.
+
+    Args:
+        root: the run's folder.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._until: dict[str, int] = {}
+        """The number of each trial's last such attempt; a later one counts."""
+        try:
+            lines = (root / REWRITTEN).read_bytes().splitlines()
+        except OSError:
+            return
+        for line in lines:
+            with contextlib.suppress(ValueError, TypeError, KeyError):
+                trial, _, number = str(json.loads(line)["folder"]).rpartition("/attempt-")
+                self._until[trial] = max(int(number), self._until.get(trial, 0))
+
+    def __contains__(self, folder: Path) -> bool:
+        """Whether an attempt does not count."""
+        if not self._until:
+            return False
+        trial = folder.parent.relative_to(self._root).as_posix()
+        return _number_of(folder) <= self._until.get(trial, -1)
