@@ -63,6 +63,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=False,
         help="run all rows, whatever site or model does not answer; without it the run stops after two rows",
     )
+    add(
+        "--eval-allow-reruns",
+        action="store_true",
+        default=False,
+        help="let plug-ins run failed rows again: results are then the best of several tries, and say so",
+    )
     add("--eval-headed", action="store_true", default=False, help="show the browser's windows")
     _add_options_of_runs(add)
 

@@ -19,7 +19,7 @@ from pytest_browsereval.run.store import RunStore, TrialKey
 
 @dataclass(frozen=True, slots=True)
 class TrialOutcome:
-    """A trial by its last attempt: an earlier one has errored, else there were no later one."""
+    """A trial by its last attempt: an earlier one has errored, unless a plug-in has run the row again."""
 
     metadata: AttemptDigest
     """Its figures; ``read_metadata(folder)`` reads what else there is."""
@@ -27,6 +27,8 @@ class TrialOutcome:
     attempts: int
     cost_usd: float | None
     """Of all its attempts; None when a part of it is not known."""
+    judged: int = 1
+    """How many of its attempts passed or failed, on the row as it is: with more than one, the last counts."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,11 @@ class RunSummary:
         """What all attempts' models cost together; None when a part of it is not known."""
         return _total(trial.cost_usd for trial in self.trials)
 
+    @property
+    def best_of(self) -> int:
+        """The most judged attempts of a trial: 1 unless failed rows were run again."""
+        return max((trial.judged for trial in self.trials), default=1)
+
     def errors_by_source(self) -> dict[str, int]:
         """Return how many trials each source of errors cost."""
         return dict(
@@ -98,6 +105,7 @@ class RunSummary:
             "error_rate": self.error_rate,
             "errors_by_source": self.errors_by_source(),
             "cost_usd": self.cost_usd,
+            **({"best_of": self.best_of} if self.best_of > 1 else {}),
             **({"repeats": self.repeats.as_json()} if self.repeats else {}),
             "disagreements": [_disagreement(trial) for trial in self.disagreements],
             "results": [_row(trial) for trial in self.trials],
@@ -111,6 +119,7 @@ def _row(trial: TrialOutcome) -> dict[str, Any]:
         "variant": data.variant,
         "trial": data.trial,
         "attempts": trial.attempts,
+        **({"judged_attempts": trial.judged} if trial.judged > 1 else {}),
         "verdict": str(data.verdict),
         "error_source": data.error_source and str(data.error_source),
         "reason": data.reason,
@@ -149,9 +158,12 @@ class _Tries:
     folder: Path
     count: int
     cost_usd: float | None
+    judged: Counter[str]
+    """How many attempts passed or failed, by the row's hash."""
 
     def add(self, folder: Path, data: AttemptDigest) -> None:
         self.count += 1
+        self.judged[data.row_hash] += data.verdict is not Verdict.ERRORED
         self.cost_usd = _total((self.cost_usd, data.cost_usd))
         if data.attempt > self.last.attempt:
             self.last, self.folder = data, folder
@@ -170,8 +182,12 @@ def summarise(attempts: Iterable[tuple[Path, TaskMetadata | AttemptDigest]]) -> 
         if key in by_trial:
             by_trial[key].add(folder, data)
         else:
-            by_trial[key] = _Tries(data, folder, 1, data.cost_usd)
-    outcomes = (TrialOutcome(t.last, t.folder, t.count, t.cost_usd) for t in by_trial.values())
+            judged = Counter({data.row_hash: int(data.verdict is not Verdict.ERRORED)})
+            by_trial[key] = _Tries(data, folder, 1, data.cost_usd, judged)
+    outcomes = (
+        TrialOutcome(t.last, t.folder, t.count, t.cost_usd, t.judged[t.last.row_hash])
+        for t in by_trial.values()
+    )
     return RunSummary(tuple(sorted(outcomes, key=lambda outcome: outcome.metadata.started_at)))
 
 

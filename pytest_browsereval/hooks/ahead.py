@@ -110,6 +110,8 @@ class Ahead:
             RunStopped: the run was stopped before it could start.
             StoreError: the run folder cannot be written.
         """
+        if (judged := self._judged(item)) is not None:
+            return judged
         if self._why_stopped and not self.lanes.has_result(item):
             self._skip_stopped(item)
         outcome = self._guarded_outcome(item)
@@ -117,6 +119,7 @@ class Ahead:
             self._stop(item, outcome[0].reason)
         elif self._why_stopped:
             self._end(item)
+        item.was_judged = outcome[0].verdict is not Verdict.ERRORED
         return outcome
 
     def _guarded_outcome(self, item: EvalItem) -> Outcome:
@@ -142,12 +145,18 @@ class Ahead:
         except (
             pytest.skip.Exception,
             pytest.xfail.Exception,
-        ) as error:  # else the errored row would not show
+        ) as error:  # it would hide the row
             return self._errored(item, told(error))
         except BaseException as error:
             with contextlib.suppress(OSError):  # a time-out plug-in, say: counted, not lost
                 self._errored(item, f"given up: {type(error).__name__}: {error}")
             raise
+
+    def _judged(self, item: EvalItem) -> Outcome | None:
+        """Return the result that an item has already, where a plug-in runs it again and must not."""
+        if not item.was_judged or item.config.getoption("eval_allow_reruns"):
+            return None
+        return item.evaluation.store.last_result(item.entry.key)
 
     def _stop(self, item: EvalItem, why: str) -> None:
         if self.session.is_worker:

@@ -72,13 +72,11 @@ def _modified(config: pytest.Config, task: Task, loaded: EvalConfig) -> Task:
         return given
     functions = [implementation.function for implementation in hook.get_hookimpls()]
     places = ", ".join(describe_place(function).strip(" ()") for function in functions)
-    told = (
-        f"changed the query_id of {task.query_id!r} to {given.query_id!r}. Leave it as it is: a row's results "
-        "are found by it."
-        if isinstance(given, Task)
-        else f"returned {describe_value(given)}, which is not a Task. Return  task.model_copy(update={{...}})  "
-        "or None."
-    )
+    if isinstance(given, Task):
+        told = f"changed the query_id of {task.query_id!r} to {given.query_id!r}. Leave it as it is."
+    else:
+        hint = "Return  task.model_copy(update={...})  or None."
+        told = f"returned {describe_value(given)}, which is not a Task. {hint}"
     raise Fault(ErrorSource.HARNESS, f"pytest_browsereval_modify_task ({places}) {told}")
 
 

@@ -25,6 +25,7 @@ from pytest_browsereval.hooks.planning import Planning
 from pytest_browsereval.hooks.progress import Progress
 from pytest_browsereval.hooks.records import RecordKeeping
 from pytest_browsereval.hooks.replaying import Replaying
+from pytest_browsereval.hooks.reruns import OneTry
 from pytest_browsereval.hooks.scoring import ScoreFile
 from pytest_browsereval.hooks.selecting import Selecting
 from pytest_browsereval.hooks.session import EvalSession, eval_session_key
@@ -53,6 +54,8 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     """Register the features that this process needs; a worker neither gates nor prints."""
     manager = config.pluginmanager
     manager.register(session, "browsereval-session")
+    if manager.has_plugin("rerunfailures") and not config.getoption("eval_allow_reruns"):
+        manager.register(OneTry(), "browsereval-one-try")  # before others, which have to see each item first
     manager.register(Ahead(session), "browsereval-ahead")
     manager.register(OutputRouting(config), "browsereval-output")
     manager.register(Reports(), "browsereval-reports")

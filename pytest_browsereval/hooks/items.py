@@ -69,6 +69,8 @@ class EvalItem(pytest.Function):
     folder: Path | None = None
     was_begun: bool = False
     """Whether this process has run its attempt, or taken one that was there."""
+    was_judged: bool = False
+    """Whether it has passed or failed: a plug-in that runs the item again gets the same result."""
     was_resumed: bool = False
     """Whether its attempt is that of an earlier session."""
     unmade: Unmade | None = None

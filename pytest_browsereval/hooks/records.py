@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ Fresh = Mapping[str, Mapping[str, Digests]]
 
 
 class RecordKeeping:
-    """Puts the digests of the records that this process has written on its reports.
+    """Has a worker put the digests of the records that it has written on its reports.
 
     Args:
         session: the eval session of this process.
@@ -42,13 +42,11 @@ class RecordKeeping:
                     fresh[str(store.root)] = found
         return fresh
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self) -> Generator[None, Any, Any]:
-        """Hand over what is known, on whichever report comes next: attempts run ahead of their items."""
-        report: Any = yield
-        if fresh := self.take_fresh():
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Hand over what is known, on whichever report is sent next: attempts run ahead of their items."""
+        if self._session.is_worker and (fresh := self.take_fresh()):
             report.browsereval_records = fresh
-        return report
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

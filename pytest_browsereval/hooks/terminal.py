@@ -13,6 +13,7 @@ from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.config.model import BudgetConfig
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.items import EvalItem
+from pytest_browsereval.hooks.reruns import describe_reruns
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.display import wrapped
 from pytest_browsereval.model.grades import Verdict
@@ -43,10 +44,11 @@ class Terminal:
     def __init__(self, session: EvalSession, controller: Controller) -> None:
         self._session = session
         self._controller = controller
+        self._has_told_reruns = False
 
     def pytest_report_header(self, config: pytest.Config) -> list[str]:
         """Name the configs that the command line names: agent, lanes, and what is not used of them."""
-        lines = []
+        lines = self._about_reruns(config)
         if self._session.registration.packages:
             lines.append(f"eval plug-ins: {', '.join(self._session.registration.packages)}")
         for evaluation in self._session.evaluations.values():
@@ -89,7 +91,14 @@ class Terminal:
         if config.get_verbosity() < 0:
             return []
         counts = Counter(item.evaluation for item in items if isinstance(item, EvalItem))
-        return [f"eval {one.config.name}: {count} {_trials(count)}" for one, count in counts.items()]
+        told = [f"eval {one.config.name}: {count} {_trials(count)}" for one, count in counts.items()]
+        return [*told, *self._about_reruns(config)]
+
+    def _about_reruns(self, config: pytest.Config) -> list[str]:
+        """Tell once: the head is printed before evals are found among other tests."""
+        reruns = "" if self._has_told_reruns else describe_reruns(config)
+        self._has_told_reruns = True
+        return [f"eval: {reruns}"] if reruns else []
 
     def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
         """Print a table for each config, the pass rate, the gate and where the run folder is."""

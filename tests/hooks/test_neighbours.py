@@ -84,18 +84,93 @@ def test_timeout_errs_the_row_that_is_stuck(own_agent: Evals) -> None:
 
 
 @pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["plain", "xdist"])
-def test_reruns_are_new_attempts(own_agent: Evals, workers: list[str]) -> None:
-    """pytest-rerunfailures runs failed and errored rows again: new attempts, of which the last counts."""
+def test_failed_rows_are_not_run_again(own_agent: Evals, workers: list[str]) -> None:
+    """``--reruns`` of pytest-rerunfailures, in addopts say, runs tests again and no row; the header tells."""
+    own_agent.write_rows(*map(row, ("good", "flaky", "breaks-once", "never")))
+    own_agent.options = WITH_RERUNS + BLANK
+    own_agent.pytester.makepyfile(test_own=OWN)
+    result = own_agent.run("--reruns=2", *workers)
+    assert result.parseoutcomes() == {"passed": 2, "failed": 2, "errors": 1, "rerun": 1}
+    result.stdout.fnmatch_lines(["eval: --reruns run no row again (--eval-allow-reruns lets them)"])
+    counted = {name: attempts_of(own_agent, name) for name in ("good", "flaky", "breaks-once", "never")}
+    assert counted == {"good": 1, "flaky": 1, "breaks-once": 1, "never": 1}
+    assert "best_of" not in own_agent.summary()
+
+
+def test_a_marked_row_is_not_run_again(own_agent: Evals) -> None:
+    """Neither does a marker ``flaky`` that a conftest puts on rows."""
+    own_agent.pytester.makeconftest(
+        """
+        import pytest
+        def pytest_collection_modifyitems(items):
+            for item in items:
+                item.add_marker(pytest.mark.flaky(reruns=3))
+        """
+    )
+    own_agent.write_rows(row("flaky"))
+    own_agent.options = WITH_RERUNS + BLANK
+    own_agent.run("shop.eval.yaml").assert_outcomes(failed=1)
+    assert attempts_of(own_agent, "flaky") == 1
+
+
+OWN = """
+tries = []
+
+def test_own():
+    tries.append(1)
+    assert tries[1:]
+"""
+
+AGAIN = """
+import pytest
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item, nextitem):
+    runner = item.config.pluginmanager.get_plugin("runner")
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for _ in range(3):
+        reports = runner.runtestprotocol(item, nextitem=nextitem, log=False)
+        if not any(report.failed for report in reports):
+            break
+    for report in reports:
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+"""
+
+
+@pytest.mark.parametrize("option", ["", "--eval-regrade=latest"])
+def test_a_row_that_is_run_again_keeps_its_result(own_agent: Evals, option: str) -> None:
+    """A plug-in that goes round pytest's protocol gets the verdict; errored rows are made anew."""
+    own_agent.write_rows(row("flaky"), row("breaks-once"))
+    if option:
+        own_agent.run("shop.eval.yaml", "-k", "flaky")
+    own_agent.pytester.makeconftest(AGAIN)
+    result = own_agent.run(*(["--eval-config=shop.eval.yaml", option] if option else ["shop.eval.yaml"]))
+    assert {one["query_id"]: one["verdict"] for one in result.summary["results"]} == {
+        "flaky": "failed", **({} if option else {"breaks-once": "passed"})
+    }  # fmt: skip
+    assert attempts_of(own_agent, "flaky") == 1
+
+
+@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["plain", "xdist"])
+def test_allowed_reruns_are_new_attempts(own_agent: Evals, workers: list[str]) -> None:
+    """With ``--eval-allow-reruns`` failed and errored rows are run again: header and rate tell."""
     own_agent.write_rows(*map(row, ("good", "flaky", "breaks-once", "never")))
     configure(own_agent, lanes=2)
     own_agent.options = WITH_RERUNS + BLANK
-    result = own_agent.run("shop.eval.yaml", "--reruns=1", "--junit-xml=junit.xml", *workers)
+    options = ("--reruns=1", "--eval-allow-reruns", "--junit-xml=junit.xml", *workers)
+    result = own_agent.run("shop.eval.yaml", *options)
     assert result.parseoutcomes() == {"passed": 3, "failed": 1, "rerun": 3}
     assert result.ret == 1
     counted = {name: attempts_of(own_agent, name) for name in ("good", "flaky", "breaks-once", "never")}
     assert counted == {"good": 1, "flaky": 2, "breaks-once": 2, "never": 2}
     summary = own_agent.summary()
     assert (summary["trials"], summary["passed"], summary["failed"], summary["errored"]) == (4, 3, 1, 0)
+    assert summary["best_of"] == 2
+    result.stdout.fnmatch_lines(
+        ["eval: failed rows may be run again, so that results are the best of 2", "pass rate *, best of 2: *"]
+    )
     assert junit_counts(own_agent.path / "junit.xml") == {"failures": 1, "errors": 0, "skipped": 0}
     text = (own_agent.path / "junit.xml").read_text()
     last = text.split('name="flaky"')[-1].partition("</testcase>")[0]
@@ -108,7 +183,7 @@ def test_gated_rows_are_not_rerun(own_agent: Evals) -> None:
     own_agent.write_rows(row("good"), row("flaky"))
     configure(own_agent, gate={"min_pass_rate": 0.5})
     own_agent.options = WITH_RERUNS + BLANK
-    result = own_agent.run("shop.eval.yaml", "--reruns=1")
+    result = own_agent.run("shop.eval.yaml", "--reruns=1", "--eval-allow-reruns")
     result.assert_outcomes(passed=3, xfailed=1)
     assert result.ret == 0
     assert attempts_of(own_agent, "flaky") == 1

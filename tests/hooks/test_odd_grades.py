@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -76,9 +77,8 @@ def test_a_task_of_another_id_is_an_error(evals: Evals, gate: dict[str, Any], wo
         "a": "harness",
         "b": "harness",
     }
-    assert "pytest_browsereval_modify_task (conftest.py:1) changed the query_id of 'a' to 'other'" in (
-        result.attempt("a").reason
-    )
+    told = result.attempt("a").reason
+    assert re.search(r"modify_task \(\S*conftest.py:1\) changed the query_id of 'a' to 'other'", told)
 
 
 def test_a_protected_task_of_another_id_is_not_graded_again(evals: Evals) -> None:

@@ -106,7 +106,8 @@ def test_retried_trials_are_made_anew(shop: Evals) -> None:
     """A plug-in that runs an item again wants another attempt, not the same result."""
     cut(shop)
     shop.options = WITH_RERUNS + BLANK
-    shop.run("shop.eval.yaml", "--eval-resume", "--reruns=1").assert_outcomes(passed=2, failed=1)
+    options = ("--eval-resume", "--reruns=1", "--eval-allow-reruns")
+    shop.run("shop.eval.yaml", *options).assert_outcomes(passed=2, failed=1)
     assert calls(shop).count("bad") == 2
 
 
