@@ -18,6 +18,7 @@ from pytest_browsereval.hooks.groups import Groups
 from pytest_browsereval.hooks.html import HtmlReport
 from pytest_browsereval.hooks.items import Reports
 from pytest_browsereval.hooks.junit import JUnit
+from pytest_browsereval.hooks.leaving import Leaving
 from pytest_browsereval.hooks.names import planned_processes_key, runs_nothing
 from pytest_browsereval.hooks.order import Order
 from pytest_browsereval.hooks.output import OutputRouting
@@ -54,8 +55,7 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     """Register the features that this process needs; a worker neither gates nor prints."""
     manager = config.pluginmanager
     manager.register(session, "browsereval-session")
-    if manager.has_plugin("rerunfailures") and not config.getoption("eval_allow_reruns"):
-        manager.register(OneTry(), "browsereval-one-try")  # before others, which have to see each item first
+    _register_one_try(config)  # before others, which have to see each item first
     manager.register(Ahead(session), "browsereval-ahead")
     manager.register(OutputRouting(config), "browsereval-output")
     manager.register(Reports(), "browsereval-reports")
@@ -80,6 +80,7 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     manager.register(controller, "browsereval-controller")
     manager.register(controller.records, "browsereval-records")
     manager.register(Termination(), "browsereval-termination")
+    manager.register(Leaving(config), "browsereval-leaving")
     gating = Gating(session, controller)
     manager.register(gating, "browsereval-gating")
     if config.getoption("eval_baseline") is not None:
@@ -94,6 +95,12 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     _register_reports(session, config, controller, gating)
     if commands is not None or os.environ.get(SUMMARY):
         manager.register(GitHub(controller, gating, commands), "browsereval-github")
+
+
+def _register_one_try(config: pytest.Config) -> None:
+    """Keep rows from pytest-rerunfailures, unless the user lets it run them again."""
+    if config.pluginmanager.has_plugin("rerunfailures") and not config.getoption("eval_allow_reruns"):
+        config.pluginmanager.register(OneTry(), "browsereval-one-try")
 
 
 def _stop_commands(config: pytest.Config) -> Commands | None:

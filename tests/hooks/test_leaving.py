@@ -1,0 +1,79 @@
+"""Code of an attempt that ends the process: never a green run, and the next command knows what it lacks."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.hooks.small_evals import Evals, row
+
+pytestmark = pytest.mark.quick
+
+AGENT = """
+import ctypes, os, threading
+
+def solve(context):
+    if context.task.query_id == "leaves":
+        LEAVE
+    return "right"
+
+async def solve_on_loop(context):
+    return solve(context)
+
+def leave_in_a_thread():
+    thread = threading.Thread(target=os._exit, args=(0,))
+    thread.start()
+    thread.join()
+
+def fork():
+    if not (child := os.fork()):
+        os._exit(0)
+    os.waitpid(child, 0)
+"""
+
+
+def write(evals: Evals, leave: str, function: str = "solve") -> None:
+    """Write an eval whose second row ends the process."""
+    evals.pytester.makepyfile(own=AGENT.replace("LEAVE", leave))
+    evals.write_rows(row("a"), row("leaves"), row("c"))
+    agent = {"type": "function", "function": f"own:{function}"}
+    evals.write_config(agent=agent, gate={"min_pass_rate": 0.1, "max_error_rate": 0.1})
+
+
+@pytest.mark.parametrize("function", ["solve", "solve_on_loop"])
+def test_a_row_that_leaves_is_errored(evals: Evals, function: str) -> None:
+    """``os._exit(0)`` in an agent errs its row and says so; the other rows are run."""
+    write(evals, "os._exit(0)", function)
+    result = evals.run_process("shop.eval.yaml")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert result.parseoutcomes()["xfailed"] == 1
+    attempt = result.attempt("leaves")
+    assert attempt.error_source == "agent"
+    assert "it called os._exit(0)" in attempt.reason
+    assert result.attempt("c").verdict == "passed"
+
+
+def test_a_thread_that_leaves_makes_no_green_run(evals: Evals) -> None:
+    """A thread of the agent's own ends the process, with exit code 3 and a word of it."""
+    write(evals, "leave_in_a_thread()")
+    result = evals.run_process("shop.eval.yaml")
+    assert result.ret == pytest.ExitCode.INTERNAL_ERROR
+    assert "something has called os._exit(0): the run is incomplete" in result.stderr.str()
+
+
+def test_a_forked_child_may_leave(evals: Evals) -> None:
+    """A child of an agent ends as it wants."""
+    write(evals, "fork()")
+    assert evals.run_process("shop.eval.yaml").ret == 0
+
+
+def test_a_run_that_was_left_is_unfinished(evals: Evals) -> None:
+    """What cannot be stopped from leaving is found by the next command: the run lacks rows, and resumes."""
+    write(evals, "ctypes.CDLL(None)._exit(0)")
+    assert evals.run_process("shop.eval.yaml").ret == 0, "nothing of Python was asked"
+    gate = evals.run_command("gate", "latest", "--config", "shop.eval.yaml")
+    assert gate.ret == 1
+    assert "the run was ended before its summary.json was written" in gate.stdout.str()
+    evals.pytester.makepyfile(own=AGENT.replace("LEAVE", "pass"))
+    again = evals.run("--eval-config=shop.eval.yaml", "--eval-resume")
+    assert again.ret == 0
+    assert "1 cut off before" in again.stdout.str()
