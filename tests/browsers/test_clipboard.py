@@ -10,9 +10,12 @@ import pytest
 from playwright.async_api import Dialog
 
 from pytest_browsereval.browsers import clipboard
+from pytest_browsereval.browsers.base import Browser, WindowRequest
+from pytest_browsereval.browsers.cdp import CdpBrowserConfig
 from pytest_browsereval.browsers.clipboard import SharedClipboard
 from pytest_browsereval.browsers.windows import PlaywrightWindow
-from tests.support import Run, Visit, Visits
+from tests.browsers.listening import Listening
+from tests.support import PageServer, Run, Visit, Visits
 
 FIELDS = """<input id=from><textarea id=to></textarea>
 <button id=copies onclick="from.select(); document.execCommand('copy')">Copy</button>"""
@@ -213,3 +216,32 @@ def test_a_clipboard_that_cannot_be_kept_apart_ends_the_window(
     assert second.js("to.value") == ""
     assert "clipboard could not be kept apart" in str(second.window.dead)
     assert first.window.dead is None
+
+
+def test_attempts_that_share_a_context_paste_nothing_of_each_other(
+    run: Run, chromium: Listening, pages: PageServer
+) -> None:
+    """In the context of a browser that runs already, too, what an attempt has copied ends with it."""
+    url = pages.page("/shared", f"<!doctype html><title>Shared</title>{FIELDS}")
+
+    async def attempt(attached: Browser, text: str) -> str:
+        window = await attached.open_window(WindowRequest("shared", url))
+        assert isinstance(window, PlaywrightWindow)
+        page = window.page
+        await page.press("#to", "Control+V")
+        seen = await page.input_value("#to")
+        await page.fill("#from", text)
+        await page.click("#copies")
+        await page.press("#to", "Control+V")
+        seen += await page.input_value("#to")
+        await window.close()
+        return seen
+
+    async def use() -> list[str]:
+        attached = CdpBrowserConfig(url=chromium.url, context="shared").build()
+        await attached.start()
+        seen = [await attempt(attached, text) for text in ("first", "second")]
+        await attached.close()
+        return seen
+
+    assert run(asyncio.wait_for(use(), 120)) == ["first", "second"]

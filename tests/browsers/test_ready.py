@@ -16,7 +16,7 @@ import pytest
 from playwright.async_api import BrowserContext
 from pydantic import ValidationError
 
-from pytest_browsereval.browsers import binary
+from pytest_browsereval.browsers import driver
 from pytest_browsereval.browsers.base import WindowRequest, WindowTraffic
 from pytest_browsereval.browsers.cdp import CdpBrowserConfig
 from pytest_browsereval.browsers.manager import WindowManager
@@ -361,7 +361,7 @@ def test_the_end_leaves_nothing(run: Run) -> None:
 
 def test_a_browser_that_is_being_started_leaves_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its driver is let start and ended, however early the end comes."""
-    monkeypatch.setattr(binary, "_START_S", 60.0)  # on a busy machine Node takes its time
+    monkeypatch.setattr(driver, "_START_S", 60.0)  # on a busy machine Node takes its time
 
     async def use() -> None:
         before, running = asyncio.all_tasks(), set(psutil.Process().children())
