@@ -132,6 +132,7 @@ def test_rules(rule: str, scores: list[Score], expected: Verdict) -> None:
         ([1.0, "errs"], {"weights": {"g1": 3}, "threshold": 0.75}, PASSED, 1.0),
         ([0.0, "errs"], {"weights": {"g1": 3}, "threshold": 0.75}, FAILED, 0.0),
         ([1.0, "errs"], {"threshold": 0.75}, ERRORED, None),
+        ([0.5, "errs"], {"threshold": 0.75}, ERRORED, None),  # 0.75 at the most, which would pass
         (["errs", "raises"], {}, ERRORED, None),
     ],
 )

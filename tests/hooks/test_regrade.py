@@ -263,6 +263,26 @@ COMMAND = (
 """A job in the background of a script inherits signals that are ignored."""
 
 
+def test_a_row_that_was_skipped_is_not_lacking(evals: Evals) -> None:
+    """It had no result before and has none after: the run is as complete as it was."""
+    evals.pytester.makeconftest(
+        """
+        import pytest
+
+        @pytest.fixture(autouse=True)
+        def only_some(request):
+            if "later" in request.node.name:
+                pytest.skip("not today")
+        """
+    )
+    evals.write_rows(row("now"), row("later"))
+    evals.write_config(gate={"min_pass_rate": 1.0})
+    for args in ([], ["--eval-regrade=latest"]):
+        run = evals.run("shop.eval.yaml", *args)
+        assert run.ret == pytest.ExitCode.OK, run.stdout
+        assert "have no result" not in " ".join(run.stdout.str().split())  # notes wrap
+
+
 @pytest.mark.slow
 def test_command(ran: Evals, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     """``browsereval regrade RUN`` finds the run's config, takes another one, and passes the exit code on."""
