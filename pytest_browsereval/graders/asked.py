@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, StopRun, told
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.protection import masked
+from pytest_browsereval.graders.unanswered import unanswered_by
 from pytest_browsereval.model.grades import GraderResult, Verdict
 
 StandIn = Callable[[GraderConfig, Recorded], GraderResult | None]
@@ -38,6 +39,7 @@ async def asked(
             verdict=Verdict.ERRORED,
             reasoning=told(error),
             stops_run=isinstance(error, StopRun),
+            unanswered=unanswered_by(error),
         )
     duration_ms = round((time.perf_counter() - started) * 1000, 3)
     # A grade is its grader's, whatever name it gives itself: reports show the two beside each other.

@@ -229,6 +229,7 @@ class CombinedGrader(GraderConfig):
             usage=sum((grade.usage for grade in grades.values()), Usage()),
             cost_usd=cost_of(grades.values()),
             stops_run=any(grade.stops_run for grade in grades.values()),
+            unanswered=next((grade.unanswered for grade in grades.values() if grade.unanswered), None),
         )
 
     def _criteria(self, grades: Mapping[str, GraderResult]) -> Iterator[Criterion]:

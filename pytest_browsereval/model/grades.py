@@ -35,6 +35,16 @@ class Criterion(BaseModel):
     weight: float = 1.0
 
 
+class Unanswered(BaseModel):
+    """A model that a grader asked, and that did not answer."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    what: str
+    answered_at: float | None = None
+    """When it answered the last time, in seconds since 1970; None if never."""
+
+
 class GraderResult(BaseModel):
     """One grader's grade. Errored grades have no score: a grader that cannot judge never says 0."""
 
@@ -62,6 +72,9 @@ class GraderResult(BaseModel):
     duration_ms: float | None = None
     stops_run: bool = Field(default=False, exclude=True)
     """It met what every further attempt would meet: its judge's key is refused. Kept of the attempt only."""
+
+    unanswered: Unanswered | None = Field(default=None, exclude=True)
+    """What rows that need the same model will most likely meet too. Kept nowhere."""
 
     @model_validator(mode="after")
     def _errors_have_no_score(self) -> Self:

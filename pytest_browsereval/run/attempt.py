@@ -380,6 +380,8 @@ class _Attempt:
         is_free = self.capture is None or not self.capture.usage.requests
         fault, outages = self.progress.fault, self.services.outages
         self.progress.fault = outages.count(self.job.key, fault, is_free=is_free)
+        grading = self.progress.grading
+        grading.is_unanswered = outages.count_grades(self.job.key, grading.grades.values())
 
     def save(self) -> TaskMetadata:
         """Decide the verdict and write the metadata; returns it."""

@@ -23,6 +23,8 @@ class Grading:
     grades: dict[str, GraderResult] = field(default_factory=dict)
     """By the grader's name."""
     duration_ms: float = 0.0
+    is_unanswered: bool = False
+    """Whether a judge does not answer, as it did not answer an earlier row."""
 
     @property
     def stops_run(self) -> bool:
@@ -30,7 +32,8 @@ class Grading:
 
         One that is advisory decides nothing, and so does not end a run either.
         """
-        return any(grade.stops_run and not grade.advisory for grade in self.grades.values())
+        refused = any(grade.stops_run and not grade.advisory for grade in self.grades.values())
+        return refused or self.is_unanswered
 
 
 async def grade_all(

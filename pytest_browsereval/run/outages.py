@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from pytest_browsereval.errors import ErrorSource, Fault, Outage, RunStopped, StopRun
+from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.run.store import RunStore, TrialKey
 
 MOST_ROWS = 2
@@ -71,6 +72,22 @@ class Outages:
             raise RunStopped(self.over())
         other = next(name for name in rows if name != row).partition("/")[0]
         return StopRun(fault.source, f"{why} (As for the row {other}.)", status=fault.status)
+
+    def count_grades(self, key: TrialKey, grades: Iterable[GraderResult]) -> bool:
+        """Return whether a model that graders ask has not answered two rows.
+
+        Args:
+            key: of the trial.
+            grades: of its graders.
+
+        Raises:
+            OSError: the ledger cannot be read or written.
+        """
+        met = [(one.reasoning, one.unanswered) for one in grades if one.unanswered and not one.advisory]
+        outages = (
+            Outage(ErrorSource.GRADER, why, what=one.what, answered_at=one.answered_at) for why, one in met
+        )
+        return any(isinstance(self.count(key, one, is_free=False), StopRun) for one in outages)
 
     def ends_run(self, fault: Fault | None, *, grading_does: bool) -> bool:
         """Whether no further attempt is begun after one that has met a fault.

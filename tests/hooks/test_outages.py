@@ -91,6 +91,18 @@ def test_the_run_keeps_going_if_told_to(dead: Evals) -> None:
     assert dead.summary()["errored"] == 8
 
 
+def test_a_judge_that_does_not_answer_stops_the_run_as_well(evals: Evals, dead_url: str) -> None:
+    """Agents are not paid for what nobody can judge."""
+    evals.write_rows(*(row(name, graders=["browsecomp"]) for name in NAMES))
+    judge = {"provider": "openai-compatible", "model": "j", "base_url": dead_url, "max_tries": 1}
+    evals.write_config(judge=judge)
+    result = evals.run("shop.eval.yaml")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert list(verdicts(evals.summary()).values()) == ["errored (grader)"] * 2
+    assert evals.summary()["not_run"] == NAMES[2:]
+    evals.run("shop.eval.yaml", "--eval-keep-going").assert_outcomes(errors=8)
+
+
 @pytest.mark.parametrize("dead", ["site"], indirect=True)
 def test_what_is_wrong_is_said_once(dead: Evals) -> None:
     """What the site printed is with the first row, and the second one only refers to it."""

@@ -15,6 +15,7 @@ from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.judging.judge import SENDING, Given, Judge, identity
 from pytest_browsereval.graders.judging.replies import Replies, schema_of
 from pytest_browsereval.graders.judging.votes import Opinion, majority
+from pytest_browsereval.graders.unanswered import unanswered_by
 from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
@@ -154,6 +155,7 @@ class ModelGrader(GraderConfig):
             usage=ledger.usage,
             cost_usd=ledger.usage.cost_usd if ledger.usage.requests else 0.0,
             stops_run=any(isinstance(opinion, StopRun) for opinion in opinions),
+            unanswered=next(filter(None, map(unanswered_by, opinions)), None),
         )
 
     def by_rules(

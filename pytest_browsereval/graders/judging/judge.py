@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from pydantic import ValidationError
 
 from pytest_browsereval.capture.trajectory import write_whole
-from pytest_browsereval.errors import ErrorSource, Fault, StopRun
+from pytest_browsereval.errors import ErrorSource, Fault, Outage, StopRun
 from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.graders.judging.fences import LONGEST, RULE, Fence
 from pytest_browsereval.graders.judging.pictures import QUALITY, SIDES, Shown, as_part
@@ -222,7 +222,11 @@ class Judge:
             if error.status in (400, 422) and can_step and any(word in said for word in _FORMAT_WORDS):
                 return None
             told = f"more than the model can read: {error}" if _is_too_long(error) else str(error)
-            raise self._fault(question.call, told) from None
+            fault = self._fault(question.call, told)
+            if isinstance(error, Outage):
+                last = error.answered_at
+                raise Outage(fault.source, str(fault), what=error.what, answered_at=last) from None
+            raise fault from None
         self.ledger.calls += 1
         self.ledger.usage += completion.usage
         return completion
