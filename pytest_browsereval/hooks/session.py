@@ -61,9 +61,9 @@ class EvalSession:
         config.add_cleanup(end_session)
         given: dict[str, str] = getattr(config, "workerinput", {})
         self.is_worker = bool(given)
-        if self.is_worker:
-            use_parent(Path(given["browsereval_control"]))
-        else:
+        if (control := given.get("browsereval_control")) is not None:
+            use_parent(Path(control))
+        elif not self.is_worker:  # a worker has none if its controller has seen no eval, of tests by hand say
             sweep()
         self.worker = given.get("workerid", "main")
         self.run_id = given.get("browsereval_run_id") or new_run_id()
