@@ -88,6 +88,22 @@ def test_the_marker_runs_a_test_for_each_row(evals: Evals) -> None:
     result.stdout.fnmatch_lines(["*test_by_hand?one? PASSED*"])
 
 
+def test_hand_written_tests_run_in_workers(evals: Evals) -> None:
+    """The controller knows nothing of them: no eval has woken it, and it hands nothing over."""
+    evals.write_rows(row("one"))
+    evals.pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.browsereval(dataset="rows.jsonl", agent="scripted", browser={"type": "blank"})
+        async def test_whole(eval_task, run_eval):
+            assert (await run_eval(eval_task)).verdict == "passed"
+        """
+    )
+    result = evals.run("-n1")
+    result.assert_outcomes(passed=1)
+
+
 def test_hooks_of_a_conftest_apply_to_hand_written_tests(evals: Evals) -> None:
     """A config that is made of a marker's keywords asks the behaviour hooks as a config in a file does."""
     evals.write_rows(row("one", says="wrong"))
