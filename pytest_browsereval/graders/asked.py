@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from pydantic import ValidationError
 
+from pytest_browsereval.capture.tracebacks import details_of
 from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, StopRun, told
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.protection import masked
@@ -38,6 +39,7 @@ async def asked(
             grader=grader.label,
             verdict=Verdict.ERRORED,
             reasoning=told(error),
+            details=details_of(error) or {},
             stops_run=isinstance(error, StopRun),
             unanswered=unanswered_by(error),
         )

@@ -17,6 +17,7 @@ from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.names import runs_nothing
+from pytest_browsereval.hooks.representation import represent
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.run.evaluation import Evaluation
 
@@ -59,10 +60,11 @@ class Gating:
                     for rule in _rules(evaluation, summary):
                         name = f"{self._controller.label(evaluation)}::{rule.name}" if several else rule.name
                         self.results.append((evaluation, name, rule))
-                        self._report(session, name, rule)
+                        self._report(session, evaluation, name, rule)
         return result
 
-    def _report(self, session: pytest.Session, name: str, rule: RuleResult) -> None:
+    def _report(self, session: pytest.Session, evaluation: Evaluation, name: str, rule: RuleResult) -> None:
+        told = f"gate {rule.word}: {rule.message}"
         hook, node_id, location = session.config.hook, PREFIX + name, ("gate", None, name)
         session.testscollected += 1
         hook.pytest_runtest_logstart(nodeid=node_id, location=location)
@@ -73,7 +75,7 @@ class Gating:
                 location=location,
                 keywords={},
                 outcome="failed" if is_bad else "passed",
-                longrepr=f"gate {rule.word}: {rule.message}" if is_bad else None,
+                longrepr=represent(told, told, evaluation.config.path, 1) if is_bad else None,
                 when=when,
                 user_properties=[("gate", rule.name), ("figures", rule.message)],
             )

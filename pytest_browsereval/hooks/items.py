@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import inspect
+import time
 from collections.abc import Callable, Generator, Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
+from pytest_browsereval.capture.tracebacks import place_in, tracebacks
 from pytest_browsereval.errors import BrowserEvalError, UsageError
 from pytest_browsereval.hooks.behaviour import describe_outcome
+from pytest_browsereval.hooks.representation import represent
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict, cost_of
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.report.assertion import explain
+from pytest_browsereval.report.assertion import explain, headline
 from pytest_browsereval.report.links import page_of
 from pytest_browsereval.report.viewer.attempts import names_in
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.plan import Entry
+from pytest_browsereval.run.regrade import Regrading
 from pytest_browsereval.run.store import read_metadata
 
 if TYPE_CHECKING:
@@ -76,6 +81,8 @@ class EvalItem(pytest.Function):
     unmade: Unmade | None = None
     """What did not let an attempt be made: the item is skipped, and the run lacks it."""
     _figures: tuple[tuple[str, Any], ...] = ()
+    _longer_s: float = 0.0
+    """How much longer its attempt took than the item waited for it; less than 0 if it waited longer."""
     _output: Sequence[tuple[str, str]] = ()
     """Sections of its reports: what the attempt has printed and logged."""
     _own_request: Any = None
@@ -168,7 +175,9 @@ class EvalItem(pytest.Function):
         if option.setuponly or option.setupplan:  # they show fixtures and must not pay for an agent
             return
         ahead: Any = self.config.pluginmanager.get_plugin("browsereval-ahead")
+        began = time.perf_counter()
         self.metadata, self.folder = ahead.result_of(self)
+        self._longer_s = self._took_s() - (time.perf_counter() - began)
         output: Any = self.config.pluginmanager.get_plugin("browsereval-output")
         self._output = output.sections(self.folder)
         output.report_warnings(self.folder)
@@ -187,6 +196,25 @@ class EvalItem(pytest.Function):
         except (pytest.skip.Exception, pytest.fail.Exception) as outcome:  # the row has its verdict
             raise HookBroken(describe_outcome(name, outcome)) from outcome
 
+    def _took_s(self) -> float:
+        """Return how long the trial's attempts of this session took, whenever that was."""
+        assert self.metadata is not None  # noqa: S101 set by the caller
+        assert self.folder is not None  # noqa: S101 the same
+        if isinstance(self.evaluation, Regrading):
+            return self.metadata.grading_duration_ms / 1000
+        earlier = [found for _, found in attempts_before(self.folder, self.metadata.attempt) if found]
+        began = datetime.fromtimestamp(self.evaluation.began, UTC).isoformat()
+        own = [self.metadata, *(one for one in earlier if one.started_at >= began)]
+        return sum(one.total_duration_ms or 0.0 for one in own) / 1000
+
+    def set_duration(self, report: pytest.TestReport) -> None:
+        """Have the report of the setup tell what the attempt took, not how long its item waited for it.
+
+        Attempts run ahead of their items, so the wait may be nothing, or for others.
+        """
+        report.duration = max(report.duration + self._longer_s, 0.0)
+        report.start = report.stop - report.duration
+
     def runtest(self) -> None:
         """Assert the verdict."""
         if self.metadata is not None and self.metadata.verdict is Verdict.FAILED:
@@ -195,7 +223,7 @@ class EvalItem(pytest.Function):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:  # type: ignore[override]
         """Show an attempt as a colleague would tell it, anything else as pytest does."""
         if isinstance(excinfo.value, AttemptErrored | AttemptFailed):
-            return self.explanation()
+            return self.representation()
         return super().repr_failure(excinfo)
 
     def release(self) -> None:
@@ -208,11 +236,20 @@ class EvalItem(pytest.Function):
         """Show what the attempt has printed and logged, as pytest shows what it captures: in each report."""
         report.sections.extend(self._output)
 
-    def explanation(self) -> str:
-        """Return the report of the attempt: task, answer, grades, last steps, where to look."""
+    def representation(self, why: str = "") -> Any:
+        """Return the report of the attempt as pytest shows it, at the row or at the code that raised.
+
+        Args:
+            why: what is wrong besides what the attempt has come to.
+        """
         assert self.metadata is not None  # noqa: S101 set before either exception is raised
         assert self.folder is not None  # noqa: S101 the same
-        return explain(self.metadata, self.folder)
+        text = explain(self.metadata, self.folder, self.config.option.tbstyle)
+        raised = next(iter(tracebacks(error.details for error in self.metadata.errors)), "")
+        path, line = place_in(raised) or (self.entry.ref.path, self.entry.ref.line)
+        if why:
+            return represent(f"{why}\n\n{text}", why.partition("\n")[0], path, line)
+        return represent(text, headline(self.metadata), path, line)
 
 
 def properties(metadata: TaskMetadata, folder: Path) -> Iterator[tuple[str, Any]]:
@@ -276,12 +313,24 @@ def _printable(name: str) -> str:
     return one_line(name, len(name))
 
 
-def _earlier(folder: Path, attempt: int) -> Iterator[str]:
-    """Yield what the attempts of a trial came to that were made before this one."""
+def attempts_before(folder: Path, attempt: int) -> Iterator[tuple[int, TaskMetadata | None]]:
+    """Yield the attempts of a trial that were made before one, by their numbers; None: it was cut off.
+
+    Args:
+        folder: of the one.
+        attempt: its number.
+    """
     for number in range(1, attempt):
         try:
-            data = read_metadata(folder.parent / f"attempt-{number}")
+            yield number, read_metadata(folder.parent / f"attempt-{number}")
         except UsageError:
+            yield number, None
+
+
+def _earlier(folder: Path, attempt: int) -> Iterator[str]:
+    """Yield what the attempts of a trial came to that were made before this one."""
+    for number, data in attempts_before(folder, attempt):
+        if data is None:
             yield f"attempt {number}: cut off"
         else:
             source = f" ({data.error_source})" if data.error_source is not None else ""
@@ -311,18 +360,21 @@ class Reports:
         if item.metadata is None:
             report.browsereval_unmade = item.unmade
             if call.excinfo is not None and isinstance(call.excinfo.value, BrowserEvalError):
-                report.longrepr = str(call.excinfo.value)  # no attempt was made: the message is all there is
+                told = str(call.excinfo.value)  # no attempt was made: the message is all there is
+                ref = item.entry.ref
+                report.longrepr = represent(told, told.partition("\n")[0], ref.path, ref.line)
             return report
         item.add_output(report)
         if call.when == "setup":
+            item.set_duration(report)
             report.browsereval_verdict = str(item.metadata.verdict)
         if call.excinfo is not None and isinstance(call.excinfo.value, AttemptErrored):
-            report.longrepr = item.explanation()
+            report.longrepr = item.representation()
             _expect(item, report, f"errored: {item.metadata.reason}")
         elif call.excinfo is not None and isinstance(call.excinfo.value, AttemptFailed):
             _expect(item, report, f"failed: {item.metadata.reason}")
         elif call.excinfo is not None and isinstance(call.excinfo.value, HookBroken):
-            report.longrepr = f"{call.excinfo.value}\n\n{item.explanation()}"
+            report.longrepr = item.representation(str(call.excinfo.value))
         return report
 
 

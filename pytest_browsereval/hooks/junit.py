@@ -27,6 +27,8 @@ from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.evaluation import Evaluation
 
+ON_SETUP = "failed on setup with "
+"""What pytest puts before the reason of an error."""
 OUT, ERR = "system-out", "system-err"
 
 
@@ -43,6 +45,8 @@ class JUnit:
         self._config = config
         self._controller = controller
         self._gating = gating
+        self._reasons: dict[Any, str] = {}
+        """Why trials are errors, by what makes their test cases."""
 
     @cached_property
     def _xml(self) -> Any:
@@ -52,9 +56,12 @@ class JUnit:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Name the files of a trial before pytest ends its test case."""
+        """Name the files of a trial before pytest ends its test case, and note why one is an error."""
         if report.when == "teardown" and (lines := list(_attachments(report))):
             self._xml.node_reporter(report).append(_out("\n".join(lines)))
+        crash = getattr(report.longrepr, "reprcrash", None)
+        if report.when == "setup" and report.failed and told_by(report) and crash is not None:
+            self._reasons[self._xml.node_reporter(report)] = crash.message
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
@@ -69,7 +76,11 @@ class JUnit:
                     self._xml.add_global_property(f"{prefix}{name}", value)
         self._drop_unfinished()
         for reporter in self._xml.node_reporters_ordered:
-            _join_output(reporter.to_xml())
+            case = reporter.to_xml()
+            _join_output(case)
+            for error in case.findall("error"):
+                if reporter in self._reasons and error.get("message", "").startswith(ON_SETUP):
+                    error.set("message", self._reasons[reporter])
 
     def _properties(self, owner: Evaluation, summary: RunSummary) -> Iterator[tuple[str, Any]]:
         """Yield what a run has come to; None where it is not known or not so."""

@@ -36,6 +36,8 @@ MOST_WARNINGS = 100
 """Of an attempt, in pytest's list of warnings."""
 SHOW_WARNING = "_showwarnmsg_impl"
 """What Python calls with a warning that its filters let through; pytest replaces it for each item."""
+_ATTACHMENT = ("[[ATTACHMENT|", "[[ATTACHMENT |")
+"""By the first, readers of JUnit's output take a file in: which ones is not for a page to say."""
 LOG_FORMAT = "%(levelname)-8s %(name)s:%(filename)s:%(lineno)d %(message)s"
 
 
@@ -74,7 +76,7 @@ class OutputRouting:
         is_shown = self._capture != "no"  # else it is on the screen already
         lines = read_output(folder) + read_output(folder, REGRADING_OUTPUT_FILE)
         texts = {
-            kind: "".join(f"{line}\n" for one, line in lines if one == kind)
+            kind: "".join(f"{line}\n" for one, line in lines if one == kind).replace(*_ATTACHMENT)
             for kind in ((STDOUT, STDERR, LOG) if is_shown else (LOG,))
         }
         return [(f"Captured {kind} attempt", _end_of(text, folder)) for kind, text in texts.items() if text]

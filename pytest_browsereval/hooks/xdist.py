@@ -16,6 +16,7 @@ from xdist.scheduler import LoadScheduling
 
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.hooks.controller import Controller
+from pytest_browsereval.hooks.representation import represent
 from pytest_browsereval.hooks.scopes import SCHEDULERS
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.hooks.share import STOP_NAME, SUSPECTS_NAME
@@ -222,7 +223,9 @@ class Distribution:
         evaluation = self._controller.rows[node_id]
         entry = evaluation.plan.find(node_id.partition("::")[2])
         evaluation.record_fault(entry, node_id, Fault(ErrorSource.HARNESS, why))
-        report.when, report.longrepr = "setup", f"errored (harness): {why}"
+        told = f"errored (harness): {why}"
+        report.when = "setup"
+        report.longrepr = represent(told, told.partition("\n")[0], entry.ref.path, entry.ref.line)
         report.browsereval_verdict = "errored"
         self._controller.finished.add(node_id)
         if evaluation.config.are_rows_expected:

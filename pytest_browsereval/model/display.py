@@ -19,6 +19,17 @@ def percent(share: float) -> str:
     return f"{share if is_end else min(max(share, 0.001), 0.999):.1%}"
 
 
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun: ``1 row``, ``1,200 rows``.
+
+    Args:
+        number: how many.
+        noun: of one.
+        plural: of any other number; the noun with an ``s`` by default.
+    """
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
 def well_formed(text: str) -> str:
     """Return text that can be written as UTF-8: halves of surrogate pairs are put together or replaced.
 

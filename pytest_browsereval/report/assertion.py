@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_browsereval.capture.message_log import read_messages
-from pytest_browsereval.model.display import one_line, printable
-from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
+from pytest_browsereval.capture.tracebacks import shorten, tracebacks
+from pytest_browsereval.model.display import counted, one_line, printable
+from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import (
     DelegationMessage,
     DelegationResultMessage,
@@ -20,23 +21,43 @@ from pytest_browsereval.model.usage import Usage
 
 LAST_STEPS = 5
 STEP_WIDTH = 100
+LONGEST_LINE = 500
+"""Characters of a line of a traceback."""
 
 
-def explain(metadata: TaskMetadata, folder: Path) -> str:
-    """Return the report of an attempt: task, answer, grades with reasons, last steps, where to look.
+MOST_LINES = 60
+"""Of a traceback; of more the end."""
+
+
+def explain(metadata: TaskMetadata, folder: Path, style: str = "auto") -> str:
+    """Return the report of an attempt: why it is bad, task, answer, grades, where to look, steps, tracebacks.
+
+    The reason is the first line, and no line repeats it.
 
     Args:
         metadata: of the attempt.
         folder: its folder, which the steps are read from.
+        style: of tracebacks, as ``--tb`` has it.
     """
-    return "\n".join(_lines(metadata, folder))
+    if style == "line":
+        return headline(metadata)
+    return "\n".join((*_lines(metadata, folder), *_tracebacks(metadata, style)))
+
+
+def headline(metadata: TaskMetadata) -> str:
+    """Return in a line what an attempt has come to, and why."""
+    return printable(f"{_verdict(metadata)}: {metadata.reason}").partition("\n")[0]
+
+
+def _verdict(metadata: TaskMetadata) -> str:
+    return f"{metadata.verdict} ({metadata.error_source})" if metadata.error_source else str(metadata.verdict)
 
 
 def _lines(metadata: TaskMetadata, folder: Path) -> Iterator[str]:
-    source = f" ({metadata.error_source})" if metadata.error_source else ""
-    yield f"{metadata.verdict}{source}: {printable(metadata.reason)}"
+    yield printable(f"{_verdict(metadata)}: {metadata.reason}")
     yield ""
     yield f"task     {one_line(metadata.query)}"
+    yield f"folder   {folder}"  # not at the end, where readers look for the reason
     if metadata.start_url:
         yield f"started  {one_line(metadata.start_url)}"
     if metadata.final_url:
@@ -44,21 +65,24 @@ def _lines(metadata: TaskMetadata, folder: Path) -> Iterator[str]:
     answer = "none was given" if metadata.final_answer is None else repr(one_line(metadata.final_answer))
     yield f"answer   {answer}"
     took = metadata.total_duration_ms
-    yield (
-        f"agent    {one_line(str(metadata.agent_config.get('type', '?')))}, {metadata.total_steps} steps, "
-        f"{'time not known' if took is None else f'{took / 1000:.1f} s'}, {metadata.termination_reason}"
-    )
+    kind, steps = one_line(str(metadata.agent_config.get("type", "?"))), counted(metadata.total_steps, "step")
+    time = "time not known" if took is None else f"{took / 1000:.1f} s"
+    yield f"agent    {kind}, {steps}, {time}, {metadata.termination_reason}"
     if metadata.usage_by_role:
         yield "tokens   " + "; ".join(f"{role} {_used(u)}" for role, u in metadata.usage_by_role.items())
     for grade in metadata.grader_results.values():
-        yield from _grade(grade)
+        yield from _grade(grade, metadata.reason)
     asked = {name: g.usage for name, g in metadata.grader_results.items() if g.usage.requests}
     if asked:
         yield "judges   " + "; ".join(f"{one_line(name)} {_used(usage)}" for name, usage in asked.items())
     for warning in metadata.warnings[-3:]:
-        yield f"warning  {warning.source}: {one_line(warning.message)}"
+        if not _is_said(warning.message, metadata.reason):
+            yield f"warning  {warning.source}: {one_line(warning.message)}"
     yield from _steps(folder)
-    yield f"folder   {folder}"
+
+
+def _is_said(text: str, *said: str) -> bool:
+    return bool(text.strip()) and any(text.strip() in one for one in said)
 
 
 def _used(usage: Usage) -> str:
@@ -66,21 +90,38 @@ def _used(usage: Usage) -> str:
     return f"{usage.input_tokens:,} in, {usage.output_tokens:,} out{cost}"
 
 
-def _grade(grade: GraderResult) -> Iterator[str]:
+def _grade(grade: GraderResult, reason: str) -> Iterator[str]:
     score = "no score" if grade.score is None else f"score {grade.score:g}"
     name = f"{one_line(grade.grader)} (advisory)" if grade.advisory else one_line(grade.grader)
-    yield f"grade    {name}: {grade.verdict}, {score}. {one_line(grade.reasoning)}"
-    for criterion in grade.criteria:
-        if criterion.verdict is not Verdict.PASSED:
-            yield from _criterion(criterion, is_told=criterion.reason == grade.reasoning)
+    first, _, rest = grade.reasoning.strip().partition("\n")
+    why = one_line(rest.strip() if _is_said(first, reason) else grade.reasoning.strip())
+    yield f"grade    {name}: {grade.verdict}, {score}{f'. {why}' if why else ''}"
+    criteria = [criterion for criterion in grade.criteria if criterion.verdict is not Verdict.PASSED]
+    for criterion in criteria:
+        why = "" if _is_said(criterion.reason, reason, grade.reasoning) else one_line(criterion.reason)
+        if why or len(criteria) > 1:
+            told = f"{criterion.verdict}. {why}" if why else criterion.verdict
+            yield f"         - {one_line(criterion.name)}: {told}"
+        if criterion.expected is not None or criterion.actual is not None:
+            yield f"           expected {_value(criterion.expected)}"
+            yield f"           actual   {_value(criterion.actual)}"
 
 
-def _criterion(criterion: Criterion, *, is_told: bool) -> Iterator[str]:
-    if not is_told:
-        yield f"         - {one_line(criterion.name)}: {criterion.verdict}. {one_line(criterion.reason)}"
-    if criterion.expected is not None or criterion.actual is not None:
-        yield f"           expected {_value(criterion.expected)}"
-        yield f"           actual   {_value(criterion.actual)}"
+def _tracebacks(metadata: TaskMetadata, style: str) -> Iterator[str]:
+    """Yield the tracebacks of the attempt's code and of its graders'."""
+    if style == "no":
+        return
+    found = [(str(one.source), text) for one in metadata.errors for text in tracebacks([one.details])]
+    grades = metadata.grader_results.items()
+    found += [(f"grader {name}", text) for name, grade in grades for text in tracebacks([grade.details])]
+    for who, text in found:
+        yield ""
+        yield f"traceback of the {one_line(who)}"
+        lines = list(shorten(text, Path.cwd()) if style in ("auto", "short") else text.splitlines())
+        if len(lines) > MOST_LINES:
+            yield f"… {len(lines) - MOST_LINES} lines before"
+        for line in lines[-MOST_LINES:]:
+            yield one_line(line, LONGEST_LINE).rstrip()
 
 
 def _steps(folder: Path) -> Iterator[str]:
@@ -103,7 +144,7 @@ def _steps(folder: Path) -> Iterator[str]:
 def _ended(goal: DelegationMessage, end: DelegationResultMessage | None) -> str:
     if end is None:
         return f"not over when the attempt ended. It was to: {goal.instruction}"
-    return f"{end.status}, {end.steps_used} steps. {end.summary}"
+    return f"{end.status}, {counted(end.steps_used, 'step')}. {end.summary}"
 
 
 def _outcome(result: ToolResultMessage | None) -> str:

@@ -21,6 +21,7 @@ from pytest_browsereval.capture.har import Traffic, recorded_traffic
 from pytest_browsereval.capture.message_log import log_last
 from pytest_browsereval.capture.output import OUTPUT_FILE, AttemptOutput, kept_output
 from pytest_browsereval.capture.recording import Recording, recorded
+from pytest_browsereval.capture.tracebacks import details_of
 from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.deadline import Overran, within
@@ -108,6 +109,7 @@ class Progress:
     evidence: dict[str, JsonValue] = field(default_factory=dict)
     unobserved: dict[str, str] = field(default_factory=dict)
     """Graders that could not observe the page, and why."""
+    unobserved_details: dict[str, dict[str, JsonValue] | None] = field(default_factory=dict)
     grading: Grading = field(default_factory=Grading)
     errors: tuple[TaskError, ...] = ()
 
@@ -138,6 +140,7 @@ async def run_attempt(job: Job, services: Services) -> tuple[TaskMetadata, Attem
         raise
     except PLUGIN_ERRORS as error:  # whatever breaks, the attempt is recorded
         attempt.progress.fault = Fault(ErrorSource.HARNESS, told(error))
+        attempt.progress.fault.__cause__ = error
     try:
         attempt.count_outage()
     except RunStopped:
@@ -340,6 +343,7 @@ class _Attempt:
                     seen = await grader.observe(window, task, urls)
             except PLUGIN_ERRORS as error:  # the grade errs, the attempt is recorded
                 self.progress.unobserved[grader.label] = told(error)
+                self.progress.unobserved_details[grader.label] = details_of(error)
             else:
                 if seen is not None:
                     self.progress.evidence[grader.label] = seen
@@ -366,6 +370,7 @@ class _Attempt:
         self.saver.save_task(task, graders, urls, unobserved, row_hash=self.row_hash, observed=keys)
         self.services.cassettes.withhold(self.tape, task, self.job.task)
         grading = await grade_all(graders, recorded, unobserved=unobserved, stand_in=stand_in)
+        grading.add_details(self.progress.unobserved_details, task)
         self.progress.grading = grading
         self.saver.save_grades(grading.grades)
 
@@ -448,7 +453,8 @@ class _Attempt:
         except PLUGIN_ERRORS as error:  # a full disk, or what was told of the message: the verdict stands
             if self.capture:
                 self.capture.add_warning(ErrorSource.MESSAGE_LOGGING, f"of the last line: {told(error)}")
-        return TaskError(source=fault.source, message=text, timestamp=line.timestamp)
+        details = details_of(fault)
+        return TaskError(source=fault.source, message=text, timestamp=line.timestamp, details=details)
 
     def _warn(self) -> None:
         """Add what has come to light only now."""

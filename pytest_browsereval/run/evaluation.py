@@ -84,7 +84,8 @@ class Evaluation:
         if not config.browser.brings_tools:
             self._take_tools(Survey())
         self.store = RunStore.locate(config.output_dir, config.name, run_id, worker=worker)
-        self._began = time.time() if began is None else began
+        self.began = time.time() if began is None else began
+        """When the session began, in seconds since 1970."""
         self._take_store()
         self._registry = registry
         self.behaviour = Behaviour()
@@ -123,8 +124,8 @@ class Evaluation:
     def _take_store(self) -> None:
         """Have the run folder kept as the config says."""
         self.store.synced_from = self.store.root if self.config.capture.fsync else None
-        self.budget = Budget(self.config.budget, self.store, self._began)
-        self.outages = Outages(self.store, self._began, self.redact)
+        self.budget = Budget(self.config.budget, self.store, self.began)
+        self.outages = Outages(self.store, self.began, self.redact)
         self.control = Control(self.store)
 
     def obey(self, session: str) -> None:

@@ -6,13 +6,16 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pydantic import JsonValue
+
 from pytest_browsereval.capture.output import masked_output
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.graders.asked import StandIn, asked
 from pytest_browsereval.graders.base import GraderConfig, Recorded
-from pytest_browsereval.graders.protection import mask_of
+from pytest_browsereval.graders.protection import mask_of, masked
 from pytest_browsereval.graders.verdicts import PassWhen, combine
 from pytest_browsereval.model.grades import GraderResult, Verdict, cost_of
+from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
 
 
@@ -34,6 +37,19 @@ class Grading:
         """
         refused = any(grade.stops_run and not grade.advisory for grade in self.grades.values())
         return refused or self.is_unanswered
+
+    def add_details(self, found: Mapping[str, Mapping[str, JsonValue] | None], task: Task) -> None:
+        """Add what was kept of graders that could not observe the page to their grades.
+
+        Args:
+            found: details by the grader's name.
+            task: what of it is protected is masked.
+        """
+        for name, details in found.items():
+            if details and name in self.grades:
+                grade = self.grades[name]
+                grade = grade.model_copy(update={"details": {**grade.details, **details}})
+                self.grades[name] = masked(grade, task)
 
 
 async def grade_all(

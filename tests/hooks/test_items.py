@@ -39,10 +39,10 @@ def test_a_failure_reads_like_a_report(evals: Evals) -> None:
         [
             r"failed: .*",
             r"task +Say the answer of bad\.",
+            r"folder +.*tasks/bad/default/1/attempt-1",
             r"answer +'wrong'",
             r"grade +answer: failed, score 0.*",
             r".*done\(answer=\"wrong\"\).*",
-            r"folder +.*tasks/bad/default/1/attempt-1",
         ]
     )
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.capture.message_log import read_messages
+from pytest_browsereval.capture.tracebacks import place_in
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.model.grades import Criterion, GraderResult
 from pytest_browsereval.model.messages import (
@@ -68,6 +69,7 @@ def test_a_failure_is_told_in_full(tmp_path: Path) -> None:
         "failed: a failed",
         "",
         "task     Do a.",
+        f"folder   {tmp_path}",
         "started  http://shop.test/",
         "ended    http://shop.test/cart",
         "answer   '42'",
@@ -83,7 +85,6 @@ def test_a_failure_is_told_in_full(tmp_path: Path) -> None:
         '         7. click(target="e7") → ok',
         '         8. click(target="e99") → error: Nothing matches e99.',
         '         9. done(answer="42") → no result',
-        f"folder   {tmp_path}",
     ]
 
 
@@ -114,7 +115,7 @@ def test_an_error_names_its_source(tmp_path: Path) -> None:
     lines = explain(metadata, tmp_path).splitlines()
     assert lines[:2] == ["errored (site): the site shop did not start:", "  port in use"]
     assert "answer   none was given" in lines
-    assert any(line.startswith("grade    answer: errored, no score.") for line in lines)
+    assert "grade    answer: errored, no score" in lines
     assert not any(line.startswith("steps") for line in lines)
 
 
@@ -143,14 +144,14 @@ def test_hostile_text_steers_nothing(tmp_path: Path) -> None:
     firsts = [line.split()[0].rstrip(":") for line in text.split("\n") if line.strip() and line[0] != " "]
     assert firsts == [
         "failed",
-        *("task", "started", "ended", "answer", "agent", "grade", "warning", "steps", "folder"),
+        *("task", "folder", "started", "ended", "answer", "agent", "grade", "steps"),
     ]
 
 
 def test_missing_files_are_no_steps(tmp_path: Path) -> None:
     """Without a message log the rest is told."""
     assert list(read_messages(tmp_path / "gone")) == []
-    assert explain(attempt("a", FAILED), tmp_path / "gone").endswith(f"folder   {tmp_path}/gone")
+    assert f"folder   {tmp_path}/gone\n" in explain(attempt("a", FAILED), tmp_path / "gone")
 
 
 @pytest.mark.parametrize(
@@ -184,3 +185,98 @@ def test_advisory_grades_and_what_judges_used_are_told(tmp_path: Path) -> None:
     text = explain(attempt("a", FAILED, grader_results=grades), tmp_path).splitlines()
     assert "grade    hint (advisory): errored, no score. cut off" in text
     assert "judges   judge 1,200 in, 34 out, $0.0125; hint 7 in, 1 out" in text
+
+
+def test_no_sentence_stands_twice(tmp_path: Path) -> None:
+    """What the first line says is said by no grade, criterion or warning again; other words of them are."""
+    one = Criterion(name="total", verdict=FAILED, expected=2, actual=1, reason="1 is not 2")
+    other = Criterion(name="items", verdict=FAILED, reason="no item")
+    first = GraderResult(
+        grader="cart",
+        verdict=FAILED,
+        score=0.0,
+        reasoning="1 is not 2\nthe cart is old",
+        criteria=(one, other),
+    )
+    second = GraderResult(grader="judge", verdict=FAILED, score=0.0, reasoning="no sense", criteria=(one,))
+    metadata = attempt(
+        "a",
+        FAILED,
+        reason="stopped (limits.max_steps is 9): cart: 1 is not 2",
+        grader_results={"cart": first, "judge": second},
+        warnings=[EvalWarning(source=ErrorSource.AGENT, message="limits.max_steps is 9", timestamp="")],
+        total_steps=1,
+    )
+    lines = explain(metadata, tmp_path).splitlines()
+    assert lines[0] == "failed: stopped (limits.max_steps is 9): cart: 1 is not 2"
+    assert lines[lines.index("answer   '42'") :] == [
+        "answer   '42'",
+        "agent    scripted, 1 step, 2.0 s, completed",
+        "grade    cart: failed, score 0. the cart is old",
+        "         - total: failed",
+        "           expected 2",
+        "           actual   1",
+        "         - items: failed. no item",
+        "grade    judge: failed, score 0. no sense",
+        "           expected 2",
+        "           actual   1",
+    ]
+
+
+TRACE = """Traceback (most recent call last):
+  File "/evals/my_agent.py", line 12, in helper
+    raise KeyError("shelf")
+    ^^^^^^^^^^^^^^^^^^^^^^^
+KeyError: 'shelf'
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "/evals/my_agent.py", line 20, in solve
+    helper(1)
+  File "/venv/lib/python3.11/site-packages/httpx/api.py", line 3, in get
+    return 1
+ValueError: no \x1b[31mshelf
+second line
+"""
+
+
+@pytest.mark.parametrize(
+    ("style", "end"),
+    [
+        (
+            "short",
+            [
+                "traceback of the agent",
+                "/evals/my_agent.py:12: in helper",
+                '    raise KeyError("shelf")',
+                "E   KeyError: 'shelf'",
+                "During handling of the above exception, another exception occurred:",
+                "/evals/my_agent.py:20: in solve",
+                "    helper(1)",
+                "/venv/lib/python3.11/site-packages/httpx/api.py:3: in get",
+                "    return 1",
+                "E   ValueError: no  [31mshelf",
+                "E   second line",
+            ],
+        ),
+        ("native", [line.replace("\x1b", " ") for line in ("traceback of the agent\n" + TRACE).splitlines()]),
+        ("no", ["agent    scripted, 3 steps, 2.0 s, completed", "grade    answer: errored, no score"]),
+    ],
+)
+def test_a_traceback_stands_at_the_end(tmp_path: Path, style: str, end: list[str]) -> None:
+    """In the style of ``--tb``, without what would steer a terminal."""
+    error = {"source": "agent", "message": "it raised", "timestamp": "", "details": {"traceback": TRACE}}
+    metadata = attempt("a", ERRORED, errors=[error])
+    assert explain(metadata, tmp_path, style).splitlines()[-len(end) :] == end
+    assert explain(metadata, tmp_path, "line") == "errored (site): a errored"
+    assert place_in(TRACE) == ("/evals/my_agent.py", 20)
+
+
+def test_a_long_traceback_is_shown_from_its_end(tmp_path: Path) -> None:
+    """Lines before the last ones are counted."""
+    long = "".join(f'  File "/a.py", line {n}, in f\n    f()\n' for n in range(100)) + "E: last\n"
+    grade = GraderResult(grader="mine", verdict=ERRORED, details={"traceback": long})
+    lines = explain(attempt("a", ERRORED, grader_results={"mine": grade}), tmp_path).splitlines()
+    assert lines[-62:-60] == ["traceback of the grader mine", "… 141 lines before"]
+    assert lines[-1] == "E   E: last"

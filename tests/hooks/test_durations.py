@@ -1,0 +1,98 @@
+"""Whole runs: every report says how long an attempt took, whatever its item waited."""
+
+from __future__ import annotations
+
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.hooks.small_evals import Evals, row
+
+AGENT = """
+import threading
+
+started, over = threading.Event(), threading.Event()
+
+def solve(context):
+    me = context.task.query_id
+    if me == "a":
+        started.wait(30)
+        over.wait(30)
+    elif me == "b":
+        started.set()
+        threading.Event().wait(0.3)
+        over.set()
+    return "right"
+"""
+
+
+class Setups:
+    """Keeps the reports of setups."""
+
+    def __init__(self) -> None:
+        self.of: dict[str, Any] = {}
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.when == "setup":
+            self.of[report.nodeid.rpartition("::")[2]] = report
+
+
+def test_an_attempt_that_ran_ahead_keeps_its_time(evals: Evals) -> None:
+    """Its item waits for nothing when it is up, and yet has the attempt's time in all reports."""
+    evals.write_rows(row("a", says=None), row("b", says=None))
+    evals.write_config(agent={"type": "function", "function": "my_agent:solve"}, lanes=2)
+    (evals.path / "my_agent.py").write_text(AGENT)
+    setups = Setups()
+    args = ("--junitxml=j.xml", "--html=r.html", "--durations=0", "-vv")
+    run = evals.run("shop.eval.yaml", *args, plugins=[setups])
+    run.assert_outcomes(passed=2)
+    cases = {one.get("name"): one for one in ET.parse(evals.path / "j.xml").iter("testcase")}  # noqa: S314
+    for name in ("a", "b"):
+        took_s = (run.attempt(name).total_duration_ms or 0) / 1000
+        assert took_s >= 0.3
+        report = setups.of[name]
+        assert report.duration >= took_s
+        assert report.stop - report.start == pytest.approx(report.duration)
+        assert float(str(cases[name].get("time"))) >= round(took_s, 3)
+        run.stdout.re_match_lines([rf"0\.\d\ds setup +shop\.eval\.yaml::{name}"])
+    assert "ms</td>" not in (evals.path / "r.html").read_text().partition("::b")[2].partition("</tr>")[0]
+
+
+def test_workers_report_the_time_too(evals: Evals) -> None:
+    """The controller has it as the worker's report says it."""
+    evals.write_rows(row("a", says=None), row("b", says=None))
+    evals.write_config(agent={"type": "function", "function": "my_agent:solve"}, lanes=2)
+    (evals.path / "my_agent.py").write_text(AGENT)
+    run = evals.run("shop.eval.yaml", "--junitxml=j.xml", "-n1")
+    cases = {one.get("name"): one for one in ET.parse(evals.path / "j.xml").iter("testcase")}  # noqa: S314
+    for name in ("a", "b"):
+        assert float(str(cases[name].get("time"))) >= round(
+            (run.attempt(name).total_duration_ms or 0) / 1000, 3
+        )
+
+
+def test_an_item_s_time_has_its_retries_and_its_fixtures(evals: Evals) -> None:
+    """All attempts of the session count, and so do fixtures; attempts of earlier sessions do not."""
+    evals.write_rows(row("a", start_url="http://127.0.0.1:9/"))
+    evals.write_config(retries=1)
+    setups = Setups()
+    run = evals.run("shop.eval.yaml", plugins=[setups])
+    assert len(run.attempts) == 2
+    took_s = sum(one.total_duration_ms or 0 for one in run.attempts) / 1000
+    assert setups.of["a"].duration >= took_s
+    last = Setups()
+    again = evals.run("shop.eval.yaml", "--eval-resume=latest", plugins=[last])
+    own_s = sum(one.total_duration_ms or 0 for one in again.attempts if one.attempt > 2) / 1000
+    assert own_s <= last.of["a"].duration
+
+
+def test_a_resumed_row_has_its_attempt_s_time(evals: Evals) -> None:
+    """It is not made again, and JUnit still says how long it took."""
+    evals.write_rows(row("b", says=None))
+    evals.write_config(agent={"type": "function", "function": "my_agent:solve"})
+    (evals.path / "my_agent.py").write_text(AGENT)
+    evals.run("shop.eval.yaml").assert_outcomes(passed=1)
+    run = evals.run("shop.eval.yaml", "--eval-resume", "--junitxml=j.xml")
+    [case] = ET.parse(evals.path / "j.xml").iter("testcase")  # noqa: S314
+    assert float(str(case.get("time"))) >= (run.attempt("b").total_duration_ms or 0) / 1000 - 0.001

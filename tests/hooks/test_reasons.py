@@ -1,0 +1,57 @@
+"""Whole runs: the reason of a bad row is what every reader of pytest's reports shows."""
+
+from __future__ import annotations
+
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.hooks.small_evals import Evals, errored_row, row
+
+WRONG = 'failed: answer: the answer is "wrong", not "right"'
+
+
+class Reports:
+    """Keeps reports as any plug-in receives them."""
+
+    def __init__(self) -> None:
+        self.bad: dict[str, Any] = {}
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed:
+            self.bad[report.nodeid.rpartition("::")[2]] = report
+
+
+@pytest.mark.parametrize("args", [(), ("-n2",)], ids=["one process", "workers"])
+def test_the_reason_is_the_first_line_and_the_crash_message(evals: Evals, args: tuple[str, ...]) -> None:
+    """Readers that take ``reprcrash`` have it, and those that take the last line do not take a folder."""
+    evals.write_rows(row("bad", says="wrong"), errored_row("broken"))
+    evals.write_config()
+    reports = Reports()
+    run = evals.run("shop.eval.yaml", "--junitxml=j.xml", *args, plugins=[reports])
+    broken = "errored (navigation): a blank window has no page, and the row starts at http://127.0.0.1:9/."
+    for name, reason in (("bad", WRONG), ("broken", broken)):
+        report = reports.bad[name]
+        crash = report.longrepr.reprcrash
+        assert crash.message.startswith(reason)
+        assert crash.path.endswith("rows.jsonl")
+        lines = str(report.longrepr).splitlines()
+        assert lines[0] == crash.message
+        assert not any(crash.message.partition(": ")[2] in line for line in lines[1:])
+        assert "folder" not in lines[-1]
+    root = ET.parse(evals.path / "j.xml")  # noqa: S314 our own
+    assert [one.get("message") for one in root.iter("failure")] == [WRONG]
+    assert [one.get("message") for one in root.iter("error")] == [
+        reports.bad["broken"].longrepr.reprcrash.message
+    ]
+    run.stdout.fnmatch_lines([f"FAILED shop.eval.yaml::bad - {WRONG}"])
+    run.stdout.fnmatch_lines(["ERROR shop.eval.yaml::broken - errored (navigation): a blank window*"])
+
+
+def test_a_missed_rule_says_why(evals: Evals) -> None:
+    """The short summary has the rule's figures."""
+    evals.write_rows(row("bad", says="wrong"))
+    evals.write_config(gate={"min_pass_rate": 0.9})
+    run = evals.run("shop.eval.yaml")
+    run.stdout.fnmatch_lines(["FAILED gate::min_pass_rate - gate not met: *"])
