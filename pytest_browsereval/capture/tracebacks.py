@@ -9,7 +9,6 @@ import traceback
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import pluggy
 from pydantic import JsonValue
 
 import pytest_browsereval
@@ -23,8 +22,9 @@ LONGEST = 20_000
 _OF_CODE = (ErrorSource.AGENT, ErrorSource.GRADER, ErrorSource.TOOL, ErrorSource.HARNESS, ErrorSource.UNKNOWN)
 
 _STDLIB = f"{sysconfig.get_path('stdlib')}{os.sep}"
-_CALLERS = tuple(f"{Path(str(one.__file__)).parent}{os.sep}" for one in (pytest_browsereval, pluggy))
-"""Where the code is that calls the user's code, besides Python's own."""
+_OURS = f"{Path(pytest_browsereval.__file__).parent}{os.sep}"
+_HOOKS = f"{os.sep}pluggy{os.sep}"
+"""In the path of what calls hooks."""
 _PACKAGES = f"{os.sep}site-packages{os.sep}"
 
 _PLACE = re.compile(r'^ +File "(?P<file>.+)", line (?P<line>\d+)(?:, in (?P<function>.+))?$')
@@ -82,8 +82,9 @@ def _own(stack: traceback.StackSummary) -> traceback.StackSummary:
 
 
 def _is_caller(file: str) -> bool:
+    """Whether code of a file calls the user's code and is none of it."""
     is_python = file.startswith(_STDLIB) and _PACKAGES not in file
-    return is_python or file.startswith(("<frozen", *_CALLERS))
+    return is_python or file.startswith(("<frozen", _OURS)) or _HOOKS in file
 
 
 def shorten(text: str, base: Path) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Collection, Iterator
 from itertools import islice
@@ -28,6 +29,14 @@ def counted(number: int, noun: str, plural: str = "") -> str:
         plural: of any other number; the noun with an ``s`` by default.
     """
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def natural(text: str) -> tuple[tuple[int, str], ...]:
+    """Return what texts are sorted by, so that ``add-2`` comes before ``add-10``."""
+    parts = [
+        part.lstrip("0") if place % 2 else part for place, part in enumerate(re.split(r"([0-9]+)", text))
+    ]
+    return tuple((len(part) if place % 2 else 0, part) for place, part in enumerate(parts))
 
 
 def well_formed(text: str) -> str:

@@ -6,8 +6,10 @@ import pytest
 
 from pytest_browsereval.model.display import (
     MOST_NAMES,
+    counted,
     fit,
     list_names,
+    natural,
     one_line,
     percent,
     printable,
@@ -72,3 +74,19 @@ def test_a_list_of_many_names_is_cut() -> None:
     assert list(list_names(["a\nb", "c"])) == ["a b", "c"]
     told = list(list_names([f"r{number}" for number in range(MOST_NAMES + 3)]))
     assert told[-2:] == [f"r{MOST_NAMES - 1}", "and 3 more"]
+
+
+def test_a_number_has_its_noun() -> None:
+    """One of a thing is no plural; many have commas."""
+    assert counted(1, "row") == "1 row"
+    assert counted(0, "row") == "0 rows"
+    assert counted(1_200, "copy", "copies") == "1,200 copies"
+
+
+def test_numbers_in_names_sort_as_numbers() -> None:
+    """Whatever their length and zeros in front, and however many digits."""
+    names = ["add-10", "add-9", "b", "add-02", "add", "10", "9", "add-1x2", "add-1x10", "9" * 5_000]
+    assert sorted(names, key=natural) == [
+        *("9", "10", "9" * 5_000),
+        *("add", "add-1x2", "add-1x10", "add-02", "add-9", "add-10", "b"),
+    ]

@@ -40,6 +40,22 @@ def _framed(policy: str) -> str:
     return f"{policy}; frame-ancestors 'none'"
 
 
+AGAIN_S = 1
+WAITING = f"""<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="refresh" content="{AGAIN_S}">
+<title>Waiting for the run</title>
+<main>
+<h1>Waiting for the run</h1>
+<p>pytest is still reading the evals. This page loads itself again until there is something to see.</p>
+</main>
+</html>
+"""
+"""What is served before the first eval is known."""
+
 GUARDS = tuple(
     (name, value.encode())
     for name, value in (
@@ -151,11 +167,11 @@ class Dashboard:
     # -- answers
 
     async def _home(self, request: Request) -> Response:
-        from starlette.responses import RedirectResponse
+        from starlette.responses import HTMLResponse, RedirectResponse
 
         del request
-        if self.feed(0) is None:
-            return _refused(404, "no eval is loaded yet: ask again in a moment")
+        if self.feed(0) is None:  # the address is printed before the evals are read
+            return HTMLResponse(WAITING, 503, headers={"Retry-After": str(AGAIN_S)})
         return RedirectResponse(f"/{self.token}/0/")
 
     async def _page(self, request: Request) -> Response:

@@ -10,6 +10,7 @@ from pathlib import Path
 from pytest_browsereval.analysis.labels import Attempt, Label, LabelWord, as_line, match, read_labels
 from pytest_browsereval.documents import shown
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.model.display import natural
 from pytest_browsereval.model.messages import now
 
 
@@ -31,7 +32,7 @@ class LabelBook:
         if not path.parent.is_dir():
             raise UsageError(f"{path}: the folder {shown(path.parent)!r} does not exist. Make it first.")
         self.path = path
-        self.attempts = tuple(attempts)
+        self.attempts = tuple(sorted(attempts, key=_order))
         self.labeller = labeller
         self._lock = threading.Lock()
         self._seen: set[int] = set()
@@ -101,3 +102,8 @@ class LabelBook:
             except OSError:
                 file.truncate(end)
                 raise
+
+
+def _order(one: Attempt) -> tuple[object, ...]:
+    data = one.metadata
+    return one.run, natural(data.query_id), data.query_id, data.variant, data.trial, data.attempt

@@ -10,10 +10,14 @@ from typing import Any
 from pytest_browsereval.capture.console import CONSOLE_FILE
 from pytest_browsereval.capture.dom import DOM_FOLDER, INERT
 from pytest_browsereval.capture.har import HAR_FILE
+from pytest_browsereval.capture.output import OUTPUT_FILE
 from pytest_browsereval.capture.trajectory import open_written
 
 LONGEST_CONSOLE = 4 << 20
 """Bytes of a console that are shown: four times what is recorded."""
+
+LONGEST_OUTPUT = 2_000_000
+"""Bytes of an output that are shown: twice what is kept."""
 
 LONGEST_HAR = 64 << 20
 """Bytes of a HAR file that is read."""
@@ -25,8 +29,12 @@ LONGEST_ADDRESS = 1_000
 """Characters of an address; data addresses hold whole pictures."""
 
 
+TEXTS = {"output": OUTPUT_FILE, "console": CONSOLE_FILE, "har": HAR_FILE}
+"""Files of the records that may not fit into a page that stands alone."""
+
+
 def records_of(folder: str, files: Sequence[str], folders: Sequence[str]) -> dict[str, Any]:
-    """Return the console, the requests and the names of the markup's copies; only what there is.
+    """Return output, console, requests and the names of the markup's copies; only what there is.
 
     Args:
         folder: of the attempt.
@@ -34,8 +42,10 @@ def records_of(folder: str, files: Sequence[str], folders: Sequence[str]) -> dic
         folders: the names of its folders.
     """
     found: dict[str, Any] = {}
+    if OUTPUT_FILE in files:
+        found |= _text("output", f"{folder}{os.sep}{OUTPUT_FILE}", LONGEST_OUTPUT)
     if CONSOLE_FILE in files:
-        found |= _console(f"{folder}{os.sep}{CONSOLE_FILE}")
+        found |= _text("console", f"{folder}{os.sep}{CONSOLE_FILE}", LONGEST_CONSOLE)
     if HAR_FILE in files:
         found |= _requests(f"{folder}{os.sep}{HAR_FILE}")
     if DOM_FOLDER in folders:
@@ -44,24 +54,24 @@ def records_of(folder: str, files: Sequence[str], folders: Sequence[str]) -> dic
 
 
 def without_texts(records: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the same for a page in which there is no room for console and requests."""
+    """Return the same for a page in which there is no room for output, console and requests."""
     kept = {key: value for key, value in records.items() if key == "dom"}
-    left = [name for key, name in (("console", CONSOLE_FILE), ("har", HAR_FILE)) if key in records]
+    left = [name for key, name in TEXTS.items() if key in records]
     return {**kept, **({"note": f"Left out: {' and '.join(left)}."} if left else {})}
 
 
-def _console(file: str) -> dict[str, Any]:
+def _text(key: str, file: str, longest: int) -> dict[str, Any]:
     try:
         with open_written(file) as opened:
             size = os.fstat(opened.fileno()).st_size
-            data = opened.read(LONGEST_CONSOLE)
+            data = opened.read(longest)
     except OSError:
         return {}
     left = 0
-    if size > LONGEST_CONSOLE:
+    if size > longest:
         data = data[: data.rfind(b"\n") + 1]
         left = size - len(data)
-    return {"console": data.decode("utf-8", "replace"), **({"console_left": left} if left else {})}
+    return {key: data.decode("utf-8", "replace"), **({f"{key}_left": left} if left else {})}
 
 
 def _requests(file: str) -> dict[str, Any]:

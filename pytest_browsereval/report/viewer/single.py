@@ -21,7 +21,7 @@ from pytest_browsereval.report.viewer.attempts import (
     stored_attempts,
 )
 from pytest_browsereval.report.viewer.page import in_html, page
-from pytest_browsereval.report.viewer.records import records_of, without_texts
+from pytest_browsereval.report.viewer.records import TEXTS, records_of, without_texts
 from pytest_browsereval.report.viewer.rows import DAMAGED, Table
 from pytest_browsereval.report.viewer.writing import Written, check_page, check_run, run_data, title_of
 from pytest_browsereval.run.store import RunStore
@@ -73,7 +73,7 @@ class _Page:
         self.logs = 0
         """Message logs that did not fit."""
         self.records = 0
-        """Consoles and HAR files that did not fit."""
+        """Outputs, consoles and HAR files that did not fit."""
         self.pictures = 0
         """Pictures that did not fit."""
 
@@ -89,7 +89,7 @@ class _Page:
         self.blocks[number] = short
         self.room -= size
         if short.value != whole.value:
-            count = sum(name in records for name in ("console", "har"))
+            count = sum(name in records for name in TEXTS)
             self._texts[number] = _Texts(size, whole.size(number) - size, int(bool(log)), count)
 
     def add_texts(self, number: int, folder: Path, key: str) -> None:
@@ -210,7 +210,11 @@ def _size(file: Path) -> int:
 
 
 def _left_out(made: _Page, most_bytes: int) -> str:
-    counts = ((made.logs, "message log"), (made.records, "console or HAR file"), (made.pictures, "picture"))
+    counts = (
+        (made.logs, "message log"),
+        (made.records, "output, console or HAR file"),
+        (made.pictures, "picture"),
+    )
     parts = [f"{count:,} {name}{'s' * (count != 1)}" for count, name in counts if count]
     if not parts:
         return ""

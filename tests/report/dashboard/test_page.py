@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from pytest_browsereval.model.messages import (
     ToolResultMessage,
     UserMessage,
 )
+from pytest_browsereval.report.dashboard.feed import Watched
 from pytest_browsereval.report.dashboard.server import DashboardServer
 from pytest_browsereval.run.control import Wanted
 from pytest_browsereval.run.journal import Places, Queued
@@ -346,3 +348,20 @@ def test_narrow_and_dark(server: DashboardServer, session: Session, watch: Watch
         assert colours == ["rgb(244, 245, 247)", "rgb(15, 19, 24)"]
 
     watch(server.url, work)
+
+
+def test_who_comes_early_waits_for_the_run(session: Session, watch: Watch) -> None:
+    """Before an eval is known the address shows a page that loads itself again until the run is there."""
+    runs: list[Watched] = []
+    session.begin("buy")
+    with closing(DashboardServer(lambda: runs)) as server:
+
+        async def work(watcher: Watcher) -> None:
+            await watcher.page.goto(server.url)
+            assert (await watcher.text("main")).startswith("Waiting for the run pytest is still reading")
+            runs.append(Watched("shop", session.store, session.control))
+            await watcher.page.wait_for_url(f"{server.url}0/")
+            await watcher.sees("#run", "shop")
+            watcher.complaints.clear()  # the browser notes the status of the page that waits
+
+        watch(server.url, work)

@@ -6,12 +6,15 @@ import json
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_browsereval.analysis.labels import attempts_of
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.report.labelling.book import LabelBook
+from tests.labelled import grade, graded, write_run
 
 
 def lines(book: LabelBook) -> list[dict[str, Any]]:
@@ -99,3 +102,11 @@ def test_a_full_disk_changes_nothing(book: LabelBook) -> None:
     label = book.label(0)
     assert label is not None
     assert label.label == "pass"
+
+
+def test_attempts_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    """What is labelled next to ``add-9`` is ``add-10``."""
+    names = ["add-10", "add-9", "add-1"]
+    store = write_run(tmp_path / "run", *(graded(name, grade("judge")) for name in names))
+    book = LabelBook(tmp_path / "labels.jsonl", attempts_of([store]), "anna")
+    assert [one.metadata.query_id for one in book.attempts] == ["add-1", "add-9", "add-10"]

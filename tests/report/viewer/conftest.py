@@ -150,8 +150,14 @@ def page(store: RunStore) -> Path:
 
 
 def _hostile() -> Any:
-    criterion = Criterion(name=HOSTILE, verdict=FAILED, expected=HOSTILE, actual={HOSTILE: 1}, reason=HOSTILE)
-    more: dict[str, Any] = {"reasoning": HOSTILE, "criteria": (criterion,), "details": {HOSTILE: HOSTILE}}
+    criterion = Criterion(
+        name=HOSTILE, verdict=FAILED, expected=HOSTILE, actual={HOSTILE: 1}, reason=f"so {HOSTILE}"
+    )
+    more: dict[str, Any] = {
+        "reasoning": f"as {HOSTILE}",
+        "criteria": (criterion,),
+        "details": {HOSTILE: HOSTILE},
+    }
     return graded(
         HOSTILE,
         grade(HOSTILE, FAILED, evidence=("../../../../../manifest.json", "javascript:alert(1)"), **more),

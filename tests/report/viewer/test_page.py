@@ -10,12 +10,13 @@ import pytest
 
 from pytest_browsereval.analysis.statistics import wilson
 from pytest_browsereval.analysis.summary import summarise
-from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.errors import ErrorSource
+from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.report.viewer.page import script_named
 from pytest_browsereval.report.viewer.writing import write_viewer
 from pytest_browsereval.run.store import RunStore, read_metadata
 from tests.labelled import folder_of, grade, graded, write_run
-from tests.recorded import FAILED, PASSED
+from tests.recorded import ERRORED, FAILED, PASSED
 from tests.report.viewer.conftest import HOSTILE, SETTLED, Look, Reader
 from tests.support import until
 
@@ -165,6 +166,75 @@ def test_keys_go_from_task_to_task(page: Path, look: Look) -> None:
         assert await reader.place() == "?site=bank&sort=id"
 
     look(page, work)
+
+
+def test_next_goes_round_at_the_last_failure(page: Path, look: Look) -> None:
+    """Behind the last row that did not pass comes the first, and before the first the last."""
+
+    async def press(reader: Reader, key: str) -> str:
+        await reader.press(key)
+        await reader.page.wait_for_function(SETTLED)
+        return await reader.text("#attempt-name")
+
+    async def work(reader: Reader) -> None:
+        await reader.open("#?site=bank&sort=id")
+        await reader.press("ArrowDown", "ArrowDown", "Enter")
+        await reader.sees("#attempt-name", "pay")
+        assert await reader.page.locator("#next-open").is_disabled()
+        assert await press(reader, "f") == "pay"
+        assert await reader.text("#problem") == "There is no other one to look at."
+        await reader.open("#?sort=id")
+        await reader.page.locator("#rows a", has_text="pay").first.click()
+        await reader.sees("#attempt-name", "pay")
+        met = [await reader.text("#attempt-name")]
+        while (name := await press(reader, "f")) != met[0]:
+            assert name not in met
+            met.append(name)
+        assert len(met) == 5
+        assert await press(reader, "F") == met[-1]
+
+    look(page, work)
+
+
+TRACE = """Traceback (most recent call last):
+  File "/evals/my_agent.py", line 3, in solve
+    raise ValueError("no <b>shelf</b>")
+ValueError: no <b>shelf</b>
+"""
+
+
+def test_a_reason_stands_once_and_tracebacks_are_shown(tmp_path: Path, look: Look) -> None:
+    """Errors, grades and criteria do not repeat the reason; what their code raised unfolds beside them."""
+    told = "the agent raised ValueError: no <b>shelf</b>"
+    error = {"source": "agent", "message": told, "timestamp": "", "details": {"traceback": TRACE}}
+    why = "1 mug is not 2"
+    criterion = Criterion(name="mugs", verdict=FAILED, expected=2, actual=1, reason=why)
+    failed = grade("cart", FAILED, reasoning=f"{why}\nThe cart is old.", criteria=(criterion,))
+    broken = GraderResult(
+        grader="mine", verdict=ERRORED, reasoning="oh", details={"traceback": TRACE, "seed": 7}
+    )
+    store = write_run(
+        tmp_path / "run",
+        graded("raised", reason=told, error_source=ErrorSource.AGENT, errors=[error]),
+        graded("wrong", failed, reason=f"cart: {why}"),
+        graded("judged", broken, reason="mine: oh", error_source=ErrorSource.GRADER),
+    )
+
+    async def work(reader: Reader) -> None:
+        await reader.open("#/raised/default/1/attempt-1")
+        assert (await reader.text("#attempt")).count(told) == 1
+        trace = await reader.page.locator("#findings pre").inner_text()
+        assert trace == TRACE.rstrip()
+        await reader.open("#/wrong/default/1/attempt-1")
+        assert (await reader.text("#attempt")).count(why) == 1
+        assert await reader.text("#grades .given") == "The cart is old."
+        assert await reader.texts("#grades .criteria tbody tr") == ["✗ failed mugs 2 1"]
+        await reader.open("#/judged/default/1/attempt-1")
+        assert await reader.page.locator("#grades .record pre").inner_text() == TRACE.rstrip()
+        assert await reader.page.locator("#grades > .grade > .given").count() == 0
+        assert "Traceback" not in await reader.page.locator("#grades details details").last.text_content()
+
+    look(write_viewer(store.root).file, work)
 
 
 def test_what_is_damaged_is_shown_as_such(page: Path, look: Look) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from pytest_browsereval.capture.console import ConsoleLine
 from pytest_browsereval.capture.dom import INERT
+from pytest_browsereval.capture.output import AttemptOutput
 from pytest_browsereval.report.viewer import records
 from pytest_browsereval.report.viewer.records import records_of
 from pytest_browsereval.report.viewer.single import write_single
@@ -205,3 +206,30 @@ def test_links_and_pipes_are_not_read(tmp_path: Path) -> None:
     found = records_of(str(tmp_path), ["console.jsonl", "network.har"], ["dom"])
     assert "secret" not in json.dumps(found)
     assert found["dom"] == []
+
+
+def test_output_of_the_code_is_shown(recorded: RunStore, look: Look) -> None:
+    """Each line with where it went, as text; of very many the last ones, and where the rest is."""
+    folder = folder_of(recorded, "find")
+    kept = AttemptOutput(folder / "output.txt", str)
+    kept.write("stdout", f"START {CANARY}\n")
+    kept.write("stderr", "careful\n")
+    kept.close()
+    many = folder_of(recorded, "buy")
+    (many / "output.txt").write_text("".join(f"log     | line {number}\n" for number in range(3_000)))
+
+    async def work(reader: Reader) -> None:
+        await reader.open(FIND)
+        assert (await reader.texts("#records summary"))[0] == "Output of the code: 2 lines"
+        await reader.unfold("#records .record:first-of-type summary")
+        lines = await reader.texts("#records .said li")
+        assert lines[0].startswith("stdout START <script>document.title")
+        assert lines[1:] == ["stderr careful"]
+        assert await reader.page.title() != "owned"
+        await reader.open("#/buy/default/1/attempt-1")
+        await reader.unfold("#records .record:first-of-type summary")
+        lines = await reader.texts("#records .said li")
+        assert (len(lines), lines[0], lines[-1]) == (2_000, "log line 1000", "log line 2999")
+        assert await reader.text("#records .said .hint") == "1,000 lines before these are in output.txt."
+
+    look(write_viewer(recorded.root).file, work)

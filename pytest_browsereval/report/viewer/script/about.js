@@ -7,14 +7,31 @@ function given(target, text, otherwise) {
 }
 
 
-/** Errors and warnings. @param {any} list @param {Details | null} details */
+/** Whether one of the others says it already. @param {string} text @param {...string} others */
+const isSaid = (text, ...others) => text.trim() !== "" && others.some((other) => other.includes(text.trim()));
+
+/** The traceback that is kept of an error or a grade, if there is one. @param {any} found */
+function tracebackOf(found) {
+  const text = found?.details?.traceback;
+  if (typeof text !== "string" || !text) return null;
+  return element("details", { className: "record", open: true }, element("summary", { textContent: "Traceback" }), element("pre", { className: "scrolls", tabIndex: 0, textContent: visible(text.trimEnd()).slice(0, 2 * LONGEST_TEXT) }));
+}
+
+/** The reason that stands at the top of the page. @param {Details | null} details */
+const shownReason = (details) => asText(details?.metadata.reason ?? "");
+
+/** Errors and warnings, without what the reason says already. @param {any} list @param {Details | null} details */
 function drawFindings(list, details) {
-  const one = (/** @type {string} */ kind) => (/** @type {any} */ found) =>
-    element("li", { "data-kind": kind }, element("b", { textContent: `${kind}, ${asText(found.source).replace("_", " ")}: ` }), element("bdi", { textContent: brief(asText(found.message), 2000) }));
+  const one = (/** @type {string} */ kind) => (/** @type {any} */ found) => {
+    const message = asText(found.message);
+    const trace = tracebackOf(found);
+    if (isSaid(message, shownReason(details))) return trace ? element("li", { "data-kind": kind }, trace) : null;
+    return element("li", { "data-kind": kind }, element("b", { textContent: `${kind}, ${asText(found.source).replace("_", " ")}: ` }), element("bdi", { textContent: brief(message, 2000) }), trace);
+  };
   const notes = (details ? details.notes : []).map((text) => element("li", { "data-kind": "note", textContent: text }));
   const problem = details?.problem ? [element("li", { "data-kind": "error", textContent: details.problem })] : [];
   const { errors, warnings } = details?.metadata || {};
-  list.replaceChildren(...problem, ...(errors || []).map(one("error")), ...(warnings || []).map(one("warning")), ...notes);
+  list.replaceChildren(...[...problem, ...(errors || []).map(one("error")), ...(warnings || []).map(one("warning")), ...notes].filter(Boolean));
   list.hidden = !list.children.length;
 }
 

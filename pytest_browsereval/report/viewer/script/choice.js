@@ -181,11 +181,16 @@ function drawFilters() {
 
 // -- the next one
 
-/** Neighbours in the order of the list, of those that are chosen there. @param {any} row @param {number} by @param {boolean} [isOpen] */
+/**
+ * Neighbours in the order of the list, of those that are chosen there. Behind the last one to look at comes the first.
+ * @param {any} row @param {number} by @param {boolean} [isOpen] whether only those to look at count
+ */
 function neighbour(row, by, isOpen = false) {
   const rows = shownRows.includes(row) ? shownRows : sorted(LIST);
-  for (let place = rows.indexOf(row) + by; rows[place]; place += by) if (!isOpen || KIND.isOpen(rows[place])) return rows[place];
-  return null;
+  const place = rows.indexOf(row) + by;
+  if (!isOpen) return rows[place] || null;
+  const round = by > 0 ? [...rows.slice(place), ...rows.slice(0, place - 1)] : [...rows.slice(0, Math.max(place + 1, 0)).reverse(), ...rows.slice(place + 2).reverse()];
+  return round.find(KIND.isOpen) || null;
 }
 
 /** @param {any} row */
@@ -199,6 +204,7 @@ function drawTurns(row) {
 /** @param {any} row that is open @param {number} by @param {boolean} [isOpen] */
 function turn(row, by, isOpen = false) {
   const target = row && neighbour(row, by, isOpen);
+  if (!target && row && isOpen) tell("There is no other one to look at.");
   if (!target) return;
   location.hash = addressOf(target);
   route(); // a key that is pressed before the browser tells of the new address goes on from there

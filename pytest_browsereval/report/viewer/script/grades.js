@@ -12,12 +12,17 @@ function gradePart(row, grade, details) {
   const score = grade.score === null || grade.score === undefined ? "no score" : `score ${Number(grade.score.toFixed?.(3) ?? grade.score)}`;
   const box = element("details", { className: "grade", open: grade.verdict !== "passed" });
   box.append(element("summary", {}, badge(asText(grade.verdict)), " ", element("bdi", { textContent: asText(grade.grader) }), element("span", { className: "soft", textContent: ` ${score}${grade.advisory ? ", advisory" : ""}` })));
-  if (grade.reasoning) box.append(element("p", { className: "given", textContent: asText(grade.reasoning).slice(0, LONGEST_TEXT) }));
-  if (grade.criteria?.length) box.append(criteriaTable(grade));
+  const reason = shownReason(details);
+  const why = unsaid(asText(grade.reasoning ?? ""), reason);
+  if (why) box.append(element("p", { className: "given", textContent: why.slice(0, LONGEST_TEXT) }));
+  const trace = tracebackOf(grade);
+  if (trace) box.append(trace);
+  if (grade.criteria?.length) box.append(criteriaTable(grade, reason));
   box.append(...evidenceParts(row, grade.evidence || [], details));
-  if (grade.details && Object.keys(grade.details).length) {
+  const { traceback, ...kept } = grade.details || {};
+  if (Object.keys(kept).length) {
     const more = element("details", {}, element("summary", { textContent: "What the grader keeps, with judges' replies" }));
-    more.append(...textBox("Details", asText(grade.details)).slice(1));
+    more.append(...textBox("Details", asText(kept)).slice(1));
     box.append(more);
   }
   const facts = element("dl");
@@ -30,13 +35,19 @@ function gradePart(row, grade, details) {
   return box;
 }
 
-/** @param {any} grade */
-function criteriaTable(grade) {
+/** What a text says besides its first line, where that stands in the reason. @param {string} text @param {string} reason */
+function unsaid(text, reason) {
+  const [first, ...rest] = text.trim().split("\n");
+  return isSaid(first, reason) ? rest.join("\n").trim() : text;
+}
+
+/** @param {any} grade @param {string} said what the page says above */
+function criteriaTable(grade, said) {
   const valued = grade.criteria.some((/** @type {any} */ one) => one.expected !== null || one.actual !== null);
   const head = ["Criterion", ...(valued ? ["Expected", "Actual"] : [])];
   const lines = grade.criteria.map((/** @type {any} */ one) => {
     const mark = element("span", { className: "mark", "data-verdict": asText(one.verdict), title: asText(one.verdict) }, element("span", { ariaHidden: "true", textContent: MARKS[one.verdict] || "?" }), element("span", { className: "unseen", textContent: asText(one.verdict) }));
-    const reason = one.reason ? element("span", { className: "soft reason", textContent: brief(asText(one.reason), 1000) }) : null;
+    const reason = one.reason && !isSaid(asText(one.reason), said, asText(grade.reasoning ?? "")) ? element("span", { className: "soft reason", textContent: brief(asText(one.reason), 1000) }) : null;
     const name = element("td", {}, mark, " ", element("bdi", { textContent: brief(asText(one.name), 600) }), reason);
     return element("tr", {}, name, ...(valued ? [one.expected, one.actual].map((value) => element("td", {}, element("bdi", { textContent: brief(asText(value), 600) }))) : []));
   });

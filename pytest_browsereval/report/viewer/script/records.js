@@ -3,7 +3,8 @@
 /**
  * @typedef {{at: number, kind: string, text: string, cut: number, url: string, line: number | null, tab: number | null, isError: boolean, entry: number}} Said
  * @typedef {{at: number, method: string, status: number, url: string, type: string, size: number | null, ms: number | null, failure: string, isFailed: boolean, entry: number}} Asked
- * @typedef {{console: Said[], requests: Asked[], isConsole: boolean, isHar: boolean, notes: string[], markup: Set<string>}} Records
+ * @typedef {{kind: string, text: string}} Written
+ * @typedef {{output: Written[], console: Said[], requests: Asked[], isConsole: boolean, isHar: boolean, notes: string[], markup: Set<string>}} Records
  */
 
 const LOUD = new Set(["error", "uncaught", "assert"]);
@@ -12,8 +13,9 @@ const LOUD = new Set(["error", "uncaught", "assert"]);
 function recordsOf(raw) {
   const lines = (raw.console || "").split("\n");
   if (lines.pop()) lines.push(""); // a last line that was cut by a kill: it can be no JSON
-  const notes = [raw.note, raw.console_left && `The last ${raw.console_left.toLocaleString("en")} bytes of console.jsonl are not shown.`, raw.har_note].filter(Boolean);
+  const notes = [raw.note, raw.output_left && `The last ${raw.output_left.toLocaleString("en")} bytes of output.txt are not shown.`, raw.console_left && `The last ${raw.console_left.toLocaleString("en")} bytes of console.jsonl are not shown.`, raw.har_note].filter(Boolean);
   return {
+    output: (raw.output || "").split("\n").filter(Boolean).map(writtenOf),
     console: lines.filter(Boolean).map(saidOf),
     requests: (raw.har || []).map(askedOf),
     isConsole: typeof raw.console === "string",
@@ -21,6 +23,12 @@ function recordsOf(raw) {
     notes,
     markup: new Set(raw.dom || []),
   };
+}
+
+/** A line of what the attempt's code has printed and logged. @param {string} text @returns {Written} */
+function writtenOf(text) {
+  const [, kind = "", rest = text] = /^(stdout|stderr|log|warning) *\| ?(.*)$/.exec(text) || [];
+  return { kind, text: visible(rest) };
 }
 
 /** @param {string} text @returns {Said} */
@@ -103,8 +111,9 @@ function recordsOfEntry({ said, asked }) {
  * @param {Row} row @param {Details} details @param {Entry[]} entries @param {(place: number) => void} go opens an entry
  */
 function recordParts(row, details, entries, go) {
-  const { console, requests, isConsole, isHar, notes, markup } = details.records;
+  const { output, console, requests, isConsole, isHar, notes, markup } = details.records;
   const parts = [];
+  if (output.length) parts.push(closedBox(`Output of the code: ${counted(output.length, "line")}`, false, () => outputList(row, output, details)));
   if (isConsole) {
     const loud = console.some((one) => one.isError);
     parts.push(console.length ? closedBox(`Console: ${saidInWords(console)}`, loud, () => saidList(console, entries, go)) : element("p", { className: "none", textContent: "Console: no page wrote anything." }));
@@ -133,6 +142,16 @@ function traceLine(row, details) {
 function markupLink(row, name, details) {
   if (row.run.alone || !details.records.markup.has(name)) return element("bdi", { textContent: `dom/${name}` });
   return element("a", { href: way(row, "dom", name), target: "_blank", rel: "noopener", textContent: `dom/${name}` });
+}
+
+const MOST_WRITTEN = 2000;
+
+/** The last lines of an output; its file has all. @param {Row} row @param {Written[]} output @param {Details} details */
+function outputList(row, output, details) {
+  const before = output.length - MOST_WRITTEN;
+  const lines = output.slice(-MOST_WRITTEN).map(({ kind, text }) => element("li", { "data-kind": kind }, element("b", { className: kind === "stderr" || kind === "warning" ? "failed" : "soft", textContent: kind }), " ", element("bdi", { className: "given", textContent: text })));
+  const more = before > 0 ? [element("p", { className: "hint" }, `${before.toLocaleString("en")} lines before these are in `, fileLink(row, "output.txt", details), ".")] : [];
+  return element("div", { className: "said scrolls", tabIndex: 0, role: "group", ariaLabel: "Output of the code" }, ...more, element("ol", {}, ...lines));
 }
 
 /** @param {Said[]} said @param {Entry[] | null} entries if each line leads to its entry @param {((place: number) => void) | null} go */
