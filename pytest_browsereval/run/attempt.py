@@ -7,10 +7,8 @@ import functools
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-
-from pydantic import JsonValue
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
 from pytest_browsereval.agents.playing import play
@@ -47,9 +45,10 @@ from pytest_browsereval.run.budget import Budget
 from pytest_browsereval.run.cassettes import Cassettes, leftover
 from pytest_browsereval.run.cassettes import Traffic as PageTraffic
 from pytest_browsereval.run.control import Control
-from pytest_browsereval.run.grading import Grading, decide, grade_all, total_cost
+from pytest_browsereval.run.grading import decide, grade_all, total_cost
 from pytest_browsereval.run.guard import CallGuard
 from pytest_browsereval.run.outages import Outages
+from pytest_browsereval.run.progress import Progress
 from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey
 from pytest_browsereval.run.toolsets import Toolsets
 from pytest_browsereval.run.workplace import agent_context, open_capture
@@ -91,27 +90,6 @@ class Job:
     """Whether what it prints goes on to whoever captures, as the output of a test does."""
     sites: frozenset[str] = frozenset()
     """Sites that the row uses, beside those that it names: placeholders may have been filled in before."""
-
-
-@dataclass
-class Progress:
-    """What an attempt has come to so far; becomes its metadata."""
-
-    started_at: str = field(default_factory=now)
-    started: float = field(default_factory=time.perf_counter)
-    agent_ms: float = 0.0
-    result: AgentResult = field(default_factory=lambda: AgentResult(None, TerminationReason.ERROR))
-    fault: Fault | None = None
-    limit: str = ""
-    """Which limit ended the agent."""
-    final_url: str | None = None
-    start_url: str | None = None
-    evidence: dict[str, JsonValue] = field(default_factory=dict)
-    unobserved: dict[str, str] = field(default_factory=dict)
-    """Graders that could not observe the page, and why."""
-    unobserved_details: dict[str, dict[str, JsonValue] | None] = field(default_factory=dict)
-    grading: Grading = field(default_factory=Grading)
-    errors: tuple[TaskError, ...] = ()
 
 
 async def run_attempt(job: Job, services: Services) -> tuple[TaskMetadata, AttemptFolder]:
