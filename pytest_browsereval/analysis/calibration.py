@@ -19,7 +19,7 @@ from pytest_browsereval.analysis.labels import (
     settled,
 )
 from pytest_browsereval.errors import UsageError, nearest
-from pytest_browsereval.model.display import percent
+from pytest_browsereval.model.display import counted, digits_apart, percent, plain
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.run.store import RunStore
 
@@ -235,11 +235,13 @@ def _rules(one: Agreement, bar: Bar) -> Iterator[RuleResult]:
         if kappa is None:
             yield RuleResult(name, is_met=False, message=f"{_named(one)}: {_no_kappa(one)}")
         else:
-            end = f", whose 95 % interval begins at {kappa.interval.low:.2f}," if bar.is_strict else ""
             reached = kappa.interval.low if bar.is_strict else kappa.value
+            digits = digits_apart(bar.min_kappa, kappa.value, reached, write=plain, least=2)
+            low = plain(kappa.interval.low, digits)
+            end = f", whose 95 % interval begins at {low}," if bar.is_strict else ""
             is_met = reached >= bar.min_kappa
             relation = "reaches" if is_met else "is under"
-            told = f"{_named(one)}: kappa {kappa.value:.2f}{end} {relation} {bar.min_kappa:g}"
+            told = f"{_named(one)}: kappa {plain(kappa.value, digits)}{end} {relation} {bar.min_kappa:g}"
             yield RuleResult(name, is_met, told)
     if bar.max_fpr is not None:
         yield _max_fpr(one, bar.max_fpr, is_strict=bar.is_strict)
@@ -251,11 +253,13 @@ def _max_fpr(one: Agreement, ceiling: float, *, is_strict: bool) -> RuleResult:
     if share.value is None or share.interval is None:
         told = "no compared attempt is labelled fail, so nobody knows what it passes wrongly"
         return RuleResult(name, is_met=False, message=f"{_named(one)}: {told}")
-    end = f", whose 95 % interval ends at {percent(share.interval.high)}," if is_strict else ""
-    is_met = (share.interval.high if is_strict else share.value) <= ceiling
+    reached = share.interval.high if is_strict else share.value
+    digits = digits_apart(ceiling, share.value, reached)
+    end = f", whose 95 % interval ends at {percent(share.interval.high, digits)}," if is_strict else ""
+    is_met = reached <= ceiling
     relation = "is within" if is_met else "is over"
-    told = f"false-positive rate {percent(share.value)} ({share.hits}/{share.of}){end}"
-    return RuleResult(name, is_met, f"{_named(one)}: {told} {relation} {percent(ceiling)}")
+    told = f"false-positive rate {percent(share.value, digits)} ({share.hits}/{share.of}){end}"
+    return RuleResult(name, is_met, f"{_named(one)}: {told} {relation} {percent(ceiling, digits)}")
 
 
 def _named(one: Agreement) -> str:
@@ -265,4 +269,4 @@ def _named(one: Agreement) -> str:
 def _no_kappa(one: Agreement) -> str:
     if not one.n:
         return "no labelled attempt has a grade of it that passed or failed, so there is nothing to compare"
-    return f"kappa is not defined where labels and grades say the same of all {one.n} attempts"
+    return f"kappa is not defined where labels and grades say the same of {counted(one.n, 'attempt')}"

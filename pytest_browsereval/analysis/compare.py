@@ -17,6 +17,7 @@ from pytest_browsereval.analysis.paired import MARGIN, Judgement, Method, Paired
 from pytest_browsereval.analysis.passrate import PassRate, pass_rate
 from pytest_browsereval.analysis.statistics import CONFIDENCE, Interval, students_t
 from pytest_browsereval.errors import UsageError, nearest
+from pytest_browsereval.model.display import counted
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.provenance import differences
 
@@ -387,7 +388,7 @@ def _notes(a: RunOutcomes, b: RunOutcomes, names: Mapping[str, str]) -> Iterator
         if run.selected is None:
             yield f"{label} was ended before its summary was written: how many trials it lacks is unknown"
         elif run.selected > len(run.trials):
-            yield f"{label} lacks {run.selected - len(run.trials)} of its {run.selected} trials"
+            yield f"{label} lacks {run.selected - len(run.trials)} of its {counted(run.selected, 'trial')}"
 
 
 def _uneven(pairs: Sequence[Pair]) -> Iterator[str]:

@@ -18,7 +18,7 @@ from pytest_browsereval.analysis.taskrate import task_rate, tasks_of
 from pytest_browsereval.config import GateConfig
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.model.digest import AttemptDigest
-from pytest_browsereval.model.display import one_line, percent
+from pytest_browsereval.model.display import counted, digits_apart, one_line, percent, plain
 from pytest_browsereval.model.grades import Verdict
 
 NAMED = 5
@@ -138,20 +138,23 @@ def _floor(
     if rate.value is None:
         told = f"no trial{subject} was judged, so there is no pass rate"
         return RuleResult(name, is_met=False, message=told)
-    figures = f"pass rate{subject} {percent(rate.value)} ({rate.passed}/{rate.judged})"
-    if gate.confidence is None or floor in (0, 1):  # all are asked for, which no share of them can prove
-        is_met = rate.value >= floor
-        return RuleResult(name, is_met, f"{figures} {'meets' if is_met else 'is under'} {percent(floor)}")
-    if rate.is_of_one_task:
-        return _undecided(name, f"{figures} neither meets nor misses {percent(floor)}: {_ONE_TASK}", gate)
     ends = rate.by_task.interval if rate.by_task else rate.interval
+    is_proved = gate.confidence is not None and floor not in (0, 1)  # no share of them can prove all
+    compared = (rate.value, ends.low, ends.high) if is_proved and ends is not None else (rate.value,)
+    digits = digits_apart(floor, *compared)
+    bound = percent(floor, digits)
+    figures = f"pass rate{subject} {percent(rate.value, digits)} ({rate.passed}/{rate.judged})"
+    if gate.confidence is None or not is_proved:
+        is_met = rate.value >= floor
+        return RuleResult(name, is_met, f"{figures} {'meets' if is_met else 'is under'} {bound}")
+    if rate.is_of_one_task:
+        return _undecided(name, f"{figures} neither meets nor misses {bound}: {_ONE_TASK}", gate)
     assert ends is not None  # noqa: S101 some were judged
-    figures += f", {_ends(ends, gate.confidence)},"
+    figures += f", {_ends(ends, gate.confidence, digits)},"
     if ends.low >= floor or ends.high < floor:
         is_met = ends.low >= floor
-        return RuleResult(name, is_met, f"{figures} {'meets' if is_met else 'is under'} {percent(floor)}")
-    told = f"{figures} neither meets nor misses {percent(floor)}; {_more(rate, floor)}"
-    return _undecided(name, told, gate)
+        return RuleResult(name, is_met, f"{figures} {'meets' if is_met else 'is under'} {bound}")
+    return _undecided(name, f"{figures} neither meets nor misses {bound}; {_more(rate, floor)}", gate)
 
 
 _ONE_TASK = "it is all of one task, which does not tell how tasks differ"
@@ -161,8 +164,9 @@ def _undecided(name: str, message: str, gate: GateConfig) -> RuleResult:
     return RuleResult(name, gate.undecided == "pass", message, is_undecided=True)
 
 
-def _ends(interval: Interval, confidence: float) -> str:
-    return f"{confidence * 100:g} % interval {percent(interval.low)} to {percent(interval.high)}"
+def _ends(interval: Interval, confidence: float, digits: int) -> str:
+    low, high = percent(interval.low, digits), percent(interval.high, digits)
+    return f"{confidence * 100:g} % interval {low} to {high}"
 
 
 def _more(rate: PassRate, floor: float) -> str:
@@ -170,19 +174,19 @@ def _more(rate: PassRate, floor: float) -> str:
 
     Where tasks have several trials these are tasks: further trials of the same ones tell less and less.
     """
-    have, cases, word = rate.judged, float(rate.judged), "trials"
+    have, cases, word = rate.judged, float(rate.judged), "trial"
     if rate.by_task is not None:
-        have, cases, word = rate.by_task.groups, rate.by_task.cases, "tasks"
+        have, cases, word = rate.by_task.groups, rate.by_task.cases, "task"
     distance = abs((rate.value or 0.0) - floor)
     ratio = quantile(rate.confidence) + quantile(2 * POWER - 1)
     if distance * distance * 1e7 < ratio * ratio * floor * (1 - floor):
-        return f"no number of {word} like these would tell"
+        return f"no number of {word}s like these would tell"
     needed = math.ceil(ratio * ratio * floor * (1 - floor) / (distance * distance) * have / cases)
     if rate.by_task is not None:  # few tasks: Student's t is far from normal
         needed = max(needed, have + 1)
         while needed < _MANY and not _tells(needed * cases / have, needed, distance, floor, rate.confidence):
             needed += 1
-    return f"about {max(1, needed - have):,} more {word} would tell"
+    return f"about {counted(max(1, needed - have), f'more {word}')} would tell"
 
 
 def _tells(cases: float, tasks: int, distance: float, floor: float, confidence: float) -> bool:
@@ -198,19 +202,20 @@ def _task_rate(data: Iterable[AttemptDigest], floor: float, gate: GateConfig) ->
     if share.value is None:
         return RuleResult(name, is_met=False, message=f"no task was decided{beside}")
     how = "all of their trials" if needed is None else f"at least {needed} of their trials"
-    figures = f"{percent(share.value)} of tasks ({share.hits:,}/{share.of:,}) passed in {how}"
     ends = Interval(share.value, share.value)
+    found = rate.interval(gate.confidence) if gate.confidence is not None and floor not in (0, 1) else ends
+    ends = found or ends
+    digits = digits_apart(floor, share.value, ends.low, ends.high)
+    bound = percent(floor, digits)
+    figures = f"{percent(share.value, digits)} of tasks ({share.hits:,}/{share.of:,}) passed in {how}"
+    if found is None:
+        return _undecided(name, f"{figures} neither meets nor misses {bound}: {_ONE_TASK}{beside}", gate)
     if gate.confidence is not None and floor not in (0, 1):
-        found = rate.interval(gate.confidence)
-        if found is None:
-            told = f"{figures} neither meets nor misses {percent(floor)}: {_ONE_TASK}{beside}"
-            return _undecided(name, told, gate)
-        ends = found
-        figures += f", {_ends(ends, gate.confidence)},"
+        figures += f", {_ends(ends, gate.confidence, digits)},"
     if ends.low >= floor or ends.high < floor:
         word = "meets" if ends.low >= floor else "is under"
-        return RuleResult(name, ends.low >= floor, f"{figures} {word} {percent(floor)}{beside}")
-    return _undecided(name, f"{figures} neither meets nor misses {percent(floor)}{beside}", gate)
+        return RuleResult(name, ends.low >= floor, f"{figures} {word} {bound}{beside}")
+    return _undecided(name, f"{figures} neither meets nor misses {bound}{beside}", gate)
 
 
 def _must_pass(query_id: str, trials: Sequence[AttemptDigest], needed: int | None) -> RuleResult:
@@ -238,9 +243,10 @@ def _max_error_rate(data: Iterable[AttemptDigest], ceiling: float) -> RuleResult
     if errors.value is None:
         return RuleResult("max_error_rate", is_met=False, message="no trial has a result")
     is_met = errors.value <= ceiling
-    figures = f"error rate {percent(errors.value)} ({errors.hits}/{errors.of})"
+    digits = digits_apart(ceiling, errors.value)
+    figures = f"error rate {percent(errors.value, digits)} ({errors.hits}/{errors.of})"
     relation = "is within" if is_met else "is over"
-    return RuleResult("max_error_rate", is_met, f"{figures} {relation} {percent(ceiling)}")
+    return RuleResult("max_error_rate", is_met, f"{figures} {relation} {percent(ceiling, digits)}")
 
 
 def _max_cost(cost: float | None, ceiling: float) -> RuleResult:
@@ -252,7 +258,9 @@ def _max_cost(cost: float | None, ceiling: float) -> RuleResult:
         return RuleResult("max_cost_usd", is_met=False, message=told)
     is_met = cost <= ceiling + _ROUNDING
     relation = "is within" if is_met else "is over"
-    return RuleResult("max_cost_usd", is_met, f"cost ${cost:.4f} {relation} ${ceiling:.4f}")
+    digits = digits_apart(ceiling, cost, write=plain, least=4)
+    told = f"cost ${plain(cost, digits)} {relation} ${plain(ceiling, digits)}"
+    return RuleResult("max_cost_usd", is_met, told)
 
 
 def _per_trial(data: Iterable[AttemptDigest], gate: GateConfig) -> Iterator[RuleResult]:
@@ -267,7 +275,7 @@ def _per_trial(data: Iterable[AttemptDigest], gate: GateConfig) -> Iterator[Rule
         if (ceiling := getattr(gate, name)) is not None:
             known = [ms / 1000 for ms in durations if ms is not None and math.isfinite(ms)]
             if unknown := len(durations) - len(known):
-                told = f"how long {unknown:,} of {len(durations):,} judged trials took is not known"
+                told = f"how long {unknown:,} of {counted(len(durations), 'judged trial')} took is not known"
                 yield RuleResult(name, is_met=False, message=told)
             else:
                 yield _ceiling(name, known, ceiling, "s")
@@ -281,7 +289,8 @@ def _ceiling(name: str, values: Sequence[float], ceiling: float, unit: str) -> R
     kind = "mean" if is_mean else "95th percentile"
     is_met = value <= ceiling + _ROUNDING
     relation = "is within" if is_met else "is over"
-    told = f"{kind} of {len(values):,} judged trials {value:.2f} {unit} {relation} {ceiling:g} {unit}"
+    shown = plain(value, digits_apart(ceiling, value, write=plain, least=2))
+    told = f"{kind} of {counted(len(values), 'judged trial')} {shown} {unit} {relation} {ceiling:g} {unit}"
     return RuleResult(name, is_met, told)
 
 
@@ -290,7 +299,8 @@ def _max_mean_steps(steps: Sequence[int], ceiling: float) -> RuleResult:
         return RuleResult("max_mean_steps", is_met=False, message="no trial was judged")
     mean = fmean(steps)
     relation = "is within" if mean <= ceiling else "is over"
-    told = f"{mean:.1f} steps a trial ({sum(steps):,} in {len(steps):,}) {relation} {ceiling:g}"
+    shown = plain(mean, digits_apart(ceiling, mean, write=plain))
+    told = f"{shown} steps a trial ({sum(steps):,} in {len(steps):,}) {relation} {ceiling:g}"
     return RuleResult("max_mean_steps", mean <= ceiling, told)
 
 
@@ -337,19 +347,28 @@ def _max_drop(compared: RunComparison, ceiling: float, gate: GateConfig) -> Rule
     name, one = "max_drop", compared.whole.paired
     if one.value is None or one.interval is None:
         return RuleResult(name, is_met=False, message=_none_in_both(compared))
-    figures = (
-        f"pass rate {one.value * 100:+.1f} points against {one_line(compared.a.name, 60)} "
-        f"({one.tasks} tasks in both, {one.gained} gained, {one.lost} lost)"
-    )
     low = high = one.value
     if gate.confidence is not None:
         low, high = one.interval.low, one.interval.high
-        figures += f", {gate.confidence * 100:g} % interval {low * 100:+.1f} to {high * 100:+.1f},"
-    allowed = f"{ceiling * 100:.1f} points"
+    digits = digits_apart(-ceiling, one.value, low, high, write=_points)
+    figures = (
+        f"pass rate {_points(one.value, digits)} points against {one_line(compared.a.name, 60)} "
+        f"({counted(one.tasks, 'task')} in both, {one.gained} gained, {one.lost} lost)"
+    )
+    if gate.confidence is not None:
+        ends = f"{_points(low, digits)} to {_points(high, digits)}"
+        figures += f", {gate.confidence * 100:g} % interval {ends},"
+    allowed = f"{plain(ceiling * 100, digits)} points"
     if low >= -ceiling - _ROUNDING:
         return RuleResult(name, is_met=True, message=f"{figures} is within a drop of {allowed}")
     if high < -ceiling - _ROUNDING:
         return RuleResult(name, is_met=False, message=f"{figures} is over a drop of {allowed}")
     more = one.more_tasks_beside(-ceiling)
-    need = "no number of tasks like these would" if more is None else f"about {more:,} more tasks would"
-    return _undecided(name, f"{figures} is neither within nor over a drop of {allowed}; {need} tell", gate)
+    many = "no number of tasks like these" if more is None else f"about {counted(more, 'more task')}"
+    return _undecided(
+        name, f"{figures} is neither within nor over a drop of {allowed}; {many} would tell", gate
+    )
+
+
+def _points(share: float, digits: int) -> str:
+    return f"{share * 100:+.{digits}f}"

@@ -15,6 +15,7 @@ from pytest_browsereval.commands.base import Command
 from pytest_browsereval.commands.reporting import write
 from pytest_browsereval.commands.runs import HELP, add_config, named_runs
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.model.display import counted
 
 if TYPE_CHECKING:
     from pytest_browsereval.analysis.labels import LabelLine
@@ -39,7 +40,10 @@ def label(arguments: argparse.Namespace) -> int:
     book = LabelBook(arguments.labels or run.root / FILE, attempts, arguments.labeller or _person())
     with LabellingServer(book, run.root.resolve().name, arguments.port) as server:
         left = len(found) - len(attempts)
-        print(f"{len(attempts)} attempts to label, {book.done} labelled by {book.labeller}", flush=True)
+        print(
+            f"{counted(len(attempts), 'attempt')} to label, {book.done} labelled by {book.labeller}",
+            flush=True,
+        )
         if left:
             print(f"{left} errored before they were graded and are left out", flush=True)
         try:

@@ -11,6 +11,7 @@ from pytest_browsereval.commands.base import Command
 from pytest_browsereval.commands.reporting import add_reports, tell, uncollected
 from pytest_browsereval.commands.runs import HELP, HELP_OF_BASELINE, add_config, named_baseline, named_run
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.model.display import counted
 
 if TYPE_CHECKING:
     from pytest_browsereval.config import GateConfig
@@ -144,7 +145,7 @@ def baseline(arguments: argparse.Namespace) -> int:
     write_baseline(run, arguments.file)
     rate = run.rate
     told = "no trial judged" if rate.value is None else f"pass rate {percent(rate.value)} of {rate.judged}"
-    print(f"{shown(arguments.file)}: {len(run.trials)} trials, {told}")
+    print(f"{shown(arguments.file)}: {counted(len(run.trials), 'trial')}, {told}")
     return 0
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import registry_near
+from pytest_browsereval.model.display import counted
 
 if TYPE_CHECKING:
     from pytest_browsereval.analysis.doctor import Report
@@ -55,14 +56,15 @@ def _told(report: Report, most: int | None) -> Iterator[str]:
     yield from _findings(report.findings, most)
     errors = sum(one.state == "error" for one in report.checks)
     errors += sum(found.level == "error" for found in report.findings)
-    yield f"{errors} error{'s' * (errors > 1)}" if errors else "no errors: a run can begin"
+    yield counted(errors, "error") if errors else "no errors: a run can begin"
 
 
 def _proofs(done: Validated) -> Iterator[str]:
-    yield f"{'ok' if done.proved else 'skipped':<9}{'proof':<9}{len(done.proved)} rows are proved"
+    proved = counted(len(done.proved), "row is", "rows are")
+    yield f"{'ok' if done.proved else 'skipped':<9}{'proof':<9}{proved} proved"
     for why, ids in done.unproved.items():
         more = ", ..." * (len(ids) > SHOWN)
-        yield f"{'skipped':<9}{'proof':<9}{len(ids)} rows: {why}: {', '.join(ids[:SHOWN])}{more}"
+        yield f"{'skipped':<9}{'proof':<9}{counted(len(ids), 'row')}: {why}: {', '.join(ids[:SHOWN])}{more}"
 
 
 def _findings(findings: tuple[Finding, ...], most: int | None) -> Iterator[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.commands.base import Command
+from pytest_browsereval.model.display import counted
 
 if TYPE_CHECKING:
     from pytest_browsereval.datasets.base import DatasetConfig
@@ -33,7 +34,7 @@ def import_rows(arguments: argparse.Namespace) -> int:
     text = "".join(f"{line}\n" for line in _lines(tasks))
     _write(text, target)
     digest = hashlib.sha256(text.encode()).hexdigest()
-    said = [f"{len(tasks)} rows, sha256 {digest}", *dataset.notes(here), *_dropped(dataset, here)]
+    said = [f"{counted(len(tasks), 'row')}, sha256 {digest}", *dataset.notes(here), *_dropped(dataset, here)]
     said += _needing_trust(tasks)
     print("\n".join(said), file=sys.stderr if target is None else sys.stdout)
     return 0
@@ -103,10 +104,10 @@ def _check_protected(tasks: Sequence[Task], arguments: argparse.Namespace) -> No
     protected = [task.query_id for task in tasks if task.protected]
     if protected:
         raise UsageError(
-            f"{len(protected)} rows are protected ({', '.join(protected[:3])}): their benchmark asks that "
-            "answers are never written in clear, as they would end up in what models learn from. Nothing "
-            f"was written. Name the file in the eval config instead:  dataset: [{{type: {arguments.type}, "
-            f"path: {arguments.path or 'FILE'}}}]"
+            f"{counted(len(protected), 'row is', 'rows are')} protected ({', '.join(protected[:3])}): their "
+            "benchmark asks that answers are never written in clear, as they would end up in what models "
+            "learn from. Nothing was written. Name the file in the eval config instead:  dataset: "
+            f"[{{type: {arguments.type}, path: {arguments.path or 'FILE'}}}]"
         )
 
 
@@ -154,8 +155,8 @@ def _needing_trust(tasks: Sequence[Task]) -> Iterator[str]:
                     needs.setdefault(need, []).append(task.query_id)
     for need, ids in needs.items():
         yield (
-            f"a grader of {len(ids)} rows ({', '.join(ids[:3])}) {need}: read the rows before you write  "
-            "trusted: true  in the block of this dataset, without which they are refused"
+            f"a grader of {counted(len(ids), 'row')} ({', '.join(ids[:3])}) {need}: read the rows before you "
+            "write  trusted: true  in the block of this dataset, without which they are refused"
         )
 
 

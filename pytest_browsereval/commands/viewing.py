@@ -9,6 +9,7 @@ from pathlib import Path
 from pytest_browsereval.commands.base import Command
 from pytest_browsereval.commands.runs import HELP, add_config, named_run
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.model.display import counted
 
 
 def view(arguments: argparse.Namespace) -> int:
@@ -31,7 +32,13 @@ def view(arguments: argparse.Namespace) -> int:
         where = error.filename or single or arguments.output or run
         raise UsageError(f"{where} cannot be written: {error.strerror or error}.") from None
     damaged = f", {written.damaged} of them damaged" if written.damaged else ""
-    print(f"{written.attempts} attempts{damaged}", *filter(None, [told]), written.file, sep="\n", flush=True)
+    print(
+        f"{counted(written.attempts, 'attempt')}{damaged}",
+        *filter(None, [told]),
+        written.file,
+        sep="\n",
+        flush=True,
+    )
     if arguments.open:
         webbrowser.open(written.file.resolve().as_uri())
     return 0

@@ -19,6 +19,7 @@ from pytest_browsereval.datasets.selection import selected
 from pytest_browsereval.documents import DocumentError, parse, read_text, shown, unreadable
 from pytest_browsereval.documents.json_text import json_value
 from pytest_browsereval.errors import DatasetError
+from pytest_browsereval.model.display import counted
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.session_caches import cache_for_session
 
@@ -145,7 +146,7 @@ class BenchmarkConfig(DatasetConfig):
         for query_id, reason in self.imported(base_dir).dropped:
             by_reason.setdefault(reason, []).append(query_id)
         return tuple(
-            f"{self.title}: {len(ids)} rows left out ({reason}): {', '.join(ids[:3])}"
+            f"{self.title}: {counted(len(ids), 'row')} left out ({reason}): {', '.join(ids[:3])}"
             + ", ..." * (len(ids) > 3)
             for reason, ids in by_reason.items()
         )

@@ -14,6 +14,7 @@ from pytest_browsereval.datasets.benchmark import BenchmarkConfig, Dropped, Row,
 from pytest_browsereval.datasets.packages import INSTALLED, folder_of
 from pytest_browsereval.documents import DocumentError
 from pytest_browsereval.errors import DatasetError, nearest
+from pytest_browsereval.model.display import counted
 
 SITES = (
     "shopping",
@@ -121,7 +122,7 @@ class WebArenaRows(BenchmarkConfig):
                 counts[name] += 1
         missing = [name for name, count in counts.items() if count and name not in self.sites]
         if missing:
-            told = ", ".join(f"__{name.upper()}__ ({counts[name]} rows)" for name in missing)
+            told = ", ".join(f"__{name.upper()}__ ({counted(counts[name], 'row')})" for name in missing)
             raise DocumentError(
                 f"rows name sites whose addresses are not given: {told}. Write  sites: "
                 f'{{{missing[0]}: http://localhost:7770}} , "{{name}}" for one of the config\'s sites, or '
@@ -134,8 +135,8 @@ class WebArenaRows(BenchmarkConfig):
         rows = self.imported(base_dir).rows
         count = sum(bool(row["metadata"]["additional"].get("require_login")) for _, row in rows)
         told = (
-            f"{self.title}: {count} rows need a login (require_login). Give the browser a `storage_state` "
-            "with the cookies of the sites."
+            f"{self.title}: {counted(count, 'row needs', 'rows need')} a login (require_login). Give the "
+            "browser a `storage_state` with the cookies of the sites."
         )
         return (*super().notes(base_dir), *([told] if count else []))
 

@@ -11,6 +11,7 @@ from pytest_browsereval.datasets.originals import address
 from pytest_browsereval.datasets.second_file import TwoFilesConfig
 from pytest_browsereval.documents import shown
 from pytest_browsereval.errors import DatasetError
+from pytest_browsereval.model.display import counted
 
 TYPES = ("golden", "possible")
 """A golden answer may be matched; a possible one is what a judge compares with."""
@@ -52,7 +53,8 @@ class WebVoyagerConfig(TwoFilesConfig):
         rows = self.imported(base_dir).rows if self.reference is not None else ()
         bare = [row["query_id"] for _, row in rows if "answer" not in row]
         more = ", ..." * (len(bare) > 3)
-        told = f"WebVoyager: {len(bare)} rows have no reference answer: {', '.join(bare[:3])}{more}"
+        count = counted(len(bare), "row has", "rows have")
+        told = f"WebVoyager: {count} no reference answer: {', '.join(bare[:3])}{more}"
         return (*super().notes(base_dir), *([told] if bare else []))
 
     def _reference(self, site: str, query_id: str) -> Mapping[str, Any] | None:

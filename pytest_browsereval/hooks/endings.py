@@ -10,7 +10,7 @@ import pytest
 
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.items import Unmade
-from pytest_browsereval.model.display import list_names, wrapped
+from pytest_browsereval.model.display import counted, list_names, wrapped
 from pytest_browsereval.run.finding import LATEST
 
 REASONS: dict[Unmade, tuple[str, str]] = {
@@ -77,7 +77,7 @@ class Endings:
                 known += count
                 yield f"{undone}, since {reason}: {count} of {total} trials{':' * (known == len(lacking))}"
         if known < len(lacking):
-            yield f"{undone}: {len(lacking)} of {total} trials:"
+            yield f"{undone}: {len(lacking)} of {counted(total, 'trial')}:"
 
     def _list(self, out: Any, lacking: list[str]) -> None:
         for name in list_names(self._controller.missing or lacking):

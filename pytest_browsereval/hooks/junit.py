@@ -78,6 +78,7 @@ class JUnit:
         for reporter in self._xml.node_reporters_ordered:
             case = reporter.to_xml()
             _join_output(case)
+            _drop_unknown(case)
             for error in case.findall("error"):
                 if reporter in self._reasons and error.get("message", "").startswith(ON_SETUP):
                     error.set("message", self._reasons[reporter])
@@ -150,6 +151,15 @@ def _join_output(case: ET.Element) -> None:
     if found:
         case.append(_out("\n".join(element.text or "" for element in found)))
     case.extend(errors)
+
+
+def _drop_unknown(case: ET.Element) -> None:
+    """Take figures of a trial out that nobody knows: readers would take "None" for a value."""
+    for properties in case.findall("properties"):
+        known = {one.get("name") for one in properties}
+        for one in properties.findall("property"):
+            if {"verdict", "folder", "page"} <= known and one.get("value") == "None":
+                properties.remove(one)
 
 
 def _attachments(report: pytest.TestReport) -> Iterator[str]:

@@ -15,7 +15,7 @@ from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.items import EvalItem
 from pytest_browsereval.hooks.reruns import describe_reruns
 from pytest_browsereval.hooks.session import EvalSession
-from pytest_browsereval.model.display import wrapped
+from pytest_browsereval.model.display import counted, wrapped
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.report.table import (
@@ -68,7 +68,7 @@ class Terminal:
         lanes = loaded.lanes
         if loaded.num_workers is not None:
             lanes = -(-loaded.num_workers // (processes or 1))
-        parts.append(f"{lanes} lanes" if lanes > 1 else "1 lane")
+        parts.append(counted(lanes, "lane"))
         if processes:
             parts.append(f"in each of {processes} processes")
             if config.getoption("dist", "load") not in ("load", "no"):
@@ -91,7 +91,7 @@ class Terminal:
         if config.get_verbosity() < 0:
             return []
         counts = Counter(item.evaluation for item in items if isinstance(item, EvalItem))
-        told = [f"eval {one.config.name}: {count} {_trials(count)}" for one, count in counts.items()]
+        told = [f"eval {one.config.name}: {counted(count, 'trial')}" for one, count in counts.items()]
         return [*told, *self._about_reruns(config)]
 
     def _about_reruns(self, config: pytest.Config) -> list[str]:
@@ -182,7 +182,7 @@ def _model_calls(replayed: list[bool], place: str) -> str:
     count, total = sum(replayed), len(replayed)
     if not count:
         return f"model calls: recorded in {place}"
-    most = "" if count == total else f" in {count} of {total} trials, in the others recorded"
+    most = "" if count == total else f" in {count} of {counted(total, 'trial')}, in the others recorded"
     return f"model calls: replayed from {place}{most}; tokens and cost of a replay are those of its recording"
 
 
@@ -193,7 +193,7 @@ def _changed(evaluation: Regrading, summary: RunSummary) -> Iterator[str]:
     parts = [f"{count} {move}" for move, count in sorted(Counter(move for _, move in moved).items())]
     if len(moved) < len(graded) or not graded:
         parts.append(f"{len(graded) - len(moved)} as before")
-    yield f"regraded {len(graded)} attempt{'s' * (len(graded) != 1)}: {', '.join(parts)}"
+    yield f"regraded {counted(len(graded), 'attempt')}: {', '.join(parts)}"
     for name, move in moved[:MOST_CHANGES]:
         yield f"  {name}: {move}"
 
@@ -220,7 +220,3 @@ def _budget(budget: BudgetConfig) -> str:
     money, minutes = budget.max_cost_usd, budget.max_minutes
     parts = [f"${money:g}" if money is not None else "", f"{minutes:g} min" if minutes is not None else ""]
     return " and ".join(filter(None, parts))
-
-
-def _trials(count: int) -> str:
-    return "trial" if count == 1 else "trials"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import islice
 
 LONGEST = 200
@@ -14,10 +14,36 @@ MOST_NAMES = 20
 """Names that a list has before the rest is counted."""
 
 
-def percent(share: float) -> str:
-    """Return a share in percent with one decimal; only all is 100.0% and only nothing is 0.0%."""
+def percent(share: float, digits: int = 1) -> str:
+    """Return a share in percent with its decimals; only all is 100.0% and only nothing is 0.0%."""
     is_end = share < 1e-9 or share > 1 - 1e-9  # ends of intervals are off by the last digits of a float
-    return f"{share if is_end else min(max(share, 0.001), 0.999):.1%}"
+    least = 10.0 ** -(digits + 2)
+    return f"{share if is_end else min(max(share, least), 1 - least):.{digits}%}"
+
+
+def plain(value: float, digits: int = 2) -> str:
+    """Return a number with its decimals."""
+    return f"{value:.{digits}f}"
+
+
+def digits_apart(
+    bound: float, *values: float, write: Callable[[float, int], str] = percent, least: int = 1
+) -> int:
+    """Return with how many digits no value reads like a bound that it differs from.
+
+    A pass rate that is a little under 90 % "is under 90.0%" and must not be written like that.
+
+    Args:
+        bound: what the values are compared with.
+        values: the numbers that are written beside it.
+        write: writes a number with so many digits.
+        least: how many digits there are at least.
+    """
+    apart = [value for value in values if abs(value - bound) > 1e-9]
+    for digits in range(least, least + 8):
+        if all(write(value, digits) != write(bound, digits) for value in apart):
+            return digits
+    return least
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

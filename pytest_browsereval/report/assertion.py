@@ -119,7 +119,7 @@ def _tracebacks(metadata: TaskMetadata, style: str) -> Iterator[str]:
         yield f"traceback of the {one_line(who)}"
         lines = list(shorten(text, Path.cwd()) if style in ("auto", "short") else text.splitlines())
         if len(lines) > MOST_LINES:
-            yield f"… {len(lines) - MOST_LINES} lines before"
+            yield f"… {counted(len(lines) - MOST_LINES, 'line')} before"
         for line in lines[-MOST_LINES:]:
             yield one_line(line, LONGEST_LINE).rstrip()
 

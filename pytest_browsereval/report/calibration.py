@@ -10,7 +10,7 @@ from pytest_browsereval.analysis.calibration import Calibration
 from pytest_browsereval.analysis.gate import RuleResult
 from pytest_browsereval.analysis.statistics import Interval, Share
 from pytest_browsereval.documents import shown
-from pytest_browsereval.model.display import one_line, percent, wrapped
+from pytest_browsereval.model.display import counted, one_line, percent, wrapped
 from pytest_browsereval.report.markdown import quoted
 
 MOST_LISTED = 20
@@ -62,7 +62,8 @@ def is_below(calibration: Calibration, rules: Iterable[RuleResult]) -> bool:
 def facts(calibration: Calibration) -> Iterator[str]:
     """Yield in a sentence each what was compared, and what was left out and why."""
     one = calibration
-    yield f"{one.labelled} of {one.attempts} attempts are labelled pass or fail ({', '.join(one.runs)})."
+    of_all = f"{one.labelled} of {counted(one.attempts, 'attempt')}"
+    yield f"{of_all} are labelled pass or fail ({', '.join(one.runs)})."
     left = {
         "labelled unclear": one.unclear,
         "tied between labellers": one.tied,
@@ -76,7 +77,8 @@ def facts(calibration: Calibration) -> Iterator[str]:
         more = f"; and {len(one.homeless) - 3} more" if len(one.homeless) > 3 else ""
         yield f"Labels without an attempt in these runs: {len(one.homeless)}. {told}{more}"
     if one.peeked:
-        yield f"{one.peeked} of {one.labels} labels were given after the labeller had seen the grades."
+        of_labels = f"{one.peeked} of {counted(one.labels, 'label')}"
+        yield f"{of_labels} were given after the labeller had seen the grades."
     if several := _several(one.graders):
         yield (
             f"Grades under different fingerprints are not put together: {', '.join(several)}. What is the "

@@ -8,7 +8,7 @@ from pytest_browsereval.analysis.compare import Change, Comparison, Measure, Pai
 from pytest_browsereval.analysis.paired import RESAMPLES, SEED, Judgement, Method, Paired
 from pytest_browsereval.analysis.statistics import Interval
 from pytest_browsereval.documents import shown
-from pytest_browsereval.model.display import fit, one_line, percent, wrapped
+from pytest_browsereval.model.display import counted, fit, one_line, percent, wrapped
 
 WIDTH = 80
 
@@ -100,7 +100,7 @@ def _test(one: Paired) -> str:
 
 
 def _tasks(count: int) -> str:
-    return f"{count:,} task{'s' * (count != 1)}"
+    return counted(count, "task")
 
 
 def counts(part: Comparison) -> str:

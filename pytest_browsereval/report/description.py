@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_browsereval.analysis.description import RunDescription
 from pytest_browsereval.documents import shown
-from pytest_browsereval.model.display import one_line, wrapped
+from pytest_browsereval.model.display import counted, one_line, wrapped
 from pytest_browsereval.run.provenance import differences
 from pytest_browsereval.run.resume import MACHINE
 
@@ -62,7 +62,7 @@ def pair(a: RunDescription, b: RunDescription, told: Sequence[str], width: int =
 
 def _times(run: RunDescription) -> str:
     count = sum("resumed_at" in one for one in run.resumes)
-    return f"{count} time{'s' * (count != 1)}" if count else ""
+    return counted(count, "time") if count else ""
 
 
 def _facts(run: RunDescription) -> dict[str, list[str]]:
@@ -104,7 +104,7 @@ def _with_hash(file: Any, digest: Any) -> str:
 
 def _counts(run: RunDescription) -> str:
     """Return how many trials came to what, by the run's summary."""
-    rows = f"{run.rows:,} row{'s' * (run.rows != 1)} attempted"
+    rows = f"{counted(run.rows, 'row')} attempted"
     counts = run.counts
     if not counts:
         selected = run.manifest.get("selected")

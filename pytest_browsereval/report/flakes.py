@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pytest_browsereval.analysis.flakes import WORST, Flakes, RunTrials, TaskHistory
 from pytest_browsereval.analysis.repeats import Stability
 from pytest_browsereval.documents import shown
-from pytest_browsereval.model.display import fit, one_line, wrapped
+from pytest_browsereval.model.display import counted, fit, one_line, wrapped
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.markdown import quoted
 
@@ -111,7 +111,7 @@ def _marks(one: TaskHistory) -> str:
 
 
 def _many(count: int, word: str) -> str:
-    return f"{count:,} {word}{'s' * (count != 1)}"
+    return counted(count, word)
 
 
 def _rest(count: int) -> Iterator[str]:

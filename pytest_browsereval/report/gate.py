@@ -10,7 +10,7 @@ from pytest_browsereval.analysis.gate import RuleResult
 from pytest_browsereval.analysis.passrate import PassRate, pass_rate
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.documents import shown
-from pytest_browsereval.model.display import one_line, percent, wrapped
+from pytest_browsereval.model.display import counted, one_line, percent, wrapped
 from pytest_browsereval.report.markdown import quoted
 from pytest_browsereval.report.table import intervals
 
@@ -80,8 +80,8 @@ def _word(result: RuleResult) -> str:
 def _outcome(results: Sequence[RuleResult]) -> str:
     bad = sum(not result.is_met for result in results)
     if not bad:
-        return f"gate met: {len(results)} rule{'s' * (len(results) != 1)}"
-    return f"gate NOT MET: {bad} of {len(results)} rule{'s' * (len(results) != 1)}"
+        return f"gate met: {counted(len(results), 'rule')}"
+    return f"gate NOT MET: {bad} of {counted(len(results), 'rule')}"
 
 
 def as_json(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pytest_browsereval.analysis.planning import RunPlan
 from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.model.display import counted
 
 
 def plan_lines(
@@ -21,12 +22,13 @@ def plan_lines(
         basis: the id of the run that the estimate rests on; None if there is none.
         why: ... and why there is none.
     """
-    parts = [f"{tasks:,} task{'s' * (tasks != 1)}"]
+    parts = [counted(tasks, "task")]
     if len(config.variants) > 1:
         parts.append(f"{len(config.variants)} variants")
     if config.trials > 1:
         parts.append(f"{config.trials} trials each")
-    yield f"to run: {plan.trials:,} trials ({', '.join(parts)}), at most {plan.attempts:,} attempts"
+    trials, attempts = counted(plan.trials, "trial"), counted(plan.attempts, "attempt")
+    yield f"to run: {trials} ({', '.join(parts)}), at most {attempts}"
     if basis is None:
         yield f"tokens, money and time: unknown, since {why}"
     else:
@@ -51,9 +53,10 @@ def _estimate(plan: RunPlan, at_once: int, basis: str) -> Iterator[str]:
     yield f"  {used.input_tokens:,.0f} tokens in, {used.output_tokens:,.0f} out, {cost}"
     yield f"  {_time(max(used.duration_ms / at_once, plan.longest_ms))} with {at_once} at once"
     if plan.by_variant:
-        yield f"  {plan.by_variant:,} trials of tasks that it does not have: the mean of their variant"
+        many = counted(plan.by_variant, "trial")
+        yield f"  {many} of tasks that it does not have: the mean of their variant"
     if plan.unknown:
-        yield f"  without {plan.unknown:,} trials of variants that it does not have"
+        yield f"  without {counted(plan.unknown, 'trial')} of variants that it does not have"
 
 
 def _time(ms: float) -> str:

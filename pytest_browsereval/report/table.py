@@ -11,7 +11,7 @@ from pytest_browsereval.analysis.repeats import Stability
 from pytest_browsereval.analysis.statistics import Interval, Share
 from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
 from pytest_browsereval.model.digest import GradeDigest
-from pytest_browsereval.model.display import fit, one_line, percent, width_of, wrapped
+from pytest_browsereval.model.display import counted, fit, one_line, percent, width_of, wrapped
 from pytest_browsereval.model.grades import Verdict
 
 MOST_ROWS = 60
@@ -82,7 +82,7 @@ def disagreements(summary: RunSummary, *, width: int = 80, ascii_only: bool = Fa
     split = summary.disagreements
     if not split:
         return
-    yield Line(f"graders disagree on {len(split)} of {len(summary.trials)} trials:")
+    yield Line(f"graders disagree on {len(split)} of {counted(len(summary.trials), 'trial')}:")
     for trial, name in zip(split[:MOST_DISAGREEMENTS], _names(split, summary), strict=False):
         grades = trial.metadata.grader_results.values()
         told = ", ".join(f"{grade.verdict} by {_title(grade)}" for grade in grades)

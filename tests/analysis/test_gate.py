@@ -366,3 +366,20 @@ def test_rows_in_quarantine_are_in_no_rate() -> None:
     odd = summary(attempt("b", FAILED), attempt("a", started_at="<b>today</b>"))
     assert rule(odd, "min_pass_rate", **given).message == "pass rate 100.0% (1/1) meets 100.0%"
     assert not rule(summary(attempt("b", FAILED, started_at="")), "min_pass_rate", **given).is_met
+
+
+MANY = summary(*(attempt(f"t{n}", FAILED if n == 0 else PASSED, cost_usd=0.00001) for n in range(3_000)))
+
+
+@pytest.mark.parametrize(
+    ("name", "limit", "message"),
+    [
+        ("min_pass_rate", 0.9997, "pass rate 99.967% (2999/3000) is under 99.970%"),
+        ("max_cost_usd", 0.02999, "cost $0.03000 is over $0.02999"),
+        ("max_mean_duration_s", 1.999, "mean of 3,000 judged trials 2.000 s is over 1.999 s"),
+        ("max_mean_steps", 2.98, "3.00 steps a trial (9,000 in 3,000) is over 2.98"),
+    ],
+)
+def test_a_miss_by_little_reads_as_one(name: str, limit: float, message: str) -> None:
+    """No figure is rounded to the limit that it misses."""
+    assert rule(MANY, name, **{name: limit}) == RuleResult(name, is_met=False, message=message)

@@ -64,6 +64,12 @@ def test_the_bar_is_the_exit_code(
     assert ("NOT MET: judge: " in out, "`advisory: true`" in out) == (code == 1, code == 1)
 
 
+def test_a_bar_that_is_missed_by_little(run_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The figure is not rounded to the bar that it is under."""
+    assert main(["calibrate", str(run_folder), "--min-kappa", "0.501"]) == 1
+    assert "kappa 0.500 is under 0.501" in " ".join(capsys.readouterr().out.split())
+
+
 def test_reports_are_written(run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """All figures as JSON, the report as Markdown; also of labels that are in a file of their own."""
     labels = (run_folder / "labels.jsonl").rename(tmp_path / "gold.jsonl")

@@ -57,7 +57,7 @@ def test_rows_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     out, err = capsys.readouterr()
     row = json.loads(out)
     assert (row["query_id"], row["graders"], row["metadata"]["source"]) == ("Maps--1", ["answer"], ROWS[1])
-    assert err.startswith("1 rows, sha256 ")
+    assert err.startswith("1 row, sha256 ")
 
 
 def test_a_file_is_never_replaced_unasked(capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,7 +82,7 @@ def test_protected_rows_are_not_written(capsys: pytest.CaptureFixture[str]) -> N
     Path("own.jsonl").write_text(json.dumps(row) + "\n")
     for target in ("rows.jsonl", "-"):
         told = refused(capsys, "jsonl", "own.jsonl", "-o", target)
-        assert "1 rows are protected (secret)" in told
+        assert "1 row is protected (secret)" in told
         assert "dataset: [{type: jsonl, path: own.jsonl}]" in told
     assert not Path("rows.jsonl").exists()
 
@@ -97,7 +97,7 @@ def test_rows_that_are_left_out_are_told(capsys: pytest.CaptureFixture[str]) -> 
         Path(f"tasks/{name}.json").write_text(text)
     assert main(["import", "agisdk", "tasks", "-o", "rows.jsonl"]) == 0
     told = capsys.readouterr().out.splitlines()
-    assert told[0].startswith("1 rows, sha256 ")
+    assert told[0].startswith("1 row, sha256 ")
     assert told[-1] == "left out: omnizon-2: the benchmark says that they are infeasible"
     assert "agisdk-omnizon-1" in Path("rows.jsonl").read_text()
 

@@ -88,7 +88,7 @@ def test_webvoyager_is_joined_with_its_reference_answers(imported: Import) -> No
     assert (first.graders, first.tags, first.metadata.source) == (("webvoyager",), ("Allrecipes",), VOYAGE)
     assert (first.metadata.website, first.metadata.category) == ("Allrecipes", "Allrecipes")
     assert (second.answer, second.dataset) == (None, "webvoyager")
-    told = "WebVoyager: 1 rows have no reference answer: Allrecipes--4"
+    told = "WebVoyager: 1 row has no reference answer: Allrecipes--4"
     assert dataset.notes(Path()) == (told,)
 
 

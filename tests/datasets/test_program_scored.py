@@ -88,7 +88,7 @@ def test_a_folder_of_tasks_of_real(tmp_path: Path) -> None:
     assert first.metadata.source == TASK
     assert first.metadata.additional["agisdk_task_id"] == "shop-1"
     assert given.notes(tmp_path) == (
-        "REAL: 1 rows left out (the benchmark says that they are infeasible): shop-3",
+        "REAL: 1 row left out (the benchmark says that they are infeasible): shop-3",
         "REAL: 2 rows left out (their script is missing or empty, so nothing can score them): shop-5, shop-6",
     )
 
@@ -203,7 +203,7 @@ def test_both_forms_of_gaia(tmp_path: Path) -> None:
     assert (first.start_url, first.graders, first.protected) == ("https://start.test/", ("gaia",), True)
     assert (second.query_id, second.query, second.answer) == ("level2-0", "Who?", None)
     assert (second.start_url, second.metadata.original_task_id) == ("https://s.test/", "8e867cd7")
-    assert given.notes(tmp_path) == ("GAIA: 1 rows left out (they are about a file that comes with them): a",)
+    assert given.notes(tmp_path) == ("GAIA: 1 row left out (they are about a file that comes with them): a",)
     write(tmp_path / "metadata.jsonl", {**own, "Level": "hard"})
     with pytest.raises(DatasetError, match="Level: expected 1, 2 or 3"):
         rows(given, tmp_path)

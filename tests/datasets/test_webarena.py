@@ -121,7 +121,7 @@ def test_a_login_is_told() -> None:
     made = dataset("webarena", ROW, {**ROW, "task_id": 8, "require_login": False})
     (note,) = made.notes(Path())
     assert note.startswith(
-        "WebArena: 1 rows need a login (require_login). Give the browser a `storage_state`"
+        "WebArena: 1 row needs a login (require_login). Give the browser a `storage_state`"
     )
 
 

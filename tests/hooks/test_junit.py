@@ -163,3 +163,31 @@ def test_evals_of_one_name_are_told_apart(evals: Evals) -> None:
     found = told(suite.properties())
     gates = [found[f"shop ({name}/shop.eval.yaml).gate"] for name in "ab"]
     assert (gates, found["other.gate"]) == (["not met", "met"], "met")
+
+
+def test_what_nobody_knows_is_no_property(evals: Evals) -> None:
+    """An errored grade has no score and a model without a price no cost: neither reads "None"."""
+    evals.write_rows(row("a", graders=["mine"]))
+    evals.write_config()
+    (evals.path / "conftest.py").write_text(
+        """
+from typing import Literal
+from pytest_browsereval import GraderConfig, GraderResult
+from pytest_browsereval.model.usage import Usage
+
+class Mine(GraderConfig):
+    type: Literal["mine"] = "mine"
+    async def grade(self, recorded):
+        used = Usage(input_tokens=1, requests=1)
+        return GraderResult(grader="mine", verdict="errored", reasoning="oh", usage=used)
+
+def pytest_browsereval_register(registry):
+    registry.register(Mine)
+"""
+    )
+    evals.run("--junitxml=junit.xml", "shop.eval.yaml")
+    (case,) = read(evals.path / "junit.xml")
+    found = told(case.child(junitparser.Properties))
+    assert found["judge_tokens_in"] == "1"
+    assert not {"score.mine", "cost_usd", "judge_cost_usd"} & set(found)
+    assert "None" not in found.values()

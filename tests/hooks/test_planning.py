@@ -43,11 +43,11 @@ def test_a_plan_rests_on_the_last_run(evals: Evals) -> None:
             f"estimate by run {folder.name}:",
             "  0 tokens in, 0 out, $0.00 at the prices of then",
             "* s with 2 at once",
-            "  1 trials of tasks that it does not have: the mean of their variant",
+            "  1 trial of tasks that it does not have: the mean of their variant",
         ]
     )
     resumed = evals.run("shop.eval.yaml", "--eval-plan", "--eval-resume")
-    resumed.stdout.fnmatch_lines(["to run: 1 trials (1 task), at most 1 attempts"])
+    resumed.stdout.fnmatch_lines(["to run: 1 trial (1 task), at most 1 attempt"])
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
     assert list((evals.path / "results/shop").iterdir()) == [folder]
 

@@ -139,7 +139,7 @@ def test_states_are_read_and_scored(benchmarks: Evals) -> None:
     result = benchmarks.run()
     told = {each["query_id"]: each["verdict"] for each in benchmarks.summary()["results"]}
     assert told == VERDICTS, result.stdout.str()
-    note = "*REAL: 1 rows left out (the benchmark says that they are infeasible): shop-3*"
+    note = "*REAL: 1 row left out (the benchmark says that they are infeasible): shop-3*"
     result.stdout.fnmatch_lines([note, '*it is "Blue mug", not "Red mug"*'])
     (benchmarks.path / "apps" / "notes" / "server.py").write_text("raise SystemExit('the app has gone')")
     again = benchmarks.run("--eval-config=shop.eval.yaml", "--eval-regrade=latest")

@@ -76,7 +76,7 @@ def test_the_run_stands_for_the_corrected_rows(evals: Evals) -> None:
     graded = evals.run_folder().name
     resumed = evals.run("--eval-config=shop.eval.yaml", "--eval-resume=latest", "--eval-resume-anyway")
     resumed.assert_outcomes(passed=1)
-    resumed.stdout.fnmatch_lines(["*1 of 1 trials have their result, 0 to run*"])
+    resumed.stdout.fnmatch_lines(["*1 of 1 trial have their result, 0 to run*"])
     new = evals.run("shop.eval.yaml", f"--eval-baseline={graded}")
     new.stdout.fnmatch_lines(["*paired over 1 task judged in both*"])
 

@@ -7,11 +7,13 @@ import pytest
 from pytest_browsereval.model.display import (
     MOST_NAMES,
     counted,
+    digits_apart,
     fit,
     list_names,
     natural,
     one_line,
     percent,
+    plain,
     printable,
     width_of,
     wrapped,
@@ -90,3 +92,16 @@ def test_numbers_in_names_sort_as_numbers() -> None:
         *("9", "10", "9" * 5_000),
         *("add", "add-1x2", "add-1x10", "add-02", "add-9", "add-10", "b"),
     ]
+
+
+def test_a_value_never_reads_like_the_bound_that_it_misses() -> None:
+    """As many digits are written as it takes; equal values, and the last digits of a float, take none."""
+    assert digits_apart(0.9, 0.5) == 1
+    assert digits_apart(0.9, 0.9) == digits_apart(0.3, 0.1 + 0.2) == 1
+    digits = digits_apart(0.9, 0.89996)
+    assert (percent(0.89996, digits), percent(0.9, digits)) == ("89.996%", "90.000%")
+    digits = digits_apart(0.6, 0.5999, write=plain, least=2)
+    assert (plain(0.5999, digits), digits) == ("0.5999", 4)
+    assert digits_apart(0.9, 0.89996, 0.5) == 3
+    assert percent(0.00001, 1) == "0.1%"
+    assert percent(0.00001, 4) == "0.0010%"

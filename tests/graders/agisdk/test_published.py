@@ -221,8 +221,7 @@ def test_what_they_fail_and_we_do_not_judge(real: Published) -> None:
     dataset = AgisdkConfig(path=real.packages / SITES / "v2" / "tasks")
     (note,) = dataset.notes(Path())
     assert (
-        note
-        == f"REAL: 1 rows left out (their script is missing or empty, so nothing can score them): {EMPTY}"
+        note == f"REAL: 1 row left out (their script is missing or empty, so nothing can score them): {EMPTY}"
     )
     (task,) = [task for task in tasks(real, "v2") if name_of(task) == "staynb-12"]
     broken = {"initialfinaldiff": None}
