@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from html import escape
 from typing import Any
 from urllib.parse import quote, quote_plus
@@ -11,6 +11,9 @@ from urllib.parse import quote, quote_plus
 from pydantic_core import PydanticSerializationError, to_json
 
 from pytest_browsereval.model.display import well_formed
+
+LONG_LINE = 16
+"""Characters from which on a line of a secret is one by itself."""
 
 _STAYS = {
     "component": "!'()*",  # encodeURIComponent
@@ -81,11 +84,19 @@ def spellings(secrets: Iterable[str]) -> tuple[str, ...]:
     is recorded.
     """
     found = set()
-    for secret in filter(None, secrets):
+    for secret in _with_lines(filter(None, secrets)):
         found |= {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
         found |= {repr(secret)[1:-1], quote(secret), quote(secret, safe=""), quote_plus(secret)}
         found |= {escape(secret), *browser_spellings(secret).values()}
     return tuple(sorted(found, key=lambda text: (-len(text), text)))
+
+
+def _with_lines(secrets: Iterable[str]) -> Iterator[str]:
+    """Yield secrets, and the longer lines of those of several: output is written line by line."""
+    for secret in secrets:
+        yield secret
+        lines = [line.strip() for line in secret.splitlines()]
+        yield from (line for line in lines if len(lines) > 1 and len(line) >= LONG_LINE)
 
 
 def browser_spellings(secret: str) -> dict[str, str]:

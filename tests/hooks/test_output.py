@@ -155,6 +155,20 @@ def solve(context):
     assert "key [redacted] red \\x1b]0;title" in text
 
 
+def test_a_secret_of_several_lines_is_not_kept(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A private key is redacted though its lines are written one by one."""
+    monkeypatch.setenv("SHOP_KEY", "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG\n9w0BAQEFAASCBKcwggSj\n=\n")
+    agent = """
+def solve(context):
+    print(context.config.options["private_key"])
+    return "right"
+"""
+    write(evals, agent, "a")
+    evals.write_config(agent={**FUNCTION, "options": {"private_key": "${SHOP_KEY}"}})
+    evals.run("shop.eval.yaml").assert_outcomes(passed=1)
+    assert [line for _, line in output_of(evals, "a")] == ["[redacted]", "[redacted]", "[redacted]", "=", ""]
+
+
 def test_much_output_is_cut_in_the_middle(evals: Evals) -> None:
     """Beginning and end are kept of too much of it, and the report shows the end."""
     agent = """
