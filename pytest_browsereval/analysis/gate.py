@@ -79,6 +79,18 @@ def complete(summary: RunSummary, selected: int | None, skipped: int = 0) -> Rul
     return RuleResult("complete", is_met=False, message=told)
 
 
+def unlimited(summary: RunSummary, gate: GateConfig) -> RuleResult | None:
+    """Return a rule that is missed where trials did not pass and no rule says how many may not; else None.
+
+    In pytest these rows are red by themselves.
+    """
+    bad = len(summary.trials) - summary.count(Verdict.PASSED)
+    if not bad or gate.limits_failures:
+        return None
+    told = f"{bad} of {len(summary.trials)} trials did not pass, and no rule says how many may not"
+    return RuleResult("rows", is_met=False, message=told)
+
+
 def _rules(
     summary: RunSummary, gate: GateConfig, compared: RunComparison | str | None
 ) -> Iterator[RuleResult]:

@@ -54,7 +54,7 @@ def compare(arguments: argparse.Namespace) -> int:
 def gate(arguments: argparse.Namespace) -> int:
     """Decide by a run's folder whether it meets a gate; 1 if it does not."""
     from pytest_browsereval.analysis.baseline import against_baseline, lacks_baseline
-    from pytest_browsereval.analysis.gate import decide
+    from pytest_browsereval.analysis.gate import decide, unlimited
     from pytest_browsereval.analysis.outcomes import outcomes_of
     from pytest_browsereval.analysis.parts import lacking
     from pytest_browsereval.analysis.quarantine import quarantined
@@ -73,8 +73,9 @@ def gate(arguments: argparse.Namespace) -> int:
         out = quarantined(rules, (trial.metadata for trial in summary.trials))
         compared = against_baseline(rules, base, outcomes_of(store, summary), left_out=out)
     selected = store.selected()
-    incomplete = lacking(store, summary)
-    results = (*decide(summary, rules, compared), *([incomplete] if incomplete else []))
+    asked = None if arguments.eval_set else unlimited(summary, rules)
+    beside = (rule for rule in (asked, lacking(store, summary)) if rule is not None)
+    results = (*decide(summary, rules, compared), *beside)
     tell(
         arguments,
         text=lambda: report.text(store.root, summary, selected, results),

@@ -87,7 +87,12 @@ class GateConfig(Block):
     @property
     def decides_rows(self) -> bool:
         """Whether the gate decides about rows that did not pass; else each of them fails the run."""
-        return self.rows == "xfail" and any(getattr(self, name) not in (None, {}, ()) for name in ON_VERDICTS)
+        return self.rows == "xfail" and self.limits_failures
+
+    @property
+    def limits_failures(self) -> bool:
+        """Whether a rule says how many rows may fail."""
+        return any(getattr(self, name) not in (None, {}, ()) for name in ON_VERDICTS)
 
     @property
     def compares(self) -> tuple[str, ...]:

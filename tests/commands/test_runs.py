@@ -59,7 +59,9 @@ def test_a_config_says_where_its_runs_are(tmp_path: Path, capsys: pytest.Capture
     assert capsys.readouterr().out.startswith(f"run  results/shop/{SECOND}\n")
     assert main(["gate", SECOND, "--config", "evals/mail.yaml"]) == 4
     assert f"Runs in evals/out/post, the newest first: {FIRST}. Give" in capsys.readouterr().err
-    Path("evals/mail.yaml").write_text("outputDir: '${NO_SUCH_PLACE}'\ndataset: x.jsonl\n")
+    Path("evals/mail.yaml").write_text(
+        "outputDir: '${NO_SUCH_PLACE}'\ndataset: x.jsonl\ngate: {min_pass_rate: 0}\n"
+    )
     assert main(["gate", "latest", "--config", "evals/mail.yaml"]) == 4
     assert "evals/mail.yaml:1: outputDir: the environment variable 'NO_SUCH" in capsys.readouterr().err
     assert main(["gate", f"evals/out/post/{FIRST}", "--config", "evals/mail.yaml"]) == 0

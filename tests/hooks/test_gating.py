@@ -291,6 +291,9 @@ def test_rows_stay_red_without_a_rule_on_verdicts(
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     found = result.parseoutcomes()
     assert (found["failed"], found["errors"], found.get("xfailed", 0)) == (1, 1, 0)
+    again = evals.run_command("gate", str(result.folder), "--config", "shop.eval.yaml")
+    assert again.ret == 1
+    again.stdout.fnmatch_lines(["NOT MET rows: 2 of 4 trials did not pass, and no rule says *"])
 
 
 @pytest.mark.parametrize(
