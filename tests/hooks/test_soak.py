@@ -17,7 +17,7 @@ from pytest_browsereval.model.results import TaskMetadata
 from tests.hooks.launched import FUNCTION, Launched, write_agent
 from tests.hooks.small_evals import Evals, errored_row, row
 
-KILLS = 60
+KILLS = 100
 """How often something is killed, over as many runs as that takes."""
 ROWS = 50
 LONGEST_S = 5.0
@@ -57,7 +57,7 @@ class Killed:
         return file.read_text().split() if file.exists() else []
 
     def session(self, *args: str) -> None:
-        """Go on with the run until it ends or pytest is killed; workers and browsers are killed meanwhile."""
+        """Resume the run until it ends or pytest is killed; its other processes are killed meanwhile."""
         run = Launched(self.evals, "shop.eval.yaml", *args)
         try:
             while run.process.poll() is None:
@@ -94,6 +94,8 @@ class Killed:
                 word.startswith("--type=") for word in words
             ):
                 yield "browser", process
+            elif "run-driver" in words:
+                yield "driver", process
 
 
 def judged(run: Path | None) -> dict[str, bytes]:
@@ -127,7 +129,7 @@ def written(evals: Evals) -> Evals:
 def test_a_run_that_is_killed_over_and_over_ends_as_if_nothing_had_happened(
     evals: Evals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """pytest, a worker or the browser, at random moments; then the run is gone on with."""
+    """pytest, a worker, the browser or its driver, at random moments; then the run is resumed."""
     monkeypatch.setenv("PYTHONHASHSEED", "0")
     seed = random.randrange(10**6)  # noqa: S311 -- told if it fails, not a secret
     killed = Killed(written(evals), random.Random(seed))  # noqa: S311 -- the same
@@ -152,7 +154,7 @@ def test_a_run_that_is_killed_over_and_over_ends_as_if_nothing_had_happened(
     undisturbed = Launched(evals, "shop.eval.yaml")
     assert undisturbed.wait() == 1, undisturbed.output
     assert told(evals.summary()) == finished[0], f"seed {seed}"
-    kinds = {kind: killed.kills.count(kind) for kind in ("pytest", "worker", "browser")}
+    kinds = {kind: killed.kills.count(kind) for kind in ("pytest", "worker", "browser", "driver")}
     assert sum(kinds.values()) >= KILLS
     assert all(kinds.values()), kinds
 

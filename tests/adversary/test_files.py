@@ -1,0 +1,182 @@
+"""Configs, datasets and run folders that are broken on purpose: refused or errored, never green."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.hooks.small_evals import Evals, errored_row, row
+
+pytestmark = pytest.mark.adversary
+
+USAGE = pytest.ExitCode.USAGE_ERROR
+
+
+def bomb() -> str:
+    """Return YAML whose aliases stand for 10^9 items."""
+    levels = ["a0: &a0 [x]"]
+    levels += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10)]
+    return "\n".join(levels)
+
+
+CONFIGS = {
+    "alias-bomb": bomb(),
+    "self-reference": "agent: &a {type: *a}\ndataset: rows.jsonl",
+    "python-tag": "agent: !!python/object/apply:os.system ['touch PWNED']\ndataset: rows.jsonl",
+    "deep": "agent: " + "[" * 5000,
+    "digits": f"agent: scripted\ndataset: rows.jsonl\nlanes: {'9' * 5000}",
+    "duplicate-key": "agent: scripted\nagent: noop\ndataset: rows.jsonl",
+    "no-mapping": "- agent",
+    "empty": "",
+    "nul": "agent: \0",
+    "missing-dataset": "agent: scripted\ndataset: none.jsonl",
+    "variant-as-path": "variants: {'../../x': scripted}\ndataset: rows.jsonl",
+}
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_a_broken_config_is_refused(evals: Evals, name: str) -> None:
+    """It ends with exit 4 and a sentence; nothing of it is run."""
+    evals.write_rows(row("fine"))
+    (evals.path / "shop.eval.yaml").write_text(CONFIGS[name])
+    run = evals.run("shop.eval.yaml")
+    assert run.ret == USAGE, run.stdout
+    assert "Traceback" not in run.stdout.str() + run.stderr.str()
+    assert not (evals.path / "PWNED").exists()
+
+
+DATASETS = {
+    "half-a-row": json.dumps(row("a")) + '\n{"query_id": "b',
+    "duplicate-id": json.dumps(row("a")) + "\n" + json.dumps(row("a")),
+    "duplicate-key": json.dumps(row("a"))[:-1] + ', "answer": "wrong"}',
+    "no-id": json.dumps({"query": "x"}),
+    "deep": '{"query_id": ' + "[" * 100_000,
+    "digits": '{"query_id": ' + "9" * 10_000 + "}",
+    "nan": json.dumps(row("a"))[:-1] + ', "metadata": {"additional": {"x": NaN}}}',
+    "empty": "",
+    "no-grader": json.dumps({**row("a"), "graders": []}),
+    "unknown-grader": json.dumps({**row("a"), "graders": ["answr"]}),
+    "unread-check": json.dumps({**row("a"), "checks": [{"text": "x"}]}),
+    "program": json.dumps({**row("a"), "graders": [{"type": "command", "command": ["touch", "PWNED"]}]}),
+    "key-to-a-host": json.dumps(
+        {
+            **row("a"),
+            "graders": [
+                {
+                    "type": "browsecomp",
+                    "judge": {
+                        "provider": "openai-compatible",
+                        "model": "m",
+                        "base_url": "http://127.0.0.1:9/v1",
+                        "api_key": "PATH",
+                    },
+                }
+            ],
+        }
+    ),
+    "address": json.dumps(
+        {**row("a"), "graders": [{"type": "state_diff", "source": {"url": "http://127.0.0.1:9/secret"}}]}
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_a_broken_dataset_runs_nothing(evals: Evals, name: str) -> None:
+    """One bad row ends the run before the first attempt, beside good rows as well."""
+    (evals.path / "rows.jsonl").write_text(DATASETS[name])
+    evals.write_rows(row("good"), name="good.jsonl")
+    evals.write_config(dataset=["good.jsonl", "rows.jsonl"])
+    run = evals.run("shop.eval.yaml")
+    assert run.ret == USAGE, run.stdout
+    assert "Traceback" not in run.stdout.str() + run.stderr.str()
+    assert not list(evals.path.rglob("metadata.json"))
+    assert not (evals.path / "PWNED").exists()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../../../x", "/etc/passwd", "a\0b", "con", "..", "x" * 500, "\u202eevil", "a/b\\c:d", "<script>"],
+)
+def test_no_id_is_a_path(evals: Evals, name: str) -> None:
+    """Whatever a row is called, its folder lies in the run folder, and the row is judged."""
+    evals.write_rows(row(name))
+    evals.write_config()
+    outside = set(evals.path.parent.iterdir())
+    run = evals.run("shop.eval.yaml")
+    assert run.ret == pytest.ExitCode.OK, run.stdout
+    assert [attempt.query_id for attempt in run.attempts] == [name]
+    assert set(evals.path.parent.iterdir()) - outside <= {Path(f"{evals.path}-basetemp")}
+
+
+@pytest.mark.parametrize("value", [False, True, "nan", -1, 80, "yes", [1]])
+@pytest.mark.parametrize("key", ["min_pass_rate", "max_error_rate"])
+def test_what_is_not_a_rate_is_refused(evals: Evals, key: str, value: Any) -> None:
+    """A gate with such a floor or ceiling ends with exit 4."""
+    evals.write_rows(row("wrong", says="x"))
+    evals.write_config(gate={key: value})
+    assert evals.run("shop.eval.yaml").ret == USAGE
+
+
+@pytest.mark.parametrize(
+    "gate", [{}, {"rows": "xfail"}, {"max_error_rate": 0.5}, {"max_cost_usd": 5}, {"max_mean_steps": 9}]
+)
+def test_a_gate_without_a_rule_on_verdicts_hides_nothing(evals: Evals, gate: dict[str, Any]) -> None:
+    """Failed rows stay red."""
+    evals.write_rows(row("right"), row("wrong", says="x"))
+    evals.write_config(gate=gate)
+    assert evals.run("shop.eval.yaml").ret in (pytest.ExitCode.TESTS_FAILED, USAGE)
+
+
+LOST = {
+    "results": "shutil.rmtree(run.parents[1])",
+    "trial": "shutil.rmtree(run / 'tasks/wrong')",
+    "record": "record.unlink()",
+    "rewritten": "record.write_text(record.read_text().replace('\"failed\"', '\"passed\"'))",
+}
+AGENT = """
+import time
+from pathlib import Path
+
+def act(context):
+    if context.task.query_id == "last":
+        (run,) = Path("results/shop").iterdir()
+        record = run / "tasks/wrong/default/1/attempt-1/metadata.json"
+        while not record.exists():
+            time.sleep(0.02)
+        {act}
+    return "x" if context.task.query_id == "wrong" else "right"
+"""
+
+
+@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["alone", "workers"])
+@pytest.mark.parametrize("name", LOST)
+def test_what_is_lost_or_rewritten_is_noticed(evals: Evals, name: str, workers: list[str]) -> None:
+    """A failed row whose record an agent removes or rewrites does not make the gate green."""
+    (evals.path / "agents.py").write_text(AGENT.format(act=LOST[name]))
+    evals.write_rows(row("wrong"), row("right"), row("last"))
+    agent = {"type": "function", "function": "agents:act"}
+    evals.write_config(agent=agent, gate={"min_pass_rate": 0.9}, limits={"timeout_ms": 60_000})
+    run = evals.run("shop.eval.yaml", *workers)
+    assert run.ret in (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERNAL_ERROR), run.stdout
+
+
+def test_links_of_a_run_folder_lead_nowhere(evals: Evals, tmp_path: Path) -> None:
+    """Reports of a run whose files are links to others' files hold nothing of those."""
+    secret = tmp_path.parent / f"{tmp_path.name}-secret.txt"
+    secret.write_text("BEGIN-SECRET-END")
+    evals.write_rows(row("wrong", says="x"), errored_row("broken"))
+    evals.write_config()
+    run = evals.run("shop.eval.yaml")
+    attempt = run.folder / "tasks/wrong/default/1/attempt-1"
+    for name in ("messages.jsonl", "console.jsonl", "grades.json", "page.html"):
+        (attempt / name).unlink(missing_ok=True)
+        (attempt / name).symlink_to(secret)
+    for command in ("view", "show"):
+        done = evals.run_command(command, str(run.folder))
+        assert "BEGIN-SECRET" not in done.stdout.str() + done.stderr.str()
+    written = [file for file in run.folder.rglob("*") if file.is_file() and not file.is_symlink()]
+    assert not [file for file in written if "BEGIN-SECRET" in file.read_text("utf-8", "replace")]
+    secret.unlink()
