@@ -89,7 +89,7 @@ INNER = "Allowed: api_key, max_steps, mode."
         (
             {"agents": {"a": {"type": "pair", "executor": {"type": "pair", "executor": "pair", "turn": 1}}}},
             "agents.a.executor.turn",
-            "unknown key. Did you mean 'turns'? Allowed: executor, turns, type.",
+            "unknown key. Did you mean 'turns'? Allowed: executor, tools, turns, type.",
         ),
         ({"agents": {"a": {"type": "pair"}}}, "agents.a.executor", "missing; it has to be given."),
     ],

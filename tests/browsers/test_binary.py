@@ -307,8 +307,8 @@ LIBATOMIC = (
 @pytest.mark.parametrize(
     ("is_debian", "is_root", "remedy"),
     [
-        (True, True, "\n  apt-get install -y libatomic1"),
-        (True, False, "\n  sudo apt-get install -y libatomic1"),
+        (True, True, "\n  apt-get update && apt-get install -y libatomic1"),
+        (True, False, "\n  sudo apt-get update && sudo apt-get install -y libatomic1"),
         (False, True, "package of your system with libatomic.so.1"),
     ],
 )
