@@ -71,7 +71,8 @@ def _checked(result: GraderResult) -> GraderResult:
     try:
         plain = result.model_dump(mode="json", warnings=False)
         json.dumps(plain, allow_nan=False)
-        return GraderResult.model_validate({**plain, "stops_run": result.stops_run})
+        kept_of_the_attempt = {"stops_run": result.stops_run, "unanswered": result.unanswered}
+        return GraderResult.model_validate({**plain, **kept_of_the_attempt})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}; it is {first['input']!r:.80}"

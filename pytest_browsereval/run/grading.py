@@ -38,6 +38,11 @@ class Grading:
         refused = any(grade.stops_run and not grade.advisory for grade in self.grades.values())
         return refused or self.is_unanswered
 
+    def why_it_stops(self) -> str:
+        """Return what the grader has met that stops the run."""
+        deciding = (grade for grade in self.grades.values() if not grade.advisory)
+        return next(grade.reasoning for grade in deciding if grade.stops_run or grade.unanswered)
+
     def add_details(self, found: Mapping[str, Mapping[str, JsonValue] | None], task: Task) -> None:
         """Add what was kept of graders that could not observe the page to their grades.
 

@@ -287,10 +287,9 @@ class Regrading(Evaluation):
             with contextlib.suppress(OSError, UsageError):
                 self._paid(entry.folder, grading)
             raise
-        if grading.stops_run:  # a refused key has judged nothing: what there was stays
-            why = next(
-                grade.reasoning for grade in grading.grades.values() if grade.stops_run and not grade.advisory
-            )
+        grading.is_unanswered = self.outages.count_grades(entry.key, grading.grades.values())
+        if grading.stops_run:  # a judge that cannot be asked has judged nothing: what there was stays
+            why = grading.why_it_stops()
             old = await asyncio.to_thread(self._paid, entry.folder, grading)
             return _kept(old, self.redact(why)).model_copy(update={"stops_run": True})
         row = JudgedRow(ready, stored, keys, unobserved)

@@ -103,6 +103,21 @@ def test_a_judge_that_does_not_answer_stops_the_run_as_well(evals: Evals, dead_u
     evals.run("shop.eval.yaml", "--eval-keep-going").assert_outcomes(errors=8)
 
 
+def test_a_judge_that_does_not_answer_stops_a_regrading(evals: Evals, dead_url: str) -> None:
+    """After two rows, of which the second keeps its grades; the command that grades the rest is printed."""
+    evals.write_rows(*(row(name) for name in NAMES))
+    evals.write_config()
+    run = evals.run("shop.eval.yaml").folder.name
+    judge = {"provider": "openai-compatible", "model": "j", "base_url": dead_url, "max_tries": 1}
+    evals.write_config(judge=judge, graders=["browsecomp"])
+    result = evals.run("shop.eval.yaml", "--eval-regrade=latest")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    found = list(verdicts(evals.summary()).values())
+    assert found == ["errored (grader)", *["passed"] * 7]
+    result.stdout.fnmatch_lines(["not graded again: 6 of 8 trials:", "  shop.eval.yaml::r2"])
+    result.stdout.fnmatch_lines(["Grade the rest with", f"  pytest * --eval-regrade={run}"])
+
+
 @pytest.mark.parametrize("dead", ["site"], indirect=True)
 def test_what_is_wrong_is_said_once(dead: Evals) -> None:
     """What the site printed is with the first row, and the second one only refers to it."""
