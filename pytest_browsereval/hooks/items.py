@@ -244,7 +244,7 @@ class EvalItem(pytest.Function):
         """
         assert self.metadata is not None  # noqa: S101 set before either exception is raised
         assert self.folder is not None  # noqa: S101 the same
-        text = explain(self.metadata, self.folder, self.config.option.tbstyle)
+        text = explain(self.metadata, self.folder, self.config.getoption("tbstyle", "auto"))
         raised = next(iter(tracebacks(error.details for error in self.metadata.errors)), "")
         path, line = place_in(raised) or (self.entry.ref.path, self.entry.ref.line)
         if why:

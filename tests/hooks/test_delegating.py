@@ -73,7 +73,7 @@ def test_goals_are_worked_at_in_a_real_browser(evals: Evals) -> None:
     }
     assert both.usage_by_role["orchestrator"].cost_usd == 0.021
     assert both.cost_usd is None, "the executor's prices are not known"
-    assert "goal     executor-1: blocked, 1 steps. No way." in run.output
+    assert "goal     executor-1: blocked, 1 step. No way." in run.output
     assert "tokens   orchestrator 1,100 in, 20 out, $0.0110; executor 200 in, 20 out" in run.output
     junit = (evals.path / "junit.xml").read_text()
     assert '<property name="tokens_in.executor" value="400" />' in junit

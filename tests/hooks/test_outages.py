@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+import socket
 import sys
+from collections.abc import Iterator
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -35,10 +37,11 @@ def model(url: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def dead_url() -> str:
-    """Return the address of a model server that has gone."""
-    with ScriptedModel(lambda _: done("right")) as server:
-        return server.base_url
+def dead_url() -> Iterator[str]:
+    """Return the address of a model server that is not there; nobody else can have its port meanwhile."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{held.getsockname()[1]}/v1"
 
 
 @pytest.fixture
