@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from statistics import median, quantiles
 
+import pytest
+
 import pytest_browsereval
 
 PACKAGE = Path(pytest_browsereval.__file__).parent
@@ -44,6 +46,13 @@ def length(node: Function) -> int:
     text = first.end_lineno - first.lineno + 1 if ast.get_docstring(node) and first.end_lineno else 0
     assert node.end_lineno
     return node.end_lineno - node.lineno + 1 - text
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _forget_trees() -> Iterator[None]:
+    """Let the syntax trees go: a million objects make each later collection of garbage take a second."""
+    yield
+    functions.cache_clear()
 
 
 def test_modules_are_short() -> None:
