@@ -28,7 +28,8 @@ FUNCTION = {"type": "function", "function": "my_agent:solve"}
 START = """
 import signal, sys, pytest
 signal.signal(signal.SIGINT, signal.default_int_handler)
-signal.signal(signal.SIGTERM, signal.SIG_DFL)
+for one in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+    signal.signal(one, signal.SIG_DFL)
 sys.exit(pytest.main())
 """
 """Starts pytest: a job in the background of a script inherits signals that are ignored."""
