@@ -77,7 +77,8 @@ def test_its_agent_and_grader_run(installed: Installed, workers: list[str]) -> N
     assert (told["passed"], told["trials"]) == (2, 2)
     assert [list(r["grades"]) for r in told["results"]] == [["acme/politeness"]] * 2
     metadata = json.loads(max(out.glob("*/*/tasks/*/*/1/attempt-*/metadata.json")).read_text())
-    assert metadata["agent_config"] == {"type": "acme/clicker", "button": "Press me", "read": "#out"}
+    own = {"type": "acme/clicker", "button": "Press me", "read": "#out"}
+    assert metadata["agent_config"] == {**own, "tools": None}
     assert metadata["total_steps"] == 2
 
 

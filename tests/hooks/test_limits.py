@@ -62,7 +62,7 @@ def test_limits_hold_for_every_async_agent(evals: Evals) -> None:
     assert verdicts(evals.summary()) == {
         "steps": "failed (max_steps)",
         "exits": "errored (agent)",
-        "skips": "errored (harness)",
+        "skips": "errored (agent)",
         "fine": "passed",
     }
     assert "3 failed, 1 passed, 2 errors" in output
