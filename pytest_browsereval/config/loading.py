@@ -166,7 +166,7 @@ def _override(draft: Draft, overrides: Sequence[str], environment: Interpolation
 
 
 def _choose_agent(draft: Draft, name: str, registry: Registry) -> None:
-    """Leave one agent in a draft; a name that is neither a variant nor a type is told later."""
+    """Leave one agent in a draft; an unknown name is reported later."""
     variants, kept = draft.tree.get("variants"), ("variants", name)
     if isinstance(variants, dict) and name in variants:
         draft.tree["variants"] = {name: variants[name]}

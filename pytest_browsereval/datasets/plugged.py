@@ -81,7 +81,7 @@ def read_all(rows: Iterable[tuple[DatasetConfig, RowRef]]) -> list[Task]:
     """Return the tasks of many rows.
 
     Raises:
-        DatasetError: some are wrong; the first five problems are told, the rest counted.
+        DatasetError: some are wrong; the message has the first five problems and counts the rest.
     """
     tasks: list[Task] = []
     problems: list[str] = []

@@ -156,7 +156,7 @@ class Plan:
         return self._relates
 
     def _relating(self, dataset: DatasetConfig) -> bool:
-        """Whether a dataset's rows may relate; what is wrong with it is told by :meth:`check`."""
+        """Whether a dataset's rows may relate; :meth:`check` reports what is wrong with it."""
         try:
             with naming(dataset, "relates"):
                 return dataset.relates(self.config.base_dir)

@@ -67,7 +67,7 @@ class SiteOutput:
 
     def _write(self, data: bytes) -> None:
         if data and not self._file.closed:
-            with contextlib.suppress(OSError):  # a full disk is told by whoever has to write there
+            with contextlib.suppress(OSError):  # whoever has to write there reports a full disk
                 self._file.write(data)
                 self._file.flush()
 

@@ -90,6 +90,6 @@ def test_plain_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_wrong_switch(capsys: pytest.CaptureFixture[str]) -> None:
-    """It is told as a run tells it."""
+    """The command reports it as a run does."""
     assert main(["tools", config(tools={"clik": True})]) == 4
     assert "tools.clik: unknown tool or toolkit 'clik'. Did you mean 'click'?" in capsys.readouterr().err

@@ -11,7 +11,7 @@ from pytest_browsereval.redaction.contents import MARK, Cleaner, NotSearched
 
 MOST_FILES = 2_000
 MOST_BYTES = 64_000_000
-"""Of all files together, and of what archives among them hold; what is over it is told."""
+"""Of all files together, and of what archives among them hold; more than that is reported, not searched."""
 
 _TOLD = 5
 _LONGEST_NAME = 200
