@@ -100,6 +100,7 @@ def test_console_script() -> None:
     assert script.load() is main
 
 
+@pytest.mark.slow
 def test_a_reader_may_have_seen_enough() -> None:
     """``browsereval schema | head`` ends without a complaint."""
     command = [sys.executable, "-m", "pytest_browsereval", "schema"]

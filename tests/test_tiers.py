@@ -24,6 +24,7 @@ def collect(*args: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
 
 
+@pytest.mark.slow
 def test_a_tier_is_left_out_and_the_header_says_so() -> None:
     """Without its name nothing of it runs, and who looks for it reads what to type."""
     result = collect()
@@ -32,6 +33,7 @@ def test_a_tier_is_left_out_and_the_header_says_so() -> None:
     assert "1 deselected" in result.stdout
 
 
+@pytest.mark.slow
 def test_a_tier_runs_by_its_name() -> None:
     """Then the others are left out."""
     result = collect("-m", "browser_use")

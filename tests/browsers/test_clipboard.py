@@ -125,6 +125,7 @@ def test_every_type_of_text_comes_back(visit: Visits) -> None:
     assert first.js("got") == {"text/html": "<b>bold</b>", "application/x-editor": "[1]"}
 
 
+@pytest.mark.slow
 def test_windows_that_copy_at_the_same_time(visit: Visits, run: Run) -> None:
     """Presses that overlap never mix texts up, and none waits for another attempt's end."""
     opened = [visit(FIELDS, f"/{n}") for n in range(4)]

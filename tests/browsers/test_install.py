@@ -76,6 +76,7 @@ def bench(real_browser: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     return bench
 
 
+@pytest.mark.slow
 def test_browser_that_is_there_is_kept(bench: Bench) -> None:
     """With a browser that starts nothing is installed, however often it is asked for."""
     browser = bench.bin / "chromium"

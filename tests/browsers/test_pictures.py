@@ -110,6 +110,7 @@ def test_a_picture_that_chromium_refuses_is_asked_for_again(
     assert refused == refusals
 
 
+@pytest.mark.slow
 def test_a_page_that_loops_for_ever_costs_one_picture_not_the_attempt(
     visit: Visits, pages: PageServer
 ) -> None:

@@ -116,6 +116,7 @@ def test_the_first_example(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_model_that_does_not_answer_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     """A server of this machine is always asked, and nothing is paid for that."""
     agent = {"type": "single", "provider": "openai-compatible", "model": "m"}

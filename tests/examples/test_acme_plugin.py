@@ -121,6 +121,7 @@ def test_calls():
 """
 
 
+@pytest.mark.slow
 def test_its_toolkit_keeps_the_contract(installed: Installed) -> None:
     """As its author would prove it."""
     (installed.folder / "test_notes.py").write_text(PROOF)

@@ -44,6 +44,7 @@ def test_a_run_config_is_played(pytester: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*browseros.server_url*not used: `browser` says which browser to use.*"])
 
 
+@pytest.mark.slow
 def test_a_suite_is_played(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     """Orchestrator and executor are both taken from the environment, as BrowserOS's own runner does."""
     with ScriptedModel(answer) as model:
@@ -73,6 +74,7 @@ def test_the_server_that_the_file_names_is_driven(pytester: pytest.Pytester, tmp
     result.stdout.fnmatch_lines([f"*browseros.server_url: windows are opened in the browser at {url}/mcp*"])
 
 
+@pytest.mark.slow
 def test_without_browseros_the_run_is_refused_before_it_begins(pytester: pytest.Pytester) -> None:
     """Unchanged files need the BrowserOS that they name; where it does not run, that is told at once."""
     config = json.loads((BROWSEROS / "run.json").read_text())

@@ -38,6 +38,7 @@ def test_the_policies_solve_every_kind_of_page(pytester: pytest.Pytester) -> Non
     assert summary["trials"] == summary["passed"] == pages
 
 
+@pytest.mark.slow
 def test_doing_nothing_finishes_no_episode(pytester: pytest.Pytester) -> None:
     """The noop agent fails every task because its episode is not finished, and none is errored."""
     result, summary = run(pytester, "noop.yaml", "--eval-limit=6")

@@ -29,7 +29,9 @@ async def solve(context):
 """
 """Each attempt waits until the test lets it go on."""
 
-PLACES = pytest.mark.parametrize("args", [(), ("-n2",)], ids=["lanes", "workers"])
+PLACES = pytest.mark.parametrize(
+    "args", [(), pytest.param(("-n2",), marks=pytest.mark.slow)], ids=["lanes", "workers"]
+)
 
 
 @contextmanager

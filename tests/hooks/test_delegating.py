@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from pytest_browsereval.capture.message_log import read_messages
 from pytest_browsereval.model.messages import DelegationResultMessage
 from pytest_browsereval.model.results import ExecutorRecord
@@ -48,6 +50,7 @@ def _agent(url: str) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 def test_goals_are_worked_at_in_a_real_browser(evals: Evals) -> None:
     """Rows side by side, each with its executors; verdicts, files, roles and the report are right."""
     (evals.path / "site").mkdir()

@@ -139,7 +139,11 @@ def test_a_row_starts_as_soon_as_what_it_needs_has_passed(evals: Evals) -> None:
     assert evals.summary()["passed"] == 3
 
 
-@pytest.mark.parametrize("workers", [(), ("-n2",), ("-n2", "--dist", "loadgroup")], ids=" ".join)
+@pytest.mark.parametrize(
+    "workers",
+    [(), pytest.param(("-n2",), marks=pytest.mark.slow), ("-n2", "--dist", "loadgroup")],
+    ids=" ".join,
+)
 def test_what_belongs_together(logged: Evals, workers: tuple[str, ...]) -> None:
     """Rows that need each other, or share a site that nobody runs for us: one process, one at a time.
 
@@ -197,6 +201,7 @@ def test_a_worker_that_dies_does_not_tear_rows_apart(logged: Evals) -> None:
     assert found == ["+first", "-first", "+dies", "+dies", "-dies", "+last", "-last"]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_kept_is_refused(logged: Evals) -> None:
     """Rings, distributions that tear rows apart, sites of ours without ``reset``: nothing is run.
 

@@ -14,7 +14,9 @@ from tests.hooks.small_evals import Evals, errored_row, row
 MIXED = (row("a"), row("b"), row("c"), row("d", says="wrong"))
 
 
-@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["plain", "xdist"])
+@pytest.mark.parametrize(
+    "workers", [[], pytest.param(["-n2"], marks=pytest.mark.slow)], ids=["plain", "xdist"]
+)
 def test_a_met_gate_is_green_with_no_red_row(evals: Evals, workers: list[str]) -> None:
     """Under a gate that is met, bad rows are xfailed, its rules pass, and the exit code is 0."""
     evals.write_rows(*MIXED)
@@ -27,7 +29,9 @@ def test_a_met_gate_is_green_with_no_red_row(evals: Evals, workers: list[str]) -
     )
 
 
-@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["plain", "xdist"])
+@pytest.mark.parametrize(
+    "workers", [[], pytest.param(["-n2"], marks=pytest.mark.slow)], ids=["plain", "xdist"]
+)
 def test_a_missed_gate_is_red(evals: Evals, workers: list[str]) -> None:
     """A rule that is not met fails its own item with its figures, and the exit code is 1."""
     evals.write_rows(*MIXED)
@@ -99,7 +103,9 @@ def test_rows_can_stay_red(evals: Evals) -> None:
     assert result.ret == 1
 
 
-@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["plain", "xdist"])
+@pytest.mark.parametrize(
+    "workers", [[], pytest.param(["-n2"], marks=pytest.mark.slow)], ids=["plain", "xdist"]
+)
 def test_last_failed_after_a_gated_run_runs_the_bad_rows(evals: Evals, workers: list[str]) -> None:
     """``--lf`` remembers xfailed rows and forgets the gate's own items."""
     evals.write_rows(*MIXED)
@@ -279,7 +285,9 @@ def test_a_run_without_a_result_misses_the_rules_of_its_baseline(evals: Evals) -
     result.stdout.fnmatch_lines(["not compared: *(B) has no trial with a result*"])
 
 
-@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["plain", "xdist"])
+@pytest.mark.parametrize(
+    "workers", [[], pytest.param(["-n2"], marks=pytest.mark.slow)], ids=["plain", "xdist"]
+)
 @pytest.mark.parametrize("gate", [{}, {"rows": "xfail"}, {"max_cost_usd": 5}, {"max_error_rate": 0.5}])
 def test_rows_stay_red_without_a_rule_on_verdicts(
     evals: Evals, gate: dict[str, Any], workers: list[str]

@@ -44,7 +44,9 @@ def solve(attempt):
 
 
 @pytest.mark.parametrize(
-    "options", [("-s",), ("-n2",), ("-q", "-rA"), ("-v", "-x")], ids=["open", "workers", "quiet", "stops"]
+    "options",
+    [("-s",), pytest.param(("-n2",), marks=pytest.mark.slow), ("-q", "-rA"), ("-v", "-x")],
+    ids=["open", "workers", "quiet", "stops"],
 )
 def test_nobody_else_gives_commands(evals: Evals, options: tuple[str, ...]) -> None:
     """Neither by what an agent prints or answers nor by what it raises; our own are taken."""

@@ -38,6 +38,7 @@ def test_sync_and_async_tests_share_a_browser(evals: Evals) -> None:
     evals.run().assert_outcomes(passed=4, failed=1)
 
 
+@pytest.mark.slow
 def test_other_async_plugins_keep_their_tests(evals: Evals) -> None:
     """pytest-asyncio and pytest-playwright run their own tests in the same session as ours."""
     evals.write_rows(row("a"))

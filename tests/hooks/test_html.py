@@ -145,6 +145,7 @@ def test_the_environment_tells_of_each_run(report: Path) -> None:
     assert (report.parent.parent / "results/shop" / told["Run"]).is_dir()
 
 
+@pytest.mark.slow
 def test_a_report_that_stands_alone_takes_pictures_in(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
     """Up to a size; it says how many more are links."""
     evals.write_rows(row("a"), row("b"))

@@ -94,6 +94,7 @@ def test_ctrl_c_for_the_controller_ends_the_workers(launched: Launched, evals: E
     assert_ended_well(launched, evals)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("launched", [BLOCKING], indirect=True, ids=["threads"])
 def test_sigterm_is_an_interruption(launched: Launched, evals: Evals) -> None:
     """SIGTERM ends a run as Ctrl-C does, also one whose agents block in threads."""
@@ -135,7 +136,7 @@ def busy(evals: Evals) -> Iterator[Launched]:
         run.kill()
 
 
-@pytest.mark.parametrize("to", ["group", "controller"])
+@pytest.mark.parametrize("to", [pytest.param("group", marks=pytest.mark.slow), "controller"])
 @pytest.mark.parametrize("name", ["SIGHUP", "SIGQUIT", "SIGTERM"])
 def test_signals_that_end_a_run_leave_nothing(busy: Launched, evals: Evals, name: str, to: str) -> None:
     """A closed terminal or a cancelled job: exit code 2, no process and no temporary folder is left."""
@@ -146,6 +147,7 @@ def test_signals_that_end_a_run_leave_nothing(busy: Launched, evals: Evals, name
     assert f"ended by {name}" in busy.output
 
 
+@pytest.mark.slow
 def test_the_next_start_removes_what_a_killed_run_has_left(busy: Launched, evals: Evals) -> None:
     """The temporary folder of a controller that was killed goes; one that is in use stays."""
     busy.send(signal.SIGKILL)

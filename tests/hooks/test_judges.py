@@ -35,6 +35,7 @@ def site(evals: Evals) -> dict[str, Any]:
     return {"site": {"static": "site"}}
 
 
+@pytest.mark.slow
 def test_a_judge_sees_the_pictures_of_a_real_attempt(evals: Evals) -> None:
     """BrowserOS's name of the grader; passed, failed and unanswered rows, at the price of two questions."""
     evals.write_rows(

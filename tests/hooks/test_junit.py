@@ -32,7 +32,9 @@ def results(suite: junitparser.TestSuite) -> dict[str, list[str]]:
     return {case.name: [type(result).__name__ for result in case.result] for case in suite}
 
 
-@pytest.mark.parametrize("args", [(), ("-n2",)], ids=["one process", "workers"])
+@pytest.mark.parametrize(
+    "args", [(), pytest.param(("-n2",), marks=pytest.mark.slow)], ids=["one process", "workers"]
+)
 def test_readers_find_results_figures_and_pictures(evals: Evals, args: tuple[str, ...]) -> None:
     """Errors apart from failures, figures of the run at the suite, and the last picture of each trial."""
     evals.write_rows(row("good"), row("bad", says=HOSTILE, query=HOSTILE), errored_row("broken"))

@@ -83,7 +83,9 @@ def test_timeout_errs_the_row_that_is_stuck(own_agent: Evals) -> None:
     assert junit_counts(own_agent.path / "junit.xml") == {"failures": 0, "errors": 1, "skipped": 0}
 
 
-@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["plain", "xdist"])
+@pytest.mark.parametrize(
+    "workers", [[], pytest.param(["-n2"], marks=pytest.mark.slow)], ids=["plain", "xdist"]
+)
 def test_failed_rows_are_not_run_again(own_agent: Evals, workers: list[str]) -> None:
     """``--reruns`` of pytest-rerunfailures, in addopts say, runs tests again and no row; the header tells."""
     own_agent.write_rows(*map(row, ("good", "flaky", "breaks-once", "never")))
@@ -153,7 +155,9 @@ def test_a_row_that_is_run_again_keeps_its_result(own_agent: Evals, option: str)
     assert attempts_of(own_agent, "flaky") == 1
 
 
-@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["plain", "xdist"])
+@pytest.mark.parametrize(
+    "workers", [[], pytest.param(["-n2"], marks=pytest.mark.slow)], ids=["plain", "xdist"]
+)
 def test_allowed_reruns_are_new_attempts(own_agent: Evals, workers: list[str]) -> None:
     """With ``--eval-allow-reruns`` failed and errored rows are run again: header and rate tell."""
     own_agent.write_rows(*map(row, ("good", "flaky", "breaks-once", "never")))
@@ -268,7 +272,9 @@ def test_stepwise_goes_on_at_the_bad_row(evals: Evals) -> None:
     assert [r["query_id"] for r in evals.summary()["results"]] == ["b", "c"]
 
 
-@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["plain", "xdist"])
+@pytest.mark.parametrize(
+    "workers", [[], pytest.param(["-n2"], marks=pytest.mark.slow)], ids=["plain", "xdist"]
+)
 def test_neither_terminal_nor_cache_is_needed(evals: Evals, workers: list[str]) -> None:
     """Without pytest's terminal and cache plug-ins the run, its gate and its files are the same."""
     evals.write_rows(row("a"), row("b", says="wrong"), errored_row("c"))

@@ -60,7 +60,7 @@ def test_a_grade_that_cannot_be_recorded_is_errored(
 
 
 @pytest.mark.parametrize("gate", GATES, ids=["no gate", "gate"])
-@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["one", "two"])
+@pytest.mark.parametrize("workers", [[], pytest.param(["-n2"], marks=pytest.mark.slow)], ids=["one", "two"])
 def test_a_task_of_another_id_is_an_error(evals: Evals, gate: dict[str, Any], workers: list[str]) -> None:
     """``modify_task`` cannot have a row count as another one: it is errored, and the hook is named."""
     evals.pytester.makeconftest(

@@ -50,6 +50,7 @@ def came_to(data: TaskMetadata) -> tuple[str, str | None, str, str | None, int]:
     return data.verdict, data.error_source, data.termination_reason, data.final_answer, data.total_steps
 
 
+@pytest.mark.slow
 def test_odd_replies_are_the_models_own_affair(evals: Evals) -> None:
     """What is wrong with a call is told and costs a step; none of it is an error, nor the end of the run."""
     evals.write_rows(*(row(name) for name in FIRST))

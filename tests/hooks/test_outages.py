@@ -64,7 +64,9 @@ def attempts(evals: Evals) -> int:
 ALONE, LANES, WORKERS = (), ("--eval-lanes=3",), ("-n2",)
 
 
-@pytest.mark.parametrize("args", [ALONE, LANES, WORKERS], ids=["alone", "lanes", "workers"])
+@pytest.mark.parametrize(
+    "args", [ALONE, LANES, pytest.param(WORKERS, marks=pytest.mark.slow)], ids=["alone", "lanes", "workers"]
+)
 @pytest.mark.parametrize("dead", ["site", "model"], indirect=True)
 def test_the_run_stops_after_two_rows(dead: Evals, args: tuple[str, ...]) -> None:
     """Exit code 1; the other rows are counted as not run and named, in terminal, summary and JUnit too."""

@@ -12,7 +12,9 @@ from tests.hooks.small_evals import Evals, row
 pytestmark = pytest.mark.quick
 
 CALLS = ["xfail", "skip", "fail", "exit"]
-WORKERS = pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["one", "two"])
+WORKERS = pytest.mark.parametrize(
+    "workers", [[], pytest.param(["-n2"], marks=pytest.mark.slow)], ids=["one", "two"]
+)
 
 AGENT = """
 import pytest
@@ -72,7 +74,7 @@ def counts(evals: Evals) -> dict[str, Any]:
     [
         *((call, function, []) for call in CALLS for function in ("solve", "solve_on_loop")),
         ("xfail", "solve", ["-n2"]),
-        ("exit", "solve_on_loop", ["-n2"]),
+        pytest.param("exit", "solve_on_loop", ["-n2"], marks=pytest.mark.slow),
     ],
 )
 def test_an_agent_that_calls_one_is_errored(
@@ -130,7 +132,10 @@ def solve(context):
 
 
 @pytest.mark.parametrize("gate", [{}, {"gate": {"min_pass_rate": 0.9}}], ids=["no gate", "gate"])
-@pytest.mark.parametrize(("call", "workers"), [("xfail", []), ("skip", []), ("fail", []), ("skip", ["-n2"])])
+@pytest.mark.parametrize(
+    ("call", "workers"),
+    [("xfail", []), ("skip", []), ("fail", []), pytest.param("skip", ["-n2"], marks=pytest.mark.slow)],
+)
 def test_task_done_cannot_excuse_a_row(
     evals: Evals, call: str, gate: dict[str, Any], workers: list[str]
 ) -> None:

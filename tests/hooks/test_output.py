@@ -324,6 +324,7 @@ def pytest_browsereval_grade(grader, recorded):
     assert output_of(evals, "a") == [("stdout", "it should be [withheld]")]
 
 
+@pytest.mark.slow
 def test_workers_send_the_output_with_the_reports(evals: Evals) -> None:
     """With ``-n`` the failure shows it as without, and JUnit has it."""
     write(evals, AGENT.replace("Barrier(2)", "Barrier(1)"), "a", "b")

@@ -252,7 +252,9 @@ def test_a_fault_in_an_attempt_names_the_plug_in(evals: Evals, does: str) -> Non
     assert told.format(conftest=evals.path / "conftest.py") in metadata.reason
 
 
-@pytest.mark.parametrize("options", [[], ["-n1"]], ids=["plain", "xdist"])
+@pytest.mark.parametrize(
+    "options", [[], pytest.param(["-n1"], marks=pytest.mark.slow)], ids=["plain", "xdist"]
+)
 @pytest.mark.parametrize("how", ["aboom", "interrupted", "exits"])
 def test_a_browser_that_cannot_be_closed_costs_no_report(evals: Evals, how: str, options: list[str]) -> None:
     """Table, JUnit file and the exit code of the verdicts are there; what went wrong is told behind them."""

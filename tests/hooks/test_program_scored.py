@@ -131,6 +131,7 @@ VERDICTS = {
 }
 
 
+@pytest.mark.slow
 def test_states_are_read_and_scored(benchmarks: Evals) -> None:
     """Of a clone in the window, and of an app that is reset between tasks; what is left out is told.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.hooks.launched import FUNCTION, write_agent
 from tests.hooks.small_evals import Evals, row
 
@@ -22,6 +24,7 @@ async def solve(context):
 """Waits until so many windows are open as its row says, and answers how many there are then."""
 
 
+@pytest.mark.slow
 def test_the_next_rows_window_is_open_before_a_row_ends(evals: Evals) -> None:
     """None when an eval's last row runs, and none where it could not be used; each is used once."""
     write_agent(evals, AGENT)

@@ -23,7 +23,9 @@ class Reports:
             self.bad[report.nodeid.rpartition("::")[2]] = report
 
 
-@pytest.mark.parametrize("args", [(), ("-n2",)], ids=["one process", "workers"])
+@pytest.mark.parametrize(
+    "args", [(), pytest.param(("-n2",), marks=pytest.mark.slow)], ids=["one process", "workers"]
+)
 def test_the_reason_is_the_first_line_and_the_crash_message(evals: Evals, args: tuple[str, ...]) -> None:
     """Readers that take ``reprcrash`` have it, and those that take the last line do not take a folder."""
     evals.write_rows(row("bad", says="wrong"), errored_row("broken"))

@@ -78,7 +78,9 @@ def test_a_broken_package_stops_an_eval_and_nothing_else(evals: Evals, case: str
 
 
 @pytest.mark.parametrize(
-    "way", [["."], ["--eval-config=sub/shop.eval.yaml"], ["-n2"]], ids=["bare", "option", "xdist"]
+    "way",
+    [["."], ["--eval-config=sub/shop.eval.yaml"], pytest.param(["-n2"], marks=pytest.mark.slow)],
+    ids=["bare", "option", "xdist"],
 )
 def test_a_clash_of_two_conftests_names_both(evals: Evals, way: list[str]) -> None:
     """Two conftests that bring a member of one name end the run with exit code 4, whenever they come up."""
@@ -109,7 +111,9 @@ def test_a_conftest_may_not_take_a_built_in_name(evals: Evals) -> None:
     )
 
 
-@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["plain", "xdist"])
+@pytest.mark.parametrize(
+    "workers", [[], pytest.param(["-n2"], marks=pytest.mark.slow)], ids=["plain", "xdist"]
+)
 def test_a_bad_file_that_a_bare_run_finds_is_not_green(evals: Evals, workers: list[str]) -> None:
     """A bare ``pytest`` that comes upon an eval file that cannot be used ends with exit code 4, not 0."""
     evals.write_rows(row("a"), name="sub/rows.jsonl")
@@ -138,7 +142,9 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("options", [[], ["-n1"], ["--co"]], ids=["plain", "xdist", "list"])
+@pytest.mark.parametrize(
+    "options", [[], pytest.param(["-n1"], marks=pytest.mark.slow), ["--co"]], ids=["plain", "xdist", "list"]
+)
 @pytest.mark.parametrize("case", WRONG)
 def test_a_wrong_hook_is_refused_in_a_sentence(evals: Evals, case: str, options: list[str]) -> None:
     """A hook that is async, misspelt, or takes what there is not ends the run with exit code 4, once told."""
@@ -156,7 +162,9 @@ def test_a_wrong_hook_is_refused_in_a_sentence(evals: Evals, case: str, options:
     assert not (evals.path / "results").exists()
 
 
-@pytest.mark.parametrize("options", [[], ["-n1"]], ids=["plain", "xdist"])
+@pytest.mark.parametrize(
+    "options", [[], pytest.param(["-n1"], marks=pytest.mark.slow)], ids=["plain", "xdist"]
+)
 def test_a_wrong_hook_of_a_sub_folder_is_refused(evals: Evals, options: list[str]) -> None:
     """A conftest that comes up while collecting is looked at as well; nothing is run."""
     evals.write_rows(row("a"), name="sub/rows.jsonl")
@@ -263,7 +271,7 @@ def told_by(path: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     "options",
-    [["--eval-lanes=1"], ["--eval-lanes=3"], ["--eval-lanes=2", "-n2"]],
+    [["--eval-lanes=1"], ["--eval-lanes=3"], pytest.param(["--eval-lanes=2", "-n2"], marks=pytest.mark.slow)],
     ids=["one lane", "three lanes", "two workers"],
 )
 def test_hooks_come_in_order_with_their_arguments(evals: Evals, options: list[str]) -> None:

@@ -129,6 +129,7 @@ def test_another_grader_judges_what_is_stored(ran: Evals) -> None:
     assert not (attempt(ran, "c") / "grades-history.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_a_subset_with_workers_and_a_gate(evals: Evals) -> None:
     """Node ids select, xdist's workers share, trials and variants keep their names, the gate decides."""
     evals.write_rows(*(row(name, says="Right.") for name in "ab"))

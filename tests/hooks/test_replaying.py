@@ -174,6 +174,7 @@ def test_a_page_that_has_changed_is_errored_with_the_first_difference(recorded: 
     ), told
 
 
+@pytest.mark.slow
 def test_what_cannot_be_replayed_is_told_before_anything_runs(recorded: Evals) -> None:
     """A row without a cassette, one that was edited; and nothing is written."""
     folder = recorded.path / "cassettes/shop/default"

@@ -94,6 +94,7 @@ def test_errored_trials_run_again(evals: Evals) -> None:
     assert results(evals) == {"a": ("passed", 1), "e": ("errored", 2)}
 
 
+@pytest.mark.slow
 def test_work_is_shared_by_workers(shop: Evals) -> None:
     """The workers of a session find the same run, and each what it has to run of it."""
     cut(shop)

@@ -12,7 +12,9 @@ from tests.hooks.small_evals import Evals, row
 
 pytestmark = pytest.mark.quick
 
-WORKERS = pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["one", "two"])
+WORKERS = pytest.mark.parametrize(
+    "workers", [[], pytest.param(["-n2"], marks=pytest.mark.slow)], ids=["one", "two"]
+)
 
 AGENT = """
 import json, pathlib, shutil, time

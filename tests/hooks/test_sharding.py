@@ -44,6 +44,7 @@ def merge(evals: Evals, *args: str) -> pytest.RunResult:
     return evals.run_command("merge", *args, "-o", "results/shop/whole").result
 
 
+@pytest.mark.slow
 def test_shards_are_merged_into_the_run(evals: Evals) -> None:
     """Here the second one in two workers; the summary is that of a session that ran all."""
     evals.write_rows(*ROWS, row("bad", says="wrong"))

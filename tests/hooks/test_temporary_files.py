@@ -48,6 +48,7 @@ def uses(process: psutil.Process, folder: Path) -> bool:
         return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("victim", ["browser", "driver", "nobody"])
 def test_nothing_stays_of_what_was_killed(evals: Evals, temporary: Path, victim: str) -> None:
     """Profiles and artifacts go with the run, whoever has lost the process that would have removed them."""
@@ -58,6 +59,7 @@ def test_nothing_stays_of_what_was_killed(evals: Evals, temporary: Path, victim:
     assert os.listdir(temporary) == []  # noqa: PTH208
 
 
+@pytest.mark.slow
 def test_the_next_start_removes_what_a_killed_run_has_left(evals: Evals, temporary: Path) -> None:
     """Nobody was left to remove it: the next run of anything does."""
     (evals.path / "mine.py").write_text(KILL.format(victim="itself"))

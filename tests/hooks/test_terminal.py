@@ -100,6 +100,7 @@ def test_colours_follow_the_verdict_and_the_environment(
     assert codes == {"good": "\x1b[32m", "bad": "\x1b[31m", "broken": "\x1b[33m"}
 
 
+@pytest.mark.slow
 def test_totals_hold_with_and_without_workers(evals: Evals) -> None:
     """The header tells what is run and how, the summary pass rate, denominator, errors and run folder."""
     evals.write_rows(row("good"), row("bad", says="wrong"), errored_row("broken"))

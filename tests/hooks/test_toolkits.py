@@ -73,6 +73,7 @@ def agent(model: ScriptedModel, **fields: Any) -> dict[str, Any]:
     return {"type": "single", "model": "scripted", "base_url": model.base_url, **fields}
 
 
+@pytest.mark.slow
 def test_a_model_works_with_a_plugged_toolkit(kits: Evals) -> None:
     """It is told the policy and offered the tools; call, note, manifest and redaction are as for ours."""
     with ScriptedModel([calls(call("look_up", word="mug")), done("right")]) as model:

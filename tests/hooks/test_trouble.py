@@ -116,7 +116,9 @@ def test_a_site_whose_program_is_missing_ends_the_run_at_once(evals: Evals) -> N
 # -- the browser
 
 
-@pytest.mark.parametrize("args", [(), ("-n2",)], ids=["alone", "workers"])
+@pytest.mark.parametrize(
+    "args", [(), pytest.param(("-n2",), marks=pytest.mark.slow)], ids=["alone", "workers"]
+)
 @pytest.mark.slow
 def test_no_browser_ends_the_run_at_once(evals: Evals, args: tuple[str, ...]) -> None:
     """Exit code 4, the message and what to type once, and not an error for each of a hundred rows."""
@@ -141,6 +143,7 @@ async def solve(context):
 """
 
 
+@pytest.mark.slow
 def test_a_killed_browser_costs_the_attempts_in_it(evals: Evals) -> None:
     """They are errored and made again in a new browser; the run ends as if nothing had happened."""
     write_agent(evals, WAITS)
@@ -269,7 +272,9 @@ def test_a_full_disk_ends_the_run(evals: Evals) -> None:
     assert not (evals.path / "r0.begun").exists()
 
 
-@pytest.mark.parametrize("args", [(), ("-n2",)], ids=["alone", "workers"])
+@pytest.mark.parametrize(
+    "args", [(), pytest.param(("-n2",), marks=pytest.mark.slow)], ids=["alone", "workers"]
+)
 def test_a_file_in_place_of_the_output_folder(evals: Evals, args: tuple[str, ...]) -> None:
     """It is a usage error that names the place and the option."""
     (evals.path / "taken").write_text("")
@@ -405,7 +410,9 @@ def test_models_that_fail_and_models_that_tell_secrets(evals: Evals) -> None:
     assert "[redacted]" in output
 
 
-@pytest.mark.parametrize("args", [(), ("-n2",)], ids=["alone", "workers"])
+@pytest.mark.parametrize(
+    "args", [(), pytest.param(("-n2",), marks=pytest.mark.slow)], ids=["alone", "workers"]
+)
 @pytest.mark.slow
 def test_a_refused_key_stops_the_run(evals: Evals, args: tuple[str, ...]) -> None:
     """No further row is begun, and the message tells which variable to look at."""

@@ -11,7 +11,9 @@ from tests.hooks.small_evals import Evals, row
 
 pytestmark = pytest.mark.quick
 
-WORKERS = pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["one", "two"])
+WORKERS = pytest.mark.parametrize(
+    "workers", [[], pytest.param(["-n2"], marks=pytest.mark.slow)], ids=["one", "two"]
+)
 
 
 def rename(config: Path, name: str) -> None:

@@ -135,6 +135,7 @@ def test_a_worker_that_is_killed_costs_only_what_was_in_flight_in_it(evals: Eval
     launched.assert_nothing_left()
 
 
+@pytest.mark.slow
 def test_what_a_killed_worker_had_judged_ahead_is_not_made_again(evals: Evals) -> None:
     """Rows that were judged before they came up keep their attempts, passed or failed; all are reported."""
     write_agent(evals, HELD)
@@ -171,6 +172,7 @@ def test_evals_found_in_folders_work_with_workers(own_agent: Evals) -> None:
     result.stdout.fnmatch_lines(["*pass rate 100.0% (4 of 4 judged)*"])
 
 
+@pytest.mark.slow
 def test_a_row_that_kills_its_worker_once_is_run_again(own_agent: Evals) -> None:
     """After a death the attempts in flight run again, and everything passes."""
     own_agent.write_config(agent=OWN, lanes=4, retries=1)
@@ -195,6 +197,7 @@ def test_only_the_row_that_kills_is_blamed(own_agent: Evals) -> None:
     assert [r["query_id"] for r in summary["results"] if r["verdict"] == "errored"] == ["dies-always"]
 
 
+@pytest.mark.slow
 def test_a_death_under_a_distribution_that_queues_the_row_itself(own_agent: Evals) -> None:
     """Under ``--dist loadfile`` xdist has a dead worker's row run again: it is not queued twice."""
     own_agent.write_config(agent=OWN, lanes=2, retries=1)
@@ -204,6 +207,7 @@ def test_a_death_under_a_distribution_that_queues_the_row_itself(own_agent: Eval
     assert own_agent.summary()["passed"] == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dist", ["loadgroup", "loadfile", "loadscope"])
 def test_a_death_under_a_distribution_by_scopes_costs_the_row_that_did_it(
     own_agent: Evals, dist: str

@@ -162,6 +162,7 @@ def test_a_call_that_hangs_ends_by_its_limit(run: Run, page: str, monkeypatch: p
         assert window.dead is None
 
 
+@pytest.mark.slow
 def test_a_server_that_hangs_is_a_fault(run: Run, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is the browser that broke, not the agent that was wrong; its process ends nevertheless."""
     monkeypatch.setattr(window_module, "ALIVE_S", 0.5)

@@ -190,6 +190,7 @@ def test_what_one_wants_of_the_run(server: DashboardServer, session: Session, wa
     watch(server.url, work)
 
 
+@pytest.mark.slow
 def test_an_attempt_that_is_open_grows(server: DashboardServer, session: Session, watch: Watch) -> None:
     """Who looks at its last step goes on with it; at its end it has its verdict."""
     session.begin("buy")
