@@ -83,6 +83,14 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Hide what a test module has left as well: modules, caches, reports."""
+    if nextitem is None or nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Fail a tier whose tests were all skipped, and a whole run with another number than the header's."""
     config, why = session.config, ""

@@ -13,11 +13,12 @@ import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from pytest_browsereval.browsers.waiting import is_playwright_error, quietly
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, Dialog, Page
+    from playwright.async_api import Browser, ConsoleMessage, Dialog, Page
 
     from pytest_browsereval.browsers.windows import PlaywrightWindow
 
@@ -31,11 +32,12 @@ HOLD_S = 1.0
 
 QUESTION = f"browsereval {secrets.token_hex(16)}"
 """Pages do not know it, so that none can ask it by itself."""
-_DONE = f"{QUESTION} done"
+DONE = f"browsereval has done it {secrets.token_hex(16)}"
+"""What a page's console says after the action. A second dialog would swallow the next key that is pressed."""
 
 WATCH = f"""(() => {{
   const {{apply}} = Reflect, {{getOwnPropertyDescriptor: find}} = Object;  // before pages can replace them
-  const ask = window.confirm, later = window.setTimeout;
+  const ask = window.confirm, later = window.setTimeout, say = console.debug;
   const {{preventDefault, stopImmediatePropagation}} = Event.prototype;
   const of = (kind, name) => {{
     const {{get}} = find(kind.prototype, name);
@@ -49,7 +51,7 @@ WATCH = f"""(() => {{
     apply(stopImmediatePropagation, event, []);
   }};
   let isHeld = false;
-  const done = () => {{ isHeld = false; apply(ask, window, ['{_DONE}']); }};
+  const done = () => {{ isHeld = false; apply(say, console, ['{DONE}']); }};
   const hold = (event) => {{
     if (!event.isTrusted) return;
     if (!apply(ask, window, ['{QUESTION}'])) stop(event);
@@ -102,6 +104,8 @@ class SharedClipboard:
         self._owner: PlaywrightWindow | None = None
         self._kept: dict[PlaywrightWindow, Content] = {}
         """What windows had copied that have used it before."""
+        self._heard: WeakSet[Page] = WeakSet()
+        """Pages whose consoles are listened to."""
         self._turn = asyncio.Lock()
         self._holder: PlaywrightWindow | None = None
         """The window that copies or pastes right now."""
@@ -116,10 +120,7 @@ class SharedClipboard:
 
     async def answer(self, window: PlaywrightWindow, question: Dialog) -> None:
         """Let a page of a window copy or paste once the clipboard is the window's own."""
-        if question.message == _DONE:
-            self._end_turn(window)
-            await quietly(question.accept(), LIMIT_S)
-            return
+        self._listen(window, question.page)
         try:
             async with asyncio.timeout(LIMIT_S):
                 await self._begin_turn(window)
@@ -130,6 +131,18 @@ class SharedClipboard:
             await quietly(question.dismiss(), LIMIT_S)
         else:
             await quietly(question.accept(), LIMIT_S)
+
+    def _listen(self, window: PlaywrightWindow, page: Page | None) -> None:
+        """Have a page's console end the turn of its window."""
+        if page is None or page in self._heard:
+            return  # without it the turn ends by its time
+        self._heard.add(page)
+
+        def on_console(message: ConsoleMessage) -> None:
+            if message.text == DONE:
+                self._end_turn(window)
+
+        page.on("console", on_console)
 
     async def _begin_turn(self, window: PlaywrightWindow) -> None:
         if self._holder is not window:

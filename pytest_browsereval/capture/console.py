@@ -8,6 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from pytest_browsereval.browsers.clipboard import DONE
 from pytest_browsereval.browsers.windows import PlaywrightWindow
 from pytest_browsereval.capture.redaction import safe_line
 from pytest_browsereval.model.messages import now
@@ -106,7 +107,7 @@ class ConsoleLog:
             self._give_up(broken)
 
     def _take(self, kind: str, text: str, page: Page | None, place: Mapping[str, Any]) -> None:
-        if self._window is None:
+        if self._window is None or text == DONE:
             return
         tab = self._window.tab_of(page)
         if tab is None and self._window.place.is_guest:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +15,10 @@ from pytest_browsereval.browsers.base import Browser, WindowRequest
 from pytest_browsereval.browsers.cdp import CdpBrowserConfig
 from pytest_browsereval.browsers.clipboard import SharedClipboard
 from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.capture.console import read_console
+from pytest_browsereval.capture.recording import Recording
 from tests.browsers.listening import Listening
-from tests.support import PageServer, Run, Visit, Visits
+from tests.support import PageServer, Run, Visit, Visits, until
 
 FIELDS = """<input id=from><textarea id=to></textarea>
 <button id=copies onclick="from.select(); document.execCommand('copy')">Copy</button>"""
@@ -123,6 +126,22 @@ def test_every_type_of_text_comes_back(visit: Visits) -> None:
     by_keys("Control+C")(second, "other")
     first.output("press_key", key="Control+V", target="#rich")
     assert first.js("got") == {"text/html": "<b>bold</b>", "application/x-editor": "[1]"}
+
+
+def test_the_keys_that_follow_reach_the_page(visit: Visits, tmp_path: Path) -> None:
+    """Nothing stops a page that has pasted: the next key would be lost. Its console is its own."""
+    opened, stops = visit(FIELDS), list[str]()
+    opened.window.context.on("dialog", lambda dialog: stops.append(dialog.message))
+    recording = Recording(tmp_path, trace="off", console=True, redact=str)
+    opened.run(recording.begin(opened.window))
+    by_keys("Control+C")(opened, "again")
+    for _ in range(5):
+        opened.run(opened.window.page.press("#to", "Control+V"))
+    opened.js("console.log('last')")
+    opened.run(until(lambda: any(line.text == "last" for line in read_console(tmp_path)), 60))
+    assert opened.js("to.value") == "again" * 5
+    assert set(stops) == {clipboard.QUESTION}
+    assert [line.text for line in read_console(tmp_path)] == ["last"]
 
 
 @pytest.mark.slow
