@@ -43,7 +43,7 @@ def test_a_tier_runs_by_its_name() -> None:
 
 def test_ci_runs_every_tier() -> None:
     """No mark without a run."""
-    assert sorted(re.findall(r"^ *tier (\w+)$", CI, re.MULTILINE)) == sorted(TIERS)
+    assert sorted(re.findall(r"^ *tier (\w+)\b", CI, re.MULTILINE)) == sorted(TIERS)
 
 
 SKIPPED = """

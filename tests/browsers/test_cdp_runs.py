@@ -29,6 +29,7 @@ class TestConformance(BrowserConformance):
         )
 
 
+@pytest.mark.slow
 def test_rows_run_at_once_in_a_browser_that_stays(evals: Evals, chromium: Listening) -> None:
     """The browser is told with version and address, never with what lets anybody in."""
     evals.write_rows(*(row(f"r{number}") for number in range(3)))

@@ -86,6 +86,7 @@ def test_browser_that_is_there_is_kept(bench: Bench) -> None:
     assert bench.calls() == []
 
 
+@pytest.mark.slow
 def test_download_comes_first(bench: Bench) -> None:
     """Playwright's download is tried before the system's packages are touched."""
     bench.program("python", bench.brings("chromium-headless-shell"))

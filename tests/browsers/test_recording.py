@@ -204,6 +204,7 @@ def test_what_is_no_trace_leaves_nothing(tmp_path: Path) -> None:
     assert list(target.parent.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_shared_browser_is_heard_but_not_traced(
     run: Run, chromium: Listening, shop: str, tmp_path: Path
 ) -> None:

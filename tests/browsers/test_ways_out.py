@@ -203,6 +203,7 @@ def test_every_way_leads_out_where_all_is_allowed(run: Run, other: Listener, her
         run(course())
 
 
+@pytest.mark.slow
 def test_no_way_leads_out_of_the_allowed_origins(
     run: Run, other: Listener, here: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

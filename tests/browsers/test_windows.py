@@ -185,6 +185,7 @@ def test_a_window_closes_whatever_its_page_does(visit: Visits, pages: PageServer
     opened.run(close())
 
 
+@pytest.mark.slow
 def test_more_tabs_than_a_window_may_have_are_closed_at_once(visit: Visits, pages: PageServer) -> None:
     """A page that opens 50 pop-ups leaves 20 tabs and one warning."""
     pages.page("/popup", "pop-up")

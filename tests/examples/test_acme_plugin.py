@@ -130,6 +130,7 @@ def test_its_toolkit_keeps_the_contract(installed: Installed) -> None:
     assert "2 passed" in result.stdout
 
 
+@pytest.mark.slow
 def test_its_grader_knows_its_own_attempts(installed: Installed) -> None:
     """The doctor lets it judge them, whatever else it finds: here nobody has started the browser."""
     nowhere = "browser={type: cdp, url: 'http://127.0.0.1:9'}"

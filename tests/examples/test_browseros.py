@@ -34,6 +34,7 @@ def run(
     return result, json.loads(told or "{}")
 
 
+@pytest.mark.slow
 def test_a_run_config_is_played(pytester: pytest.Pytester) -> None:
     """The file's tasks, workers and limits hold; the model and the browser come from the command line."""
     with ScriptedModel(answer) as model:

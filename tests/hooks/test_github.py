@@ -61,6 +61,7 @@ def test_nobody_else_gives_commands(evals: Evals, options: tuple[str, ...]) -> N
     assert "::error::told" in output or "-x" in options or "-n2" in options
 
 
+@pytest.mark.slow
 def test_commands_are_taken_again_however_it_ends(evals: Evals) -> None:
     """Also where nothing runs; and what is printed after that gives none. A list of items stays one."""
     evals.write_rows({**row("a"), "::error::\n  ::error::key": 1})
@@ -92,6 +93,7 @@ def test_text_without_commands() -> None:
     assert without_commands(given) == ": :a::b\n \t: :c\nx ::d\nshop::min\n## [add-mask]e"
 
 
+@pytest.mark.slow
 def test_a_job_gets_a_summary_and_annotations(evals: Evals) -> None:
     """What is in the file before stays; two workers tell it once."""
     (evals.path / "summary.md").write_text("# Earlier step\n")

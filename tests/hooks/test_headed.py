@@ -28,6 +28,7 @@ def only_a_headless_shell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
         monkeypatch.delenv(name, raising=False)
 
 
+@pytest.mark.slow
 def test_a_file_of_browseros_runs_without_windows(evals: Evals) -> None:
     """`headless: false`, which is BrowserOS's default, does not stop the run: its head says what happens."""
     evals.write_rows(row("a"))

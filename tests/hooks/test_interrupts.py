@@ -137,7 +137,9 @@ def busy(evals: Evals) -> Iterator[Launched]:
 
 
 @pytest.mark.parametrize("to", [pytest.param("group", marks=pytest.mark.slow), "controller"])
-@pytest.mark.parametrize("name", ["SIGHUP", "SIGQUIT", "SIGTERM"])
+@pytest.mark.parametrize(
+    "name", [*(pytest.param(name, marks=pytest.mark.slow) for name in ("SIGHUP", "SIGQUIT")), "SIGTERM"]
+)
 def test_signals_that_end_a_run_leave_nothing(busy: Launched, evals: Evals, name: str, to: str) -> None:
     """A closed terminal or a cancelled job: exit code 2, no process and no temporary folder is left."""
     busy.send(signal.Signals[name], to_all=to == "group")

@@ -78,6 +78,7 @@ def test_a_refused_key_of_the_judge_stops_the_run(evals: Evals) -> None:
     assert f"{20 - summary['errored']} not run" in output
 
 
+@pytest.mark.slow
 def test_what_a_judge_lacks_is_told_before_anything_is_spent(evals: Evals) -> None:
     """No judge, no key, no pictures, no reference: each with file and line, and no attempt is begun."""
     evals.write_rows(
@@ -109,6 +110,7 @@ def test_what_a_judge_lacks_is_told_before_anything_is_spent(evals: Evals) -> No
     assert not list(evals.path.glob("results/shop/*/tasks/*"))
 
 
+@pytest.mark.slow
 def test_a_protected_answer_is_in_no_file_and_no_line(evals: Evals) -> None:
     """Whatever a judge quotes; reports of a failure show the agent's side only."""
     evals.write_rows(

@@ -66,6 +66,7 @@ def test_a_program_for_each_attempt(evals: Evals, desk: dict[str, Any]) -> None:
     assert set(manifest["tool_hashes"]) == {"go", "look", "draw", "leave", "send", "misbehave", "done"}
 
 
+@pytest.mark.slow
 def test_a_model_is_shown_the_snapshot_and_its_arguments_are_checked(
     evals: Evals, desk: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -134,6 +135,7 @@ def test_tools_that_change_after_the_check_stop_the_run(evals: Evals) -> None:
     assert "the tools of the browser are not those that were checked" in told(result)
 
 
+@pytest.mark.slow
 def test_tools_that_have_changed_since_the_last_run_are_told(evals: Evals) -> None:
     """Before the first row, in a note that names them; the next run, with the same tools, says nothing."""
     evals.write_rows(row("one"))

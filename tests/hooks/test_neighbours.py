@@ -238,6 +238,7 @@ def test_rows_of_a_group_never_run_at_once(own_agent: Evals, options: list[str])
         assert all(first[1] <= second[0] for first, second in pairwise(sorted(spans)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gate", [{}, {"gate": {"min_pass_rate": 1}}], ids=["plain", "gated"])
 def test_last_failed_rows_are_found_whatever_their_group(own_agent: Evals, gate: dict[str, Any]) -> None:
     """``--lf`` after a run in groups selects the bad rows, without workers too, where ids have no group."""

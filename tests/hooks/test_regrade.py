@@ -98,6 +98,7 @@ def ids(lines: list[str]) -> list[str]:
     return [line.split()[0] for line in lines if line.startswith("shop.eval.yaml::")]
 
 
+@pytest.mark.slow
 def test_another_grader_judges_what_is_stored(ran: Evals) -> None:
     """Same items, the new verdicts, the old ones in the history; what errored before grading stays."""
     before = read(ran, "b")

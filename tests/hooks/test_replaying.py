@@ -238,6 +238,7 @@ def test_an_agent_without_models_has_an_empty_cassette(evals: Evals) -> None:
     assert len((evals.path / "cassettes/shop/default/a-1.jsonl").read_text().splitlines()) == 2
 
 
+@pytest.mark.slow
 def test_grading_again_replays_nothing(recorded: Evals) -> None:
     """It asks judges of its own accord; the two options are told apart."""
     code, output = go(recorded, "--eval-regrade=latest", "--eval-llm=replay", env=KEYS)

@@ -69,6 +69,7 @@ def test_finished_trials_are_told_and_the_rest_is_run(shop: Evals) -> None:
     assert junit.count('<property name="resumed" value="True"') == 1
 
 
+@pytest.mark.slow
 def test_a_finished_run_needs_no_browser(shop: Evals) -> None:
     """Everything is told from the folder, by two workers too."""
     (shop.path / "b.dies").unlink()
@@ -358,6 +359,7 @@ def test_tests_by_hand_make_no_attempts_in_an_earlier_run(shop: Evals) -> None:
     assert len(calls(shop)) == 3
 
 
+@pytest.mark.slow
 def test_the_browser_of_further_attempts_is_written_down(shop: Evals) -> None:
     """Which browser made which attempt can be told."""
     cut(shop)

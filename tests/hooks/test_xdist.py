@@ -110,6 +110,7 @@ def kill(pid: int) -> None:
     wait_for(lambda: has_ended(pid), "the worker has ended")
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_costs_only_what_was_in_flight_in_it(evals: Evals) -> None:
     """Its attempts in flight are made again; what it had finished, and all else, is made and counted once."""
     write_agent(evals, HELD)

@@ -130,6 +130,7 @@ def test_fill_replaces_and_type_text_adds_key_by_key(visit: Visits) -> None:
     assert opened.js("seen.filter((what) => what.startsWith('keydown'))") == ["keydown:y", "keydown:z"]
 
 
+@pytest.mark.slow
 def test_a_text_longer_than_the_actions_limit_is_typed_in_full(
     visit: Visits, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,6 +210,7 @@ def test_check_and_uncheck_are_states(visit: Visits) -> None:
     assert "radio" in opened.refusal("uncheck", target="#r")
 
 
+@pytest.mark.slow
 def test_drag_moves_one_element_onto_another(visit: Visits) -> None:
     """The drop lands on the target; a missing target is refused."""
     opened = visit(

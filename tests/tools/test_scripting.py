@@ -44,6 +44,7 @@ def test_a_long_result_is_cut(visit: Visits) -> None:
     assert text.endswith(f"[Cut after {MAX_LENGTH} of 50002 characters. Return less.]")
 
 
+@pytest.mark.slow
 def test_a_script_that_never_ends_is_given_up(visit: Visits) -> None:
     """A promise that nobody keeps ends with the limit; the window works on."""
     opened = visit()
