@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, model_validator
 
 
 class Usage(BaseModel):
@@ -16,6 +18,15 @@ class Usage(BaseModel):
     requests: int = 0
     cost_usd: float | None = None
     """None: the price of the model is not known; never guessed."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _count_a_request(cls, data: Any) -> Any:
+        """Take tokens or money without a number of requests for one request: they were not used by none."""
+        if isinstance(data, dict) and not data.get("requests"):
+            is_used = any(data.get(name) for name in ("input_tokens", "output_tokens", "cost_usd"))
+            return {**data, "requests": 1} if is_used else data
+        return data
 
     def __add__(self, other: Usage) -> Usage:
         """Return the sum; a cost is unknown as soon as one part's cost is unknown."""
