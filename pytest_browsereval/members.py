@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pkgutil
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from pytest_browsereval import benchmarks
 from pytest_browsereval.errors import RegistryError
 from pytest_browsereval.registry import Registry
 
@@ -36,49 +39,26 @@ MEMBERS: dict[str, tuple[tuple[str, str], ...]] = {
         ("json", "datasets.files:JsonConfig"),
         ("csv", "datasets.files:CsvConfig"),
         ("yaml", "datasets.files:YamlConfig"),
-        ("webvoyager", "datasets.webvoyager:WebVoyagerConfig"),
-        ("online-mind2web", "datasets.online_mind2web:OnlineMind2WebConfig"),
-        ("mind2web", "datasets.mind2web:Mind2WebConfig"),
-        ("webtailbench", "datasets.webtailbench:WebTailBenchConfig"),
-        ("odysseys", "datasets.odysseys:OdysseysConfig"),
-        ("webbench", "datasets.webbench:WebBenchConfig"),
-        ("agisdk real", "datasets.agisdk:AgisdkConfig"),
-        ("infinity webarena-infinity", "datasets.infinity:InfinityConfig"),
-        ("webarena webarena-lite", "datasets.webarena:WebArenaConfig"),
-        ("webarena-verified", "datasets.webarena_verified:WebArenaVerifiedConfig"),
-        ("visualwebarena", "datasets.visualwebarena:VisualWebArenaConfig"),
-        ("webchorearena", "datasets.webchorearena:WebChoreArenaConfig"),
-        ("assistantbench", "datasets.assistantbench:AssistantBenchConfig"),
-        ("browsecomp", "datasets.browsecomp:BrowseCompConfig"),
-        ("gaia gaia-web", "datasets.gaia:GaiaConfig"),
-        ("miniwob", "datasets.miniwob:MiniwobConfig"),
     ),
     "grader": (
         ("answer", "graders.answer:AnswerGrader"),
         ("page_state", "graders.page_state:PageStateGrader"),
         ("state_diff", "graders.state_diff:StateDiffGrader"),
         ("command", "graders.command:CommandGrader"),
-        ("webvoyager webvoyager_grader", "graders.webvoyager:WebVoyagerGrader"),
-        ("mind2web mind2web_judge mind2web_grader", "graders.mind2web:Mind2WebGrader"),
         ("fara_alignment", "graders.fara.members:FaraAlignmentGrader"),
         ("fara_rubric", "graders.fara.members:FaraRubricGrader"),
         ("fara_multimodal", "graders.fara.members:FaraMultimodalGrader"),
         ("fara_combined fara_grader fara", "graders.fara.members:FaraCombinedGrader"),
         ("rubric", "graders.rubric:RubricGrader"),
-        ("browsecomp", "graders.browsecomp:BrowseCompGrader"),
         ("trajectory_score", "graders.trajectory_score:TrajectoryScoreGrader"),
         ("performance performance_grader", "graders.performance:PerformanceGrader"),
         ("combined", "graders.combined:CombinedGrader"),
-        ("webarena", "graders.webarena.grader:WebArenaGrader"),
-        ("webarena_verified", "graders.webarena_verified.grader:WebArenaVerifiedGrader"),
-        ("agisdk agisdk_state_diff", "graders.agisdk.grader:AgisdkGrader"),
-        ("infinity infinity_state", "graders.infinity.grader:InfinityGrader"),
-        ("assistantbench", "graders.assistantbench.grader:AssistantBenchGrader"),
-        ("gaia", "graders.gaia:GaiaGrader"),
-        ("miniwob", "graders.miniwob:MiniwobGrader"),
     ),
 }
-"""Ours by family, in the order in which messages and help list them: type and other names, and where."""
+"""Ours by family, in the order in which messages and help list them: type and other names, and where.
+
+Those of the folders of ``benchmarks`` come after them.
+"""
 
 
 def pytest_browsereval_register(registry: Registry) -> None:
@@ -87,6 +67,8 @@ def pytest_browsereval_register(registry: Registry) -> None:
         for names, place in members:
             name, *aliases = names.split()
             registry.announce(family, name, f"pytest_browsereval.{place}", aliases=tuple(aliases))
+    for leaf in sorted(found.name for found in pkgutil.iter_modules(benchmarks.__path__)):
+        import_module(f"{benchmarks.__name__}.{leaf}.members").pytest_browsereval_register(registry)
 
 
 def builtin_registry() -> Registry:

@@ -34,7 +34,7 @@ ROWS: tuple[frozenset[str], ...] = tuple(
             {"analysis", "exchange"},
             {"report"},
             {"commands", "hooks", "plugin", "hookspecs", "__main__"},
-            {"testing"},
+            {"benchmarks", "testing"},
         ),
     )
 )
@@ -44,8 +44,12 @@ WITHIN_A_ROW = {
     ("__main__", "commands"): "the command line gathers its subcommands",
     ("plugin", "hooks"): "the entry point loads the hooks once an eval is asked for",
     ("hooks", "hookspecs"): "hooks of plug-ins are compared with the specifications",
+    ("members", "benchmarks"): "each folder that is there registers its own members",
     ("plugin", "hookspecs"): "the entry point hands the specifications to pytest",
 }
+
+LEAVES = ("benchmarks",)
+"""Folders whose folders can be left out, one by one: nobody imports them, and they do not know each other."""
 
 FAMILIES = ("agents", "graders", "browsers", "datasets", "tools")
 """Folders with several members: a member knows its base and what all members share, no other member."""
@@ -188,6 +192,16 @@ def test_imports_point_downwards() -> None:
         and (part(arrow.source), part(arrow.target)) not in WITHIN_A_ROW
     ]
     assert not wrong
+
+
+def test_nobody_imports_a_leaf() -> None:
+    """What can be left out is imported by nobody, not even by another leaf."""
+
+    def leaf(module: str) -> list[str]:
+        return module.split(".")[:2]
+
+    arrows = [arrow for arrow in our_arrows() if part(arrow.target) in LEAVES and "." in arrow.target]
+    assert not [str(arrow) for arrow in arrows if leaf(arrow.source) != leaf(arrow.target)]
 
 
 def test_exceptions_within_a_row_are_in_use() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.__main__ import main
+from pytest_browsereval.benchmarks.webvoyager.dataset import WebVoyagerConfig
 from pytest_browsereval.datasets.jsonl import JsonLinesConfig
-from pytest_browsereval.datasets.webvoyager import WebVoyagerConfig
 
 ROWS = [
     {"web_name": "Maps", "id": f"Maps--{n}", "ques": f"Find café {n}.", "web": "https://maps.example.org/"}

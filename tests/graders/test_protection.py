@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.benchmarks.browsecomp.grader import BrowseCompGrader
 from pytest_browsereval.graders.answer import AnswerGrader
 from pytest_browsereval.graders.base import GraderConfig, Recorded
-from pytest_browsereval.graders.browsecomp import BrowseCompGrader
 from pytest_browsereval.graders.protection import WITHHELD, mask_of
 from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.grades import GraderResult, Verdict

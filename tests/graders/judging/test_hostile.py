@@ -12,21 +12,23 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.graders import mind2web
-from pytest_browsereval.graders.agisdk.grader import AgisdkGrader
+from pytest_browsereval.benchmarks.agisdk.grader import AgisdkGrader
+from pytest_browsereval.benchmarks.browsecomp.grader import BrowseCompGrader
+from pytest_browsereval.benchmarks.mind2web import grader as mind2web
+from pytest_browsereval.benchmarks.mind2web.grader import Mind2WebGrader
+from pytest_browsereval.benchmarks.webarena.grader import WebArenaGrader
 from pytest_browsereval.graders.base import Recorded
-from pytest_browsereval.graders.browsecomp import BrowseCompGrader
 from pytest_browsereval.graders.fara.members import FaraMultimodalGrader
 from pytest_browsereval.graders.judging import fences, relevance
 from pytest_browsereval.graders.judging.base import ModelGrader
-from pytest_browsereval.graders.mind2web import Mind2WebGrader
 from pytest_browsereval.graders.performance import PerformanceGrader
 from pytest_browsereval.graders.trajectory_score import TrajectoryScoreGrader
-from pytest_browsereval.graders.webarena.grader import WebArenaGrader
 from pytest_browsereval.members import builtin_registry
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, says
-from tests.graders import test_browsecomp, test_mind2web, test_performance
+from tests.benchmarks.browsecomp import test_grader as test_browsecomp
+from tests.benchmarks.mind2web import test_grader as test_mind2web
+from tests.graders import test_performance
 from tests.graders.judging.asking import graded, judge_at
 from tests.graders.judging.bench import Bench, sight
 from tests.graders.support import make_task

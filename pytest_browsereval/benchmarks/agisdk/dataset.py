@@ -1,0 +1,120 @@
+"""REAL: tasks on clones of well-known sites, each scored by the state that it leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from pytest_browsereval.benchmarks.agisdk.files import INSTALL, package_folder, tasks_folder
+from pytest_browsereval.datasets.benchmark import BenchmarkConfig, Dropped, Row, RowProblem, text_of
+from pytest_browsereval.datasets.packages import INSTALLED
+from pytest_browsereval.documents import DocumentError, read_text
+from pytest_browsereval.documents.json_text import json_value
+from pytest_browsereval.errors import DatasetError
+
+
+class AgisdkConfig(BenchmarkConfig):
+    """Reads REAL's tasks: a folder with a JSON file for each, by default that of the package ``agisdk``."""
+
+    type: Literal["agisdk"] = "agisdk"
+    title = "REAL"
+
+    path: Path = INSTALLED
+    """The folder with a JSON file for each task; ``:installed``, the default, is that of the
+    installed package."""
+    version: Literal["v1", "v2"] = "v1"
+    """Which of the installed package's tasks: ``v1`` are scored by queries, ``v2`` by scripts."""
+    urls: dict[str, str] = Field(default_factory=dict)
+    """Where the clones are, by the name of the site, ``{omnizon: "{omnizon}"}``; else the published ones."""
+
+    def file(self, base_dir: Path) -> Path:
+        """Return the absolute path of the folder.
+
+        Raises:
+            DatasetError: it is that of the package, which is not installed.
+        """
+        if self.path != INSTALLED:
+            return super().file(base_dir)
+        package = package_folder(None, base_dir)
+        if package is None:
+            raise DatasetError(
+                f"dataset agisdk: the package agisdk is not installed. Type  {INSTALL}  or write  "
+                "path: FOLDER , a folder with REAL's task files."
+            )
+        return tasks_folder(package, self.version)
+
+    def originals(self, path: Path) -> Sequence[Row]:
+        """Return the tasks in the order of their files' names.
+
+        Raises:
+            DocumentError: there are none, or one is no JSON.
+        """
+        if not path.is_dir():
+            raise DocumentError("it is no folder; REAL's tasks are a folder with a JSON file for each.")
+        files = sorted(path.glob("*.json"))
+        if not files:
+            raise DocumentError("the folder has no JSON file.")
+        return [(place, _task_in(file)) for place, file in enumerate(files, 1)]
+
+    def convert(self, original: Any) -> dict[str, Any]:
+        """Return a task with the keys of a row.
+
+        Raises:
+            RowProblem: a key is missing or wrong.
+            Dropped: the task is infeasible, or its script is missing.
+        """
+        name, site = text_of(original, "id"), original.get("website")
+        if not isinstance(site, Mapping):
+            raise RowProblem(f"the task {name!r} has no block 'website'.")
+        website, evals = text_of(site, "id"), original.get("evals")
+        if not isinstance(evals, list) or not evals or not all(isinstance(check, dict) for check in evals):
+            raise RowProblem(f"the task {name!r} has no list of 'evals'.")
+        if original.get("possible") is False:
+            raise Dropped("the benchmark says that they are infeasible")
+        self._check_scripts(evals)
+        kind, level = (
+            text_of(original, "challengeType", default=""),
+            text_of(original, "difficulty", default=""),
+        )
+        has_model = any(check.get("type") == "llm_boolean" for check in evals)
+        return {
+            "query_id": f"agisdk-{name}",
+            "query": text_of(original, "goal"),
+            "start_url": self.urls.get(website) or text_of(site, "url"),
+            "graders": ["agisdk"],
+            "evals": evals,
+            "level": level or None,
+            "revision": text_of(original, "version", default="") or None,
+            "tags": [tag for tag in (website, kind, "llm_boolean" * has_model) if tag],
+            "metadata": {
+                "original_task_id": name,
+                "website": website,
+                "category": kind or None,
+                "additional": {
+                    "agisdk_task_id": name,
+                    "challenge_type": kind,
+                    "difficulty": level,
+                    "similar_to": text_of(site, "similarTo", default=""),
+                    "points": original.get("points", 1),
+                },
+            },
+        }
+
+    def _check_scripts(self, evals: list[dict[str, Any]]) -> None:
+        """Drop a task whose script lies beside the tasks in the package and is empty: it scores nothing."""
+        folder = self.path.parent / "eval_scripts"
+        for check in evals:
+            if (name := check.get("script")) and folder.is_dir():
+                file = folder / Path(str(name)).name
+                if not file.is_file() or not file.stat().st_size:
+                    raise Dropped("their script is missing or empty, so nothing can score them")
+
+
+def _task_in(file: Path) -> Any:
+    try:
+        return json_value(read_text(file))
+    except DocumentError as error:
+        raise DocumentError(f"{file.name}: {error}") from None

@@ -1,0 +1,358 @@
+"""``agisdk``: the final state of a clone of REAL, scored by the checks that its tasks publish."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import Field, JsonValue, PrivateAttr
+
+from pytest_browsereval.benchmarks.agisdk.checks import (
+    Check,
+    Strings,
+    asks_model,
+    compared,
+    read_checks,
+    read_verdict,
+    reads_state,
+)
+from pytest_browsereval.benchmarks.agisdk.files import (
+    INSTALL,
+    VERSIONS,
+    package_folder,
+    published_task,
+    script_file,
+)
+from pytest_browsereval.benchmarks.agisdk.finish_page import read_finish
+from pytest_browsereval.browsers.base import Window
+from pytest_browsereval.browsers.origins import origin_of
+from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.graders.base import Golden, Recorded
+from pytest_browsereval.graders.comparators import share
+from pytest_browsereval.graders.judging.base import ModelGrader, answer_part, task_part
+from pytest_browsereval.graders.judging.judge import Given, Judge
+from pytest_browsereval.graders.judging.replies import JudgeReply
+from pytest_browsereval.graders.judging.votes import Opinion
+from pytest_browsereval.graders.values import shown
+from pytest_browsereval.graders.verifiers import verified
+from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.temporary import own_folder
+
+RULES = """\
+You decide whether the final answer of an agent meets one requirement. You are given the task, the \
+requirement and the answer.
+
+- The requirement tells what the answer has to say. It may be written as a question or as a statement; it is \
+met if an honest reader of the answer would say so.
+- Other words, another order, more detail and another format are no difference. Another name, number, date \
+or price is one.
+- Judge only what the answer says. What the agent may have done or meant does not count.
+- If there is no answer, the requirement is not met."""
+
+MARGIN_S = 10.0
+
+Judged = tuple[Check, tuple[Criterion, Criterion] | None]
+"""A check and what is said of it, strict and lenient; None where a model is still to be asked."""
+
+
+class RequirementReply(JudgeReply):
+    """What the judge replies."""
+
+    reasoning: str = Field(
+        description="What the requirement asks for and what the answer says; written first."
+    )
+    is_met: bool = Field(description="Whether the answer meets the requirement.")
+
+
+class AgisdkGrader(ModelGrader):
+    """Scores a task of REAL: JMESPath queries and scripts over the clone's final state, questions to a judge.
+
+    The state is what the clone's own ``/finish`` page shows when the agent has stopped. The score is the
+    share of checks that hold; only all of them pass.
+    """
+
+    type: Literal["agisdk"] = "agisdk"
+    prompts: ClassVar[tuple[str, ...]] = (RULES,)
+    replies = (RequirementReply,)
+
+    strings: Strings = "strict"
+    """``strict`` compares as REAL publishes it; ``lenient`` lets an expected text be a part of the actual
+    one, in whole words and any case, as BrowserOS does by letters. Both scores are reported."""
+    package_dir: Path | None = None
+    """The folder of the package ``agisdk``, relative to the config; the installed one by default. Scripts are
+    taken from there, never from a row."""
+    task_version: Literal["v1", "v2"] | None = None
+    """Of rows without ``evals`` of their own (BrowserOS writes such), which are looked up in the package; by
+    default the version whose start page the row has."""
+    timeout_s: float = Field(default=30.0, gt=0, le=120)
+    """After this a script is killed, and the grade is errored."""
+
+    _base_dir: Path = PrivateAttr(default=Path())
+
+    # -- what a row needs
+
+    def needs_trust(self, task: Task) -> tuple[str, ...]:
+        """That it runs the scripts of a folder that is not the installed package."""
+        del task
+        folder = self.package_dir
+        return () if folder is None else (f"runs scripts of the folder {str(folder)!r} (`package_dir`)",)
+
+    def _package(self, base_dir: Path) -> Path:
+        package = package_folder(self.package_dir, base_dir)
+        if package is None:
+            where = "is not installed" if self.package_dir is None else f"is not in {self.package_dir}"
+            raise ValueError(
+                f"the grader {self.label!r} needs files of the package agisdk for this row, and it {where}. "
+                f"Type  {INSTALL}  or write  package_dir: FOLDER , the folder that holds REAL/."
+            )
+        return package
+
+    def _checks(self, task: Task, base_dir: Path) -> list[Check]:
+        evals: Any = task.evals or self._published(task, base_dir).get("evals")
+        return read_checks(evals if isinstance(evals, list | tuple) else ())
+
+    def _published(self, task: Task, base_dir: Path) -> Mapping[str, Any]:
+        """Return the package's own task of a row that has no checks.
+
+        Raises:
+            ValueError: the package has none, or several.
+        """
+        package = self._package(base_dir)
+        name = str(task.metadata.additional.get("agisdk_task_id") or task.query_id.removeprefix("agisdk-"))
+        wanted = (self.task_version,) if self.task_version else VERSIONS
+        known = {v: found for v in wanted if (found := published_task(package, v, name)) is not None}
+        if not self.task_version:
+            start = (task.start_url or "").rstrip("/")
+            known = {v: found for v, found in known.items() if _address_of(found) == start}
+        if len(known) != 1:
+            raise ValueError(
+                f'the row has no "evals", and the package agisdk has {len(known)} tasks {name!r} with its '
+                "start page. Write  task_version: v1  or v2 in the grader, or import the row from the "
+                "package: dataset: {type: agisdk} ."
+            )
+        return next(iter(known.values()))
+
+    def check(self, task: Task) -> None:
+        """Check that the row's ``evals`` are checks of REAL.
+
+        Raises:
+            ValueError: with what to write.
+        """
+        checks = read_checks(task.evals) if task.evals else []
+        if (not checks or reads_state(checks)) and not task.start_url:
+            raise ValueError(
+                f"the grader {self.label!r} reads the state from /finish of the site that the row starts at, "
+                'and the row has no start_url. Write "start_url": "https://...".'
+            )
+
+    def check_files(self, task: Task, base_dir: Path) -> None:
+        """Check that the scripts of the row are in the package.
+
+        Raises:
+            ValueError: with what to write.
+        """
+        self._base_dir = base_dir
+        for check in self._checks(task, base_dir):
+            if check.kind == "script":
+                self._script(check, task, base_dir)
+
+    def _script(self, check: Check, task: Task, base_dir: Path) -> Path:
+        file = script_file(self._package(base_dir), check.subject, str(task.revision or "v2"))
+        if file is None or not file.read_bytes().strip():
+            told = "is not there" if file is None else "is empty there, so the task can never be scored"
+            raise ValueError(
+                f"the script {check.subject!r} of the package agisdk {told}. Leave the row out, or install "
+                "the version of the package that the row is from."
+            )
+        return file
+
+    def needs_judge(self, task: Task) -> bool:
+        """Whether the row has a check for a model."""
+        return asks_model(self._checks(task, self._base_dir))
+
+    def needs_page(self, task: Task) -> bool:
+        """Whether the row has a check of the final state."""
+        return not task.evals or reads_state(read_checks(task.evals))
+
+    # -- the state
+
+    def observes(self, task: Task) -> JsonValue:
+        """Return None: it is always the whole final state."""
+        del task
+        return None
+
+    async def observe(self, window: Window, task: Task, site_urls: Mapping[str, str]) -> JsonValue:
+        """Read the final state from the clone's ``/finish``, in a tab of its own.
+
+        Raises:
+            Fault: it shows none.
+        """
+        del site_urls
+        if not self.needs_page(task):
+            return None
+        return {"state": await read_finish(window, f"{origin_of(task.start_url or '')}/finish")}
+
+    def _state(self, recorded: Recorded) -> JsonValue:
+        seen = recorded.evidence.get(self.label)
+        state = seen.get("state") if isinstance(seen, dict) else None
+        if not isinstance(state, dict):
+            raise Fault(ErrorSource.GRADER, "the final state was not read; run the task again")
+        return state
+
+    # -- the grade
+
+    def time_limit_s(self, run: Any) -> float:
+        """Return how long ``grade`` may take, in seconds."""
+        return super().time_limit_s(run) + self.timeout_s + MARGIN_S
+
+    async def grade(self, recorded: Recorded) -> GraderResult:
+        """Compare the state with the row's checks; a judge is asked only where the row has such a check.
+
+        Raises:
+            Fault: the state was not read, a script gave no verdict, or its package is missing.
+            StopRun: the judge's provider refused the key.
+        """
+        try:
+            checks = self._checks(recorded.task, recorded.base_dir)
+            prints = self._prints(checks, recorded)
+        except ValueError as error:
+            raise Fault(ErrorSource.GRADER, str(error)) from None
+        if asks_model(checks):
+            result = await super().grade(recorded)
+        else:
+            opinion = self._opinion(await self._programs(checks, recorded))
+            result = self.by_rules(opinion, recorded)
+        return result.model_copy(update={"fingerprint": "/".join([result.fingerprint, *prints])})
+
+    def rules(self) -> Self:
+        """Return the grader without what differs from machine to machine and changes no grade."""
+        return self.model_copy(update={"judge": None, "package_dir": None})
+
+    def _prints(self, checks: list[Check], recorded: Recorded) -> list[str]:
+        """Return what identifies the scripts, or the package's own task."""
+        task, base_dir = recorded.task, recorded.base_dir
+        texts = [self._script(c, task, base_dir).read_bytes() for c in checks if c.kind == "script"]
+        if not task.evals:
+            texts.append(json.dumps(self._published(task, base_dir).get("evals"), sort_keys=True).encode())
+        return [hashlib.sha256(b"\0".join(texts)).hexdigest()[:12]] if texts else []
+
+    async def prepare(self, recorded: Recorded, judge: Judge) -> list[Judged]:
+        """Run the checks that need no model, once for all votes.
+
+        Raises:
+            Fault: one of them cannot be decided.
+        """
+        del judge
+        return await self._programs(self._checks(recorded.task, recorded.base_dir), recorded)
+
+    async def _programs(self, checks: list[Check], recorded: Recorded) -> list[Judged]:
+        """Return the checks with what programs say of them; those for a model are left open."""
+        state = self._state(recorded) if reads_state(checks) else None
+        judged: list[Judged] = []
+        for check in checks:
+            if check.kind == "script":
+                said = await self._run(check, state, recorded)
+                judged.append((check, (said, said)))
+            elif check.kind == "jmespath":
+                both = compared(check, state, "strict"), compared(check, state, "lenient")
+                judged.append((check, both))
+            else:
+                judged.append((check, None))
+        return judged
+
+    async def _run(self, check: Check, state: JsonValue, recorded: Recorded) -> Criterion:
+        script = self._script(check, recorded.task, recorded.base_dir)
+        told = f"the script {check.subject}"
+        with tempfile.TemporaryDirectory(dir=own_folder(), ignore_cleanup_errors=True) as name:
+            file = Path(name) / "state.json"
+            await asyncio.to_thread(file.write_text, json.dumps(state), encoding="utf-8")
+            arguments = [sys.executable, "-I", "-S", "-X", "utf8", str(script), str(file)]
+            ran = await verified(arguments, Path(name), name, timeout_s=self.timeout_s, told=told)
+        said = read_verdict(ran.lines)
+        last = ran.lines[-1][:300] if ran.lines else ""
+        if said is None or (said and ran.code):
+            why = f"{told} printed {shown(last, 120)} and ended with code {ran.code}"
+            raise Fault(ErrorSource.GRADER, f"{why}: {ran.complaint}" if ran.complaint else why)
+        why = "" if said else "the script says that the final state is not as it should be"
+        return _criterion(check, said=said, expected="SUCCESS", actual=last, reason=why)
+
+    async def opinion(self, recorded: Recorded, judge: Judge, prepared: Any) -> Opinion:
+        """Ask about each requirement of the answer, and put that beside what the programs say.
+
+        Raises:
+            Fault: the judge gave no verdict.
+        """
+        judged: list[Judged] = []
+        for number, (check, both) in enumerate(prepared, 1):
+            if both is None:
+                said = await self._asked(check, number, recorded, judge)
+                judged.append((check, (said, said)))
+            else:
+                judged.append((check, both))
+        return self._opinion(judged)
+
+    async def _asked(self, check: Check, number: int, recorded: Recorded, judge: Judge) -> Criterion:
+        if not (recorded.final_answer or "").strip():
+            return _criterion(
+                check, said=False, expected=True, reason="no answer was given; nobody was asked"
+            )
+        parts = [task_part(recorded), Given("requirement", check.subject), answer_part(recorded)]
+        reply = await judge.ask(RequirementReply, RULES, parts, call=f"verdict on check {number}")
+        why = "" if reply.is_met else reply.reasoning
+        return _criterion(check, said=reply.is_met, expected=True, actual=reply.is_met, reason=why)
+
+    def _opinion(self, judged: list[Judged]) -> Opinion:
+        pairs = [both for _, both in judged if both is not None]
+        strict, lenient = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        criteria = strict if self.strings == "strict" else lenient
+        failed = [c for c in criteria if c.verdict is not Verdict.PASSED]
+        held = f"{len(criteria) - len(failed)} of {len(criteria)} checks hold ({self.strings} strings)"
+        return Opinion(
+            "failed" if failed else "passed",
+            share(criteria),
+            "; ".join([held, *(f"{c.name}: {c.reason}" for c in failed)]),
+            criteria=tuple(criteria),
+            evidence=("evidence.json",) if reads_state([check for check, _ in judged]) else (),
+            details={
+                "strings": self.strings,
+                "strict_score": share(strict),
+                "lenient_score": share(lenient),
+                "softened": [b.name for a, b in pairs if a.verdict is not b.verdict],
+            },
+        )
+
+    @classmethod
+    def golden(cls) -> tuple[Golden, ...]:
+        """Return an order as it should be, another one, and a text that only the lenient reading takes."""
+        query = 'orders.added."0".items[0].name'
+        evals = ({"type": "jmespath", "query": query, "expected_value": "Blue mug"},)
+        task = Task(query_id="golden", query="Order it.", start_url="https://shop.example/", evals=evals)
+
+        def attempt(name: str, item: str, verdict: Verdict, strings: Strings = "strict") -> Golden:
+            state: dict[str, JsonValue] = {"orders": {"added": {"0": {"items": [{"name": item}]}}}}
+            evidence: dict[str, JsonValue] = {"agisdk": {"state": state}}
+            return Golden(name, verdict, task, options={"strings": strings}, evidence=evidence)
+
+        return (
+            attempt("the order is right", "Blue mug", Verdict.PASSED),
+            attempt("another thing was ordered", "Red mug", Verdict.FAILED),
+            attempt("more words, strict", "The blue mug (large)", Verdict.FAILED),
+            attempt("more words, lenient", "The blue mug (large)", Verdict.PASSED, "lenient"),
+        )
+
+
+def _criterion(check: Check, *, said: bool, **fields: Any) -> Criterion:
+    verdict = Verdict.PASSED if said else Verdict.FAILED
+    return Criterion(name=check.title, verdict=verdict, **fields)
+
+
+def _address_of(published: Mapping[str, Any]) -> str:
+    website = published.get("website")
+    return str(website.get("url", "")).rstrip("/") if isinstance(website, Mapping) else ""

@@ -1,0 +1,182 @@
+"""``assistantbench``: how close the final answer is to the reference, as AssistantBench scores."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, Literal
+
+from pydantic import Field, JsonValue
+
+from pytest_browsereval.benchmarks.assistantbench.closeness import (
+    block_score,
+    number_score,
+    paired,
+    read_number,
+    text_score,
+)
+from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
+from pytest_browsereval.graders.values import TEXT_LIMIT, clipped, is_deep, shown
+from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
+from pytest_browsereval.model.tasks import Task
+
+_ROUNDING = 1e-9
+ITEMS_LIMIT = 200
+"""Of an answer no more items are paired: the time for it grows with the third power."""
+
+Kind = Literal["number", "blocks", "texts"]
+
+
+class AssistantBenchGrader(GraderConfig):
+    """Scores the final answer by the kind of the row's ``answer``: number, text, list of texts, JSON objects.
+
+    A reference of several lines is a list. Whether the agent answered at all is told apart from how well: the
+    benchmark reports both rates.
+    """
+
+    type: Literal["assistantbench"] = "assistantbench"
+
+    pass_at: float = Field(default=1.0, gt=0, le=1)
+    """The score to pass with; the benchmark itself reports the mean score and sets no such mark."""
+
+    def check(self, task: Task) -> None:
+        """Check that the row has a reference.
+
+        Raises:
+            ValueError: with what to write.
+        """
+        lines = _lines(task.answer)
+        if not lines or not all(isinstance(line, str) for line in lines):
+            raise ValueError(
+                f"the grader {self.label!r} compares with the row's answer, and that is "
+                f"{shown(task.answer)}. Write a text, or a list of texts. Answers of AssistantBench's test "
+                "rows are not published: take its validation rows."
+            )
+
+    async def grade(self, recorded: Recorded) -> GraderResult:
+        """Compare the final answer with the reference."""
+        lines = _lines(recorded.task.answer)
+        is_answered, score, kind = scored((recorded.final_answer or "")[:TEXT_LIMIT], lines)
+        is_passed = is_answered and score >= self.pass_at - _ROUNDING
+        verdict = Verdict.PASSED if is_passed else Verdict.FAILED
+        told = f"accuracy {score:.3f}, compared as {kind}; {self.pass_at:g} passes"
+        criterion = Criterion(
+            name=f"answer ({kind})",
+            verdict=verdict,
+            expected=clipped(recorded.task.answer),
+            actual=clipped(recorded.final_answer),
+            reason="" if is_passed else told,
+        )
+        return GraderResult(
+            grader=self.label,
+            verdict=verdict,
+            score=score,
+            reasoning=told if is_answered else "no answer was given",
+            criteria=(criterion,),
+            details={"is_answered": is_answered, "accuracy": score, "kind": kind, "pass_at": self.pass_at},
+            fingerprint=self.fingerprint(1, recorded.site_urls),
+        )
+
+    @classmethod
+    def golden(cls) -> tuple[Golden, ...]:
+        """Return one answer of each kind that is right, and some that are not."""
+        cases: tuple[tuple[str, JsonValue, str | None, Verdict], ...] = (
+            ("number", "42", "42.0", Verdict.PASSED),
+            ("number that is only near", "42", "40", Verdict.FAILED),
+            ("text", "The Old Mill", "old mill", Verdict.PASSED),
+            ("list in another order", "Ada\nBob", '["Bob", "Ada"]', Verdict.PASSED),
+            ("object", '{"name": "Ada", "age": 36}', '{"age": 36, "name": "ada"}', Verdict.PASSED),
+            ("half of a list", "Ada\nBob", "Ada", Verdict.FAILED),
+            ("no answer", "42", None, Verdict.FAILED),
+        )
+        return tuple(
+            Golden(name, verdict, Task(query_id="golden", query="?", answer=answer), final_answer=given)
+            for name, answer, given, verdict in cases
+        )
+
+
+def scored(answer: str, lines: list[str]) -> tuple[bool, float, Kind]:
+    """Return whether an answer is one, how close it is to the reference, and what they were compared as.
+
+    Args:
+        answer: the final answer; JSON is read as that.
+        lines: of the reference.
+    """
+    kind, wanted = _reference(lines)
+    given = _read(answer)
+    if kind == "blocks" and not isinstance(given, list):
+        given = _read_lines(given)
+    if isinstance(given, list) and len(given) == 1 and kind == "number":
+        given = read_number(given[0])
+    is_answered = not _is_empty(given)
+    if not is_answered:
+        return False, 0.0, kind
+    return True, _score(given, kind, wanted), kind
+
+
+def _score(given: Any, kind: Kind, wanted: Any) -> float:
+    if kind == "number":
+        return number_score(given, wanted) if isinstance(given, float) else 0.0
+    if isinstance(given, list) and len(given) > ITEMS_LIMIT:
+        return 0.0
+    if kind == "blocks":
+        return paired(given, wanted, block_score)
+    return text_score(given, wanted)
+
+
+def _reference(lines: list[str]) -> tuple[Kind, Any]:
+    if len(lines) == 1 and isinstance(number := read_number(lines[0]), float):
+        return "number", number
+    blocks = [_block(line) for line in lines]
+    if all(isinstance(block, dict) for block in blocks):
+        return "blocks", blocks
+    return "texts", lines[0] if len(lines) == 1 else lines
+
+
+def _block(line: str) -> Any:
+    """Return the JSON value of a line, which may be quoted as Python does."""
+    for old, new in (("{'", '{"'), ("', '", '", "'), ("': '", '": "'), ("'}", '"}'), ("': ", '": ')):
+        line = line.replace(old, new)
+    return _json(line)
+
+
+def _json(text: str) -> Any:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return None if is_deep(value) else value
+
+
+def _read(answer: str) -> Any:
+    """Return an answer as number, list, block or text."""
+    value = _json(answer)
+    if value is None or isinstance(value, bool):
+        value = answer
+    return read_number(value)
+
+
+def _read_lines(given: Any) -> list[Any]:
+    """Return the blocks that an answer's lines are; the answer alone where one line is none."""
+    if isinstance(given, str):
+        blocks = [_json(line) for line in given.split("\n")]
+        if all(block is not None for block in blocks):
+            return blocks
+    return [given]
+
+
+def _is_empty(given: Any) -> bool:
+    if isinstance(given, float):
+        return math.isnan(given)
+    if isinstance(given, list):
+        return all(_is_empty(item) for item in given)
+    return given is None or (isinstance(given, str | dict) and not given)
+
+
+def _lines(answer: JsonValue) -> list[Any]:
+    """Return the lines of a reference, which may be a list already."""
+    if isinstance(answer, list):
+        return answer
+    if isinstance(answer, bool) or not isinstance(answer, str | int | float):
+        return []
+    return [line for line in str(answer).split("\n") if line.strip()]

@@ -1,0 +1,1 @@
+"""BrowseComp: short answers to questions that are hard to find, judged by a model."""

@@ -1,0 +1,1 @@
+"""GAIA: short answers, compared as the benchmark compares them."""

@@ -1,0 +1,263 @@
+"""``infinity``: the verifier of a WebArena-Infinity task says whether the app's state is as it should be."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from pytest_browsereval.benchmarks.infinity import driver
+from pytest_browsereval.browsers.base import Window
+from pytest_browsereval.browsers.origins import origin_of
+from pytest_browsereval.documents import file_inside
+from pytest_browsereval.errors import ConfigError, ErrorSource, Fault
+from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
+from pytest_browsereval.graders.observing import fetch_json, has_page, live_page
+from pytest_browsereval.graders.page_values import NoValue
+from pytest_browsereval.graders.values import shown
+from pytest_browsereval.graders.verifiers import Ran, verified
+from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
+from pytest_browsereval.model.tasks import RowMetadata, Task
+from pytest_browsereval.session_caches import cache_for_session
+from pytest_browsereval.temporary import own_folder
+
+STATE = "/api/state"
+PYTHON = "{python}"
+_DRIVER = Path(driver.__file__)
+REQUESTS = "import requests"
+_PROBE_S = 20
+
+
+class InfinityGrader(GraderConfig):
+    """Runs the ``verify(server_url)`` of a task against the state that its app had when the agent stopped.
+
+    The state is read once from the app's ``/api/state``. The verifier is given an address that answers with
+    it, so that the same attempt can be graded again when the app has gone.
+    """
+
+    type: Literal["infinity"] = "infinity"
+
+    root: Path | None = None
+    """The folder of the apps, relative to the config: a row's ``metadata.additional.verifier_path`` is
+    relative to it or to the folder in it that is named like the row's ``app_name``."""
+    python: str = PYTHON
+    """The Python that runs verifiers, most of which import ``requests``; ``{python}`` is the one that runs
+    the tests."""
+    timeout_s: float = Field(default=30.0, gt=0, le=290)
+    """After this a verifier is killed, and the grade is errored."""
+
+    # -- before anything is spent
+
+    def needs_trust(self, task: Task) -> tuple[str, ...]:
+        """That it runs the verifiers of a folder, and by which Python."""
+        del task
+        runs = () if self.root is None else (f"runs verifiers of the folder {str(self.root)!r} (`root`)",)
+        return runs if self.python == PYTHON else (*runs, f"starts the program {self.python!r} (`python`)")
+
+    def check(self, task: Task) -> None:
+        """Check that the row names a verifier and an app.
+
+        Raises:
+            ValueError: with what to write.
+        """
+        if self.root is None:
+            raise ValueError(
+                f"the grader {self.label!r} needs the folder of the apps. Write  graders: [{{type: infinity, "
+                "root: FOLDER}]  in the config or in the block of the dataset."
+            )
+        _relative(task)
+        if not task.start_url:
+            raise ValueError(
+                f"the grader {self.label!r} reads {STATE} of the app that the row starts at, and the row has "
+                'no start_url. Write "start_url": "{NAME_OF_SITE}/".'
+            )
+
+    def check_files(self, task: Task, base_dir: Path) -> None:
+        """Check that the row's verifier is there, and that its Python has what it imports.
+
+        Raises:
+            ValueError: with what to write.
+        """
+        source = self._verifier(task, base_dir).read_text(encoding="utf-8", errors="replace")
+        if REQUESTS in source and (problem := _missing(self._python())):
+            raise ValueError(
+                f"the grader {self.label!r} runs verifiers that {REQUESTS}, and {problem}. Type  "
+                f"{self._python()} -m pip install requests  or write  python: PATH  of a Python that has it."
+            )
+
+    def _verifier(self, task: Task, base_dir: Path) -> Path:
+        root = (base_dir / (self.root or "")).resolve()
+        app, path = str(task.metadata.additional.get("app_name") or ""), _relative(task)
+        for place in (path, PurePosixPath(app) / path) if _is_plain(app) else (path,):
+            if (file := file_inside(root, str(place))) is not None:
+                return file
+        raise ValueError(
+            f"the verifier {str(path)!r} of the row is not in {str(root)!r}"
+            f"{f' nor in its folder {app!r}' if app else ''}. Correct  root  of the grader {self.label!r}: "
+            "it is the folder of the apps of WebArena-Infinity."
+        )
+
+    def preflight(self, base_dir: Path) -> None:
+        """Check that the folder of the apps is there.
+
+        Raises:
+            ConfigError: with what to type.
+        """
+        root = base_dir / (self.root or "")
+        if self.root is not None and not root.is_dir():
+            raise ConfigError(
+                f"the grader {self.label!r} has root {str(self.root)!r}, and there is no folder "
+                f"{str(root)!r}. Write the folder of the apps of WebArena-Infinity, relative to the config."
+            )
+
+    def _python(self) -> str:
+        return self.python.replace(PYTHON, sys.executable)
+
+    # -- the state
+
+    def observes(self, task: Task) -> JsonValue:
+        """Return None: it is always the app's whole state."""
+        del task
+        return None
+
+    async def observe(self, window: Window, task: Task, site_urls: Mapping[str, str]) -> JsonValue:
+        """Read the app's state.
+
+        Raises:
+            Fault: the app does not answer with one.
+        """
+        del site_urls
+        url = f"{origin_of(task.start_url or '')}{STATE}"
+        try:
+            if not has_page(window):
+                return {"state": await fetch_json(url, {})}
+            async with live_page(window) as page:
+                return {"state": await page.fetched(url)}
+        except NoValue as error:
+            raise Fault(ErrorSource.GRADER, f"the app gives no state: {error}") from None
+
+    # -- the grade
+
+    async def grade(self, recorded: Recorded) -> GraderResult:
+        """Run the verifier on the state that was read.
+
+        Raises:
+            Fault: no state was read, or the verifier raised, took too long or is not there.
+        """
+        seen = recorded.evidence.get(self.label)
+        if not isinstance(seen, dict) or "state" not in seen:
+            raise Fault(ErrorSource.GRADER, "the app's state was not read; run the task again")
+        try:
+            verifier = self._verifier(recorded.task, recorded.base_dir)
+        except ValueError as error:
+            raise Fault(ErrorSource.GRADER, str(error)) from None
+        passed, message = await self._run(verifier, seen["state"])
+        prints = f"{self._rules().fingerprint(1)}/{await asyncio.to_thread(_digest, verifier, _DRIVER)}"
+        return self._result(passed, message, verifier.name, prints)
+
+    def _rules(self) -> InfinityGrader:
+        """Return the grader without what differs from machine to machine and changes no grade."""
+        return self.model_copy(update={"root": None, "python": PYTHON})
+
+    def _result(self, passed: bool, message: str, name: str, fingerprint: str) -> GraderResult:  # noqa: FBT001
+        verdict = Verdict.PASSED if passed else Verdict.FAILED
+        criterion = Criterion(
+            name=f"verifier {name}", verdict=verdict, expected=True, actual=passed, reason=message
+        )
+        return GraderResult(
+            grader=self.label,
+            verdict=verdict,
+            score=float(passed),
+            reasoning=message or ("the verifier is content" if passed else "the verifier gave no reason"),
+            criteria=(criterion,),
+            evidence=("evidence.json",),
+            fingerprint=fingerprint,
+        )
+
+    async def _run(self, verifier: Path, state: JsonValue) -> tuple[bool, str]:
+        told = f"the verifier {verifier.name}"
+        with tempfile.TemporaryDirectory(dir=own_folder(), ignore_cleanup_errors=True) as name:
+            home = Path(name)
+            await asyncio.to_thread((home / "state.json").write_text, json.dumps(state), encoding="utf-8")
+            arguments = [self._python(), "-I", "-X", "utf8", str(_DRIVER), str(verifier), "state.json"]
+            ran = await verified(arguments, home, name, timeout_s=self.timeout_s, told=told)
+            said = home / driver.VERDICT
+            text = said.read_text(encoding="utf-8") if said.is_file() else ""
+        return _read(text, ran, told)
+
+    @classmethod
+    def golden(cls) -> tuple[Golden, ...]:
+        """Return a note that was starred, and one that was not; the verifier lies in the attempt's folder."""
+        source = (
+            "import json, urllib.request\n"
+            "def verify(server_url):\n"
+            "    with urllib.request.urlopen(server_url + '/api/state') as reply:\n"
+            "        starred = json.load(reply)['starred']\n"
+            "    return starred, 'starred' if starred else 'not starred'\n"
+        )
+        metadata = RowMetadata(additional={"app_name": "notes", "verifier_path": "real-tasks/task_e1.py"})
+        task = Task(query_id="golden", query="Star it.", start_url="http://127.0.0.1:1/", metadata=metadata)
+        return tuple(
+            Golden(
+                name,
+                verdict,
+                task,
+                options={"root": "."},
+                evidence={"infinity": {"state": {"starred": verdict is Verdict.PASSED}}},
+                files={"notes/real-tasks/task_e1.py": source},
+            )
+            for name, verdict in (("starred", Verdict.PASSED), ("not starred", Verdict.FAILED))
+        )
+
+
+def _relative(task: Task) -> PurePosixPath:
+    given = task.metadata.additional.get("verifier_path")
+    path = PurePosixPath(given) if isinstance(given, str) else PurePosixPath()
+    is_inside = not path.is_absolute() and ".." not in path.parts and "\\" not in str(path)
+    if not isinstance(given, str) or not is_inside or path.suffix != ".py" or "\0" in given:
+        raise ValueError(
+            f"metadata.additional.verifier_path is {shown(given)}; write the path of a Python file inside "
+            'the folder of the apps, such as "gmail/real-tasks/task_e1.py".'
+        )
+    return path
+
+
+def _digest(*files: Path) -> str:
+    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()[:12]
+
+
+@cache_for_session(maxsize=None)
+def _missing(python: str) -> str:
+    """Return why a Python cannot import what verifiers need, "" if it can."""
+    try:
+        ran = subprocess.run(  # noqa: S603 the config's own Python
+            [python, "-I", "-c", REQUESTS], capture_output=True, timeout=_PROBE_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"{python} cannot be run: {error}"
+    return f"{python} has no such package" if ran.returncode else ""
+
+
+def _is_plain(name: str) -> bool:
+    return bool(name) and name == PurePosixPath(name).name and name != ".."
+
+
+def _read(text: str, ran: Ran, told: str) -> tuple[bool, str]:
+    """Return what the driver has written of the verifier's verdict."""
+    try:
+        said = json.loads(text)
+        passed, message = said["passed"], said["message"]
+    except (ValueError, KeyError, TypeError):
+        why = f"{told} gave no verdict and ended with code {ran.code}: {ran.complaint or 'no message'}"
+        raise Fault(ErrorSource.GRADER, why) from None
+    if not isinstance(passed, bool):
+        raise Fault(ErrorSource.GRADER, f"{told} returned {str(message)[:200]}, not (True or False, message)")
+    return passed, str(message)[:1_000]

@@ -1,0 +1,1 @@
+"""Mind2Web and Online-Mind2Web: tasks on real sites, judged from pictures and actions."""

@@ -1,0 +1,23 @@
+"""What this benchmark brings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_browsereval.registry import Registry
+
+
+def pytest_browsereval_register(registry: Registry) -> None:
+    """Register what this folder brings; each is imported when a config or a row names it."""
+    registry.announce("dataset", "online-mind2web", f"{__package__}.online_dataset:OnlineMind2WebConfig")
+    registry.announce("dataset", "mind2web", f"{__package__}.dataset:Mind2WebConfig")
+    registry.announce(
+        "grader",
+        "mind2web",
+        f"{__package__}.grader:Mind2WebGrader",
+        aliases=(
+            "mind2web_judge",
+            "mind2web_grader",
+        ),
+    )

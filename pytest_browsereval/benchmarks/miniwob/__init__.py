@@ -1,0 +1,1 @@
+"""MiniWoB++: small pages that score their own episodes."""

@@ -1,0 +1,1 @@
+"""Odysseys: long tasks over several sites, graded by rubrics."""

@@ -1,0 +1,140 @@
+"""What WebArena's rules look at, read from the live window: parts of pages, and pictures on them."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from pydantic import JsonValue
+
+from pytest_browsereval.benchmarks.webarena.programs import address_of, expression_of
+from pytest_browsereval.benchmarks.webarena.rules import PictureTarget, Rules, Target
+from pytest_browsereval.browsers.base import Window
+from pytest_browsereval.browsers.waiting import is_playwright_error
+from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.graders.further_tab import beside, open_page
+from pytest_browsereval.graders.observing import STATE_LIMIT_BYTES, LivePage, live_page, settled
+from pytest_browsereval.graders.page_values import NoValue
+
+if TYPE_CHECKING:
+    from playwright.async_api import Locator
+
+MAX_PICTURES = 8
+"""Of one question; more are not shown."""
+PICTURE_LIMIT_S = 15.0
+"""For all pictures of one question, on a busy machine too."""
+
+_PICTURES = "img, [role=img]"
+_DECODED = """async pictures => {
+  await Promise.all(pictures.map((one) => one.decode?.().catch(() => null)));
+  await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
+}"""
+"""A picture that has loaded may still be drawn as an empty one, until a frame with it was drawn."""
+
+
+async def observed(
+    window: Window, rules: Sequence[Rules], holds: Callable[[Rules, Target, Any], bool], wait_s: float
+) -> JsonValue:
+    """Read what the rules look at; the window's current tab is the same one afterwards.
+
+    Args:
+        window: of the attempt.
+        rules: of its row.
+        holds: whether a part of a page is as it should be, so that nothing has to be waited for.
+        wait_s: how long to look on while a part does not hold.
+
+    Raises:
+        Fault: source *grader*: a page cannot be opened or read.
+    """
+    async with live_page(window) as page:
+        last = page.url
+    assert isinstance(window, PlaywrightWindow)  # noqa: S101 live_page takes no other
+    seen: list[JsonValue] = []
+    for one in rules:
+        targets: list[JsonValue] = []
+        for target in one.targets:
+            async with _at(window, address_of(target.url, last)):
+                targets.append(await _settled_part(window, one, target, holds, wait_s))
+        pictures: list[JsonValue] = []
+        for asked in one.pictures:
+            async with _at(window, address_of(asked.eval_image_url, last)):
+                pictures.append(await _pictures(window, asked))
+        seen.append({"targets": targets, "pictures": pictures})
+    return {"url": last, "rules": seen}
+
+
+@asynccontextmanager
+async def _at(window: PlaywrightWindow, url: str | None) -> AsyncIterator[None]:
+    if url is None:
+        yield
+        return
+    async with beside(window):
+        await open_page(window, url)
+        await window.settle()
+        yield
+
+
+async def _settled_part(
+    window: PlaywrightWindow,
+    rules: Rules,
+    target: Target,
+    holds: Callable[[Rules, Target, Any], bool],
+    wait_s: float,
+) -> dict[str, JsonValue]:
+    async with live_page(window) as page:
+        for action in target.prep_actions:
+            await _value(page, action)
+
+    async def look() -> dict[str, JsonValue]:
+        async with live_page(window) as page:
+            value = await _value(page, expression_of(target.locator))
+            if isinstance(value, str) and len(value) > STATE_LIMIT_BYTES:
+                told = f"{page.url[:200]} shows {len(value)} characters; at most {STATE_LIMIT_BYTES} are read"
+                raise Fault(ErrorSource.GRADER, told)
+            return {"value": value if value is not None or target.locator.startswith("lambda:") else ""}
+
+    return await settled(look, lambda seen: holds(rules, target, seen["value"]), wait_s)
+
+
+async def _value(page: LivePage, expression: str) -> JsonValue:
+    """Return what an expression gives; None where it throws: the page is another one then."""
+    try:
+        return await page.value(expression)
+    except NoValue:
+        return None
+
+
+async def _pictures(window: PlaywrightWindow, asked: PictureTarget) -> list[JsonValue]:
+    """Return the pictures that a question is about, as they are drawn, in base64."""
+    place = asked.eval_image_class.strip()
+    selector = f"{place}:is({_PICTURES}), {place} :is({_PICTURES})" if place else _PICTURES
+    try:
+        async with asyncio.timeout(PICTURE_LIMIT_S):
+            found = window.page.locator(selector).filter(visible=True)
+            count = min(await found.count(), MAX_PICTURES)
+            await found.evaluate_all(_DECODED)
+            drawn = [await _drawn(found.nth(n)) for n in range(count)]
+    except TimeoutError:
+        raise Fault(ErrorSource.GRADER, "the pictures of the page could not be drawn in time") from None
+    except Exception as error:
+        if not is_playwright_error(error):
+            raise
+        told = str(error).splitlines()[0][:200]
+        raise Fault(ErrorSource.GRADER, f"the pictures of the page cannot be drawn: {told}") from None
+    return [base64.b64encode(picture).decode() for picture in drawn]
+
+
+async def _drawn(picture: Locator) -> bytes:
+    """Return a picture; one that has moved meanwhile is drawn again: something else was at its place."""
+    limit_ms = PICTURE_LIMIT_S * 1000  # not the agent's: how long its actions wait
+    await picture.scroll_into_view_if_needed(timeout=limit_ms)
+    place = await picture.bounding_box(timeout=limit_ms)
+    while True:
+        drawn = await picture.screenshot(type="jpeg", quality=85, timeout=limit_ms)
+        before, place = place, await picture.bounding_box(timeout=limit_ms)
+        if place == before:
+            return drawn

@@ -1,0 +1,165 @@
+"""Where WebArena's rules look: addresses, expressions and helper programs, none of them run as Python."""
+
+from __future__ import annotations
+
+import ast
+import json
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from pytest_browsereval.benchmarks.webarena.family import PROGRAMS
+from pytest_browsereval.errors import nearest
+
+FUNC = "func:"
+LAST = "last"
+LAST_URL = "__last_url__"
+_EXPRESSIONS = ("document.", "[...document.")
+_LAMBDA = "lambda:"
+
+WHOLE = "document.documentElement.outerHTML"
+"""What an empty locator stands for."""
+
+_LATEST = """account => {
+  const own = [...document.querySelectorAll('.comment')]
+    .filter((comment) => comment.querySelector('.fg-inherit')?.outerText === account)
+    .map((comment) => [Date.parse(comment.querySelector('header time')?.dateTime) || 0, comment])
+    .sort((one, other) => other[0] - one[0])[0]?.[1];
+"""
+"""Finds somebody's latest comment on a page of the forum; a comment holds those that answer it."""
+
+_SCRIPTS = {
+    "get_query_text": "s => document.querySelector(s)?.textContent ?? ''",
+    "get_query_text_lowercase": "s => (document.querySelector(s)?.textContent ?? '').toLowerCase()",
+    "gitlab_get_project_memeber_role": """account => {
+      const column = "td[data-label='Account'] span.gl-avatar-labeled-sublabel";
+      const names = [...document.querySelectorAll(column)];
+      const place = names.findIndex((name) => name.outerText === '@' + account);
+      return document.querySelectorAll('td.col-max-role span')[place]?.outerText ?? '';
+    }""",
+    "reddit_get_latest_comment_content_by_username": _LATEST
+    + "  return own?.querySelector('.comment__content')?.outerText ?? '';\n}",
+    "reddit_get_parent_comment_username_of_latest_comment_by_username": _LATEST
+    + """  const parent = own?.parentElement.closest('.comment') ?? document.querySelector('#main');
+  return (own && parent?.querySelector('.fg-inherit')?.outerText) ?? '';
+}""",
+    "shopping_get_num_reviews": """() =>
+      parseInt(document.querySelector('#tab-label-reviews-title')?.outerText.split(' ')[1]) || 0""",
+    "shopping_get_product_attributes": """wanted => {
+      const terms = wanted.toLowerCase().split(' |or| ');
+      const rows = document.querySelectorAll('#productDetails_detailBullets_sections1 > tbody > *');
+      const fits = (row) => terms.some((term) => row.children[0].outerText.toLowerCase().includes(term));
+      return [...rows].filter(fits).map((row) => row.children[1].outerText).join(', ');
+    }""",
+    "shopping_get_product_price": """() => parseFloat(document.querySelector(
+      '.product-info-main .product-info-price .price-final_price > span > span')?.outerText.slice(1)) || 0""",
+    "shopping_get_rating_as_percentage": """() =>
+      parseFloat(document.querySelector('.rating-result')?.title.replace('%', '')) || 0""",
+}
+
+
+@dataclass(frozen=True)
+class Program:
+    """A call of a helper program: its name and its texts."""
+
+    name: str
+    arguments: tuple[str, ...]
+
+
+def read_program(text: str) -> Program:
+    """Return the program that a row calls; it is read, never run.
+
+    Raises:
+        ValueError: it is no plain call of one that is known.
+    """
+    source = text.strip().removeprefix(FUNC).strip()
+    try:
+        call = ast.parse(source, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        call = None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.keywords:
+        raise ValueError(f"evals: {text!r} is no call of a helper program, such as func:name('text').")
+    if call.func.id not in PROGRAMS:
+        raise ValueError(
+            f"evals: the helper program {call.func.id!r} is not supported.{nearest(call.func.id, PROGRAMS)} "
+            f"Supported, because they need the page only: {', '.join(PROGRAMS)}. Leave the row out."
+        )
+    arguments: list[str] = []
+    for argument in call.args:
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+            arguments.append(argument.value)
+        elif not (isinstance(argument, ast.Name) and argument.id == "__page__"):
+            raise ValueError(f"evals: {text!r} has an argument that is neither a text nor __page__.")
+    return Program(call.func.id, tuple(arguments))
+
+
+def check_target(url: str) -> None:
+    """Check an entry's ``url``.
+
+    Raises:
+        ValueError: it is no address, no program and not ``last``.
+    """
+    if url.startswith(FUNC):
+        program = read_program(url)
+        if program.name != "reddit_get_post_url" or len(program.arguments) != 1:
+            raise ValueError(f"evals: {url!r} gives no address.")
+        if program.arguments[0] != LAST_URL:
+            _check_address(program.arguments[0])
+    elif url != LAST:
+        _check_address(url)
+
+
+def _check_address(url: str) -> None:
+    try:
+        is_one = url.startswith("{") or urlsplit(url).scheme in ("http", "https")
+    except ValueError:
+        is_one = False
+    if not is_one:
+        raise ValueError(f"evals: the url {url!r} is no address. Write one, or  last  for the last page.")
+
+
+def check_locator(locator: str) -> None:
+    """Check an entry's ``locator``.
+
+    Raises:
+        ValueError: it is neither empty nor an expression of the page nor a program.
+    """
+    if locator.startswith(FUNC):
+        if read_program(locator).name not in _SCRIPTS:
+            raise ValueError(f"evals: {locator!r} gives no text of a page.")
+    elif locator.strip() and not locator.startswith((*_EXPRESSIONS, _LAMBDA)):
+        raise ValueError(
+            f"evals: the locator {locator!r} is not understood. It is empty for the whole page, or begins "
+            "with document. or func:"
+        )
+
+
+def address_of(url: str, last_url: str) -> str | None:
+    """Return the address to look at, None for the last page."""
+    if url == LAST:
+        return None
+    if not url.startswith(FUNC):
+        return url
+    (given,) = read_program(url).arguments
+    return _post(given.replace(LAST_URL, last_url))
+
+
+def _post(url: str) -> str:
+    """Return the address of a post, whatever comment of it is shown."""
+    split = urlsplit(url)
+    parts = split.path.split("/")
+    if len(parts) < 4 or parts[1] != "f":
+        return url
+    return f"{split.scheme}://{split.netloc}/f/{parts[2]}/{parts[3]}/"
+
+
+def expression_of(locator: str) -> str:
+    """Return the expression that gives the part of the page."""
+    if not locator.strip():
+        return WHOLE
+    if locator.startswith(_LAMBDA):
+        return locator.removeprefix(_LAMBDA)
+    if not locator.startswith(FUNC):
+        return locator
+    program = read_program(locator)
+    arguments = ", ".join(json.dumps(argument) for argument in program.arguments)
+    return f"({_SCRIPTS[program.name]})({arguments})"

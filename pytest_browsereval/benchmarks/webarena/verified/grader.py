@@ -1,0 +1,156 @@
+"""``webarena_verified``: WebArena-Verified's typed evaluators, of the answer and of the recorded traffic."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any, Literal
+
+from pydantic import JsonValue, ValidationError
+
+from pytest_browsereval.benchmarks.webarena.verified import responses, traffic
+from pytest_browsereval.benchmarks.webarena.verified.events import read_events
+from pytest_browsereval.benchmarks.webarena.verified.responses import ResponseRules
+from pytest_browsereval.benchmarks.webarena.verified.traffic import TrafficRules
+from pytest_browsereval.capture.har import HAR_FILE, Traffic
+from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
+from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
+from pytest_browsereval.model.tasks import Task
+
+VERSION = 1
+
+_RULES: dict[str, type[ResponseRules] | type[TrafficRules]] = {
+    responses.NAME: ResponseRules,
+    traffic.NAME: TrafficRules,
+}
+
+
+class WebArenaVerifiedGrader(GraderConfig):
+    """Compares answer and network traffic with the row's ``evals``, as WebArena-Verified does.
+
+    Every evaluator has to hold. The traffic is that of ``capture: {har: true}``.
+    """
+
+    type: Literal["webarena_verified"] = "webarena_verified"
+
+    @classmethod
+    def golden(cls) -> tuple[Golden, ...]:
+        """Return right and wrong answers and requests."""
+        return _golden()
+
+    def check(self, task: Task) -> None:
+        """Check that the row has evaluators that can be read.
+
+        Raises:
+            ValueError: with what is wrong.
+        """
+        for rules in self._rules(task):
+            rules.check()
+
+    def reads_traffic(self, task: Task) -> Traffic | None:
+        """Return what it looks at in the recorded traffic, None if it looks at the answer only."""
+        rules = [rules for rules in self._rules(task) if isinstance(rules, TrafficRules)]
+        if not rules:
+            return None
+        cookies = frozenset[str]().union(*(rule.cookies for rule in rules))
+        return Traffic(any(rule.reads_replies for rule in rules), cookies)
+
+    def _rules(self, task: Task) -> list[ResponseRules | TrafficRules]:
+        rules = [_read(block) for block in task.evals]
+        if not any(isinstance(rule, ResponseRules) for rule in rules):
+            raise ValueError(
+                f"the grader {self.label!r} needs `evals` with an {responses.NAME}, as the rows of "
+                "WebArena-Verified have them. Read those by  dataset: {type: webarena-verified, path: ...}."
+            )
+        return rules
+
+    async def grade(self, recorded: Recorded) -> GraderResult:
+        """Judge the answer, and the traffic where the row has rules for it.
+
+        Raises:
+            Fault: the traffic was not recorded, or a pattern takes too long.
+        """
+        criteria = await asyncio.to_thread(self._criteria, recorded)
+        failed = [criterion for criterion in criteria if criterion.verdict is not Verdict.PASSED]
+        looked_at = self.reads_traffic(recorded.task) is not None
+        return GraderResult(
+            grader=self.label,
+            verdict=Verdict.FAILED if failed else Verdict.PASSED,
+            score=0.0 if failed else 1.0,
+            reasoning="; ".join(f"{c.name}: {c.reason}" for c in failed)
+            or "answer and requests are as expected",
+            criteria=tuple(criteria),
+            evidence=(HAR_FILE,) if looked_at else (),
+            details={"revision": recorded.task.revision},
+            fingerprint=self.fingerprint(VERSION, recorded.site_urls),
+        )
+
+    def _criteria(self, recorded: Recorded) -> list[Criterion]:
+        rules = self._rules(recorded.task)
+        kinds = [rule.task_type for rule in rules if isinstance(rule, ResponseRules)]
+        needs_events = any(isinstance(rule, TrafficRules) for rule in rules)
+        events = read_events(recorded.folder / HAR_FILE) if needs_events else []
+        criteria: list[Criterion] = []
+        for rule in rules:
+            if isinstance(rule, ResponseRules):
+                criteria += rule.criteria(recorded.final_answer)
+            else:
+                criteria.append(rule.criterion(events, is_navigation=kinds[0] == "navigate"))
+        return criteria
+
+
+def _read(block: dict[str, JsonValue]) -> ResponseRules | TrafficRules:
+    name = block.get("evaluator")
+    if name not in _RULES:
+        raise ValueError(f"evals: the evaluator {name!r} is unknown. Known: {', '.join(_RULES)}.")
+    given = {key: value for key, value in block.items() if value is not None}
+    try:
+        return _RULES[str(name)].model_validate(given)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise ValueError(f"evals: {name}: {place}: {first['msg']}.") from None
+
+
+# -- attempts with known grades
+
+
+def _golden() -> tuple[Golden, ...]:
+    prices: Any = {
+        "evaluator": responses.NAME,
+        "results_schema": {"type": "array", "items": {"type": "number", "format": "currency"}},
+        "expected": {"task_type": "retrieve", "status": "SUCCESS", "retrieved_data": [12.5, 30]},
+    }
+    done: Any = {
+        "evaluator": responses.NAME,
+        "results_schema": {"type": "null"},
+        "expected": {"task_type": "mutate", "status": "SUCCESS", "retrieved_data": None},
+    }
+    sent: Any = {
+        "evaluator": traffic.NAME,
+        "expected": {
+            "url": "http://shop.test/cart",
+            "http_method": "POST",
+            "post_data": {"item": "Blue mug"},
+        },
+    }
+    find = Task(query_id="prices", query="What do the mugs cost?", evals=(prices,))
+    buy = Task(query_id="buy", query="Put the blue mug into the cart.", evals=(done, sent))
+    answer, told = _answer("RETRIEVE", ["$30.00", "12.50"]), _answer("MUTATE", None)
+    right, wrong = {HAR_FILE: _traffic("item=blue+mug")}, {HAR_FILE: _traffic("item=red+mug")}
+    return (
+        Golden("prices in another order", Verdict.PASSED, find, final_answer=answer),
+        Golden("one price", Verdict.FAILED, find, final_answer=_answer("RETRIEVE", ["$30.00"])),
+        Golden("the right request", Verdict.PASSED, buy, final_answer=told, files=right),
+        Golden("another request", Verdict.FAILED, buy, final_answer=told, files=wrong),
+    )
+
+
+def _answer(task_type: str, data: JsonValue) -> str:
+    return json.dumps({"task_type": task_type, "status": "SUCCESS", "retrieved_data": data})
+
+
+def _traffic(form: str) -> str:
+    posted = {"mimeType": "application/x-www-form-urlencoded", "text": form}
+    request = {"method": "POST", "url": "http://shop.test/cart", "headers": [], "postData": posted}
+    return json.dumps({"log": {"entries": [{"request": request, "response": {"status": 200}}]}})

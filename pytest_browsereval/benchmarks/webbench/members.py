@@ -1,0 +1,13 @@
+"""What this benchmark brings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_browsereval.registry import Registry
+
+
+def pytest_browsereval_register(registry: Registry) -> None:
+    """Register what this folder brings; each is imported when a config or a row names it."""
+    registry.announce("dataset", "webbench", f"{__package__}.dataset:WebBenchConfig")

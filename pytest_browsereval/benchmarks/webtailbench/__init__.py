@@ -1,0 +1,1 @@
+"""WebTailBench: tasks of the long tail, with rubrics."""

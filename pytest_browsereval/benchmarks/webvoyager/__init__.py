@@ -1,0 +1,1 @@
+"""WebVoyager: tasks on real sites, judged from pictures."""

@@ -1,0 +1,218 @@
+"""WebArena-Infinity's verifiers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.benchmarks.infinity import driver
+from pytest_browsereval.benchmarks.infinity.grader import InfinityGrader
+from pytest_browsereval.errors import ConfigError, ErrorSource, Fault
+from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.model.tasks import Task
+from tests.graders.support import Live, Site, assert_ended, make_recorded, make_task, overrun
+
+VERIFIER = """
+import json, os, urllib.error, urllib.request
+
+def verify(server_url: str) -> tuple[bool, str]:
+    assert not [name for name in os.environ if "KEY" in name], "a secret"
+    try:
+        urllib.request.urlopen(server_url + "/api/reset")
+    except urllib.error.HTTPError as error:
+        assert error.code == 404
+    with urllib.request.urlopen(f"{server_url}/api/state") as reply:
+        state = json.load(reply)
+    print("what a verifier prints does not count: {'passed': true}")
+    return state["starred"], f"starred is {state['starred']}"
+"""
+
+
+def row(path: Any = "real-tasks/task_e1.py", app: str = "notes", **more: Any) -> Task:
+    additional = {"app_name": app, "verifier_path": path}
+    return make_task(**{"start_url": "{notes}/", "metadata": {"additional": additional}, **more})
+
+
+@pytest.fixture
+def apps(tmp_path: Path) -> Path:
+    """The folder of a config, with the folder of the apps in it."""
+    put(tmp_path, VERIFIER)
+    (tmp_path / "outside.py").write_text("def verify(url): return True, 'outside'")
+    return tmp_path
+
+
+def put(base_dir: Path, source: str) -> None:
+    file = base_dir / "apps" / "notes" / "real-tasks" / "task_e1.py"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(textwrap.dedent(source))
+
+
+def grade(base_dir: Path, state: Any, task: Task | None = None, **options: Any) -> GraderResult:
+    grader, task = InfinityGrader(**{"root": "apps", **options}), task or row()
+    grader.preflight(base_dir)
+    grader.check(task)
+    grader.check_files(task, base_dir)
+    recorded = make_recorded(task, evidence={"infinity": {"state": state}}, base_dir=base_dir)
+    return asyncio.run(grader.grade(recorded))
+
+
+def test_the_verifier_decides(apps: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is given the recorded state, at an address of its own, and none of our variables."""
+    monkeypatch.setenv("SECRET_API_KEY", "sk-secret")
+    right, wrong = grade(apps, {"starred": True}), grade(apps, {"starred": False})
+    assert (right.verdict, right.score, right.reasoning) == (Verdict.PASSED, 1.0, "starred is True")
+    assert (wrong.verdict, wrong.score, wrong.reasoning) == (Verdict.FAILED, 0.0, "starred is False")
+    assert wrong.criteria[0].name == "verifier task_e1.py"
+    inside = grade(apps, {"starred": True}, row("notes/real-tasks/task_e1.py", app=""))
+    assert inside.verdict is Verdict.PASSED
+    assert inside.fingerprint == right.fingerprint
+    put(apps, VERIFIER + "\n# mended\n")
+    assert grade(apps, {"starred": True}).fingerprint != right.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("def verify(url): return {}['x'], ''", "gave no verdict and ended with code 1: .*KeyError: 'x'"),
+        ("def verify(url): raise SystemExit(0)", "gave no verdict and ended with code 0"),
+        ("def verify(url): return True", "returned True, not"),
+        ("def verify(url): return 'yes', 'fine'", "returned .*'yes', 'fine'.*, not"),
+        ('def verify(url): print(\'{"passed": true, "message": ""}\'); import os; os._exit(0)', "no verdict"),
+        ("verify = None", "not callable"),
+        ("import no_such_package", "No module named 'no_such_package'"),
+    ],
+)
+def test_a_verifier_that_breaks_is_a_fault(apps: Path, source: str, why: str) -> None:
+    """It is never a score of 0, nor a pass that it only printed."""
+    put(apps, source)
+    with pytest.raises(Fault, match=why) as fault:
+        grade(apps, {"starred": True})
+    assert fault.value.source is ErrorSource.GRADER
+
+
+def test_a_verifier_that_hangs_is_killed(apps: Path) -> None:
+    """With all that it has started."""
+    mark, started = f"{apps}-hangs", apps / "apps" / "notes" / "real-tasks" / "started"
+    put(
+        apps,
+        f"""
+        import pathlib, subprocess, sys, time
+        def verify(url):
+            sleep = [sys.executable, "-c", "import time; time.sleep(280)", {mark!r}]
+            subprocess.Popen(sleep, start_new_session=True)
+            pathlib.Path({str(started)!r}).touch()
+            time.sleep(280)
+        """,
+    )
+
+    def cut_off(limit_s: float) -> None:
+        with pytest.raises(Fault, match=f"did not end within {limit_s:g} s and was killed"):
+            grade(apps, {}, timeout_s=limit_s)
+
+    overrun(cut_off, started.exists)
+    assert_ended(mark)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../outside.py",
+        "/etc/passwd.py",
+        "notes/../../outside.py",
+        "..\\outside.py",
+        "a.sh",
+        "a\0.py",
+        None,
+        5,
+    ],
+)
+def test_a_row_names_no_file_outside_the_root(apps: Path, path: Any) -> None:
+    """Rows are written by others."""
+    with pytest.raises(ValueError, match="write the path of a Python file inside the folder of the apps"):
+        grade(apps, {}, row(path))
+
+
+def test_links_and_apps_lead_nowhere_else(apps: Path) -> None:
+    """A link in the folder, or an app's name that is a path, does not either."""
+    (apps / "apps" / "link.py").symlink_to(apps / "outside.py")
+    for task in (row("link.py"), row("outside.py", app=".."), row("outside.py", app="notes/../..")):
+        with pytest.raises(ValueError, match=r"is not in .*apps"):
+            grade(apps, {}, task)
+
+
+@pytest.mark.parametrize(
+    ("path", "app"), [("a" * 300 + ".py", "notes"), ("a.py", "a" * 300), ("a.py", "a\0")]
+)
+def test_names_that_no_file_can_have_are_not_there(apps: Path, path: str, app: str) -> None:
+    with pytest.raises(ValueError, match=r"is not in .*apps"):
+        grade(apps, {}, row(path, app=app))
+
+
+def test_what_is_missing_is_told_before_the_agent_begins(apps: Path) -> None:
+    """The folder, the verifier, the site, the package that verifiers import."""
+    with pytest.raises(ValueError, match=r"Write  graders: \[\{type: infinity, root: FOLDER\}\]"):
+        InfinityGrader().check(row())
+    with pytest.raises(ConfigError, match="there is no folder"):
+        InfinityGrader(root="elsewhere").preflight(apps)
+    with pytest.raises(ValueError, match="nor in its folder 'notes'"):
+        grade(apps, {}, row("real-tasks/task_e2.py"))
+    with pytest.raises(ValueError, match="the row has no start_url"):
+        grade(apps, {}, row(start_url=None))
+    put(apps, "import requests\n" + VERIFIER)
+    with pytest.raises(ValueError, match=r"none cannot be run: .*write  python: PATH"):
+        grade(apps, {}, python=str(apps / "none"))
+    bare = apps / "bare"
+    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
+    bare.chmod(0o755)
+    with pytest.raises(ValueError, match="bare -m pip install requests"):
+        grade(apps, {}, python=str(bare))
+
+
+def test_missing_evidence_is_a_fault(apps: Path) -> None:
+    """An attempt whose state was never read cannot be graded."""
+    with pytest.raises(Fault, match="the app's state was not read"):
+        asyncio.run(InfinityGrader(root="apps").grade(make_recorded(row(), base_dir=apps)))
+
+
+def test_the_state_is_that_of_the_app(live: Live, site: Site, apps: Path) -> None:
+    """It is read from the site of the row with the window's cookies; an app that is down is a fault."""
+    site.pages["/"] = "<script>document.cookie = 'who=ada'</script>"
+    site.pages["/api/state"] = (200, "application/json", '{"starred": true}')
+    task, grader = row(start_url=f"{site.url}/"), InfinityGrader(root="apps")
+    seen = live.run(f"{site.url}/", lambda window: grader.observe(window, task, {}))
+    assert seen == {"state": {"starred": True}}
+    assert site.cookies[-1] == "who=ada"
+    recorded = make_recorded(task, evidence={"infinity": seen}, base_dir=apps)
+    assert live.runner.run(grader.grade(recorded)).verdict is Verdict.PASSED
+    site.pages["/api/state"] = (500, "text/plain", "broken")
+    with pytest.raises(Fault, match="answers with status 500"):
+        live.run(f"{site.url}/", lambda window: grader.observe(window, task, {}))
+
+
+@pytest.mark.parametrize(
+    ("returns", "verdict"),
+    [
+        ("state['starred'], 'it is'", {"passed": True, "message": "it is"}),
+        ("[False, 3]", {"passed": False, "message": "3"}),
+        ("'yes'", {"passed": None, "message": "'yes'"}),
+        ("1, 'one'", {"passed": None, "message": "(1, 'one')"}),
+    ],
+)
+def test_the_driver_writes_what_a_verifier_returned(
+    tmp_path: Path, returns: str, verdict: dict[str, Any]
+) -> None:
+    """A pair of a truth value and a message is a verdict; anything else is none, and is kept as text."""
+    code = "import json, urllib.request\n\ndef verify(url):\n"
+    code += "    state = json.load(urllib.request.urlopen(url + '/api/state?fresh=1'))\n"
+    (tmp_path / "verifier.py").write_text(f"{code}    return {returns}\n")
+    (tmp_path / "state.json").write_text('{"starred": true}')
+    command = [sys.executable, str(driver.__file__), "verifier.py", "state.json"]
+    subprocess.run(command, cwd=tmp_path, check=True, timeout=60)
+    assert json.loads((tmp_path / driver.VERDICT).read_text()) == verdict

@@ -1,0 +1,236 @@
+"""``webarena_verified`` beside the evaluators that the benchmark publishes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.benchmarks.webarena.verified.grader import WebArenaVerifiedGrader
+from pytest_browsereval.capture.har import HAR_FILE
+from pytest_browsereval.model.grades import Verdict
+from tests.benchmarks.webarena.verified.cases import SITES, Case, cases_of, entry, filled
+from tests.graders.support import make_recorded, make_task
+from tests.published import Published, published
+
+pytestmark = [pytest.mark.published, pytest.mark.timeout(900)]
+
+OWN = """
+import logging
+
+def answer(given):
+    logging.disable(logging.CRITICAL)
+    from webarena_verified.api.webarena_verified import WebArenaVerified
+    from webarena_verified.types.config import EnvironmentConfig, WebArenaVerifiedConfig
+    from webarena_verified.types.eval import TaskEvalContext
+    from webarena_verified.types.task import WebArenaSite, WebArenaVerifiedTask
+    from webarena_verified.types.tracing import NetworkTrace
+    urls = given["sites"].items()
+    sites = {WebArenaSite(name.lower()): EnvironmentConfig(urls=[url]) for name, url in urls}
+    config = WebArenaVerifiedConfig(environments=sites)
+    evaluator = WebArenaVerified(config=config)._evaluator
+    told = []
+    for case in given["cases"]:
+        context = TaskEvalContext(
+            task=WebArenaVerifiedTask.model_validate(case["task"]),
+            agent_response_raw=case["answer"],
+            network_trace=NetworkTrace.from_content(case["entries"]),
+            config=config,
+        )
+        told.append(evaluator.evaluate_task(context=context).score == 1.0)
+    return told
+"""
+
+
+def ours(case: Case, folder: Path) -> bool | str:
+    task = make_task(evals=filled(case["task"]["eval"]))
+    grader = WebArenaVerifiedGrader()
+    (folder / HAR_FILE).write_text(json.dumps({"log": {"entries": case["entries"]}}))
+    try:
+        grader.check(task)
+    except ValueError as error:
+        return str(error)
+    recorded = make_recorded(task, final_answer=case["answer"], folder=folder)
+    return asyncio.run(grader.grade(recorded)).verdict is Verdict.PASSED
+
+
+def both(own: Published, cases: list[Case], folder: Path) -> list[tuple[Case, bool, bool | str]]:
+    """Return every case with the published verdict and ours."""
+    told = own.run(OWN, {"sites": SITES, "cases": cases})
+    return [(case, theirs, ours(case, folder)) for case, theirs in zip(cases, told, strict=True)]
+
+
+@pytest.fixture(scope="module")
+def own() -> Published:
+    """The benchmark's own package."""
+    return published("webarena-verified==1.2.3")
+
+
+# -- its own rows
+
+UNREADABLE = {699: "[1] is no choice", 700: "[1] is no choice", 811: "[2330] is no choice"}
+"""The package cannot read what these rows expect, so that no attempt can pass; ours refuses the row."""
+NEVER_PASSES = 319
+"""It expects no data and does not say so: the package looks for the key, and finds it in no answer."""
+
+
+def test_attempts_at_the_benchmarks_own_rows_have_the_published_verdicts(
+    own: Published, tmp_path: Path
+) -> None:
+    """Right and wrong answers and requests of all 812 rows; the four rows that differ are named above."""
+    (file,) = own.packages.glob("webarena_verified/assets/dataset/webarena-verified.json")
+    rows = json.loads(file.read_text(encoding="utf-8"))
+    cases = [case for row in rows for case in cases_of(row)]
+    compared = both(own, cases, tmp_path)
+    assert len(compared) > 7_000
+    assert sum(theirs for _, theirs, _ in compared) > 2_000
+    for case, theirs, mine in compared:
+        number, where = case["task"]["task_id"], (case["task"]["task_id"], case["name"], case["answer"])
+        if number in UNREADABLE:
+            assert str(mine).startswith(UNREADABLE[number]), where
+        elif number == NEVER_PASSES:
+            assert (theirs, mine) == (False, case["name"] in ("right", "fenced")), where
+        else:
+            assert mine == theirs, where
+
+
+# -- values of every type
+
+FORMATS: list[tuple[dict[str, str], Any, list[Any]]] = [
+    # schema, what is expected, answers
+    (
+        {"type": "string"},
+        "Blue Mug",
+        ["blue mug", "'BLUE  mug.'", "blue-mug", "Blüe mug", "mug", 7, None, ""],
+    ),
+    ({"type": "string"}, "Café “Zoë”", ['cafe "zoe"', "Cafe Zoe", "café 'zoë'", "Quest™ cafe"]),
+    ({"type": "string"}, "^#?\\s*0*170$", ["#170", "000170", "# 170", "1170", "170 "]),
+    ({"type": "string"}, ["yes", "of course"], ["Yes", "OF COURSE!", "no"]),
+    ({"type": "number"}, 1200, ["1,200", 1200.0, "1200", "one thousand two hundred", "12", "about", True]),
+    ({"type": "number"}, 0, [0, "0", "zero", None, ""]),
+    ({"type": "integer"}, 5, ["five", "five stars", 5.0, "5.2"]),
+    ({"type": "boolean"}, True, [True, "yes", "Y", 1, "no", "maybe", None]),
+    (
+        {"type": "number", "format": "currency"},
+        1234.5,
+        ["$1,234.50", "1234.5 USD", "USD 1,234.45", 1234.7, "€1.234,50", "-1234.5", "free", "$1,234"],
+    ),
+    ({"type": "number", "format": "currency"}, 0, ["$0.00", 0, "0.09", "-0.05"]),
+    (
+        {"type": "string", "format": "date"},
+        "2023-04-05",
+        ["04/05/2023", "April 5th, 2023", "5 Apr 2023", "2023/4/5", "05/04/2023", "soon", "Apr 5,2023"],
+    ),
+    ({"type": "string", "format": "month"}, "Jan", ["january", "1", 1, "01", "Jan 2023", "13", "Feb", 1.5]),
+    (
+        {"type": "string", "format": "duration"},
+        "1h 30min",
+        ["90 minutes", "1:30:00", "1.5 hours", "1 hour, 30 minutes", "5400s", "1h40m", "90", "1:30 hours"],
+    ),
+    ({"type": "string", "format": "duration"}, "10min", ["12 min", "14 min", "10:30", "600 sec", "ten"]),
+    (
+        {"type": "string", "format": "distance"},
+        "2km",
+        ["2 km", "2000 m", "1.97 kilometers", "1.25 miles", "2,030 m", "2", "2k", "2500m", "far"],
+    ),
+    (
+        {"format": "coordinates"},
+        {"latitude": "40.4424191", "longitude": "-79.9397388"},
+        [
+            "40.4424191, -79.9397388",
+            {"lat": 40.4424191, "lng": -79.9397388},
+            {"lat": 40.4424, "lon": -79.9397388},
+            "somewhere",
+            "40.4424191 -79.9397388",
+            [40.4424191, -79.9397388],
+            {"latitude": 40.4424191},
+        ],
+    ),
+    (
+        {"type": "string", "format": "location-name"},
+        "Wyndham Pittsburgh University Center",
+        ["Wyndham University Center Pittsburgh", "the wyndham pittsburgh university centre", "Hilton", ""],
+    ),
+    (
+        {"type": "string", "format": "url"},
+        f"{SITES['GITLAB']}/a/b?x=1&y=2",
+        [
+            f"{SITES['GITLAB']}/a/b?y=2&x=1",
+            f"{SITES['GITLAB']}/A/b/?x=1&y=2",
+            f"{SITES['GITLAB']}/a/b?x=1",
+            f"{SITES['GITLAB']}/a/./c/../b?x=1&y=2",
+            f"{SITES['GITLAB']}/a//b?x=1&y=2",
+            "http://elsewhere.test/a/b?x=1&y=2",
+            "",
+        ],
+    ),
+    (
+        {"type": "string", "format": "url"},
+        "git@__SSH_HOST__:a/b.git",
+        [
+            "git@gitlab.test:a/b.git",
+            "ssh://git@gitlab.test:2222/a/b.git",
+            "GIT@gitlab.test:A/b.git",
+            "git@gitlab.test:2222/a/b.git",
+            "ssh://gitlab.test/a/b.git",
+            "git@gitlab.test:a/c.git",
+        ],
+    ),
+    ({"type": "string", "format": "string_list"}, "b, a", ["a,b", "a, b,", "a", "a b"]),
+    ({"type": "string", "format": "json"}, '{"a": 1, "b": [2]}', ['{"b":[2],"a":1}', '{"a":1}', "{"]),
+    ({"type": "string", "format": "markdown"}, "# A\n* b", ["#  A \r\n- b", "# A\n- c", "# a\n- b"]),
+    ({"type": "string", "format": "base64"}, "SGk=", ["SGk=", "aGk=", "Hi"]),
+]
+STRICTER = {
+    ("string", '["blue mug", "guess"]'): "a list of guesses is no answer",
+    ("string", '"^.*$"'): "a pattern in an answer is a text as any other",
+    ("date", '"April 2023"'): "a date that lacks its day would pass on one day of the month",
+    ("base64", '"^.*$"'): "a pattern in an answer is a text as any other",
+}
+"""Answers that pass, or may pass, in the package and fail here, with the reason."""
+
+
+def synthetic(schema: dict[str, str], expected: Any, answer: Any) -> Case:
+    """Return an attempt at a row that expects one value."""
+    rules = {
+        "evaluator": "AgentResponseEvaluator",
+        "results_schema": {"type": "array", "items": schema},
+        "expected": {"task_type": "retrieve", "status": "SUCCESS", "retrieved_data": [expected]},
+    }
+    task = {
+        "sites": ["gitlab"],
+        "task_id": 1,
+        "intent_template_id": 1,
+        "start_urls": ["__GITLAB__"],
+        "intent": "Find it.",
+        "eval": [rules],
+        "intent_template": "Find it.",
+        "instantiation_dict": {},
+        "revision": 1,
+    }
+    told = {"task_type": "RETRIEVE", "status": "SUCCESS", "retrieved_data": [answer]}
+    home = entry("GET", SITES["GITLAB"])
+    return {"name": str(schema), "task": task, "answer": json.dumps(told), "entries": [home]}
+
+
+def test_values_of_every_type_have_the_published_verdicts(own: Published, tmp_path: Path) -> None:
+    """Spellings that people and models use, right and wrong ones."""
+    rows = [(schema, expected, answer) for schema, expected, answers in FORMATS for answer in answers]
+    compared = both(own, [synthetic(*row) for row in rows], tmp_path)
+    told = [(row, theirs, mine) for row, (_, theirs, mine) in zip(rows, compared, strict=True)]
+    assert len(told) >= 100
+    assert {theirs for _, theirs, _ in told} == {True, False}
+    assert [one for one in told if one[1] != one[2]] == []
+
+
+def test_what_is_stricter_here_fails(own: Published, tmp_path: Path) -> None:
+    """The package takes an answer for a pattern, a list for alternatives, today's day for a missing one."""
+    for (kind, answer), reason in STRICTER.items():
+        schema = {"type": "string"} if kind == "string" else {"type": "string", "format": kind}
+        expected = {"string": "Blue mug", "date": "2023-04-05", "base64": "SGk="}[kind]
+        ((_, theirs, mine),) = both(own, [synthetic(schema, expected, json.loads(answer))], tmp_path)
+        assert mine is False, reason
+        assert theirs or kind == "date", reason

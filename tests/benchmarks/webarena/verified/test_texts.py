@@ -1,0 +1,85 @@
+"""How WebArena-Verified reads values of each kind, and when two of them are the same."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.benchmarks.webarena.verified import texts
+from pytest_browsereval.benchmarks.webarena.verified.texts import Pattern
+
+READ: list[tuple[Callable[[Any], Any], Any, Any]] = [
+    (texts.read_text, " Blue Mug ", "blue mug"),
+    (texts.read_text, 0, ""),
+    (texts.read_list, "pens, ink,,cups ", ("cups", "ink", "pens")),
+    (texts.read_json, '{"b": 1, "a": [2,3]}', '{"a":[2,3],"b":1}'),
+    (texts.read_base64, base64.b64encode(b"one\r\ntwo\rthree ").decode(), "one\ntwo\nthree"),
+    (texts.read_empty, "n / a", None),
+    (texts.read_empty, "", None),
+    (texts.read_markdown, "#  Title  \r\n\n\n\n* one\n+ two", "# Title\n\n- one\n- two"),
+    (texts.read_markdown, "[a  \n link](  http://x.test/ )", "[a link](http://x.test/)"),
+]
+
+
+@pytest.mark.parametrize(("read", "value", "expected"), READ)
+def test_a_value_has_one_spelling(read: Callable[[Any], Any], value: Any, expected: Any) -> None:
+    """Blanks, order, line ends and marks that say nothing are made alike."""
+    assert read(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("read", "value"),
+    [
+        (texts.read_list, " , "),
+        (texts.read_list, None),
+        (texts.read_json, 3),
+        (texts.read_json, "{"),
+        (texts.read_base64, "???"),
+        (texts.read_base64, ""),
+        (texts.read_base64, 7),
+        (texts.read_empty, 0),
+        (texts.read_empty, "something"),
+        (texts.read_markdown, ""),
+        (texts.read_markdown, ["# a"]),
+    ],
+)
+def test_a_value_of_another_kind_is_refused(read: Callable[[Any], Any], value: Any) -> None:
+    """What is not of the kind is an error, never an empty value that equals another one."""
+    with pytest.raises(ValueError, match=r"\S"):
+        read(value)
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "same"),
+    [
+        ("blue mug.", "blue mug", True),
+        ("blue mug", "red mug", False),
+        (Pattern("^blue .*$"), "BLUE MUG", True),
+        (Pattern("^blue$"), "blue mug", False),
+    ],
+)
+def test_texts_are_compared_without_punctuation_around_them(
+    expected: Any, actual: str, *, same: bool
+) -> None:
+    """A pattern has to match the whole text, in any case of its letters."""
+    assert texts.same_text(expected, actual) is same
+
+
+def test_contents_are_compared_as_they_are() -> None:
+    """Case and punctuation count, and a pattern's dot takes in line ends."""
+    assert texts.same_bytes("one\ntwo", "one\ntwo")
+    assert not texts.same_bytes("one.", "one")
+    assert texts.same_bytes(Pattern("^one.two$"), "one\ntwo")
+    assert not texts.same_bytes(Pattern("^one$"), "One")
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "same"),
+    [("", "", True), ("Ann Lee", "lee, ANN", True), ("Ann Lee", "Bob Ray", False), ("!?", "!?", False)],
+)
+def test_names_have_their_words_in_any_order(expected: str, actual: str, *, same: bool) -> None:
+    """Two empty names are the same; names without a word never are."""
+    assert texts.same_name(expected, actual) is same

@@ -1,0 +1,47 @@
+"""Folders of `benchmarks` can be left out: the quickstart does not need them, and says what is not there."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import pytest_browsereval
+from pytest_browsereval import benchmarks
+from tests.hooks.small_evals import Evals
+
+PACKAGE = Path(pytest_browsereval.__file__).parent
+QUICKSTART = PACKAGE.parent / "examples" / "quickstart"
+LEAVES = sorted(
+    path.name for path in Path(benchmarks.__path__[0]).iterdir() if (path / "__init__.py").exists()
+)
+
+
+@pytest.fixture
+def without(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Have processes use a copy of the package that lacks some folders."""
+    copy = tmp_path / "less" / PACKAGE.name
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(PACKAGE, copy, ignore=ignored)
+    for leaf in request.param:
+        shutil.rmtree(copy / "benchmarks" / leaf)
+    monkeypatch.setenv("PYTHONPATH", str(copy.parent))
+    return copy
+
+
+EACH = [pytest.param([leaf], id=leaf, marks=pytest.mark.slow) for leaf in LEAVES]
+
+
+@pytest.mark.parametrize("without", [pytest.param(LEAVES, id="all"), *EACH], indirect=True)
+def test_a_benchmark_can_be_left_out(without: Path, evals: Evals) -> None:
+    """Without its folder the quickstart passes, and a config that asks for it is told."""
+    out = f"--eval-output={evals.path / 'out'}"
+    result = evals.run_process(f"--eval-config={QUICKSTART / 'eval.yaml'}", out, "--eval-limit=4")
+    assert result.ret == pytest.ExitCode.OK, result.stdout.str()
+    result.assert_outcomes(passed=4)
+    evals.write_config(dataset={"type": "gaia", "path": "gaia.jsonl"})
+    told = evals.run_process("shop.eval.yaml")
+    assert told.ret == pytest.ExitCode.USAGE_ERROR
+    is_there = (without / "benchmarks" / "gaia").exists()
+    assert ("unknown dataset 'gaia'" in told.stdout.str() + told.stderr.str()) is not is_there
