@@ -13,7 +13,7 @@ nox.options.sessions = ["lint", "types", "docs", "tests"]
 PYTHON = sys.executable
 TELLING = (
     *(f"tests/{name}" for name in ("config", "datasets", "llm", "model", "toolserver", "report/dashboard")),
-    *("tests/analysis/test_statistics.py", "tests/browsers/mcp/test_browser.py", "tests/hooks/test_junit.py"),
+    *("tests/stats/test_statistics.py", "tests/browsers/mcp/test_browser.py", "tests/hooks/test_junit.py"),
 )
 """Tests of what packages do for us: those that fail with a version that is too old."""
 

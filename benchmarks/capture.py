@@ -26,8 +26,8 @@ from measuring import arguments, control_group, enter, median, report, used_by
 from table import Line, against, exit_code, table
 
 from pytest_browsereval.browsers.base import PictureFormat, WindowRequest, WindowTraffic
-from pytest_browsereval.browsers.playwright import PlaywrightBrowser, PlaywrightBrowserConfig
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, PlaywrightBrowserConfig
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig, ScreenshotMode
 from pytest_browsereval.capture.har import Traffic, recorded_traffic
 from pytest_browsereval.capture.message_log import MessageLogger

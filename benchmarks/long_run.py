@@ -106,7 +106,7 @@ def _sample() -> dict[str, Any]:
         "file_handles": process.num_fds(),
         "threads": sum(not thread.name.startswith(POOL) for thread in threading.enumerate()),
         "attempts": kinds["pytest_browsereval.run.attempt._Attempt"],
-        "windows": kinds["pytest_browsereval.browsers.windows.PlaywrightWindow"],
+        "windows": kinds["pytest_browsereval.browsers.playwright.windows.PlaywrightWindow"],
         "captures": kinds["pytest_browsereval.capture.context.CaptureContext"],
         "objects": sum(kinds.values()),
         "kinds": dict(kinds.most_common(400)),

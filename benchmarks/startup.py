@@ -44,7 +44,7 @@ MARKS = {"loaded_ms": time.process_time() * 1000}
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish():
-    from pytest_browsereval.browsers.manager import WindowManager
+    from pytest_browsereval.browsers.playwright.manager import WindowManager
     ask = WindowManager.create_window
 
     def noted(self, *given, **named):

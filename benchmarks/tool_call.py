@@ -15,8 +15,8 @@ import psutil
 from measuring import arguments, median, report
 
 from pytest_browsereval.browsers.base import WindowRequest
-from pytest_browsereval.browsers.playwright import PlaywrightBrowserConfig
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig, ScreenshotMode
 from pytest_browsereval.model.messages import Message
 from pytest_browsereval.tools.base import Toolbox, tool

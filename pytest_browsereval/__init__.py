@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.browsers.base import Tab as Tab
     from pytest_browsereval.browsers.base import Window as Window
     from pytest_browsereval.browsers.base import WindowRequest as WindowRequest
-    from pytest_browsereval.browsers.windows import PlaywrightWindow as PlaywrightWindow
+    from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow as PlaywrightWindow
     from pytest_browsereval.capture.context import CaptureContext as CaptureContext
     from pytest_browsereval.config import EvalConfig as EvalConfig
     from pytest_browsereval.datasets.base import DatasetConfig as DatasetConfig
@@ -105,7 +105,7 @@ _HOMES = {
     "LimitReached": "errors",
     "Message": "model.messages",
     "PictureFormat": "browsers.base",
-    "PlaywrightWindow": "browsers.windows",
+    "PlaywrightWindow": "browsers.playwright.windows",
     "Policy": "tools.kit",
     "Recorded": "graders.base",
     "Registry": "registry",

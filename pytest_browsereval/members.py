@@ -30,7 +30,7 @@ MEMBERS: dict[str, tuple[tuple[str, str], ...]] = {
         ("noop", "agents.noop:NoopConfig"),
     ),
     "browser": (
-        ("playwright", "browsers.playwright:PlaywrightBrowserConfig"),
+        ("playwright", "browsers.playwright.browser:PlaywrightBrowserConfig"),
         ("cdp", "browsers.cdp:CdpBrowserConfig"),
         ("mcp", "browsers.mcp.config:McpBrowserConfig"),
     ),

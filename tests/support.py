@@ -16,10 +16,10 @@ import psutil
 import pytest
 
 from pytest_browsereval.browsers.base import PictureFormat, Tab, Window
-from pytest_browsereval.browsers.contexts import PageOptions
-from pytest_browsereval.browsers.manager import WindowManager
-from pytest_browsereval.browsers.playwright import PlaywrightBrowser, PlaywrightBrowserConfig
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, PlaywrightBrowserConfig
+from pytest_browsereval.browsers.playwright.contexts import PageOptions
+from pytest_browsereval.browsers.playwright.manager import WindowManager
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig
 from pytest_browsereval.tools.base import Tool, Toolbox, ToolResult
 from pytest_browsereval.tools.runner import WindowToolRunner

@@ -23,7 +23,7 @@ ROWS: tuple[frozenset[str], ...] = tuple(
             {"deadline", "errors", "later", "leash", "session_caches"},
             {"contracts", "redaction", "registry", "temporary"},
             {"documents", "problems"},
-            {"model", "providers"},
+            {"model", "providers", "stats"},
             {"llm", "browsers", "datasets", "sites"},
             {"capture"},
             {"tools"},

@@ -22,7 +22,7 @@ from pytest_browsereval.agents.pointing.pictures import Sight
 from pytest_browsereval.agents.pointing.service import ActionService, as_text, shown
 from pytest_browsereval.agents.pointing.spellings import read_action
 from pytest_browsereval.agents.tool_loop import Picture
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, TerminationReason
 from pytest_browsereval.llm.client import needs_keys
 from pytest_browsereval.llm.config import BOTH_SPELLINGS, KEYLESS, SHORTEST_SECRET, ApiKey

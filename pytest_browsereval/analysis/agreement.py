@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.analysis.statistics import Interval, Kappa, Share, cohens_kappa
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.stats.statistics import Interval, Kappa, Share, cohens_kappa
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,15 @@ from functools import cached_property
 from statistics import fmean
 from typing import Any
 
-from pytest_browsereval.analysis.exchanging import Cell, exchanged
 from pytest_browsereval.analysis.outcomes import Outcome, RunOutcomes, judge_differences
-from pytest_browsereval.analysis.paired import MARGIN, Judgement, Method, Paired, Split, paired
 from pytest_browsereval.analysis.passrate import PassRate, pass_rate
-from pytest_browsereval.analysis.statistics import CONFIDENCE, Interval, students_t
 from pytest_browsereval.errors import UsageError, nearest
 from pytest_browsereval.model.display import counted
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.provenance import differences
+from pytest_browsereval.stats.paired import MARGIN, Judgement, Method, Paired, Split, paired
+from pytest_browsereval.stats.permutation import Cell, exchanged
+from pytest_browsereval.stats.statistics import CONFIDENCE, Interval, students_t
 
 _ROUNDING = 1e-9
 """Differences of thirds that are less than this are none."""

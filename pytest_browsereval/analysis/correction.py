@@ -17,13 +17,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from pytest_browsereval.analysis.agreement import Confusion, share_json
 from pytest_browsereval.analysis.passrate import PassRate, pass_rate
-from pytest_browsereval.analysis.statistics import Estimate, Share, rogan_gladen
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.documents import shown
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.graders.verdicts import PassWhen, Primary
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.stats.statistics import Estimate, Share, rogan_gladen
 
 LEAST = 10
 """Labelled attempts of each kind, passed and failed, without which nothing is corrected."""

@@ -14,7 +14,7 @@ from pytest_browsereval.analysis.lint.base import Finding, Level, Row
 from pytest_browsereval.analysis.lint.linting import lint
 from pytest_browsereval.analysis.lint.loading import load
 from pytest_browsereval.analysis.validation import Validated, validate
-from pytest_browsereval.browsers.manager import WindowManager
+from pytest_browsereval.browsers.playwright.manager import WindowManager
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.documents import shown
 from pytest_browsereval.errors import BrowserEvalError, ConfigError, DatasetError, Fault, UsageError

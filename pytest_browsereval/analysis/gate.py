@@ -9,10 +9,8 @@ from statistics import fmean
 
 from pytest_browsereval.analysis import quarantine
 from pytest_browsereval.analysis.compare import Change, RunComparison
-from pytest_browsereval.analysis.paired import POWER
 from pytest_browsereval.analysis.passrate import PassRate, pass_rate
 from pytest_browsereval.analysis.quarantine import quarantined
-from pytest_browsereval.analysis.statistics import CONFIDENCE, Interval, percentile, quantile, students_t
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.analysis.taskrate import task_rate, tasks_of
 from pytest_browsereval.config import GateConfig
@@ -20,6 +18,8 @@ from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import counted, digits_apart, one_line, percent, plain
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.stats.paired import POWER
+from pytest_browsereval.stats.statistics import CONFIDENCE, Interval, percentile, quantile, students_t
 
 NAMED = 5
 """Tasks that a rule names; the rest is counted."""

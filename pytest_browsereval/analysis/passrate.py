@@ -11,7 +11,9 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from pytest_browsereval.analysis.statistics import (
+from pytest_browsereval.errors import ErrorSource
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.stats.statistics import (
     CONFIDENCE,
     Clustered,
     Interval,
@@ -19,8 +21,6 @@ from pytest_browsereval.analysis.statistics import (
     clustered,
     wilson,
 )
-from pytest_browsereval.errors import ErrorSource
-from pytest_browsereval.model.grades import Verdict
 
 
 class Judged(Protocol):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pytest_browsereval.analysis.statistics import Interval, Share, clustered, wilson
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.stats.statistics import Interval, Share, clustered, wilson
 
 
 @dataclass

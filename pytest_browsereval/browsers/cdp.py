@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from pytest_browsereval.browsers.base import Survey, WindowRequest
-from pytest_browsereval.browsers.chromium import ChromiumBrowser, Connection
-from pytest_browsereval.browsers.contexts import PageOptions, refuse_launch_options
 from pytest_browsereval.browsers.driver import END_S, start_driver, stop_driver
 from pytest_browsereval.browsers.endpoint import HOW_TO_LISTEN, DevToolsUrl, NoEndpoint
 from pytest_browsereval.browsers.origin_filter import OriginFilter
-from pytest_browsereval.browsers.origins import AllowedOrigins
-from pytest_browsereval.browsers.place import Place, WindowRules
-from pytest_browsereval.browsers.starting import plainly
-from pytest_browsereval.browsers.waiting import is_closed_error, is_playwright_error, quietly
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.chromium import ChromiumBrowser, Connection
+from pytest_browsereval.browsers.playwright.contexts import PageOptions, refuse_launch_options
+from pytest_browsereval.browsers.playwright.origins import AllowedOrigins
+from pytest_browsereval.browsers.playwright.place import Place, WindowRules
+from pytest_browsereval.browsers.playwright.starting import plainly
+from pytest_browsereval.browsers.playwright.waiting import is_closed_error, is_playwright_error, quietly
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, StopRun
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.machine import driver_folder, driver_trouble
-from pytest_browsereval.browsers.waiting import quietly
+from pytest_browsereval.browsers.playwright.waiting import quietly
 from pytest_browsereval.errors import ErrorSource, StopRun
 from pytest_browsereval.temporary import OwnedFolder
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-from pytest_browsereval.browsers.origins import shorten
+from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.errors import BrowserEvalError
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import Any, Self
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from pytest_browsereval.browsers.origins import PORTS, AllowedOrigins, origin_of
+from pytest_browsereval.browsers.playwright.origins import PORTS, AllowedOrigins, origin_of
 
 HEAD_BYTES = 1_000_000
 """The longest head of a message: browsers send addresses of 2 MB to nobody."""

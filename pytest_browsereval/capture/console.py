@@ -8,8 +8,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from pytest_browsereval.browsers.clipboard import DONE
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.clipboard import DONE
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.redaction import safe_line
 from pytest_browsereval.model.messages import now
 

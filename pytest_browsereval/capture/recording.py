@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from pytest_browsereval.browsers.base import Window
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.console import ConsoleLog
 from pytest_browsereval.capture.trace import Trace, TraceMode
 

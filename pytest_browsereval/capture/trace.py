@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from pytest_browsereval.browsers.waiting import is_playwright_error
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.waiting import is_playwright_error
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.har import without_logins
 from pytest_browsereval.capture.redaction import redacted
 from pytest_browsereval.temporary import own_folder

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from pytest_browsereval.browsers.tabs import NoTab
-from pytest_browsereval.browsers.waiting import is_playwright_error
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.tabs import NoTab
+from pytest_browsereval.browsers.playwright.waiting import is_playwright_error
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
 
 OPEN_LIMIT_S = 12.0

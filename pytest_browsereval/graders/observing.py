@@ -16,10 +16,10 @@ from urllib.parse import urlsplit
 from pydantic import JsonValue
 
 from pytest_browsereval.browsers.base import Window
-from pytest_browsereval.browsers.origins import origin_of
-from pytest_browsereval.browsers.tabs import NoTab
-from pytest_browsereval.browsers.waiting import DialogOpened, is_playwright_error
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.origins import origin_of
+from pytest_browsereval.browsers.playwright.tabs import NoTab
+from pytest_browsereval.browsers.playwright.waiting import DialogOpened, is_playwright_error
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders.page_values import LIMIT_CHARS, NoValue, plain, read_value, send
 from pytest_browsereval.graders.values import TEXT_LIMIT, shown

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import Field, JsonValue
 
 from pytest_browsereval.browsers.base import Window
-from pytest_browsereval.browsers.origins import capped
+from pytest_browsereval.browsers.playwright.origins import capped
 from pytest_browsereval.errors import ErrorSource, Fault, nearest
 from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
 from pytest_browsereval.graders.comparators import (

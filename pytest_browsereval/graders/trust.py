@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, SecretStr
 
-from pytest_browsereval.browsers.origins import origin_of
+from pytest_browsereval.browsers.playwright.origins import origin_of
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.values import shown
 from pytest_browsereval.llm.config import LLMConfig

@@ -8,10 +8,10 @@ from pathlib import Path
 from pytest_browsereval.analysis.agreement import Agreement, Disagreement, People
 from pytest_browsereval.analysis.calibration import Calibration
 from pytest_browsereval.analysis.gate import RuleResult
-from pytest_browsereval.analysis.statistics import Interval, Share
 from pytest_browsereval.documents import shown
 from pytest_browsereval.model.display import counted, one_line, percent, wrapped
 from pytest_browsereval.report.markdown import quoted
+from pytest_browsereval.stats.statistics import Interval, Share
 
 MOST_LISTED = 20
 """With more of a kind than this, the rest is counted instead of listed."""

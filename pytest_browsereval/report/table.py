@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pytest_browsereval.analysis.correction import Correction
 from pytest_browsereval.analysis.passrate import PassRate
 from pytest_browsereval.analysis.repeats import Stability
-from pytest_browsereval.analysis.statistics import Interval, Share
 from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
 from pytest_browsereval.model.digest import GradeDigest
 from pytest_browsereval.model.display import counted, fit, one_line, percent, width_of, wrapped
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.stats.statistics import Interval, Share
 
 MOST_ROWS = 60
 """With more trials than this, passed ones are counted instead of listed."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
 from pytest_browsereval.agents.playing import play
 from pytest_browsereval.browsers.base import Window, WindowTraffic
-from pytest_browsereval.browsers.manager import WindowManager
+from pytest_browsereval.browsers.playwright.manager import WindowManager
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.capture.har import Traffic, recorded_traffic
 from pytest_browsereval.capture.message_log import log_last

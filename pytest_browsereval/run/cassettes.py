@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.browsers.base import RecordedAnswers
-from pytest_browsereval.browsers.origins import shorten as shortened
+from pytest_browsereval.browsers.playwright.origins import shorten as shortened
 from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.datasets.ids import safe_folder

@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_browsereval.agents.base import AgentConfig
 from pytest_browsereval.browsers.base import Browser, BrowserConfig, Survey
-from pytest_browsereval.browsers.manager import WindowManager
+from pytest_browsereval.browsers.playwright.manager import WindowManager
 from pytest_browsereval.capture.redaction import spellings
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.contracts import naming, texts_of

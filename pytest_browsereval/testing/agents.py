@@ -13,9 +13,9 @@ import pytest
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext
 from pytest_browsereval.browsers.base import Browser
-from pytest_browsereval.browsers.manager import WindowManager
-from pytest_browsereval.browsers.playwright import PlaywrightBrowserConfig
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
+from pytest_browsereval.browsers.playwright.manager import WindowManager
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig
 from pytest_browsereval.errors import Fault, LimitReached
 from pytest_browsereval.llm.client import close_clients

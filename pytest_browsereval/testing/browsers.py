@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 import pytest
 
 from pytest_browsereval.browsers.base import Browser, BrowserConfig, PictureFormat, WindowRequest
-from pytest_browsereval.browsers.manager import WindowManager
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.manager import WindowManager
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.testing.site import ConformanceSite
 

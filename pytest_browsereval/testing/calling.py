@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.browsers.base import BrowserConfig, Window, WindowRequest
-from pytest_browsereval.browsers.playwright import PlaywrightBrowserConfig
-from pytest_browsereval.browsers.tabs import NoTab
-from pytest_browsereval.browsers.waiting import is_playwright_error
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
+from pytest_browsereval.browsers.playwright.tabs import NoTab
+from pytest_browsereval.browsers.playwright.waiting import is_playwright_error
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.testing.site import ConformanceSite
 from pytest_browsereval.tools.base import Tool, ToolError, ToolResult

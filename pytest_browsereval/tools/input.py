@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from pytest_browsereval.browsers.origins import shorten
-from pytest_browsereval.browsers.waiting import is_playwright_error, quietly
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.origins import shorten
+from pytest_browsereval.browsers.playwright.waiting import is_playwright_error, quietly
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.tools.base import Tool, ToolError, tool
 from pytest_browsereval.tools.kit import Policy, Toolkit
 from pytest_browsereval.tools.points import mouse_point

@@ -9,9 +9,9 @@ from urllib.parse import urljoin, urlsplit
 from pydantic import Field
 
 from pytest_browsereval.browsers.base import Window
-from pytest_browsereval.browsers.origins import origin_of, shorten
-from pytest_browsereval.browsers.waiting import is_playwright_error, quietly
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.origins import origin_of, shorten
+from pytest_browsereval.browsers.playwright.waiting import is_playwright_error, quietly
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.tools.base import Tool, ToolError, tool
 from pytest_browsereval.tools.kit import Policy, Toolkit
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_browsereval.browsers.origins import shorten
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.origins import shorten
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.tools.base import Tool, tool
 from pytest_browsereval.tools.kit import Policy, Toolkit
 from pytest_browsereval.tools.targets import Target, act

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_browsereval.browsers.waiting import quietly
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.waiting import quietly
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.tools.base import ToolError
 
 SCALE_S = 1.0

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_browsereval.browsers.origins import shorten
+from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.tools.targets import gone, ref_of
 
 _STRICT = re.compile(r"strict mode violation: .*? resolved to (\d+) elements:")

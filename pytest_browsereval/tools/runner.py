@@ -7,10 +7,10 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from pytest_browsereval.browsers.base import Window
-from pytest_browsereval.browsers.origins import shorten
-from pytest_browsereval.browsers.tabs import NoTab
-from pytest_browsereval.browsers.waiting import DialogOpened, is_closed_error, is_playwright_error
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.origins import shorten
+from pytest_browsereval.browsers.playwright.tabs import NoTab
+from pytest_browsereval.browsers.playwright.waiting import DialogOpened, is_closed_error, is_playwright_error
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.model.display import well_formed
 from pytest_browsereval.tools.base import Tool, ToolError, ToolResult, ToolRunner

@@ -7,8 +7,8 @@ from typing import Annotated
 from pydantic import Field
 
 from pytest_browsereval.browsers.base import Window
-from pytest_browsereval.browsers.origins import shorten
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.origins import shorten
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.tools.base import Tool, tool
 from pytest_browsereval.tools.kit import Policy, Toolkit
 from pytest_browsereval.tools.navigation import Url, checked_url, open_url

@@ -14,7 +14,7 @@ from typing import Any
 from PIL import Image, ImageChops, ImageFilter
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext
-from pytest_browsereval.browsers.playwright import PlaywrightBrowser
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.model.tasks import Task

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.browsers.playwright import PlaywrightBrowser
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.model.messages import DelegationMessage, DelegationResultMessage, ToolCallMessage
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls, done
 from tests.agents.pair import LEAD, delegates, pair_config

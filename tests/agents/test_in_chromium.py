@@ -17,8 +17,8 @@ from pytest_browsereval.agents.function import FunctionConfig
 from pytest_browsereval.agents.scripted import ScriptedConfig
 from pytest_browsereval.agents.single import SingleConfig
 from pytest_browsereval.browsers.base import WindowRequest
-from pytest_browsereval.browsers.playwright import PlaywrightBrowser, PlaywrightBrowserConfig
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, PlaywrightBrowserConfig
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig
 from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResultMessage

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_browsereval.agents.pointing.service import LONGEST_BODY, as_text
 from pytest_browsereval.agents.visual_action import VisualActionAgent, VisualActionConfig
-from pytest_browsereval.browsers.playwright import PlaywrightBrowser
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.errors import (
     ConfigError,
     ErrorSource,

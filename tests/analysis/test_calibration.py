@@ -10,9 +10,9 @@ import pytest
 from pytest_browsereval.analysis.agreement import Confusion
 from pytest_browsereval.analysis.calibration import Bar, Calibration, calibrate, hold
 from pytest_browsereval.analysis.labels import own_labels, read_labels
-from pytest_browsereval.analysis.statistics import Share
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.stats.statistics import Share
 from tests.labelled import grade, graded, says, write_labels, write_run
 from tests.recorded import ERRORED, FAILED, PASSED
 

@@ -11,10 +11,10 @@ import pytest
 
 from pytest_browsereval.analysis.compare import Change, RunComparison, as_json, compare
 from pytest_browsereval.analysis.outcomes import RunOutcomes, read_outcomes
-from pytest_browsereval.analysis.paired import Judgement, Method
-from pytest_browsereval.analysis.statistics import Share
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.stats.paired import Judgement, Method
+from pytest_browsereval.stats.statistics import Share
 from tests.labelled import write_run
 from tests.recorded import ERRORED, FAILED, PASSED, attempt
 

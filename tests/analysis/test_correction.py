@@ -11,12 +11,12 @@ import pytest
 from pytest_browsereval.__main__ import main
 from pytest_browsereval.analysis.agreement import Confusion
 from pytest_browsereval.analysis.correction import Calibrated, Correction, corrections, read_calibration
-from pytest_browsereval.analysis.statistics import Share
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.graders.verdicts import PassWhen, Primary
 from pytest_browsereval.model.digest import AttemptDigest, digest
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.report.table import corrected
+from pytest_browsereval.stats.statistics import Share
 from tests.analysis.test_calibration import PRINT
 from tests.labelled import grade, graded, says, write_labels, write_run
 from tests.recorded import ERRORED, FAILED, PASSED, attempt

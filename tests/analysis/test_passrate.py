@@ -7,8 +7,8 @@ import json
 import pytest
 
 from pytest_browsereval.analysis.passrate import pass_rate
-from pytest_browsereval.analysis.statistics import Share, clustered, wilson
 from pytest_browsereval.errors import ErrorSource
+from pytest_browsereval.stats.statistics import Share, clustered, wilson
 from tests.recorded import ERRORED, FAILED, PASSED, attempt
 
 

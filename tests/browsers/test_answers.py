@@ -11,8 +11,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from pytest_browsereval.browsers.base import RecordedAnswers, WindowRequest, WindowTraffic
-from pytest_browsereval.browsers.playwright import PlaywrightBrowser
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.har import Traffic, recorded_traffic
 from tests.support import PageServer, Run, serving
 

@@ -16,8 +16,8 @@ from pydantic import ValidationError
 
 from pytest_browsereval.browsers.base import WindowRequest
 from pytest_browsereval.browsers.cdp import CdpBrowser, CdpBrowserConfig
-from pytest_browsereval.browsers.waiting import DialogOpened
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.waiting import DialogOpened
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.config import load_config
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, StopRun
 from pytest_browsereval.members import builtin_registry

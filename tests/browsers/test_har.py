@@ -15,8 +15,8 @@ import pytest
 from pytest_browsereval.benchmarks.webarena.verified.events import read_events
 from pytest_browsereval.browsers.base import WindowRequest, WindowTraffic
 from pytest_browsereval.browsers.cdp import CdpBrowserConfig
-from pytest_browsereval.browsers.playwright import PlaywrightBrowser
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.har import HAR_FILE, REMOVED, TEXT_LIMIT_BYTES, Traffic, recorded_traffic
 from tests.browsers.listening import Listening
 from tests.browsers.test_cdp import PATIENT

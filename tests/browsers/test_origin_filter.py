@@ -18,8 +18,8 @@ from pytest_browsereval.browsers import cdp
 from pytest_browsereval.browsers.base import RecordedAnswers, WindowRequest, WindowTraffic
 from pytest_browsereval.browsers.cdp import CdpBrowserConfig
 from pytest_browsereval.browsers.origin_filter import OriginFilter
-from pytest_browsereval.browsers.origins import AllowedOrigins
-from pytest_browsereval.browsers.playwright import PlaywrightBrowser, PlaywrightBrowserConfig
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, PlaywrightBrowserConfig
+from pytest_browsereval.browsers.playwright.origins import AllowedOrigins
 from tests.browsers.listening import Listening
 from tests.support import PageServer, Run, configured
 

@@ -15,7 +15,7 @@ import yaml
 
 from pytest_browsereval.browsers.base import WindowRequest
 from pytest_browsereval.browsers.cdp import CdpBrowserConfig
-from pytest_browsereval.browsers.playwright import PlaywrightBrowserConfig
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
 from pytest_browsereval.capture.console import CONSOLE_FILE, read_console
 from pytest_browsereval.capture.recording import Recording, recorded
 from pytest_browsereval.capture.redaction import spellings

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.browsers.base import WindowRequest
-from pytest_browsereval.browsers.guard import OriginGuard
-from pytest_browsereval.browsers.playwright import PlaywrightBrowserConfig
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
+from pytest_browsereval.browsers.playwright.guard import OriginGuard
 from tests.support import Run, running, serving, until
 
 # `U` stands for the address: of the other server, or of a page here that redirects there.

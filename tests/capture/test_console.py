@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.browsers.base import WindowRequest
-from pytest_browsereval.browsers.playwright import PlaywrightBrowser
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.capture.console import CONSOLE_FILE, LONGEST, MOST_LINES, ConsoleLine, read_console
 from pytest_browsereval.capture.recording import Recording
 from tests.support import PageServer, Run, until

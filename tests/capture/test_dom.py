@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.browsers.base import WindowRequest
-from pytest_browsereval.browsers.playwright import PlaywrightBrowser
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.capture.dom import INERT, LONGEST, DomCapture
 from pytest_browsereval.capture.redaction import spellings
 from pytest_browsereval.model.messages import ToolResultMessage

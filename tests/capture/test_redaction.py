@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 import pytest
 
 from pytest_browsereval.browsers.base import WindowRequest
-from pytest_browsereval.browsers.playwright import PlaywrightBrowser
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.capture.redaction import redacted, safe_line, spellings
 from tests.support import Run
 

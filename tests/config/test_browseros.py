@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.agents.single import SingleConfig
-from pytest_browsereval.browsers.playwright import PlaywrightBrowserConfig
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
 from pytest_browsereval.config import EvalConfig
 
 Load = Callable[..., EvalConfig]

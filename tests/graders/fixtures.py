@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.benchmarks.webarena import pages
-from pytest_browsereval.browsers.playwright import PlaywrightBrowser, PlaywrightBrowserConfig
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, PlaywrightBrowserConfig
 from pytest_browsereval.graders import further_tab, observing, patterns
 from tests.graders.support import Live, Site
 

@@ -12,7 +12,7 @@ import pytest
 from playwright.async_api import Error
 
 from pytest_browsereval.browsers.base import Window
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders import observing
 from pytest_browsereval.graders.observing import (

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders import patterns
 from pytest_browsereval.graders.page_state import PageStateGrader

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders.state_diff import StateDiffGrader
 from pytest_browsereval.model.grades import GraderResult, Verdict

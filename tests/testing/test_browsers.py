@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_browsereval.browsers.playwright import PlaywrightBrowserConfig
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
 from pytest_browsereval.testing import BrowserConformance
 
 

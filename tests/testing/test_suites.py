@@ -53,7 +53,7 @@ class TestBad(AgentConformance):
 BAD_BROWSER = """
 from typing import ClassVar, Literal
 import pytest
-from pytest_browsereval.browsers.playwright import PlaywrightBrowser, PlaywrightBrowserConfig
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, PlaywrightBrowserConfig
 from pytest_browsereval.testing import BrowserConformance
 
 class Sharing(PlaywrightBrowser):

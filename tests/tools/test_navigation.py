@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_browsereval.browsers.playwright import PlaywrightBrowser
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from tests.support import PATIENCE_S, PageServer, Run, Visits, configured, visiting
 
 

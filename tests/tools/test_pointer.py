@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.browsers.playwright import PlaywrightBrowser
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from tests.support import PageServer, Run, Visits, configured, visiting
 
 CORNERS = {"nw": (20, 20, 16), "ne": (780, 24, 12), "sw": (24, 576, 12), "se": (790, 590, 8)}

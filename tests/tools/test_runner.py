@@ -12,8 +12,8 @@ from typing import cast
 
 import pytest
 
-from pytest_browsereval.browsers.playwright import PlaywrightBrowserConfig
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage
 from pytest_browsereval.tools.base import ToolError, tool

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 import pytest
 
 from pytest_browsereval.browsers.base import Browser, BrowserConfig, ForeignTool, Survey
-from pytest_browsereval.browsers.playwright import PlaywrightBrowserConfig
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.tools.base import Tool, tool
 from pytest_browsereval.tools.kit import Toolkit, ToolkitConfig

@@ -7,7 +7,7 @@ import asyncio
 from pydantic import JsonValue
 
 from pytest_browsereval.browsers.base import Window
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders.further_tab import beside, open_page
 from pytest_browsereval.graders.observing import LivePage, live_page, parse_state

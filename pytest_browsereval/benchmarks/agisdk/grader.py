@@ -31,7 +31,7 @@ from pytest_browsereval.benchmarks.agisdk.files import (
 )
 from pytest_browsereval.benchmarks.agisdk.finish_page import read_finish
 from pytest_browsereval.browsers.base import Window
-from pytest_browsereval.browsers.origins import origin_of
+from pytest_browsereval.browsers.playwright.origins import origin_of
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders.base import Golden, Recorded
 from pytest_browsereval.graders.comparators import share

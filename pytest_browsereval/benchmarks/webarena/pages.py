@@ -13,8 +13,8 @@ from pydantic import JsonValue
 from pytest_browsereval.benchmarks.webarena.programs import address_of, expression_of
 from pytest_browsereval.benchmarks.webarena.rules import PictureTarget, Rules, Target
 from pytest_browsereval.browsers.base import Window
-from pytest_browsereval.browsers.waiting import is_playwright_error
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.waiting import is_playwright_error
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders.further_tab import beside, open_page
 from pytest_browsereval.graders.observing import STATE_LIMIT_BYTES, LivePage, live_page, settled

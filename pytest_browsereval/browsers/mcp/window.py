@@ -11,7 +11,7 @@ from pytest_browsereval.browsers.base import ForeignResult, PictureFormat, Tab, 
 from pytest_browsereval.browsers.mcp.mapping import Mapped, Purpose, ToolUse, Where, read_where
 from pytest_browsereval.browsers.mcp.pictures import converted
 from pytest_browsereval.browsers.mcp.wire import Answer, CallRefused, McpSession, ServerGone
-from pytest_browsereval.browsers.origins import capped
+from pytest_browsereval.browsers.playwright.origins import capped
 from pytest_browsereval.errors import ErrorSource, Fault
 
 OUTPUT_LENGTH = 30_000

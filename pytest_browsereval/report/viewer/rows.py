@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pytest_browsereval.analysis.description import agents_of
-from pytest_browsereval.analysis.statistics import Share
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.report.viewer.attempts import StoredAttempt
 from pytest_browsereval.report.viewer.standing import Trial
 from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.stats.statistics import Share
 
 UNFINISHED, DAMAGED = "unfinished", "damaged"
 """What an attempt without a verdict is called; it is counted in no rate."""

@@ -12,7 +12,7 @@ import pytest
 from pytest_browsereval.benchmarks.agisdk import finish_page
 from pytest_browsereval.benchmarks.agisdk.checks import read_verdict
 from pytest_browsereval.benchmarks.agisdk.grader import AgisdkGrader
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders.page_state import PageStateGrader
 from pytest_browsereval.model.grades import GraderResult, Verdict

@@ -13,7 +13,7 @@ import pytest
 
 from pytest_browsereval.benchmarks.miniwob.dataset import MiniwobConfig
 from pytest_browsereval.benchmarks.miniwob.grader import MiniwobGrader
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.sites.static import StaticSite

@@ -16,7 +16,7 @@ from pytest_browsereval.benchmarks.webarena import family as webarena_family
 from pytest_browsereval.benchmarks.webarena import grader as webarena
 from pytest_browsereval.benchmarks.webarena.grader import WebArenaGrader
 from pytest_browsereval.benchmarks.webarena.programs import address_of, read_program
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel

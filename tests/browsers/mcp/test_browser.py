@@ -19,12 +19,12 @@ from PIL import Image
 from pydantic import ValidationError
 
 from pytest_browsereval.browsers.base import PictureFormat, WindowRequest
-from pytest_browsereval.browsers.manager import WindowManager
 from pytest_browsereval.browsers.mcp import process
 from pytest_browsereval.browsers.mcp import window as window_module
 from pytest_browsereval.browsers.mcp.browser import McpBrowser
 from pytest_browsereval.browsers.mcp.config import McpBrowserConfig
 from pytest_browsereval.browsers.mcp.window import OUTPUT_LENGTH, McpWindow
+from pytest_browsereval.browsers.playwright.manager import WindowManager
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, StopRun
 from pytest_browsereval.testing.browsers import BrowserConformance
 from tests.browsers.mcp import odd

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 import pytest
 
-from pytest_browsereval.browsers.manager import WindowManager
-from pytest_browsereval.browsers.playwright import PlaywrightBrowser
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
+from pytest_browsereval.browsers.playwright.manager import WindowManager
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.model.messages import Message

@@ -6,9 +6,9 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from pytest_browsereval.browsers.manager import WindowManager
-from pytest_browsereval.browsers.playwright import PlaywrightBrowser
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
+from pytest_browsereval.browsers.playwright.manager import WindowManager
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.report.labelling.book import LabelBook
 from pytest_browsereval.report.labelling.server import LabellingServer
 from tests.report.labelling.conftest import HOSTILE

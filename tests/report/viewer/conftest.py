@@ -11,9 +11,9 @@ import pytest
 
 from pytest_browsereval.analysis.compare import RunComparison, compare
 from pytest_browsereval.analysis.outcomes import read_outcomes
-from pytest_browsereval.browsers.manager import WindowManager
-from pytest_browsereval.browsers.playwright import PlaywrightBrowser
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
+from pytest_browsereval.browsers.playwright.manager import WindowManager
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.console import ConsoleLine
 from pytest_browsereval.capture.dom import INERT
 from pytest_browsereval.capture.message_log import MessageLogger

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from playwright.async_api import Dialog
 
-from pytest_browsereval.browsers import clipboard
 from pytest_browsereval.browsers.base import Browser, WindowRequest
 from pytest_browsereval.browsers.cdp import CdpBrowserConfig
-from pytest_browsereval.browsers.clipboard import SharedClipboard
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright import clipboard
+from pytest_browsereval.browsers.playwright.clipboard import SharedClipboard
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.console import read_console
 from pytest_browsereval.capture.recording import Recording
 from tests.browsers.listening import Listening

@@ -10,12 +10,12 @@ from pydantic import model_validator
 
 from pytest_browsereval.browsers.base import Survey, WindowRequest
 from pytest_browsereval.browsers.binary import candidates, find_binary, launch_first, reason
-from pytest_browsereval.browsers.chromium import ChromiumBrowser, Connection, filter_of
-from pytest_browsereval.browsers.contexts import PageOptions
 from pytest_browsereval.browsers.driver import start_driver, stop_driver
-from pytest_browsereval.browsers.place import Place, WindowRules
-from pytest_browsereval.browsers.waiting import is_closed_error
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.chromium import ChromiumBrowser, Connection, filter_of
+from pytest_browsereval.browsers.playwright.contexts import PageOptions
+from pytest_browsereval.browsers.playwright.place import Place, WindowRules
+from pytest_browsereval.browsers.playwright.waiting import is_closed_error
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ConfigError, ErrorSource, StopRun
 
 NO_WINDOWS = (

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pytest_browsereval.browsers.manager import WindowManager
-from pytest_browsereval.browsers.playwright import PlaywrightBrowser
-from pytest_browsereval.browsers.tabs import NoTab
-from pytest_browsereval.browsers.waiting import DialogOpened
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
+from pytest_browsereval.browsers.playwright.manager import WindowManager
+from pytest_browsereval.browsers.playwright.tabs import NoTab
+from pytest_browsereval.browsers.playwright.waiting import DialogOpened
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import Fault
 from tests.browsers.hanging import LOOP, hang
 from tests.support import PageServer, Run, Visits, until

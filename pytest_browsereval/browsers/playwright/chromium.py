@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.answers import answer_from
 from pytest_browsereval.browsers.base import PLAIN_TRAFFIC, Browser, WindowRequest
-from pytest_browsereval.browsers.clipboard import SharedClipboard
-from pytest_browsereval.browsers.contexts import PageOptions
 from pytest_browsereval.browsers.driver import END_S, stop_driver
 from pytest_browsereval.browsers.origin_filter import OriginFilter
-from pytest_browsereval.browsers.origins import shorten
-from pytest_browsereval.browsers.place import Place, WindowEvents, WindowRules
-from pytest_browsereval.browsers.ready import ReadyWindows
-from pytest_browsereval.browsers.starting import go_to_start
-from pytest_browsereval.browsers.waiting import is_closed_error, is_playwright_error, quietly
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.clipboard import SharedClipboard
+from pytest_browsereval.browsers.playwright.contexts import PageOptions
+from pytest_browsereval.browsers.playwright.origins import shorten
+from pytest_browsereval.browsers.playwright.place import Place, WindowEvents, WindowRules
+from pytest_browsereval.browsers.playwright.ready import ReadyWindows
+from pytest_browsereval.browsers.playwright.starting import go_to_start
+from pytest_browsereval.browsers.playwright.waiting import is_closed_error, is_playwright_error, quietly
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
 
 if TYPE_CHECKING:

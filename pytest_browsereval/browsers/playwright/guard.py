@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.browsers.origin_filter import OriginFilter
-from pytest_browsereval.browsers.origins import AllowedOrigins, origin_of, shorten
-from pytest_browsereval.browsers.tabs import Notes
-from pytest_browsereval.browsers.waiting import DialogWatch, quietly
+from pytest_browsereval.browsers.playwright.origins import AllowedOrigins, origin_of, shorten
+from pytest_browsereval.browsers.playwright.tabs import Notes
+from pytest_browsereval.browsers.playwright.waiting import DialogWatch, quietly
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Frame, Route, WebSocketRoute

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pytest_browsereval.browsers.base import WindowRequest
-from pytest_browsereval.browsers.origins import shorten
-from pytest_browsereval.browsers.waiting import DialogOpened, is_playwright_error
+from pytest_browsereval.browsers.playwright.origins import shorten
+from pytest_browsereval.browsers.playwright.waiting import DialogOpened, is_playwright_error
 from pytest_browsereval.errors import ErrorSource, Fault
 
 if TYPE_CHECKING:
-    from pytest_browsereval.browsers.windows import PlaywrightWindow
+    from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 
 START_SCHEMES = ("http", "https", "about", "data")
 

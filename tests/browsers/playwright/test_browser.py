@@ -15,10 +15,10 @@ import pytest
 from pydantic import ValidationError
 
 from pytest_browsereval.browsers.base import WindowRequest
-from pytest_browsereval.browsers.chromium import Connection
-from pytest_browsereval.browsers.manager import WindowManager
-from pytest_browsereval.browsers.playwright import PlaywrightBrowser, PlaywrightBrowserConfig
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, PlaywrightBrowserConfig
+from pytest_browsereval.browsers.playwright.chromium import Connection
+from pytest_browsereval.browsers.playwright.manager import WindowManager
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, StopRun
 from tests.support import PageServer, Run, Visit, configured, has_ended, running, until, visiting
 

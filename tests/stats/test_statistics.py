@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy  # its parts are imported when they are used
 
-from pytest_browsereval.analysis.statistics import (
+from pytest_browsereval.stats.statistics import (
     Share,
     clustered,
     cohens_kappa,

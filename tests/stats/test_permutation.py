@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import scipy  # its parts are imported when they are used
 
-from pytest_browsereval.analysis import exchanging
-from pytest_browsereval.analysis.exchanging import Cell, Task, exchanged
-from pytest_browsereval.analysis.paired import mcnemar
+from pytest_browsereval.stats import permutation as exchanging
+from pytest_browsereval.stats.paired import mcnemar
+from pytest_browsereval.stats.permutation import Cell, Task, exchanged
 
 
 def drawn(numbers: random.Random, tasks: int, first: int, second: int, share: float) -> list[Task]:

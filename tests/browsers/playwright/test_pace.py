@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from pytest_browsereval.browsers import pace
-from pytest_browsereval.browsers.pace import Pace
+from pytest_browsereval.browsers.playwright import pace
+from pytest_browsereval.browsers.playwright.pace import Pace
 from tests.support import Run, until
 
 

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
-from pytest_browsereval.browsers.origins import shorten
-from pytest_browsereval.browsers.waiting import quietly
+from pytest_browsereval.browsers.playwright.origins import shorten
+from pytest_browsereval.browsers.playwright.waiting import quietly
 
 if TYPE_CHECKING:
     from playwright.async_api import Download

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import scipy  # its parts are imported when they are used
 
-from pytest_browsereval.analysis import paired as paired_module
-from pytest_browsereval.analysis.paired import Judgement, binomial, bootstrap, mcnemar, paired
+from pytest_browsereval.stats import paired as paired_module
+from pytest_browsereval.stats.paired import Judgement, binomial, bootstrap, mcnemar, paired
 
 
 @pytest.mark.parametrize(

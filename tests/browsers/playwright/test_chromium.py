@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.browsers import chromium
 from pytest_browsereval.browsers.base import WindowRequest
-from pytest_browsereval.browsers.chromium import Connection
-from pytest_browsereval.browsers.place import WindowRules
-from pytest_browsereval.browsers.playwright import PlaywrightBrowser, PlaywrightBrowserConfig
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright import chromium
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, PlaywrightBrowserConfig
+from pytest_browsereval.browsers.playwright.chromium import Connection
+from pytest_browsereval.browsers.playwright.place import WindowRules
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from tests.support import PageServer, Run, running, until
 
 

@@ -8,16 +8,16 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_browsereval.browsers.base import PictureFormat, Tab, Window
-from pytest_browsereval.browsers.clipboard import QUESTION, WATCH
-from pytest_browsereval.browsers.downloads import Downloads
-from pytest_browsereval.browsers.following import notice
-from pytest_browsereval.browsers.guard import OriginGuard
-from pytest_browsereval.browsers.origins import capped, shorten
-from pytest_browsereval.browsers.pace import Pace
-from pytest_browsereval.browsers.pictures import Camera
-from pytest_browsereval.browsers.place import Place, WindowEvents, WindowRules
-from pytest_browsereval.browsers.tabs import NoTab, Notes, OpenTab, Tabs
-from pytest_browsereval.browsers.waiting import DialogWatch, is_playwright_error, quietly
+from pytest_browsereval.browsers.playwright.clipboard import QUESTION, WATCH
+from pytest_browsereval.browsers.playwright.downloads import Downloads
+from pytest_browsereval.browsers.playwright.following import notice
+from pytest_browsereval.browsers.playwright.guard import OriginGuard
+from pytest_browsereval.browsers.playwright.origins import capped, shorten
+from pytest_browsereval.browsers.playwright.pace import Pace
+from pytest_browsereval.browsers.playwright.pictures import Camera
+from pytest_browsereval.browsers.playwright.place import Place, WindowEvents, WindowRules
+from pytest_browsereval.browsers.playwright.tabs import NoTab, Notes, OpenTab, Tabs
+from pytest_browsereval.browsers.playwright.waiting import DialogWatch, is_playwright_error, quietly
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, CDPSession, Dialog, Frame, Page, Response

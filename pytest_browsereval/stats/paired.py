@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pytest_browsereval.analysis.statistics import CONFIDENCE, Interval, quantile
+from pytest_browsereval.stats.statistics import CONFIDENCE, Interval, quantile
 
 RESAMPLES = 10_000
 SEED = 0

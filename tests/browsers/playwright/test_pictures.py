@@ -10,9 +10,9 @@ from PIL import Image
 from playwright.async_api import CDPSession, Error
 
 from pytest_browsereval.browsers.base import PictureFormat
-from pytest_browsereval.browsers.contexts import Viewport
-from pytest_browsereval.browsers.pictures import PAUSES_S, REFUSAL
-from pytest_browsereval.browsers.playwright import PlaywrightBrowser, PlaywrightBrowserConfig
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, PlaywrightBrowserConfig
+from pytest_browsereval.browsers.playwright.contexts import Viewport
+from pytest_browsereval.browsers.playwright.pictures import PAUSES_S, REFUSAL
 from pytest_browsereval.errors import ErrorSource, Fault
 from tests.browsers.hanging import LOOP, hang
 from tests.support import PageServer, Run, Visits, until

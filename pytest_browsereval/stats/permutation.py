@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from statistics import fmean
 from typing import NamedTuple
 
-from pytest_browsereval.analysis.paired import RESAMPLES, SEED, binomial
+from pytest_browsereval.stats.paired import RESAMPLES, SEED, binomial
 
 _MOST_SUMS = 2_000
 """Different sums up to which the law is worked out; beyond that worlds are drawn."""

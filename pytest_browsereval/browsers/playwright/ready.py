@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from pytest_browsereval.browsers.windows import PlaywrightWindow
+    from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 
 T = TypeVar("T")
 

@@ -10,9 +10,9 @@ from zoneinfo import available_timezones
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from pytest_browsereval.browsers.base import BrowserConfig
-from pytest_browsereval.browsers.origins import AllowedOrigins
-from pytest_browsereval.browsers.place import WindowRules
-from pytest_browsereval.browsers.ready import LANES_PER_READY
+from pytest_browsereval.browsers.playwright.origins import AllowedOrigins
+from pytest_browsereval.browsers.playwright.place import WindowRules
+from pytest_browsereval.browsers.playwright.ready import LANES_PER_READY
 from pytest_browsereval.errors import ConfigError, nearest
 
 LAUNCH_OPTIONS = ("headless", "binary", "args")

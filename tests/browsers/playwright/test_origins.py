@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_browsereval.browsers.origins import AllowedOrigins, origin_of, shorten
+from pytest_browsereval.browsers.playwright.origins import AllowedOrigins, origin_of, shorten
 
 ALLOWED = [
     ("https://shop.example", "https://shop.example/cart?x=1"),

@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_browsereval.browsers.origins import EVERYTHING, AllowedOrigins
+from pytest_browsereval.browsers.playwright.origins import EVERYTHING, AllowedOrigins
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Dialog, Page
 
     from pytest_browsereval.browsers.origin_filter import OriginFilter
-    from pytest_browsereval.browsers.windows import PlaywrightWindow
+    from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 
 
 @dataclass(frozen=True)

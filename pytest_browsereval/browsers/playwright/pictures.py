@@ -8,10 +8,10 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_browsereval.browsers.base import PictureFormat
-from pytest_browsereval.browsers.origins import shorten
 from pytest_browsereval.browsers.picture_size import size_of
-from pytest_browsereval.browsers.tabs import OpenTab
-from pytest_browsereval.browsers.waiting import DialogOpened, DialogWatch, is_playwright_error
+from pytest_browsereval.browsers.playwright.origins import shorten
+from pytest_browsereval.browsers.playwright.tabs import OpenTab
+from pytest_browsereval.browsers.playwright.waiting import DialogOpened, DialogWatch, is_playwright_error
 from pytest_browsereval.errors import ErrorSource, Fault
 
 if TYPE_CHECKING:

@@ -15,12 +15,12 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from pytest_browsereval.browsers.waiting import is_playwright_error, quietly
+from pytest_browsereval.browsers.playwright.waiting import is_playwright_error, quietly
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, ConsoleMessage, Dialog, Page
 
-    from pytest_browsereval.browsers.windows import PlaywrightWindow
+    from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 
 Content = list[list[str]]
 """Media types, each with its text."""

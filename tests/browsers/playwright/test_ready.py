@@ -19,9 +19,9 @@ from pydantic import ValidationError
 from pytest_browsereval.browsers import driver
 from pytest_browsereval.browsers.base import WindowRequest, WindowTraffic
 from pytest_browsereval.browsers.cdp import CdpBrowserConfig
-from pytest_browsereval.browsers.manager import WindowManager
-from pytest_browsereval.browsers.playwright import PlaywrightBrowser, PlaywrightBrowserConfig
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, PlaywrightBrowserConfig
+from pytest_browsereval.browsers.playwright.manager import WindowManager
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
 from tests.support import PageServer, Run, configured, running, until
 

@@ -14,7 +14,7 @@ from pytest_browsereval.browsers.base import (
     WindowRequest,
     WindowTraffic,
 )
-from pytest_browsereval.browsers.windows import PlaywrightWindow
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.contracts import describe_member, naming, returned
 from pytest_browsereval.errors import ErrorSource, Fault, PluginError, StopRun
 

@@ -1,0 +1,1 @@
+"""Windows of Chromium by Playwright."""
