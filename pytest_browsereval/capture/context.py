@@ -363,8 +363,10 @@ class CaptureContext:
     ) -> None:
         """Record that something broke."""
         text = self.config.redact(message)
-        self.findings.errors.append(TaskError(source=source, message=text, timestamp=now(), details=details))
-        self.log(ErrorMessage(content=text, error_code=str(source)))
+        line = ErrorMessage(content=text, error_code=str(source))
+        error = TaskError(source=source, message=text, timestamp=line.timestamp, details=details)
+        self.findings.errors.append(error)
+        self.log(line)
 
     def add_warning(self, source: ErrorSource, message: str) -> None:
         """Record something that a reader should know of."""

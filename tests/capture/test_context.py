@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -166,6 +167,16 @@ def test_errors_are_in_the_log_and_warnings_are_not(context: Contexts) -> None:
     (logged,) = capture.messages.messages
     assert isinstance(logged, ErrorMessage)
     assert (logged.content, logged.error_code) == ("key *** refused", "provider")
+
+
+def test_an_error_has_the_time_of_its_line(context: Contexts, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who reads the record finds the line by it, also where the clock has moved on in between."""
+    seconds = itertools.count(1_000_000_000)
+    monkeypatch.setattr("time.time_ns", lambda: next(seconds) * 1_000_000_000)
+    capture = context()
+    capture.add_error(ErrorSource.AGENT, "broken")
+    (error,), (logged,) = capture.errors, capture.messages.messages
+    assert error.timestamp == logged.timestamp
 
 
 def test_the_windows_warnings_are_taken_over(context: Contexts, window: StillWindow) -> None:
