@@ -16,7 +16,7 @@ import pluggy
 import pytest
 
 from pytest_browsereval.hooks import fixtures
-from pytest_browsereval.hooks.names import is_eval, planned_processes_key
+from pytest_browsereval.hooks.names import ini_markers_key, is_eval, planned_processes_key
 
 if TYPE_CHECKING:
     from pytest_browsereval.hooks.collection import EvalFile
@@ -170,6 +170,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
 
     The configs are read before anything is collected, and may name what the conftests register.
     """
+    early_config.stash[ini_markers_key] = tuple(early_config.getini("markers"))
     options = early_config.known_args_namespace
     given = options.file_or_dir
     options.file_or_dir = [*given, *options.eval_config]

@@ -14,6 +14,7 @@ from pytest_browsereval.analysis.summary import RunSummary, summary_of
 from pytest_browsereval.errors import RunStopped, UsageError, told
 from pytest_browsereval.hooks.behaviour import OUTCOMES, describe_outcome
 from pytest_browsereval.hooks.items import EvalItem, Unmade
+from pytest_browsereval.hooks.marks import describe_acting
 from pytest_browsereval.hooks.names import is_eval, runs_nothing
 from pytest_browsereval.hooks.records import RecordCheck
 from pytest_browsereval.hooks.session import EvalSession
@@ -108,7 +109,8 @@ class Controller:
         self.ties.update({name: evaluation.plan.relations(entry).ties for name, entry in ids.items()})
         self._check_distribution(evaluation)
         self.records.take_stock(evaluation)
-        self._note(evaluation, [*evaluation.notes[said:], *evaluation.plan.notes(entries)])
+        acting = describe_acting(self.session.config, evaluation, entries)
+        self._note(evaluation, [*evaluation.notes[said:], *evaluation.plan.notes(entries), *acting])
 
     def _check_distribution(self, evaluation: Evaluation) -> None:
         option = self.session.config.getoption

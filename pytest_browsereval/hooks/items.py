@@ -14,6 +14,7 @@ import pytest
 from pytest_browsereval.capture.tracebacks import place_in, tracebacks
 from pytest_browsereval.errors import BrowserEvalError, UsageError
 from pytest_browsereval.hooks.behaviour import describe_outcome
+from pytest_browsereval.hooks.marks import take_mark
 from pytest_browsereval.hooks.representation import represent
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict, cost_of
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 
 Unmade = Literal["budget", "dashboard", "stopped"]
 """What may have kept an attempt from being made: the run's budget, who watches the run, what stopped it."""
-
-registered_marks_key = pytest.StashKey[set[str]]()
 
 
 def attempt_function(description: str | None = None) -> Callable[[], None]:
@@ -85,6 +84,8 @@ class EvalItem(pytest.Function):
     """How much longer its attempt took than the item waited for it; less than 0 if it waited longer."""
     _output: Sequence[tuple[str, str]] = ()
     """Sections of its reports: what the attempt has printed and logged."""
+    _select_by: tuple[pytest.Mark, ...] = ()
+    """Tags and dataset whose names are markers of pytest or of a plug-in: rows are selected by them only."""
     _own_request: Any = None
     _own_funcargs: Any = None
 
@@ -148,13 +149,18 @@ class EvalItem(pytest.Function):
 
     def add_marks(self) -> None:
         """Mark the item with its row's dataset and tags, registering each as a marker."""
-        known = self.config.stash.setdefault(registered_marks_key, set())
         for name in self.evaluation.plan.marks(self.entry):
-            if name not in known:
-                known.add(name)
-                self.config.addinivalue_line("markers", f"{name}: a dataset or tag of eval rows")
-            if self.get_closest_marker(name) is None:
+            if not take_mark(self.config, name):
+                if all(mark.name != name for mark in self._select_by):
+                    self._select_by = (*self._select_by, getattr(pytest.mark, name).mark)
+            elif self.get_closest_marker(name) is None:
                 self.add_marker(name)
+
+    def iter_markers_with_node(self, name: str | None = None) -> Iterator[tuple[Any, pytest.Mark]]:
+        """Yield the markers; to ``-m`` and ``-k``, which ask for no name, also those that must not act."""
+        yield from super().iter_markers_with_node(name)
+        if name is None:
+            yield from ((self, mark) for mark in self._select_by)
 
     def shared_fixtureinfo(self) -> Any:
         """Return what pytest knows of this item's fixtures, for the next row of the file."""

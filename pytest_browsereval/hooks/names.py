@@ -7,6 +7,9 @@ import pytest
 planned_processes_key = pytest.StashKey[int]()
 """How many processes a run would have that is only planned."""
 
+ini_markers_key = pytest.StashKey[tuple[str, ...]]()
+"""Lines of the ini option ``markers`` as the user has them, before code registers more."""
+
 SUFFIXES = (".eval.yaml", ".eval.yml", ".eval.json", ".eval.toml")
 """Files with these endings are collected wherever pytest looks."""
 

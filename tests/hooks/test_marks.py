@@ -1,0 +1,87 @@
+"""Datasets and tags of rows as markers: they select, whatever they are called, and excuse no row."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.hooks.small_evals import Evals, row
+
+ACTS = ["xfail", "skip", "skipif", "usefixtures", "parametrize", "filterwarnings", "timeout", "xdist_group"]
+
+SLOW = """
+import pytest
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: is left out")
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.get_closest_marker("slow") or "slow" in item.keywords:
+            item.add_marker(pytest.mark.skip)
+
+def pytest_runtest_setup(item):
+    if item.get_closest_marker("slow"):
+        pytest.skip("slow")
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["-m", "unit or other"], ["--strict-markers", "-q"]])
+@pytest.mark.parametrize("name", ACTS)
+def test_a_tag_is_no_marker_that_acts(evals: Evals, name: str, options: list[str]) -> None:
+    """A failed row with such a tag or dataset fails, and the name is told with its place."""
+    evals.write_rows(
+        row("tagged", says="x", tags=[name]), row("named", says="x", dataset=name, tags=["other"])
+    )
+    evals.write_config()
+    ran = evals.run("shop.eval.yaml", *options)
+    ran.assert_outcomes(failed=2)
+    assert ran.ret == 1
+    ran.stdout.fnmatch_lines(
+        [f"*note: rows.jsonl:1 and 1 more: the tag or dataset '{name}' is also a marker*"]
+    )
+
+
+@pytest.mark.parametrize("options", [["-m", "xfail"], ["-m", "not plain"], ["-k", "xfail"]])
+def test_it_selects_all_the_same(evals: Evals, options: list[str]) -> None:
+    """By ``-m`` and ``-k``."""
+    evals.write_rows(row("a", says="x", tags=["xfail"]), row("b", tags=["plain"]))
+    evals.write_config()
+    evals.run("shop.eval.yaml", *options).assert_outcomes(failed=1, deselected=1)
+
+
+def test_what_code_registers_does_not_act_and_what_the_ini_file_has_is_no_matter(evals: Evals) -> None:
+    """A conftest's ``slow`` leaves out no row by its tag; a name of the ini file is a tag as any other."""
+    evals.pytester.makeconftest(SLOW)
+    evals.pytester.makeini("[pytest]\nmarkers =\n    smoke: the short ones\n")
+    evals.write_rows(row("a", says="x", tags=["slow"]), row("b", tags=["smoke"]))
+    evals.write_config()
+    ran = evals.run("shop.eval.yaml")
+    ran.assert_outcomes(failed=1, passed=1)
+    assert "'slow' is also a marker" in ran.stdout.str()
+    assert "'smoke'" not in ran.stdout.str()
+    evals.run("shop.eval.yaml", "-m", "smoke", "--strict-markers").assert_outcomes(passed=1, deselected=1)
+
+
+@pytest.mark.slow
+def test_workers_hold_it_too(evals: Evals) -> None:
+    """With xdist as in one process."""
+    evals.write_rows(row("a", says="x", tags=["xfail"]), row("b"))
+    evals.write_config()
+    ran = evals.run("shop.eval.yaml", "-n2")
+    ran.assert_outcomes(failed=1, passed=1)
+    assert "'xfail' is also a marker" in ran.stdout.str()
+
+
+def test_a_mark_of_the_user_acts_still(evals: Evals) -> None:
+    """A conftest that marks a row as one that is to fail is asked, whatever tag the row has."""
+    evals.pytester.makeconftest(
+        """
+        import pytest
+
+        def pytest_collection_modifyitems(items):
+            items[0].add_marker(pytest.mark.xfail)
+        """
+    )
+    evals.write_rows(row("a", says="x", tags=["xfail"]), row("b"))
+    evals.write_config()
+    evals.run("shop.eval.yaml", "-m", "unit").assert_outcomes(xfailed=1, passed=1)
