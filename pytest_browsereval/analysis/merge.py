@@ -12,12 +12,14 @@ from typing import Any
 from pytest_browsereval.analysis.labels import FILE, relabelled
 from pytest_browsereval.analysis.parts import counted, joined, shared_parts
 from pytest_browsereval.analysis.summary import summary_of
+from pytest_browsereval.documents import shown
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.run.budget import LEDGER
 from pytest_browsereval.run.provenance import differences
+from pytest_browsereval.run.records import REWRITTEN, Lost, told_standing
 from pytest_browsereval.run.resume import MACHINE, RESUMES_FILE
-from pytest_browsereval.run.selection import SELECTED_FILE, selected_trials
+from pytest_browsereval.run.selection import SELECTED_FILE, is_selection_damaged, selected_trials
 from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import RunStore, TrialKey, check_new
 
@@ -91,6 +93,17 @@ def _check_runs(stores: Sequence[RunStore]) -> None:
             raise UsageError(f"{store.root} is named twice. Name each run once.")
         seen.add(store.root.resolve())
         store.check_idle()
+        _check_records(store)
+
+
+def _check_records(store: RunStore) -> None:
+    """Refuse a run whose damage the merged one would not show."""
+    if is_selection_damaged(store):
+        raise UsageError(f"{shown(store.root / SELECTED_FILE)} is damaged or empty. Restore it.")
+    if (store.root / REWRITTEN).exists():
+        counted = [folder for folder, _ in store.last_digests()]
+        if standing := Lost(store.root).standing(counted):
+            raise UsageError(f"{shown(store.root)}: {told_standing(standing)}.")
 
 
 def _check_alike(stores: Sequence[RunStore]) -> Iterator[str]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_browsereval.analysis.gate import RuleResult, complete
+from pytest_browsereval.analysis.gate import NAMED, RuleResult, complete
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.run.selection import wanted
+from pytest_browsereval.model.display import counted as counted_noun
+from pytest_browsereval.model.display import natural, one_line
+from pytest_browsereval.run.records import Lost, told_standing
+from pytest_browsereval.run.selection import SELECTED_FILE, is_selection_damaged, selected_trials, wanted
 from pytest_browsereval.run.shards import Parts, Shard
-from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.run.store import RunStore, TrialKey
 
 
 def parts_of(store: RunStore) -> Parts | None:
@@ -129,15 +132,68 @@ def shared_parts(stores: Iterable[RunStore]) -> str:
 
 
 def lacking(store: RunStore, summary: RunSummary) -> RuleResult | None:
-    """Return a rule that is missed where a run lacks trials, with the parts that it lacks; else None.
+    """Return a rule that is missed where a run lacks trials or has others, with what it lacks; else None.
 
     Args:
         store: the run.
         summary: of it.
     """
-    rule, parts = complete(summary, store.selected(), store.skipped()), parts_of(store)
-    if rule is None or parts is None or "merged_from" not in store.manifest() or not parts.missing:
-        return rule
-    was = "was" if len(parts.missing) == 1 else "were"
-    told = f"{rule.message}; {_named(parts.missing)} {was} missing when it was merged"
-    return replace(rule, message=told)
+    told = "; ".join(_incomplete(store, summary))
+    return RuleResult("complete", is_met=False, message=told) if told else None
+
+
+def _incomplete(store: RunStore, summary: RunSummary) -> Iterator[str]:
+    """Yield in what the results of a run are not those of the trials that its sessions have selected."""
+    if is_selection_damaged(store):
+        yield f"{SELECTED_FILE} is damaged or empty: which trials the run was to have is unknown. Restore it"
+    wanted_trials = selected_trials(store)
+    if lacks := _lacks(store, summary, wanted_trials or frozenset()):
+        yield lacks
+        parts = parts_of(store)
+        if parts is not None and "merged_from" in store.manifest() and parts.missing:
+            was = "was" if len(parts.missing) == 1 else "were"
+            yield f"{_named(parts.missing)} {was} missing when it was merged"
+    if wanted_trials and (others := _keys(summary) - wanted_trials):
+        verb = "is of a trial" if len(others) == 1 else "are of trials"
+        yield (
+            f"{counted_noun(len(others), 'result')} {verb} that no session has selected: {_listed(others)}. "
+            "Remove the folders, or go on with the run and these rows (--eval-resume)"
+        )
+    if standing := Lost(store.root).standing(trial.folder for trial in summary.trials):
+        yield told_standing(standing)
+
+
+def _lacks(store: RunStore, summary: RunSummary, named: frozenset[TrialKey]) -> str:
+    """Return how many trials have no result, and the first of those whose names are known; "" if all have."""
+    count, skipped = store.selected(), store.skipped()
+    known = wanted(store) if count is None else max(count, len(named))
+    if count is None and known is None:
+        rule = complete(summary, None)
+        return rule.message if rule else ""
+    total, have = known or 0, _keys(summary)
+    missing = named - have
+    lacking = total - skipped - (len(named & have) if named else len(have))
+    told = f"{lacking} of the run's {total} trials have no result" if lacking > 0 else ""
+    if told and missing:
+        told += f": {_listed(missing)}" + (f" ({skipped} of them skipped)" if skipped else "")
+    if count is not None:
+        return told
+    ended = "the run was ended before its summary.json was written"
+    return f"{ended}: {told or 'go on with it (--eval-resume)'}"
+
+
+def _keys(summary: RunSummary) -> frozenset[TrialKey]:
+    data = (trial.metadata for trial in summary.trials)
+    return frozenset(TrialKey(one.query_id, one.variant, one.trial) for one in data)
+
+
+def _listed(trials: Collection[TrialKey]) -> str:
+    """Return the first trials of many by their names, with variant and number where these say anything."""
+    ordered = sorted(trials, key=lambda key: (natural(key.query_id), key.variant, key.trial))
+    names = [
+        one_line(key.query_id, 60)
+        + (f"[{one_line(key.variant, 60)}-{key.trial}]" if key != TrialKey(key.query_id) else "")
+        for key in ordered[:NAMED]
+    ]
+    more = f" and {len(ordered) - NAMED} more" if len(ordered) > NAMED else ""
+    return ", ".join(names) + more

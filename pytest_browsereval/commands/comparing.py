@@ -60,6 +60,7 @@ def gate(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.analysis.quarantine import quarantined
     from pytest_browsereval.analysis.summary import summary_of
     from pytest_browsereval.report import gate as report
+    from pytest_browsereval.run.selection import wanted
     from pytest_browsereval.run.store import RunStore
 
     run = named_run(arguments.run_name, arguments.config)
@@ -72,7 +73,7 @@ def gate(arguments: argparse.Namespace) -> int:
     if rules.baseline is not None:
         out = quarantined(rules, (trial.metadata for trial in summary.trials))
         compared = against_baseline(rules, base, outcomes_of(store, summary), left_out=out)
-    selected = store.selected()
+    selected = wanted(store) if (count := store.selected()) is None else count
     asked = None if arguments.eval_set else unlimited(summary, rules)
     beside = (rule for rule in (asked, lacking(store, summary)) if rule is not None)
     results = (*decide(summary, rules, compared), *beside)

@@ -12,6 +12,7 @@ from pytest_browsereval.commands.runs import HELP, add_config, named_runs
 def merge(arguments: argparse.Namespace) -> int:
     """Merge runs and say what came of it."""
     from pytest_browsereval.analysis.merge import merge_runs
+    from pytest_browsereval.analysis.parts import lacking
     from pytest_browsereval.analysis.summary import summary_of
     from pytest_browsereval.report.table import totals
     from pytest_browsereval.report.viewer.writing import write_viewer
@@ -22,8 +23,12 @@ def merge(arguments: argparse.Namespace) -> int:
     write_viewer(arguments.output)
     for note in merged.notes:
         print(f"note: {note}")
-    for line in totals(summary_of(RunStore(arguments.output)), merged.selected):
+    store = RunStore(arguments.output)
+    summary = summary_of(store)
+    for line in totals(summary, merged.selected):
         print(line)
+    if (rule := lacking(store, summary)) is not None:
+        print(f"not complete, so that it meets no gate: {rule.message}")
     print(f"{len(runs)} runs, {merged.trials} trials: {arguments.output}", flush=True)
     return 0
 

@@ -240,6 +240,7 @@ class Controller:
     def _summarise(self, evaluation: Evaluation) -> None:
         self.records.check(evaluation, is_over=self.finished.issuperset(self.expected))
         summary = summary_of(evaluation.store)
+        self.records.check_standing(evaluation.store, (trial.folder for trial in summary.trials))
         self.summaries[evaluation] = summary
         corrected: dict[str, Any] = {}
         if calibrated := self._calibrated.get(evaluation):

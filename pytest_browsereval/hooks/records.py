@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,16 @@ import pytest
 
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.run.evaluation import Evaluation
-from pytest_browsereval.run.records import RECORD, REWRITTEN, Digests, KnownRecords
+from pytest_browsereval.run.records import (
+    NAMED,
+    RECORD,
+    REWRITTEN,
+    Digests,
+    KnownRecords,
+    Lost,
+    told_standing,
+)
 from pytest_browsereval.run.store import RunStore
-
-NAMED = 5
-"""Records that a message names; the rest is counted."""
 
 Fresh = Mapping[str, Mapping[str, Digests]]
 """What a process has written and found, by the config's node id, or the folder of a run of a test by hand."""
@@ -109,6 +114,17 @@ class RecordCheck:
         foreign = known.find_foreign(store.root, store.folders()) if is_over else ()
         self._tell(store, [*changed, *foreign])
 
+    def check_standing(self, store: RunStore, counted: Iterable[Path]) -> None:
+        """Look for such records of this session or an earlier one that are still in the run.
+
+        Args:
+            store: the run.
+            counted: the folders of its trials' results.
+        """
+        folders = Lost(store.root).standing(counted)
+        if folders and not self.problems:  # else this session has just found them
+            self.problems.append(f"{store.root}: {told_standing(folders)}.")
+
     def _tell(self, store: RunStore, folders: list[str]) -> None:
         for folder in folders:
             store.append(REWRITTEN, {"folder": folder, "found_at": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"})
@@ -118,7 +134,7 @@ class RecordCheck:
             self.problems.append(
                 f"{store.root}: something else than this run has changed, made or removed records, so that "
                 f"their trials have no result: {named}{more}. Find out what writes there, an agent's program "
-                "or a hook. --eval-resume runs these trials again."
+                "or a hook. --eval-resume runs these trials again. Remove folders of no trial of this run."
             )
 
     @pytest.hookimpl(tryfirst=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +17,9 @@ RECORD = "metadata.json"
 
 REWRITTEN = "rewritten.jsonl"
 """In the run folder: a line for each attempt whose record something else than the run has changed."""
+
+NAMED = 5
+"""Records that a message names; the rest is counted."""
 
 Digests = dict[str, str]
 """Digests of records by the attempts' folders, relative to the run's."""
@@ -112,8 +116,29 @@ class KnownRecords:
 
 
 def _number_of(folder: Path) -> int:
-    number = folder.name.partition("-")[2]
-    return int(number) if number.isdecimal() else 0
+    return attempt_number(folder.name) or 0
+
+
+_ATTEMPT = re.compile("attempt-([0-9]{1,9})")
+
+
+def attempt_number(name: str) -> int | None:
+    """Return which try at its trial a folder is, by its name; None: it is no attempt, a copy of one say."""
+    found = _ATTEMPT.fullmatch(name)
+    return int(found[1]) if found else None
+
+
+def told_standing(folders: Sequence[str]) -> str:
+    """Return what to say of records that something else than the run has written and that are still there.
+
+    Args:
+        folders: of their attempts, relative to the run's.
+    """
+    more = f" and {len(folders) - NAMED} more" if len(folders) > NAMED else ""
+    return (
+        "records that something else than the run has changed or made are still there: "
+        f"{', '.join(folders[:NAMED])}{more}. Remove these folders, then go on with the run (--eval-resume)"
+    )
 
 
 class Lost:
@@ -127,18 +152,45 @@ class Lost:
         self._root = root
         self._until: dict[str, int] = {}
         """The number of each trial's last such attempt; a later one counts."""
+        self._folders: dict[str, str] = {}
+        """The trials of all such attempts, by their folders."""
         try:
             lines = (root / REWRITTEN).read_bytes().splitlines()
         except OSError:
             return
         for line in lines:
             with contextlib.suppress(ValueError, TypeError, KeyError):
-                trial, _, number = str(json.loads(line)["folder"]).rpartition("/attempt-")
-                self._until[trial] = max(int(number), self._until.get(trial, 0))
+                folder = str(json.loads(line)["folder"])
+                trial, _, name = folder.rpartition("/")
+                if (number := attempt_number(name)) is not None:
+                    self._until[trial] = max(number, self._until.get(trial, 0))
+                    self._folders[folder] = trial
 
     def __contains__(self, folder: Path) -> bool:
         """Whether an attempt does not count."""
         if not self._until:
             return False
-        trial = folder.parent.relative_to(self._root).as_posix()
-        return _number_of(folder) <= self._until.get(trial, -1)
+        return _number_of(folder) <= self.last_of(folder.parent)
+
+    def last_of(self, trial: Path) -> int:
+        """Return the number of a trial's last such attempt, which may be removed by now; 0 without any.
+
+        Args:
+            trial: its folder.
+        """
+        return self._until.get(trial.relative_to(self._root).as_posix(), 0) if self._until else 0
+
+    def standing(self, counted: Iterable[Path]) -> list[str]:
+        """Return such attempts whose records are still there, while their trials have no later result.
+
+        Args:
+            counted: the folders of the trials' results.
+        """
+        if not self._until:
+            return []
+        later = {folder.parent.relative_to(self._root).as_posix() for folder in counted}
+        return [
+            folder
+            for folder, trial in self._folders.items()
+            if trial not in later and (self._root / folder / RECORD).exists()
+        ]

@@ -27,6 +27,7 @@ from pytest_browsereval.run.current_rows import CurrentPlan
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.grading import Grading, decide, grade_all, total_cost
 from pytest_browsereval.run.plan import Entry, ReadyTask
+from pytest_browsereval.run.selection import wanted
 from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey, read_metadata
 from pytest_browsereval.run.stored import StoredEntry, StoredPlan, StoredTask, read_evidence, read_stored
 from pytest_browsereval.run.unobserved import OBSERVED_ELSE, known_observations, why_unobserved
@@ -94,6 +95,7 @@ class Regrading(Evaluation):
         self.stored.redact = self.redact
         self.plan = self.stored
         self._before = self.store.selected()
+        self._planned = wanted(self.store)
         self._skipped_before = self.store.skipped()
 
     # -- before anything is spent
@@ -158,12 +160,13 @@ class Regrading(Evaluation):
 
     def lacking(self, count: int) -> str:
         """Return what the run lacks: one that was ended early says nothing of what it did not come to."""
-        if self._before is None:
+        total = self._planned if self._before is None else self._before
+        if total is None:
             return (
                 "the run was ended before its summary.json was written: how many trials it lacks is unknown"
             )
-        lacking = self._before - self._skipped_before - count
-        return f"{lacking} of the run's {self._before} trials have no result" if lacking > 0 else ""
+        lacking = total - self._skipped_before - count
+        return f"{lacking} of the run's {total} trials have no result" if lacking > 0 else ""
 
     def cost_before(self, node_id: str) -> float:
         """Return what a trial had cost before it was graded again, as far as that is known.

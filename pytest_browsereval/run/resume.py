@@ -105,7 +105,7 @@ class Resuming(Evaluation):
         selected = {entry.key for entry in entries}
         self._others = len(stored.keys() - selected)
         if self._wanted is not None:
-            self._wanted |= selected | stored.keys()
+            self._wanted |= selected if self._wanted else selected | stored.keys()
         drift = [*self._config_drift(), *self._row_drift(entries, stored)]
         if drift and not self._anyway:
             raise ConfigError(_refusal(self.store.root, drift))

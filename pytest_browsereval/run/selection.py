@@ -54,6 +54,11 @@ def selected_trials(store: RunStore) -> frozenset[TrialKey] | None:
         return None
 
 
+def is_selection_damaged(store: RunStore) -> bool:
+    """Whether the run has the file, and which trials it names cannot be told: it is damaged or empty."""
+    return (store.root / SELECTED_FILE).exists() and not selected_trials(store)
+
+
 def wanted(store: RunStore) -> int | None:
     """Return how many trials a run is to have, also of one that was killed; None if it does not tell."""
     trials = selected_trials(store)

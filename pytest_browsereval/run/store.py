@@ -30,7 +30,7 @@ from pytest_browsereval.model.digest import AttemptDigest, digest
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import SCHEMA_VERSION
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.run.records import Lost, Records
+from pytest_browsereval.run.records import Lost, Records, attempt_number
 
 IN_FLIGHT = "in-flight"
 """The folder of what stands for attempts that have begun."""
@@ -264,8 +264,11 @@ class RunStore:
     def last_result(self, key: TrialKey) -> tuple[TaskMetadata, Path] | None:
         """Return the last finished attempt of a trial with its folder; None before there is one."""
         lost, all_found = Lost(self.root), self.trial_folder(key).glob("attempt-*/metadata.json")
-        found = [path for path in all_found if path.parent not in lost]
-        for path in sorted(found, key=lambda path: int(path.parent.name.partition("-")[2]), reverse=True):
+        found = {attempt_number(path.parent.name) or 0: path for path in all_found}
+        found.pop(0, None)  # no attempts: copies of some, say
+        for _, path in sorted(found.items(), reverse=True):
+            if path.parent in lost:
+                break
             with contextlib.suppress(OSError, ValueError):
                 return TaskMetadata.model_validate_json(path.read_bytes()), path.parent
         return None
@@ -280,8 +283,9 @@ class RunStore:
         """
         trial = self.trial_folder(key)
         trial.mkdir(parents=True, exist_ok=True)
-        names = (path.name.partition("-")[2] for path in trial.glob("attempt-*"))
-        number = 1 + max((int(name) for name in names if name.isdecimal()), default=0)
+        numbers = (attempt_number(path.name) or 0 for path in trial.glob("attempt-*"))
+        number = 1 + max(numbers, default=0)
+        number = max(number, 1 + Lost(self.root).last_of(trial))  # one that was removed had a number too
         while True:
             with contextlib.suppress(FileExistsError):
                 (path := trial / f"attempt-{number}").mkdir()
@@ -357,7 +361,7 @@ class RunStore:
         if os.path.isdir(top):  # noqa: PTH112 strings all the way: a path object for each folder costs more
             for trial in _below(top, depth=3):
                 for folder in _below(trial, depth=1):
-                    if os.path.basename(folder).startswith("attempt-"):  # noqa: PTH119 the same
+                    if attempt_number(os.path.basename(folder)) is not None:  # noqa: PTH119 the same
                         yield Path(folder)
 
     def check_version(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import Any
 
 import pytest
@@ -45,6 +46,14 @@ def add(context):
     folder = file.parent.with_name("attempt-2")
     shutil.copytree(file.parent, folder)
     (folder / "metadata.json").write_text(json.dumps(record))
+
+def row(context):
+    file = wait_for(context, "fails")
+    record = json.loads(file.read_text())
+    record["verdict"], record["query_id"] = "passed", "r9"
+    folder = file.parents[3].with_name("r9")
+    shutil.copytree(file.parents[3], folder)
+    (folder / "default/1/attempt-1/metadata.json").write_text(json.dumps(record))
 
 def nothing(context):
     pass
@@ -158,3 +167,39 @@ def test_a_record_of_a_test_by_hand_is_watched(evals: Evals) -> None:
     assert "tasks/r0/default/1/attempt-1/metadata.json" in run.stdout.str()
     told = json.loads((run.folder / "rewritten.jsonl").read_text())
     assert told["folder"] == "tasks/r0/default/1/attempt-1"
+
+
+def test_a_foreign_record_stays_in_the_way(evals: Evals) -> None:
+    """While its folder is there the run meets no gate, and no session is green."""
+    write(evals, "row", gate={"min_pass_rate": 0.1})
+    run = evals.run("shop.eval.yaml")
+    assert run.ret == pytest.ExitCode.INTERNAL_ERROR
+    decided = evals.run_command("gate", str(run.folder))
+    assert decided.ret == 1
+    said = " ".join(decided.stdout.str().split())
+    assert "changed or made are still there: tasks/r9/default/1/attempt-1. Remove these folders, then" in said
+    again = evals.run("shop.eval.yaml", "--eval-resume", "--eval-set", "gate={}")
+    assert again.ret == pytest.ExitCode.INTERNAL_ERROR
+    shutil.rmtree(run.folder / "tasks/r9")
+    assert evals.run("shop.eval.yaml", "--eval-resume").ret == 0
+    assert evals.run_command("gate", str(run.folder)).ret == 0
+
+
+def test_a_part_with_a_foreign_record_is_not_merged(evals: Evals) -> None:
+    """The merged run would not tell of it."""
+    write(evals, "row")
+    run = evals.run("shop.eval.yaml")
+    shutil.copytree(run.folder, evals.path / "other")
+    done = evals.run_command("merge", str(run.folder), str(evals.path / "other"), "-o", "whole")
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    assert "tasks/r9/default/1/attempt-1. Remove these folders" in done.stderr.str()
+
+
+def test_a_rewritten_attempt_may_be_removed(evals: Evals) -> None:
+    """The next one has a number of its own, so that it counts."""
+    write(evals, gate={"min_pass_rate": 0.1})
+    run = evals.run("shop.eval.yaml")
+    shutil.rmtree(run.folder / "tasks/fails")
+    again = evals.run("shop.eval.yaml", "--eval-resume")
+    assert again.ret == 0, again.stdout.str()
+    assert evals.run_command("gate", str(run.folder)).ret == 0

@@ -12,12 +12,12 @@ from pydantic import ValidationError
 from pytest_browsereval.capture.trajectory import open_written
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.run.records import attempt_number
 from pytest_browsereval.run.store import read_metadata
 
 LONGEST_LOG = 32 << 20
 """Bytes of a message log that are shown."""
 
-_PREFIX = "attempt-"
 _LEVELS = 3
 """Folders between ``tasks`` and an attempt: task, variant, trial."""
 
@@ -80,9 +80,7 @@ def _folders(folder: str) -> list[str]:
 
 
 def _number(name: str) -> int:
-    digits = name.removeprefix(_PREFIX)
-    is_one = name.startswith(_PREFIX) and digits.isascii() and digits.isdecimal()
-    return int(digits) if is_one and len(digits) < 10 else 0
+    return attempt_number(name) or 0
 
 
 def read_attempt(folder: str, key: str) -> StoredAttempt:

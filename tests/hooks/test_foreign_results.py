@@ -1,0 +1,147 @@
+"""Results that are not those of the trials that a run has selected: counted one by one, by their names."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval.testing.evals import EvalRun
+from tests.hooks.small_evals import Evals, row
+
+
+@pytest.fixture
+def run(evals: Evals) -> EvalRun:
+    """Return a run of three rows, one of which fails; its gate is met."""
+    evals.write_rows(row("r0"), row("r1"), row("r2", says="wrong"))
+    evals.write_config(gate={"min_pass_rate": 0.5})
+    made = evals.run("shop.eval.yaml")
+    assert made.ret == 0, made.stdout.str()
+    return made
+
+
+def rename(folder: Path, query_id: str, **more: str) -> None:
+    """Have the records below a folder be of another row."""
+    for file in folder.rglob("metadata.json"):
+        file.write_text(json.dumps({**json.loads(file.read_text()), "query_id": query_id, **more}))
+
+
+def replace(run: Path) -> None:
+    """Put a passed row of another run into the place of the failed one."""
+    shutil.rmtree(run / "tasks/r2")
+    shutil.copytree(run / "tasks/r0", run / "tasks/zzz")
+    rename(run / "tasks/zzz", "zzz")
+
+
+def told(evals: Evals, *args: str) -> tuple[int, str]:
+    """Return what a command comes to, and what it prints in one line."""
+    done = evals.run_command(*args)
+    return int(done.ret), " ".join((done.stdout.str() + done.stderr.str()).split())
+
+
+def test_a_foreign_result_stands_for_no_other(evals: Evals, run: EvalRun) -> None:
+    """Both are named: the row that has no result, and the result that nobody wanted."""
+    assert told(evals, "gate", str(run.folder))[0] == 0
+    replace(run.folder)
+    code, text = told(evals, "gate", str(run.folder))
+    assert code == 1
+    assert "NOT MET complete: 1 of the run's 3 trials have no result: r2; 1 result is of a trial that" in text
+    assert "no session has selected: zzz. Remove the folders" in text
+    assert evals.run("shop.eval.yaml", "--eval-resume").ret == pytest.ExitCode.USAGE_ERROR  # zzz is no row
+    again = evals.run("shop.eval.yaml", "--eval-resume", "--eval-resume-anyway")
+    assert again.ret == pytest.ExitCode.TESTS_FAILED
+    assert "gate complete: 1 result is of a trial that no session" in " ".join(again.stdout.str().split())
+    shutil.rmtree(run.folder / "tasks/zzz")
+    assert evals.run("shop.eval.yaml", "--eval-resume").ret == 0
+    assert told(evals, "gate", str(run.folder))[0] == 0
+
+
+def test_a_foreign_result_beside_all_others(evals: Evals, run: EvalRun) -> None:
+    """It would raise the pass rate; only five of many are named."""
+    for number in range(7):
+        shutil.copytree(run.folder / "tasks/r0", run.folder / f"tasks/x{number}")
+        rename(run.folder / f"tasks/x{number}", f"x{number}")
+    code, text = told(evals, "gate", str(run.folder))
+    assert code == 1
+    assert (
+        "complete: 7 results are of trials that no session has selected: x0, x1, x2, x3, x4 and 2 more"
+        in text
+    )
+
+
+def test_another_variant_or_trial_is_foreign(evals: Evals, run: EvalRun) -> None:
+    """A name is told with variant and number where these are not the usual ones."""
+    shutil.copytree(run.folder / "tasks/r0/default", run.folder / "tasks/r0/other")
+    rename(run.folder / "tasks/r0/other", "r0", variant="other")
+    code, text = told(evals, "gate", str(run.folder))
+    assert (code, "no session has selected: r0[other-1]" in text) == (1, True)
+
+
+def test_merging_counts_no_foreign_result(evals: Evals, tmp_path: Path) -> None:
+    """In a part neither: the merged run is not complete, which ``merge`` says as well."""
+    evals.write_rows(*(row(f"r{number}") for number in range(8)))
+    evals.write_config(gate={"min_pass_rate": 0.5})
+    parts = [evals.run("shop.eval.yaml", f"--eval-shard={number}/2").folder for number in (1, 2)]
+    gone = next((parts[0] / "tasks").iterdir()).name
+    shutil.copytree(parts[0] / "tasks" / gone, parts[0] / "tasks/zzz")
+    shutil.rmtree(parts[0] / "tasks" / gone)
+    rename(parts[0] / "tasks/zzz", "zzz")
+    whole = str(tmp_path / "whole")
+    _, text = told(evals, "merge", *map(str, parts), "-o", whole)
+    assert f"not complete, so that it meets no gate: 1 of the run's 8 trials have no result: {gone}" in text
+    code, text = told(evals, "gate", whole)
+    assert (code, "no session has selected: zzz" in text) == (1, True)
+
+
+@pytest.mark.parametrize("content", ["", "{", '{"trials": [3]}\n'])
+def test_a_damaged_selection_is_told(evals: Evals, run: EvalRun, tmp_path: Path, content: str) -> None:
+    """Nobody knows then which trials there were to be; without the file they are counted."""
+    file = run.folder / "selected.jsonl"
+    whole = file.read_text()
+    file.write_text(content)
+    code, text = told(evals, "gate", str(run.folder))
+    assert (code, "complete: selected.jsonl is damaged or empty" in text) == (1, True)
+    shutil.copytree(run.folder, tmp_path / "b")
+    code, text = told(evals, "merge", str(run.folder), str(tmp_path / "b"), "-o", str(tmp_path / "whole"))
+    assert (code, "selected.jsonl is damaged or empty. Restore it." in text) == (4, True)
+    file.write_text(whole)
+    assert told(evals, "gate", str(run.folder))[0] == 0
+    file.unlink()
+    assert told(evals, "gate", str(run.folder))[0] == 0
+
+
+def test_a_skipped_row_needs_no_result(evals: Evals) -> None:
+    """It is one of the selected ones, and the gate is met."""
+    evals.pytester.makeconftest(
+        """
+        import pytest
+
+        @pytest.fixture(autouse=True)
+        def skipping(request):
+            if "r1" in request.node.name:
+                pytest.skip("not today")
+        """
+    )
+    evals.write_rows(row("r0"), row("r1"), row("r2"))
+    evals.write_config(gate={"min_pass_rate": 0.5})
+    run = evals.run("shop.eval.yaml")
+    assert run.ret == 0, run.stdout.str()
+    assert told(evals, "gate", str(run.folder))[0] == 0
+    shutil.rmtree(run.folder / "tasks/r2")
+    code, text = told(evals, "gate", str(run.folder))
+    assert (code, "1 of the run's 3 trials have no result: r1, r2 (1 of them skipped)" in text) == (1, True)
+
+
+def test_a_killed_run_tells_how_many_it_lacks(evals: Evals, run: EvalRun) -> None:
+    """It has no summary, and its selection says which trials there were to be."""
+    (run.folder / "summary.json").unlink()
+    code, text = told(evals, "gate", str(run.folder))
+    assert (code, "its summary.json was written: go on with it (--eval-resume)" in text) == (1, True)
+    shutil.rmtree(run.folder / "tasks/r1")
+    code, text = told(evals, "gate", str(run.folder))
+    assert code == 1
+    assert "its summary.json was written: 1 of the run's 3 trials have no result: r1" in text
+    again = evals.run("shop.eval.yaml", f"--eval-regrade={run.folder}")
+    assert "1 of the run's 3 trials have no result" in " ".join(again.stdout.str().split())
