@@ -76,9 +76,15 @@ def _chain(found: traceback.TracebackException, seen: set[int]) -> Iterator[trac
 
 
 def _own(stack: traceback.StackSummary) -> traceback.StackSummary:
-    """Return the frames from the first one that is no caller's; all of them if there is none."""
+    """Return the frames from the first one that is no caller's; all of them if there is none.
+
+    Without columns, for which Python parses the line: two threads that parse at once break each other in
+    Python 3.11, and pytest parses in its own.
+    """
     first = next((place for place, frame in enumerate(stack) if not _is_caller(frame.filename)), 0)
-    return traceback.StackSummary.from_list(stack[first:])
+    return traceback.StackSummary.from_list(
+        [traceback.FrameSummary(one.filename, one.lineno, one.name, line=one.line) for one in stack[first:]]
+    )
 
 
 def _is_caller(file: str) -> bool:

@@ -232,6 +232,26 @@ class EvalItem(pytest.Function):
             return self.representation()
         return super().repr_failure(excinfo)
 
+    def _repr_failure_py(self, excinfo: Any, style: Any = None) -> Any:
+        """Show an exception of the setup, of which pytest does not ask ``repr_failure``.
+
+        What has a report of its own needs no reading of source, which must not happen while the loop's thread
+        reads some: see ``capture.tracebacks``.
+        """
+        raised = excinfo.value
+        if isinstance(raised, BrowserEvalError) and (told := self._told(raised)) is not None:
+            return told
+        return super()._repr_failure_py(excinfo, style)
+
+    def _told(self, raised: BrowserEvalError) -> Any:
+        """Return the report of what we raise ourselves; None of what an attempt's code has raised."""
+        if self.metadata is None:
+            text, ref = str(raised), self.entry.ref  # no attempt was made: the message is all there is
+            return represent(text, text.partition("\n")[0], ref.path, ref.line)
+        if isinstance(raised, HookBroken):
+            return self.representation(str(raised))
+        return self.representation() if isinstance(raised, AttemptErrored) else None
+
     def release(self) -> None:
         """Let go of the attempt: thousands of items live until pytest ends, and their reports tell it all."""
         self.metadata = self.folder = None
@@ -359,28 +379,21 @@ class Reports:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, Any, Any]:
-        """Tell an errored attempt in words: pytest asks ``repr_failure`` for calls only."""
+        """Add to the report what the attempt has come to."""
         report: Any = yield
         if not isinstance(item, EvalItem):
             return report
         if item.metadata is None:
             report.browsereval_unmade = item.unmade
-            if call.excinfo is not None and isinstance(call.excinfo.value, BrowserEvalError):
-                told = str(call.excinfo.value)  # no attempt was made: the message is all there is
-                ref = item.entry.ref
-                report.longrepr = represent(told, told.partition("\n")[0], ref.path, ref.line)
             return report
         item.add_output(report)
         if call.when == "setup":
             item.set_duration(report)
             report.browsereval_verdict = str(item.metadata.verdict)
         if call.excinfo is not None and isinstance(call.excinfo.value, AttemptErrored):
-            report.longrepr = item.representation()
             _expect(item, report, f"errored: {item.metadata.reason}")
         elif call.excinfo is not None and isinstance(call.excinfo.value, AttemptFailed):
             _expect(item, report, f"failed: {item.metadata.reason}")
-        elif call.excinfo is not None and isinstance(call.excinfo.value, HookBroken):
-            report.longrepr = item.representation(str(call.excinfo.value))
         return report
 
 

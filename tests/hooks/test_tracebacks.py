@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import sys
+import threading
 from typing import Any
 
 import pytest
@@ -155,3 +158,24 @@ def test_faults_of_others_have_no_traceback(evals: Evals) -> None:
     evals.write_config()
     [error] = evals.run("shop.eval.yaml").attempt("a").errors
     assert error.details is None
+
+
+def test_nobody_parses_source_for_a_row(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the loop nor pytest does for an exception of a row: two threads at once break Python 3.11."""
+    parse, parsed = ast.parse, []
+
+    def noted(source: Any, *args: Any, **options: Any) -> Any:
+        caller = sys._getframe(1).f_code.co_filename
+        if threading.current_thread() is not threading.main_thread() or "_pytest/_code" in caller:
+            parsed.append((threading.current_thread().name, caller, source))
+        return parse(source, *args, **options)
+
+    monkeypatch.setattr(ast, "parse", noted)
+    write(
+        evals,
+        row("a"),
+        row("b", start_url="http://127.0.0.1:9/"),
+        agent={**FUNCTION, "function": "my_agent:asolve"},
+    )
+    evals.run("shop.eval.yaml").assert_outcomes(errors=2)
+    assert parsed == []
