@@ -197,7 +197,7 @@ class HtmlReport:
 def _score(score: object) -> str:
     """Return a grade in words. A fixture of the user's may have recorded anything under such a name."""
     if score is None:
-        return "error"
+        return "no score"
     return f"{score:.3g}" if isinstance(score, int | float) else str(score)
 
 

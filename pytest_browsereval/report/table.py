@@ -114,7 +114,9 @@ def _grades(trial: TrialOutcome) -> str:
 
 
 def _grade(grade: GradeDigest) -> str:
-    return f"{_title(grade)} {'error' if grade.score is None else f'{grade.score:.2g}'}"
+    if grade.score is not None:
+        return f"{_title(grade)} {grade.score:.2g}"
+    return f"{_title(grade)} {'error' if grade.verdict is Verdict.ERRORED else grade.verdict}"
 
 
 def _title(grade: GradeDigest) -> str:

@@ -95,3 +95,12 @@ def test_a_protected_task_of_another_id_is_not_graded_again(evals: Evals) -> Non
     result = evals.run("--eval-config=shop.eval.yaml", "--eval-regrade=latest")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert "changed the query_id of 'a' to 'other'" in result.stderr.str()
+
+
+@pytest.mark.parametrize("verdict", ["PASSED", "FAILED"])
+def test_a_grade_without_a_score_is_shown_by_its_verdict(evals: Evals, verdict: str) -> None:
+    """A judged grade is no error, whether it has a score or none."""
+    evals.pytester.makeconftest(GRADER.replace("UPDATE", f'{{"verdict": Verdict.{verdict}, "score": None}}'))
+    evals.write_rows(row("a", graders=["odd"]))
+    evals.write_config()
+    evals.run("shop.eval.yaml").stdout.re_match_lines([rf".* a .* odd {verdict.lower()}\b"])
