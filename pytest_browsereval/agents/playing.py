@@ -74,7 +74,13 @@ def _checked(returned: object, who: str) -> AgentResult:
     if not isinstance(messages, tuple | list) or not all(isinstance(one, AnyMessage) for one in messages):
         raise _wrong(who, f"returned the messages {messages!r:.100}, which are not a tuple of messages")
     try:
-        return replace(returned, termination_reason=TerminationReason(reason), messages=tuple(messages))
+        return replace(
+            returned,
+            final_answer=None if answer is None else str.__str__(answer),
+            termination_reason=TerminationReason(reason),
+            messages=tuple(messages),
+            note=str.__str__(returned.note),
+        )
     except ValueError:
         allowed = ", ".join(TerminationReason)
         what = f"returned the termination_reason {reason!r:.100}, which is not one of {allowed}"

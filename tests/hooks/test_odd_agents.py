@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.capture import context
 from tests.hooks.launched import metadata
 from tests.hooks.small_evals import Evals, errored_row, row
 
@@ -32,7 +33,16 @@ class OddConfig(AgentConfig):
 async def interrupts():
     raise KeyboardInterrupt("mine")
 
+class Liar(str):
+    def __eq__(self, other):
+        return True
+    __hash__ = str.__hash__
+    def same(self, *args, **kwargs):
+        return "right"
+    __str__ = strip = split = casefold = lower = encode = translate = same
+
 RETURNED = {
+    "lies": AgentResult(Liar("wrong")),
     "text": "right",
     "number": AgentResult(5),
     "reason": AgentResult("right", "finished"),
@@ -113,8 +123,9 @@ def test_what_an_agents_code_does_is_its_own_fault(odd: Evals, lanes: int) -> No
     assert "never retrieved" not in run.stderr.str()
 
 
-def test_the_log_ends_with_what_broke(odd: Evals) -> None:
+def test_the_log_ends_with_what_broke(odd: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
     """Faults and limits are the last line of the log, which hooks hear, and an error of the metadata."""
+    monkeypatch.setattr(context, "now", lambda: "2000-01-01T00:00:00.000Z")  # not that of the line
     odd.write_rows(*map(row, ("text", "waits", "steps", "stops")), errored_row("closed"))
     odd.write_config(agent="odd", limits={"timeout_ms": 1000, "max_steps": 2})
     run = odd.run("shop.eval.yaml")
@@ -135,6 +146,15 @@ def test_the_log_ends_with_what_broke(odd: Evals) -> None:
         node = f"shop.eval.yaml::{name}"
         assert [each for each in heard if each[0] == node][-1] == [node, "error", last["content"]]
     assert run.ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_an_answer_is_judged_by_its_text(odd: Evals) -> None:
+    """A text of a class of the agent's own, whose methods say otherwise, is what is recorded of it."""
+    odd.write_rows(row("lies"))
+    odd.write_config(agent="odd")
+    run = odd.run("shop.eval.yaml")
+    run.assert_outcomes(failed=1)
+    assert run.attempt("lies").final_answer == "wrong"
 
 
 def test_a_limit_is_in_the_headline(odd: Evals) -> None:
