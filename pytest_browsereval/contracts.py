@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from pytest_browsereval.errors import PLUGIN_ERRORS, BrowserEvalError, PluginError
+from pytest_browsereval.errors import PLUGIN_ERRORS, BrowserEvalError, PluginError, is_given_up
 
 T = TypeVar("T")
 
@@ -53,7 +53,8 @@ def naming(member: object, call: str, *allowed: type[Exception]) -> Iterator[Non
     except passing:
         raise
     except PLUGIN_ERRORS as error:
-        if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+        is_main = threading.current_thread() is threading.main_thread()
+        if is_given_up(error) or (isinstance(error, KeyboardInterrupt) and is_main):
             raise
         raise PluginError(f"{describe_member(member)}: {describe_raised(member, call, error)}") from error
 

@@ -26,6 +26,8 @@ from enum import StrEnum
 
 HOW_TO_SKIP = "Skip a row before its attempt: in a fixture or in pytest_runtest_setup"
 
+_OURS = __file__.removesuffix("errors.py")
+
 _OUTCOMES = {
     "Skipped": "pytest.skip()",
     "Failed": "pytest.fail()",
@@ -67,17 +69,11 @@ class TerminationReason(StrEnum):
     """Of attempts of other systems, where the record does not say."""
 
 
-_pytest = sys.modules.get("pytest")
-
-PLUGIN_ERRORS: tuple[type[BaseException], ...] = (
-    Exception,
-    SystemExit,
-    KeyboardInterrupt,
-    *((_pytest.skip.Exception, _pytest.fail.Exception) if _pytest else ()),
-)
-"""What the code of a plug-in raises. On the loop the second and third are its own doing, for Ctrl-C reaches
-the main thread only; let through, they would end the loop and every other attempt with it. What pytest's
-functions `skip`, `fail` and `xfail` raise would have the row's item skipped or excused."""
+PLUGIN_ERRORS: tuple[type[BaseException], ...] = (BaseException,)
+"""What the code of a plug-in raises; ask :func:`is_given_up` of it. On the loop ``SystemExit`` and
+``KeyboardInterrupt`` are its own doing, for Ctrl-C reaches the main thread only; let through, they would end
+the loop and every other attempt with it. What pytest's functions `skip`, `fail` and `xfail` raise would have
+the row's item skipped or excused. Whatever else is let through costs the attempt its record."""
 
 
 class BrowserEvalError(Exception):
@@ -201,6 +197,21 @@ def told(error: BaseException) -> str:
         frames = [frame for frame in frames if "_pytest" not in frame.filename] or frames
     where = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
     return f"{name_raised(error)}: {error}{where}{advise(error)}"
+
+
+def is_given_up(error: BaseException) -> bool:
+    """Tell whether work is cancelled or closed from outside, and raises nothing of its own accord."""
+    if isinstance(error, GeneratorExit):  # each coroutine that is closed gets one, where it waits
+        frames = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
+        return not frames or frames[-1].startswith(_OURS)
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is None or not isinstance(error, asyncio.CancelledError):
+        return False
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # no loop, so nobody cancels
+        return False
+    return task is None or task.cancelling() > 0
 
 
 def name_raised(error: BaseException) -> str:

@@ -75,7 +75,10 @@ def pytest_browsereval_tool_call(
 
 @pytest.hookspec
 def pytest_browsereval_message(node_id: str, message: Message) -> None:
-    """Called for every message once it is on disk, on the loop's thread."""
+    """Called for every message once it is on disk, on the loop's thread.
+
+    A hook that raises makes the attempt *errored*.
+    """
 
 
 @pytest.hookspec(firstresult=True)

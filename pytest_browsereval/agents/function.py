@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,15 @@ from pydantic import Field, JsonValue
 from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
 from pytest_browsereval.agents.callables import is_async, load_callable, place_of
 from pytest_browsereval.agents.sync_front import run_in_thread
-from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, LimitReached, advise, name_raised
+from pytest_browsereval.errors import (
+    PLUGIN_ERRORS,
+    ErrorSource,
+    Fault,
+    LimitReached,
+    advise,
+    is_given_up,
+    name_raised,
+)
 from pytest_browsereval.model.results import AgentResult
 
 
@@ -58,12 +65,9 @@ class FunctionAgent(AgentEvaluator):
                 returned = await self._function(self._context)
             else:
                 returned = await run_in_thread(self._function, self._context)
-        except asyncio.CancelledError as error:
-            task = asyncio.current_task()
-            if task is None or task.cancelling():
-                raise
-            raise self._fault(error) from error  # its own doing: nobody cancelled the attempt
         except PLUGIN_ERRORS as error:
+            if is_given_up(error):
+                raise
             ending = _ending(error)
             if ending is not None:
                 raise ending from None

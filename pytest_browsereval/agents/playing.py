@@ -14,6 +14,7 @@ from pytest_browsereval.errors import (
     LimitReached,
     TerminationReason,
     UsageError,
+    is_given_up,
     told,
 )
 from pytest_browsereval.model.messages import AnyMessage
@@ -41,6 +42,8 @@ async def play(context: AgentContext, build: Callable[[AgentContext], object], w
     except UsageError as error:  # a key that has gone since the start, say
         raise Fault(ErrorSource.HARNESS, f"{who} cannot be used: {error}") from error
     except PLUGIN_ERRORS as error:
+        if is_given_up(error):
+            raise
         if context.window.dead:
             raise Fault(ErrorSource.BROWSER, context.window.dead) from error
         raise Fault(ErrorSource.AGENT, f"{who} raised {told(error)}") from error

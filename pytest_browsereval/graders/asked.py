@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pydantic import ValidationError
 
 from pytest_browsereval.capture.tracebacks import details_of
-from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, StopRun, told
+from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, StopRun, is_given_up, told
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.protection import masked
 from pytest_browsereval.graders.unanswered import unanswered_by
@@ -35,6 +35,8 @@ async def asked(
     try:
         result = await _answer(grader, recorded, unobserved, stand_in)
     except PLUGIN_ERRORS as error:  # a grader that cannot judge errs, never scores 0
+        if is_given_up(error):
+            raise
         result = GraderResult(
             grader=grader.label,
             verdict=Verdict.ERRORED,

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, JsonValue, model_validator
 
 from pytest_browsereval.browsers.base import Window
-from pytest_browsereval.errors import PLUGIN_ERRORS, nearest, told
+from pytest_browsereval.errors import PLUGIN_ERRORS, is_given_up, nearest, told
 from pytest_browsereval.graders.asked import asked
 from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
 from pytest_browsereval.graders.verdicts import combine
@@ -151,6 +151,8 @@ class CombinedGrader(GraderConfig):
             try:
                 value = await part.observe(window, task, site_urls)
             except PLUGIN_ERRORS as error:  # that part errs, the others judge
+                if is_given_up(error):
+                    raise
                 unobserved[part.label] = told(error)
             else:
                 if value is not None:

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.contracts import describe_place, describe_value
-from pytest_browsereval.errors import ErrorSource, Fault, StopRun, advise, name_raised
+from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, StopRun, advise, name_raised, told
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.run.evaluation import Evaluation
 
@@ -81,7 +81,10 @@ def _modified(config: pytest.Config, task: Task, loaded: EvalConfig) -> Task:
 
 
 def _answered(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the call with pytest's outcomes in an attempt's words: it is not pytest that makes attempts."""
+    """Return the call with pytest's outcomes in an attempt's words: it is not pytest that makes attempts.
+
+    So it is with what is no ``Exception``, which nobody would catch on its way through the attempt.
+    """
 
     def ask(*args: Any) -> Any:
         try:
@@ -89,5 +92,9 @@ def _answered(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
         except OUTCOMES as outcome:
             kind = StopRun if isinstance(outcome, pytest.exit.Exception) else Fault
             raise kind(ErrorSource.HARNESS, describe_outcome(name, outcome)) from outcome
+        except Exception:
+            raise
+        except PLUGIN_ERRORS as error:  # the hook is no coroutine: nobody cancels or closes it
+            raise Fault(ErrorSource.HARNESS, f"{name} raised {told(error)}") from error
 
     return ask

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -30,6 +29,7 @@ from pytest_browsereval.errors import (
     LimitReached,
     RunStopped,
     TerminationReason,
+    is_given_up,
     told,
 )
 from pytest_browsereval.graders.base import GraderConfig, Recorded
@@ -46,7 +46,7 @@ from pytest_browsereval.run.cassettes import Cassettes, leftover
 from pytest_browsereval.run.cassettes import Traffic as PageTraffic
 from pytest_browsereval.run.control import Control
 from pytest_browsereval.run.grading import decide, grade_all, total_cost
-from pytest_browsereval.run.guard import CallGuard
+from pytest_browsereval.run.guard import CallGuard, MessageListener
 from pytest_browsereval.run.outages import Outages
 from pytest_browsereval.run.progress import Progress
 from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey
@@ -113,10 +113,10 @@ async def run_attempt(job: Job, services: Services) -> tuple[TaskMetadata, Attem
             await attempt.run()
     except Fault as error:
         attempt.progress.fault = error
-    except asyncio.CancelledError:
-        folder.finished()  # given up, not in flight: without metadata it does not count
-        raise
     except PLUGIN_ERRORS as error:  # whatever breaks, the attempt is recorded
+        if is_given_up(error):
+            folder.finished()  # not in flight: without metadata it does not count
+            raise
         attempt.progress.fault = Fault(ErrorSource.HARNESS, told(error))
         attempt.progress.fault.__cause__ = error
     try:
@@ -160,6 +160,8 @@ class _Attempt:
         self.tape: Tape | None = None
         self.traffic = PageTraffic()
         self.recording: Recording | None = None
+        tell = services.behaviour.message
+        self.listener = None if tell is None else MessageListener(tell, job.node_id)
 
     # -- the course of an attempt
 
@@ -240,13 +242,9 @@ class _Attempt:
             await windows.close_window(key)
 
     def _open_capture(self, window: Window) -> CaptureContext:
-        tell, services = self.services.behaviour.message, self.services
+        services = self.services
         return open_capture(
-            services.config,
-            window,
-            self.folder.path,
-            redact=services.redact,
-            on_message=None if tell is None else functools.partial(tell, self.job.node_id),
+            services.config, window, self.folder.path, redact=services.redact, on_message=self.listener
         )
 
     async def _agent(self, task: Task, window: Window) -> None:
@@ -274,7 +272,8 @@ class _Attempt:
         await window.look()  # nothing is judged in a browser that has died unnoticed
         if window.dead:
             raise Fault(ErrorSource.BROWSER, window.dead)
-        if fault := self.traffic.fault() or (guard and guard.fault):
+        broken = (hook.fault for hook in (guard, self.listener) if hook)  # which an agent may have caught
+        if fault := self.traffic.fault() or next(filter(None, broken), None):
             raise fault
 
     async def _limited(self, context: AgentContext) -> AgentResult:
@@ -320,6 +319,8 @@ class _Attempt:
                 async with asyncio.timeout(OBSERVE_TIMEOUT_S):
                     seen = await grader.observe(window, task, urls)
             except PLUGIN_ERRORS as error:  # the grade errs, the attempt is recorded
+                if is_given_up(error):
+                    raise
                 self.progress.unobserved[grader.label] = told(error)
                 self.progress.unobserved_details[grader.label] = details_of(error)
             else:
@@ -423,11 +424,10 @@ class _Attempt:
 
     def _log_fault(self, fault: Fault) -> TaskError:
         """Write what broke as the last line of the log, which may not be open, or never was; return it."""
-        text, tell = self.services.redact(str(fault)), self.services.behaviour.message
-        told_to = None if tell is None else functools.partial(tell, self.job.node_id)
+        text = self.services.redact(str(fault))
         line = ErrorMessage(content=text, error_code=str(fault.source))
         try:
-            log_last(self.folder.path, line, redact=self.services.redact, on_message=told_to)
+            log_last(self.folder.path, line, redact=self.services.redact, on_message=self.listener)
         except PLUGIN_ERRORS as error:  # a full disk, or what was told of the message: the verdict stands
             if self.capture:
                 self.capture.add_warning(ErrorSource.MESSAGE_LOGGING, f"of the last line: {told(error)}")

@@ -1,4 +1,7 @@
-"""A plug-in's guard of an attempt's tool calls: it lets a call pass, or refuses it with a reason."""
+"""Hooks that an attempt asks while it runs, and what broke in them.
+
+One guards its tool calls: it lets a call pass, or refuses it with a reason. One is told of its messages.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pytest_browsereval.browsers.base import Window
-from pytest_browsereval.errors import ErrorSource, Fault, told
+from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, told
+from pytest_browsereval.model.messages import Message
 from pytest_browsereval.model.tasks import Task
 
 ToolCallHook = Callable[[str, dict[str, Any], Task, Window, str], object]
@@ -49,10 +53,43 @@ class CallGuard:
             reason = self._ask(name, dict(arguments), self._task, self._window, self._node_id)
         except Fault:
             raise
-        except (Exception, SystemExit) as error:
-            why = f"pytest_browsereval_tool_call raised {told(error)}"
-            raise Fault(ErrorSource.HARNESS, why) from error
+        except PLUGIN_ERRORS as error:  # the hook is no coroutine: nobody cancels it
+            raise _broken("pytest_browsereval_tool_call", error) from error
         if reason is None or (isinstance(reason, str) and reason.strip()):
             return reason
         why = f"pytest_browsereval_tool_call returned {reason!r:.80}. Return a reason as a text, or None"
         raise Fault(ErrorSource.HARNESS, why)
+
+
+class MessageListener:
+    """Tells the hook of each message of an attempt.
+
+    Args:
+        tell: the hook, called with the node id and the message.
+        node_id: of its item.
+    """
+
+    def __init__(self, tell: Callable[[str, Message], object], node_id: str) -> None:
+        self._tell = tell
+        self._node_id = node_id
+        self.fault: Fault | None = None
+        """What broke in the hook first; as above."""
+
+    def __call__(self, message: Message) -> None:
+        """Tell of a message.
+
+        Raises:
+            Fault: the hook broke.
+        """
+        try:
+            self._tell(self._node_id, message)
+        except PLUGIN_ERRORS as error:
+            fault = error if isinstance(error, Fault) else _broken("pytest_browsereval_message", error)
+            self.fault = self.fault or fault
+            if fault is error:
+                raise
+            raise fault from error
+
+
+def _broken(hook: str, error: BaseException) -> Fault:
+    return Fault(ErrorSource.HARNESS, f"{hook} raised {told(error)}")

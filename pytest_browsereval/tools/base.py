@@ -24,6 +24,7 @@ from pytest_browsereval.errors import (
     LimitReached,
     PartOver,
     TerminationReason,
+    is_given_up,
     name_raised,
     nearest,
 )
@@ -365,6 +366,8 @@ class Toolbox:
         except ToolError as error:
             return ToolResult(ok=False, output=str(error))
         except PLUGIN_ERRORS as error:  # a tool must never throw into an agent
+            if is_given_up(error):
+                raise
             kind = name_raised(error)
             return ToolResult(
                 ok=False, output=str(error) or kind, raised=f"{name} raised {kind}: {error!s:.{BRIEF}}"

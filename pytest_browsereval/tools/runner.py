@@ -11,7 +11,7 @@ from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.browsers.playwright.tabs import NoTab
 from pytest_browsereval.browsers.playwright.waiting import DialogOpened, is_closed_error, is_playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, is_given_up
 from pytest_browsereval.model.display import well_formed
 from pytest_browsereval.tools.base import Tool, ToolError, ToolResult, ToolRunner
 from pytest_browsereval.tools.problems import explain
@@ -38,13 +38,12 @@ def runner_for(window: Window) -> ToolRunner:
 
 async def _called(tool: Tool, window: Window, arguments: dict[str, Any]) -> str:
     """Run a tool's body; what would end the loop, or pass for a call that was cut off, is its error."""
-    task = asyncio.current_task()
     try:
         output = await tool.body(window, **arguments)
-    except (SystemExit, KeyboardInterrupt) as error:
-        raise RuntimeError(repr(error)) from error
-    except asyncio.CancelledError as error:
-        if task is None or task.cancelling():
+    except Exception:
+        raise
+    except PLUGIN_ERRORS as error:
+        if is_given_up(error):
             raise
         raise RuntimeError(repr(error)) from error
     if not isinstance(output, str):
