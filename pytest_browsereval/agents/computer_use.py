@@ -29,6 +29,7 @@ from pytest_browsereval.llm.completion import Completion, ToolRequest
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.conversation import Conversation
 from pytest_browsereval.model.results import AgentResult
+from pytest_browsereval.redaction.known import ending
 from pytest_browsereval.tools.base import ENDINGS, Tool
 
 COMPUTER = "computer"
@@ -186,7 +187,7 @@ class ComputerUseAgent(AgentEvaluator):
         if reply.tool_calls:
             self._talk.add_reply(reply)
         elif reply.text.strip():
-            brief = {**reply.message, "content": reply.text[-LONGEST_TEXT:]}
+            brief = {**reply.message, "content": ending(reply.text, LONGEST_TEXT)}
             self._talk.add_reply(replace(reply, message=brief))
         capture.spend(reply.usage)
         return reply

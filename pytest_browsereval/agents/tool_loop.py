@@ -12,6 +12,7 @@ from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.llm.completion import Completion, ToolRequest
 from pytest_browsereval.llm.conversation import Conversation
+from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.tools.base import ENDINGS, Tool, ToolResult
 from pytest_browsereval.tools.guidance import Offer
 from pytest_browsereval.tools.kit import Turn
@@ -234,7 +235,7 @@ class ToolLoop:
         for request in requests:
             if request.arguments is None:
                 why = request.problem.removesuffix(".") + (": the reply was cut off." if is_cut else ".")
-                raw = {"malformed": request.raw[:RAW_LENGTH]}
+                raw = {"malformed": beginning(request.raw, RAW_LENGTH)}
                 result = await self._tools.refuse(request.name, raw, why)
             elif request.name in self._specs and request.name not in self._offer.names:
                 why = f"{request.name} is not offered now. Tools: {', '.join(self._offered())}."

@@ -29,6 +29,7 @@ from pytest_browsereval.llm.config import BOTH_SPELLINGS, KEYLESS, SHORTEST_SECR
 from pytest_browsereval.llm.retries import RetryPolicy
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.providers import resolve_env_value
+from pytest_browsereval.redaction.known import beginning
 
 MAX_INVALID = 3
 """Replies without a valid action in a row that end the attempt."""
@@ -170,7 +171,7 @@ class VisualActionAgent(AgentEvaluator):
         done = [each for each in self._history if "error" not in each] if as_lines else self._history
         history = as_text(done) if as_lines else done
         reply = await self._service.predict(self._context.task.query, self._picture.data, history)
-        self._context.capture.log_assistant(json.dumps(reply.body)[:LOGGED])
+        self._context.capture.log_assistant(beginning(json.dumps(reply.body), LOGGED))
         if reply.retries:
             self._context.capture.add_warning(
                 ErrorSource.PROVIDER, f"the service answered only at try {reply.retries + 1}"

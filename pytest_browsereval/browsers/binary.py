@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_browsereval.browsers.driver import start_driver, stop_driver
 from pytest_browsereval.browsers.machine import driver_folder
 from pytest_browsereval.errors import ConfigError, ErrorSource, StopRun
+from pytest_browsereval.redaction.known import beginning
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserType
@@ -329,7 +330,7 @@ def reason(error: str) -> str:
     telling = [line for line in said if "error while loading shared libraries" in line]
     ended: list[str] = _ENDED.findall(error)
     lines = [*telling, *said, *ended, *error.splitlines(), "no reason given"]
-    return lines[0].removeprefix("BrowserType.launch: ")[:_REASON_LENGTH]
+    return beginning(lines[0].removeprefix("BrowserType.launch: "), _REASON_LENGTH)
 
 
 def no_browser_message(tried: Sequence[tuple[Candidate, str]]) -> str:

@@ -13,6 +13,7 @@ from pydantic import JsonValue
 
 import pytest_browsereval
 from pytest_browsereval.errors import BrowserEvalError, ErrorSource, Fault
+from pytest_browsereval.redaction.known import beginning, ending
 
 TRACEBACK = "traceback"
 """Its key among the details of an error or a grade."""
@@ -61,7 +62,7 @@ def traceback_of(error: BaseException) -> str:
     text = "".join(found.format())
     if len(text) > LONGEST:
         left_out = f"[{len(text) - LONGEST:,} characters left out]"
-        text = f"{text[: LONGEST // 2]}\n{left_out}\n{text[-LONGEST // 2 :]}"
+        text = f"{beginning(text, LONGEST // 2)}\n{left_out}\n{ending(text, LONGEST // 2)}"
     return text
 
 

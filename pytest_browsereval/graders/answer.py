@@ -24,6 +24,7 @@ from pytest_browsereval.graders.values import (
 )
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.redaction.known import beginning
 
 
 class AnswerGrader(GraderConfig):
@@ -111,7 +112,7 @@ class AnswerGrader(GraderConfig):
             Fault: a pattern takes too long.
         """
         references = self._references(recorded.task)
-        answer = (recorded.final_answer or "").strip()[:TEXT_LIMIT]
+        answer = beginning((recorded.final_answer or "").strip(), TEXT_LIMIT)
         score, reason = 0.0, "no answer was given"
         if answer:
             tried = await asyncio.to_thread(lambda: [self._compare(r, answer) for r in references])

@@ -20,6 +20,7 @@ from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.verifiers import verified
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.temporary import own_folder
 
 PYTHON = "{python}"
@@ -160,7 +161,7 @@ class CommandGrader(GraderConfig):
             where = ".".join(map(str, first["loc"]))
             raise Fault(
                 ErrorSource.GRADER,
-                f"{self._told()} printed {last[:200]!r} as its last line, which is no judgement: "
+                f"{self._told()} printed {beginning(last, 200)!r} as its last line, which is no judgement: "
                 f'{where + ": " if where else ""}{first["msg"]}. Print an object such as {{"pass": true}}',
             ) from None
 

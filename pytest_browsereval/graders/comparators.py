@@ -38,6 +38,7 @@ from pytest_browsereval.graders.values import (
     shown,
 )
 from pytest_browsereval.model.grades import Criterion, Verdict
+from pytest_browsereval.redaction.known import beginning
 
 Reading = Literal["strict", "lenient"]
 
@@ -142,7 +143,7 @@ def _contains(this: Comparator, actual: JsonValue, reading: Reading) -> str:
         return f"none of its {len(actual)} items is {shown(wanted, 80)}"
     if not isinstance(actual, str) or not isinstance(wanted, str):
         return f"{shown(actual, 80)} is neither a text nor a list that could hold {shown(wanted, 80)}"
-    text = actual[:TEXT_LIMIT]
+    text = beginning(actual, TEXT_LIMIT)
     if has_token(folded(wanted), folded(text)) if reading == "lenient" else has_token(wanted, text):
         return ""
     return f"the text does not hold {shown(wanted, 80)}"

@@ -10,6 +10,7 @@ from pytest_browsereval.browsers.playwright.tabs import NoTab
 from pytest_browsereval.browsers.playwright.waiting import is_playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.redaction.known import beginning
 
 OPEN_LIMIT_S = 12.0
 
@@ -47,5 +48,5 @@ async def open_page(window: PlaywrightWindow, url: str) -> None:
     except Exception as error:
         if not is_playwright_error(error):
             raise
-        why = str(error).splitlines()[0][:200]
+        why = beginning(str(error).splitlines()[0], 200)
         raise Fault(ErrorSource.GRADER, f"{url} cannot be opened: {why}") from None

@@ -23,6 +23,7 @@ from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders.page_values import LIMIT_CHARS, NoValue, plain, read_value, send
 from pytest_browsereval.graders.values import TEXT_LIMIT, shown
+from pytest_browsereval.redaction.known import beginning
 
 if TYPE_CHECKING:
     from playwright.async_api import CDPSession
@@ -71,8 +72,8 @@ def parse_state(text: str | bytes) -> JsonValue:
     try:
         return plain(json.loads(text))
     except (ValueError, RecursionError) as error:
-        start = text[:80] if isinstance(text, str) else text[:80].decode(errors="replace")
-        raise NoValue(f"{shown(start)} is no JSON: {error}") from None
+        whole = text if isinstance(text, str) else text.decode(errors="replace")
+        raise NoValue(f"{shown(beginning(whole, 80))} is no JSON: {error}") from None
 
 
 def parse_stored(text: JsonValue) -> JsonValue:
@@ -158,7 +159,7 @@ class LivePage:
         except Exception as error:
             if not is_playwright_error(error):
                 raise
-            reason = f"cannot be read: {str(error).splitlines()[0][:200]}"
+            reason = f"cannot be read: {beginning(str(error).splitlines()[0], 200)}"
         raise Fault(ErrorSource.GRADER, f"{what} {reason}")
 
     async def _send(self, what: str, method: str, **params: Any) -> dict[str, Any]:

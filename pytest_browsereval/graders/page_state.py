@@ -34,6 +34,7 @@ from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.graders.values import compile_path, look_up, shown
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.redaction.known import beginning
 
 _KEYS = {
     "url": ("weight",),
@@ -64,7 +65,7 @@ class PageCheck:
         parts = [self.kind, self.subject, shown(self.name, 80) if self.name else "", self.path or ""]
         if self.kind in ("url", "title", "text"):
             parts.append(str(self.comparator))
-        return " ".join(part for part in parts if part)[:160]
+        return beginning(" ".join(part for part in parts if part), 160)
 
     @property
     def key(self) -> str:

@@ -13,6 +13,7 @@ from pydantic import JsonValue
 
 from pytest_browsereval.errors import BrowserEvalError
 from pytest_browsereval.model.display import well_formed
+from pytest_browsereval.redaction.known import beginning
 
 if TYPE_CHECKING:
     from playwright.async_api import CDPSession
@@ -85,7 +86,7 @@ async def send(session: CDPSession, method: str, **params: Any) -> dict[str, Any
     if details := reply.get("exceptionDetails"):
         thrown = details.get("exception", {})
         told = thrown.get("description") or thrown.get("value") or details.get("text")
-        raise NoValue(f"it threw {str(told).splitlines()[0][:200]}")
+        raise NoValue(f"it threw {beginning(str(told).splitlines()[0], 200)}")
     return reply
 
 

@@ -14,6 +14,7 @@ import warnings
 
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders.values import TEXT_LIMIT, shown
+from pytest_browsereval.redaction.known import beginning
 
 SEARCH_LIMIT_S = 5.0
 SHORT_TEXT = 2_000
@@ -55,7 +56,7 @@ def found(pattern: str, text: str, *, ignore_case: bool = False) -> bool:
         Fault: source *grader*, when the search takes longer than its limit.
     """
     flags = int(re.IGNORECASE) if ignore_case else 0
-    text = text[:TEXT_LIMIT]
+    text = beginning(text, TEXT_LIMIT)
     if _is_cheap(pattern, text):
         return re.search(pattern, text, flags) is not None
     try:

@@ -29,6 +29,7 @@ from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.redaction.known import beginning
 
 WEIGHTS = {"goalCompletion": 0.40, "planCorrectness": 0.30, "successRatio": 0.15, "contextEfficiency": 0.15}
 """The four categories, by the field names of the design documents."""
@@ -253,7 +254,7 @@ def _line(message: Message) -> str:
         text = json.dumps(message.result, ensure_ascii=False)
     else:
         text = message_text(message)
-    return f"{message.type}: {in_one_line(text)[:MESSAGE_LIMIT]}"
+    return f"{message.type}: {beginning(in_one_line(text), MESSAGE_LIMIT)}"
 
 
 def _log(*calls: tuple[str, bool]) -> str:

@@ -16,6 +16,8 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from pytest_browsereval.redaction.known import beginning
+
 TEXT_LIMIT = 100_000
 """Characters of a text that are looked at."""
 NUMBER_LIMIT = 64
@@ -30,13 +32,13 @@ SHOWN_LIMIT = 300
 def shown(value: JsonValue, limit: int = SHOWN_LIMIT) -> str:
     """Return a value as JSON, cut to a length that suits a sentence."""
     text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"
+    return text if len(text) <= limit else f"{beginning(text, limit)}… ({len(text)} characters)"
 
 
 def clipped(value: JsonValue) -> JsonValue:
     """Return a value as it is, or as cut text where it is too long for a report."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return value if len(text) <= SHOWN_LIMIT else f"{text[:SHOWN_LIMIT]}… ({len(text)} characters)"
+    return value if len(text) <= SHOWN_LIMIT else f"{beginning(text, SHOWN_LIMIT)}… ({len(text)} characters)"
 
 
 # -- text
@@ -285,7 +287,7 @@ def compile_path(path: str) -> Any:
     except (JMESPathError, ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())
         raise ValueError(
-            f"the path {path[:200]!r} is no JMESPath expression: {reason[:200]}. "
+            f"the path {beginning(path, 200)!r} is no JMESPath expression: {beginning(reason, 200)}. "
             "Write one such as  cart.items[0].name  or  length(orders)"
         ) from None
 
@@ -299,7 +301,7 @@ def look_up(path: str, value: JsonValue) -> tuple[JsonValue, str]:
     except JMESPathError as error:
         return None, " ".join(str(error).split())
     if _is_vast(found):
-        return None, f"the path {path[:200]!r} selects more than {SELECTED_LIMIT} values"
+        return None, f"the path {beginning(path, 200)!r} selects more than {SELECTED_LIMIT} values"
     return found, ""
 
 

@@ -15,6 +15,7 @@ from typing import IO
 
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.leash import NOT_STARTED, leashed
+from pytest_browsereval.redaction.known import ending
 
 OUTPUT_LIMIT_BYTES = 20_000_000
 """A program that prints more is killed."""
@@ -71,10 +72,10 @@ async def verified(arguments: list[str], cwd: Path, home: str, *, timeout_s: flo
         except OSError as error:
             raise Fault(ErrorSource.GRADER, f"{told} cannot be started: {error}") from None
         await _ended(process, timeout_s, told, output, errors)
-        lines = _end_of(errors, 4_000).decode(errors="replace").strip().splitlines()[-5:]
+        lines = ending(_end_of(errors, 8_000).decode(errors="replace"), 4_000).strip().splitlines()[-5:]
         if process.returncode == NOT_STARTED and lines and lines[-1].startswith("cannot run "):
             raise Fault(ErrorSource.GRADER, f"{told} cannot be started: {lines[-1]}")
-        return Ran(_end_of(output, LINE_LIMIT_BYTES), process.returncode or 0, " | ".join(lines)[-500:])
+        return Ran(_end_of(output, LINE_LIMIT_BYTES), process.returncode or 0, ending(" | ".join(lines), 500))
 
 
 async def _ended(

@@ -29,6 +29,7 @@ from pytest_browsereval.capture.output import (
     current_output,
     read_output,
 )
+from pytest_browsereval.redaction.known import ending
 
 LONGEST_SECTION = 20_000
 """Characters of an attempt's output in a report; the file has all."""
@@ -251,5 +252,5 @@ def _end_of(text: str, folder: Path) -> str:
     """Return the end of a long text, whole lines, and where the rest is."""
     if len(text) <= LONGEST_SECTION:
         return text
-    end = text[-LONGEST_SECTION:].partition("\n")[2]
+    end = ending(text, LONGEST_SECTION).partition("\n")[2]
     return f"[{len(text) - len(end):,} characters before are in {folder / OUTPUT_FILE}]\n{end}"

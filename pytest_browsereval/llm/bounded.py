@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from pytest_browsereval.llm.retries import TryFailed
+from pytest_browsereval.redaction.known import beginning
 
 MAX_REPLY_BYTES = 16 * 1024 * 1024
 """Of a reply, unpacked; what models write takes a hundredth of it."""
@@ -33,7 +34,9 @@ async def bound_reply(response: Any) -> None:
     """
     packed = response.headers.pop("content-encoding", "identity").strip().lower()
     if packed != "identity" and packed not in _WINDOWS:
-        raise TryFailed(f"the reply is packed as {packed[:40]!r}, which was not asked for", is_final=True)
+        raise TryFailed(
+            f"the reply is packed as {beginning(packed, 40)!r}, which was not asked for", is_final=True
+        )
     is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
     limit = MAX_STREAM_BYTES if is_stream else MAX_REPLY_BYTES
     library = sys.modules[type(response).__module__.partition(".")[0]]

@@ -18,6 +18,7 @@ from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.prices import cost_usd
 from pytest_browsereval.llm.retries import RetryPolicy, TryFailed
 from pytest_browsereval.llm.wire import Body, Wire
+from pytest_browsereval.redaction.known import beginning
 
 REDACTED = "[redacted]"
 
@@ -175,7 +176,7 @@ class ChatClient:
         where = f"{config.provider} {config.model_name} at {urlsplit(config.url).netloc}"
         what = f"answered {failure.status}" if failure.status else "gave no usable reply"
         after = f" after {tries} tries" if tries > 1 else ""
-        text = f"{where} {what}{after}: {self._redacted(str(failure))[:LONGEST_MESSAGE]}"
+        text = f"{where} {what}{after}: {beginning(self._redacted(str(failure)), LONGEST_MESSAGE)}"
         if failure.ends_the_run:
             return StopRun(
                 ErrorSource.PROVIDER, f"{text}. Check {self._key_name()} and the account behind it."

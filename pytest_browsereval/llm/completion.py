@@ -11,6 +11,7 @@ from typing import Any
 from pytest_browsereval.llm.retries import TryFailed, told_by
 from pytest_browsereval.model.display import well_formed
 from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.redaction.known import beginning
 
 _REPLAYED = ("reasoning_content", "reasoning_details")
 """What some models need back beside content and calls, or lose their train of thought."""
@@ -62,7 +63,7 @@ def check_body(body: Any) -> dict[str, Any]:
         TryFailed: it is no object, carries an error, has no choice with a message, or counts absurdly.
     """
     if not isinstance(body, dict):
-        raise TryFailed(f"the reply is no JSON object: {str(body)[:100]!r}")
+        raise TryFailed(f"the reply is no JSON object: {beginning(str(body), 100)!r}")
     if body.get("error"):
         # Gateways pass errors on with status 200.
         message, code = told_by(body, "an error without a message")
@@ -149,7 +150,7 @@ def _replayed(message: Mapping[str, Any], text: str, calls: tuple[ToolRequest, .
             "id": call.id,
             "type": "function",
             "function": {
-                "name": re.sub(r"[^A-Za-z0-9_-]", "_", call.name)[:_LONGEST_NAME] or "unnamed",
+                "name": re.sub(r"[^A-Za-z0-9_-]", "_", beginning(call.name, _LONGEST_NAME)) or "unnamed",
                 "arguments": "{}" if call.arguments is None or not call.raw.strip() else call.raw,
             },
         }

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_browsereval.llm.completion import Completion
+from pytest_browsereval.redaction.known import beginning
 
 LONG = 1_500
 """Characters from which on a text counts as a page, and is left out once it is old."""
@@ -53,7 +54,7 @@ class Conversation:
         """Return text of a page between marks that it cannot contain."""
         text = text.replace(self.nonce, "")
         if len(text) > LONGEST:
-            text = f"{text[:LONGEST]}\n[cut: {len(text) - LONGEST} more characters]"
+            text = f"{beginning(text, LONGEST)}\n[cut: {len(text) - LONGEST} more characters]"
         return f"[page {self.nonce}]\n{text}\n[end of page {self.nonce}]"
 
     def add_system(self, text: str) -> None:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_browsereval.llm.completion import Completion, ToolRequest
+from pytest_browsereval.redaction.known import beginning
 
 FORM = '{"tool": NAME, "arguments": {NAME: VALUE}}'
 
@@ -222,5 +223,5 @@ def _read(text: str) -> tuple[str, dict[str, Any]]:
     if not isinstance(arguments, dict):
         raise _NoCall("the arguments are no object")
     if more := sorted(set(value) - {"tool", "arguments"}):
-        raise _NoCall(f"it has more keys: {', '.join(map(repr, more))[:200]}")
+        raise _NoCall(f"it has more keys: {beginning(', '.join(map(repr, more)), 200)}")
     return name, arguments

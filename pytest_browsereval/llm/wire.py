@@ -12,6 +12,7 @@ from pytest_browsereval.llm.completion import StreamedReply
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.redirects import refuse_other_hosts
 from pytest_browsereval.llm.retries import TryFailed, retry_after, told_by
+from pytest_browsereval.redaction.known import beginning
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -66,9 +67,9 @@ class Wire:
         try:
             return json.loads(text)
         except RecursionError:
-            raise TryFailed(f"the reply is nested too deeply: {text[:100]!r}") from None
+            raise TryFailed(f"the reply is nested too deeply: {beginning(text, 100)!r}") from None
         except ValueError:
-            raise TryFailed(f"the reply is not JSON: {text[:100]!r}") from None
+            raise TryFailed(f"the reply is not JSON: {beginning(text, 100)!r}") from None
 
     async def _streamed(self, sdk: AsyncOpenAI, request: Body) -> Any:
         import openai  # loaded by _open

@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterator
 from itertools import islice
 
+from pytest_browsereval.redaction.known import beginning
+
 LONGEST = 200
 """Characters of a text that are shown before it is cut."""
 
@@ -79,10 +81,10 @@ def well_formed(text: str) -> str:
 
 def one_line(text: str, longest: int = LONGEST) -> str:
     """Return text as one printable line: control characters and line ends become blanks."""
-    flat = text[: longest + 1]
+    flat = text if len(text) <= longest else f"{beginning(text, longest - 1)}…"
     if not flat.isprintable():
         flat = "".join(c if c.isprintable() else " " for c in flat)
-    return flat if len(flat) <= longest else flat[: longest - 1] + "…"
+    return flat
 
 
 def printable(text: str, most_lines: int = 20) -> str:

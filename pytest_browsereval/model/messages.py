@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 
 from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.redaction.known import beginning
 
 DelegationStatus = Literal["done", "blocked", "timeout", "max_steps"]
 """How a delegation ended: reached, given up, out of time, out of steps."""
@@ -52,7 +53,9 @@ def checked_time(value: str) -> str:
     else:
         is_right = _DATE_TIME.fullmatch(value) is not None
     if not is_right:
-        raise ValueError(f"{value[:40]!r} is not an ISO 8601 date-time, such as 2026-05-01T10:00:00.000Z")
+        raise ValueError(
+            f"{beginning(value, 40)!r} is not an ISO 8601 date-time, such as 2026-05-01T10:00:00.000Z"
+        )
     return value
 
 

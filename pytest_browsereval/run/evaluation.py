@@ -20,6 +20,7 @@ from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.redaction.encodings import base64_forms
+from pytest_browsereval.redaction.known import Redactor, know_secrets
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.run.attempt import Job, Services, record_fault, run_trial
 from pytest_browsereval.run.behaviour import Behaviour
@@ -47,8 +48,6 @@ from pytest_browsereval.sites import Sites, check
 from pytest_browsereval.tools.base import Tool
 from pytest_browsereval.tools.kit import Toolkit, ToolkitConfig
 from pytest_browsereval.tools.toolkits import kits_for, plugged_kits
-
-REDACTED = "[redacted]"
 
 
 class Evaluation:
@@ -113,7 +112,7 @@ class Evaluation:
         """True once there was a browser and a run folder; before that nothing has been spent."""
         own = (secret for member in self._members() for secret in texts_of(member, "secrets"))
         self._secrets = {*config.secrets(), *own}
-        self._spellings = (*spellings(self._secrets), *base64_forms(self._secrets))
+        self._take_secrets()
         self._starting = asyncio.Lock()
         self._services: Services | None = None
         self._browser: Browser | None = None
@@ -148,16 +147,19 @@ class Evaluation:
 
     def redact(self, text: str) -> str:
         """Return the text without the secrets of the config."""
-        for secret in self._spellings:
-            text = text.replace(secret, REDACTED)
-        return text
+        return self._redactor.redact(text)
+
+    def _take_secrets(self) -> None:
+        """Have the secrets redacted, in all their spellings, and no text cut through one."""
+        self._redactor = Redactor((*spellings(self._secrets), *base64_forms(self._secrets)))
+        know_secrets(self._redactor.spellings)
 
     def hide(self, graders: Iterable[GraderConfig]) -> None:
         """Have the secrets of a row's own graders redacted too."""
         own = {secret for grader in graders for secret in texts_of(grader, "secrets")}
         if not own <= self._secrets:
             self._secrets |= own
-            self._spellings = (*spellings(self._secrets), *base64_forms(self._secrets))
+            self._take_secrets()
 
     def _take_tools(self, survey: Survey) -> None:
         """Settle which tools are on.

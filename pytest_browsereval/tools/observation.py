@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
+from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.tools.base import Tool, tool
 from pytest_browsereval.tools.kit import Policy, Toolkit
 from pytest_browsereval.tools.targets import Target, act
@@ -22,8 +23,8 @@ def capped(text: str, more: str) -> str:
     if len(text) <= MAX_LENGTH:
         return text
     end = text.rfind("\n", MAX_LENGTH // 2, MAX_LENGTH)
-    end = end if end > 0 else MAX_LENGTH
-    return f"{text[:end]}\n[Cut after {end} of {len(text)} characters. {more}]"
+    shown = beginning(text, end if end > 0 else MAX_LENGTH)
+    return f"{shown}\n[Cut after {len(shown)} of {len(text)} characters. {more}]"
 
 
 @tool(takes_picture=False)

@@ -13,6 +13,7 @@ from pytest_browsereval.browsers.playwright.waiting import DialogOpened, is_clos
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, is_given_up
 from pytest_browsereval.model.display import well_formed
+from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.tools.base import Tool, ToolError, ToolResult, ToolRunner
 from pytest_browsereval.tools.problems import explain
 
@@ -172,7 +173,7 @@ class WindowToolRunner(_OneAtATime):
         if window.url != url_before and not notes and window.url not in output and tool.name not in QUIET:
             notes.append(f"The page is now {shorten(window.url)}.")
         text = " ".join(notes)
-        return [text if len(text) <= NOTES_LENGTH else f"{text[:NOTES_LENGTH]}…"]
+        return [text if len(text) <= NOTES_LENGTH else f"{beginning(text, NOTES_LENGTH)}…"]
 
     def _open_dialog(self) -> str:
         dialog = self._window.dialog

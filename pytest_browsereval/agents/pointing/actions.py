@@ -20,6 +20,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from pytest_browsereval.agents.base import AgentConfig
 from pytest_browsereval.errors import nearest
+from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.tools.base import Tool, Toolbox
 from pytest_browsereval.tools.foreign import OutsideTool
 from pytest_browsereval.tools.kit import Toolkit
@@ -155,7 +156,7 @@ class Action(BaseModel):
         name = str(fields["action"])
         if name not in KINDS:
             hint = nearest(name[:60], KINDS)
-            raise BadAction(f"{name[:60]!r} is no action.{hint}")
+            raise BadAction(f"{beginning(name, 60)!r} is no action.{hint}")
         empty = (None,) if name == "done" or fields.get("clear") else (None, "")
         lacking = [need for need in KINDS[name].needs if fields.get(need) in empty]
         if lacking:
@@ -339,5 +340,5 @@ async def refuse(name: str, given: object, why: str, tools: Toolbox) -> Performe
     """
     text = given if isinstance(given, str) else json.dumps(given, default=str)
     why = why if why.endswith((".", "?")) else f"{why}."
-    await tools.refuse(name, {"malformed": text[:RAW_LENGTH]}, why)
+    await tools.refuse(name, {"malformed": beginning(text, RAW_LENGTH)}, why)
     return Performed(is_valid=False, ok=False, hint=why)

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 from pytest_browsereval.errors import ErrorSource, Fault, Outage, StopRun
 from pytest_browsereval.llm.client import exchange
 from pytest_browsereval.llm.retries import RetryPolicy, TryFailed, retry_after, told_by
+from pytest_browsereval.redaction.known import beginning
 
 if TYPE_CHECKING:
     import httpx
@@ -130,7 +131,7 @@ class ActionService:
             # A redirected POST would become a GET, or send the key elsewhere.
             raise TryFailed(f"it redirects to {headers.get('location', 'nowhere')!r}", status=status)
         if not isinstance(value, dict):
-            raise TryFailed(f"the reply is no JSON object: {text[:100]!r}")
+            raise TryFailed(f"the reply is no JSON object: {beginning(text, 100)!r}")
         _answered_at[self._url] = time.time()
         return value
 
@@ -164,7 +165,7 @@ class ActionService:
         what = f"answered {failure.status}" if failure.status else "gave no usable reply"
         after = f" after {tries} tries" if tries > 1 else ""
         said = str(failure).replace(self._key, REDACTED) if self._key else str(failure)
-        text = f"{shown(self._url)} {what}{after}: {said[:LONGEST_MESSAGE]}"
+        text = f"{shown(self._url)} {what}{after}: {beginning(said, LONGEST_MESSAGE)}"
         if failure.ends_the_run:
             return StopRun(ErrorSource.PROVIDER, f"{text}. Check the api_key and the account behind it.")
         if failure.is_outage:

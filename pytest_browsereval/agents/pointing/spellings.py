@@ -9,6 +9,7 @@ from typing import Any
 
 from pytest_browsereval.agents.pointing.actions import KINDS, Action, BadAction
 from pytest_browsereval.errors import nearest
+from pytest_browsereval.redaction.known import beginning, ending
 
 LONGEST_TEXT = 20_000
 """Characters at the end of a reply that are searched for JSON."""
@@ -116,7 +117,7 @@ def read_action(given: Mapping[str, Any], *, ending: str | None = None, unit: st
     kind = KINDS.get(str(meant["action"]))
     if kind is None:
         hint = nearest(name[:60], NAMES)
-        raise BadAction(f"{name[:60]!r} is no action.{hint}")
+        raise BadAction(f"{beginning(name, 60)!r} is no action.{hint}")
     wanted = (*kind.needs, *kind.takes)
     fields = {key: value for key in wanted if (value := _first(flat, _FIELDS[key])) is not None}
     if "x" in wanted:
@@ -132,7 +133,7 @@ def read_action(given: Mapping[str, Any], *, ending: str | None = None, unit: st
 
 def actions_in(text: str) -> list[dict[str, Any]]:
     """Return the objects of JSON in a text that are meant as actions, in order; right or wrong."""
-    return [found for found in _objects(text[-LONGEST_TEXT:]) if _is_meant(found)]
+    return [found for found in _objects(ending(text, LONGEST_TEXT)) if _is_meant(found)]
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
@@ -196,7 +197,9 @@ def _named(flat: Mapping[str, Any]) -> str:
     """Return the action's name as it is spelled; an ``action`` counts before all other keys."""
     if "action" in flat:
         if not isinstance(flat["action"], str) or not flat["action"].strip():
-            raise BadAction(f"the action is {json.dumps(flat['action'], default=str)[:60]}, not a name")
+            raise BadAction(
+                f"the action is {beginning(json.dumps(flat['action'], default=str), 60)}, not a name"
+            )
         return _snake(flat["action"])
     given = [_snake(flat[key]) for key in _NAME_KEYS if isinstance(flat.get(key), str) and flat[key].strip()]
     known = [name for name in given if name in NAMES or name in _MEANT]
@@ -236,7 +239,9 @@ def _pair(value: Any) -> list[Any]:
         value = _NUMBER.findall(value[:200])
     if isinstance(value, list) and len(value) == 2 and None not in value:
         return value
-    raise BadAction(f"{json.dumps(given, default=str)[:60]} is no point; write x and y, a number each")
+    raise BadAction(
+        f"{beginning(json.dumps(given, default=str), 60)} is no point; write x and y, a number each"
+    )
 
 
 def _scrolling(flat: Mapping[str, Any], fields: Mapping[str, Any], unit: str) -> dict[str, Any]:

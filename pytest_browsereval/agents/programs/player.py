@@ -27,6 +27,7 @@ from pytest_browsereval.agents.programs.scrubbing import scrub
 from pytest_browsereval.capture.output_log import OutputLog, readable
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached
 from pytest_browsereval.model.results import AgentResult
+from pytest_browsereval.redaction.known import ending
 from pytest_browsereval.toolserver.http import Endpoint, serving
 
 FOLDER = "agent"
@@ -256,7 +257,7 @@ class ProgramPlayer(AgentEvaluator):
         tools, warn = self._context.tools, self._capture.add_warning
         if code:
             said = self._err.last_words or self._out.last_words
-            told = f"the program ended with code {code}: {said[-500:] or 'it printed nothing'}"
+            told = f"the program ended with code {code}: {ending(said, 500) or 'it printed nothing'}"
             if not tools.is_done:
                 raise Fault(ErrorSource.AGENT, f"{told} (its output is in {self._folder.name}/*.log)")
             warn(ErrorSource.AGENT, told)

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from pytest_browsereval.errors import nearest
 from pytest_browsereval.graders.values import clipped, compile_path, folded, has_token, look_up, shown
 from pytest_browsereval.model.grades import Criterion, Verdict
+from pytest_browsereval.redaction.known import beginning
 
 KINDS = ("jmespath", "llm_boolean", "script")
 
@@ -34,7 +35,7 @@ class Check:
     @property
     def title(self) -> str:
         """What a report calls it."""
-        return (self.description or self.subject)[:160]
+        return beginning(self.description or self.subject, 160)
 
 
 def read_checks(evals: Sequence[Mapping[str, Any]]) -> list[Check]:

@@ -43,6 +43,7 @@ from pytest_browsereval.graders.values import shown
 from pytest_browsereval.graders.verifiers import verified
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.temporary import own_folder
 
 RULES = """\
@@ -276,7 +277,7 @@ class AgisdkGrader(ModelGrader):
             arguments = [sys.executable, "-I", "-S", "-X", "utf8", str(script), str(file)]
             ran = await verified(arguments, Path(name), name, timeout_s=self.timeout_s, told=told)
         said = read_verdict(ran.lines)
-        last = ran.lines[-1][:300] if ran.lines else ""
+        last = beginning(ran.lines[-1], 300) if ran.lines else ""
         if said is None or (said and ran.code):
             why = f"{told} printed {shown(last, 120)} and ended with code {ran.code}"
             raise Fault(ErrorSource.GRADER, f"{why}: {ran.complaint}" if ran.complaint else why)

@@ -19,6 +19,7 @@ from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
 from pytest_browsereval.graders.values import TEXT_LIMIT, clipped, is_deep, shown
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.redaction.known import beginning
 
 _ROUNDING = 1e-9
 ITEMS_LIMIT = 200
@@ -56,7 +57,7 @@ class AssistantBenchGrader(GraderConfig):
     async def grade(self, recorded: Recorded) -> GraderResult:
         """Compare the final answer with the reference."""
         lines = _lines(recorded.task.answer)
-        is_answered, score, kind = scored((recorded.final_answer or "")[:TEXT_LIMIT], lines)
+        is_answered, score, kind = scored(beginning(recorded.final_answer or "", TEXT_LIMIT), lines)
         is_passed = is_answered and score >= self.pass_at - _ROUNDING
         verdict = Verdict.PASSED if is_passed else Verdict.FAILED
         told = f"accuracy {score:.3f}, compared as {kind}; {self.pass_at:g} passes"

@@ -26,6 +26,7 @@ from pytest_browsereval.graders.values import shown
 from pytest_browsereval.graders.verifiers import Ran, verified
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import RowMetadata, Task
+from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.session_caches import cache_for_session
 from pytest_browsereval.temporary import own_folder
 
@@ -259,5 +260,8 @@ def _read(text: str, ran: Ran, told: str) -> tuple[bool, str]:
         why = f"{told} gave no verdict and ended with code {ran.code}: {ran.complaint or 'no message'}"
         raise Fault(ErrorSource.GRADER, why) from None
     if not isinstance(passed, bool):
-        raise Fault(ErrorSource.GRADER, f"{told} returned {str(message)[:200]}, not (True or False, message)")
-    return passed, str(message)[:1_000]
+        raise Fault(
+            ErrorSource.GRADER,
+            f"{told} returned {beginning(str(message), 200)}, not (True or False, message)",
+        )
+    return passed, beginning(str(message), 1_000)

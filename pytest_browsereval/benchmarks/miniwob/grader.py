@@ -15,6 +15,7 @@ from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.graders.values import shown
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.redaction.known import beginning
 
 _EPISODE = """typeof WOB_RAW_REWARD_GLOBAL === 'undefined' ? null : {
   done: WOB_DONE_GLOBAL, reward: WOB_RAW_REWARD_GLOBAL, reason: WOB_REWARD_REASON ?? null,
@@ -75,7 +76,7 @@ class MiniwobGrader(GraderConfig):
         reward = episode["reward"]
         if isinstance(reward, bool) or not isinstance(reward, int | float):
             raise Fault(ErrorSource.GRADER, f"the page's reward is {shown(reward, 80)}, which is no number")
-        because = f": {str(episode['reason'])[:200]}" if episode["reason"] else ""
+        because = f": {beginning(str(episode['reason']), 200)}" if episode["reason"] else ""
         return self._result(reward, f"the page gave {reward:g}{because}; {self._rule} passes", details)
 
     @property

@@ -32,6 +32,7 @@ from pytest_browsereval.graders.judging.replies import JudgeReply
 from pytest_browsereval.graders.judging.votes import Opinion
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.redaction.known import beginning
 
 PICTURES = "pictures"
 """The folder of an attempt with the pictures that the judge was asked about."""
@@ -180,7 +181,7 @@ class WebArenaGrader(ModelGrader):
                 items += page_items(rules, target, part["value"])
             for asked, drawn in zip(rules.pictures, parts.get("pictures", ()), strict=True):
                 for qa in asked.eval_vqa:
-                    name = f"picture {qa.question}"[:160]
+                    name = beginning(f"picture {qa.question}", 160)
                     if drawn:
                         items.append(Question(name, "picture", qa.answer, about=qa.question, target=pictures))
                     else:

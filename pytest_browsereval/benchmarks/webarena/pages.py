@@ -19,6 +19,7 @@ from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders.further_tab import beside, open_page
 from pytest_browsereval.graders.observing import STATE_LIMIT_BYTES, LivePage, live_page, settled
 from pytest_browsereval.graders.page_values import NoValue
+from pytest_browsereval.redaction.known import beginning
 
 if TYPE_CHECKING:
     from playwright.async_api import Locator
@@ -93,7 +94,8 @@ async def _settled_part(
         async with live_page(window) as page:
             value = await _value(page, expression_of(target.locator))
             if isinstance(value, str) and len(value) > STATE_LIMIT_BYTES:
-                told = f"{page.url[:200]} shows {len(value)} characters; at most {STATE_LIMIT_BYTES} are read"
+                where = beginning(page.url, 200)
+                told = f"{where} shows {len(value)} characters; at most {STATE_LIMIT_BYTES} are read"
                 raise Fault(ErrorSource.GRADER, told)
             return {"value": value if value is not None or target.locator.startswith("lambda:") else ""}
 
@@ -123,7 +125,7 @@ async def _pictures(window: PlaywrightWindow, asked: PictureTarget) -> list[Json
     except Exception as error:
         if not is_playwright_error(error):
             raise
-        told = str(error).splitlines()[0][:200]
+        told = beginning(str(error).splitlines()[0], 200)
         raise Fault(ErrorSource.GRADER, f"the pictures of the page cannot be drawn: {told}") from None
     return [base64.b64encode(picture).decode() for picture in drawn]
 

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from pytest_browsereval.benchmarks.webarena.programs import check_locator, check_target
 from pytest_browsereval.graders.values import clipped, shown
 from pytest_browsereval.model.grades import Criterion, Verdict
+from pytest_browsereval.redaction.known import beginning
 
 OR = " |OR| "
 NOT_ACHIEVABLE = "N/A"
@@ -226,7 +227,7 @@ def _contains_address(actual: str, wanted: list[str]) -> bool:
 
 def page_items(rules: Rules, target: Target, seen: Any) -> Iterator[Item]:
     """Yield what is to be said of a part of a page; None is a part that is not there."""
-    name = f"{target.url} {target.locator}".strip()[:160]
+    name = beginning(f"{target.url} {target.locator}".strip(), 160)
     if seen is None:
         yield criterion(name, dict(target.required_contents), None, "the page has no such part")
         return
@@ -316,5 +317,5 @@ def criterion(name: str, expected: JsonValue, actual: JsonValue, problem: str) -
         verdict=Verdict.FAILED if problem else Verdict.PASSED,
         expected=clipped(expected),
         actual=clipped(actual),
-        reason=problem[:1_000],
+        reason=beginning(problem, 1_000),
     )

@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from pytest_browsereval.redaction.known import beginning
+
 if TYPE_CHECKING:
     import httpx2
 
@@ -156,5 +158,5 @@ def _is_error(body: bytes) -> bool:
 
 
 def _told_refusal(status: int, phrase: str, body: bytes) -> str:
-    text = " ".join(body.decode(errors="replace").split())[:_BODY_TOLD]
+    text = beginning(" ".join(beginning(body.decode(errors="replace"), _BODY_BYTES // 2).split()), _BODY_TOLD)
     return f"with HTTP status {status} {phrase}".rstrip() + (f": {text}" if text else "")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from pytest_browsereval.leash import leashed
+from pytest_browsereval.redaction.known import beginning, ending
 
 GRACE_S = 2.0
 """Between asking a server to end and the next, less polite step."""
@@ -158,6 +159,6 @@ class ServerProcess:
         if self._output.closed:
             return self._last_words
         size = os.fstat(self._output.fileno()).st_size
-        tail = os.pread(self._output.fileno(), _BYTES_READ, max(0, size - _BYTES_READ))
-        text = _CONTROL.sub("", tail.decode(errors="replace"))
-        return [line.strip()[:300] for line in text.splitlines() if line.strip()][-_LINES_TOLD:]
+        tail = os.pread(self._output.fileno(), 2 * _BYTES_READ, max(0, size - 2 * _BYTES_READ))
+        text = ending(_CONTROL.sub("", tail.decode(errors="replace")), _BYTES_READ)
+        return [beginning(line.strip(), 300) for line in text.splitlines() if line.strip()][-_LINES_TOLD:]

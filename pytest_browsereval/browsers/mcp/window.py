@@ -13,6 +13,7 @@ from pytest_browsereval.browsers.mcp.pictures import converted
 from pytest_browsereval.browsers.mcp.wire import Answer, CallRefused, McpSession, ServerGone
 from pytest_browsereval.browsers.playwright.origins import capped
 from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.redaction.known import beginning
 
 OUTPUT_LENGTH = 30_000
 """Characters of a tool's text that an agent gets."""
@@ -122,7 +123,7 @@ class McpWindow(Window):
         use = self._use("navigate")
         arguments = self._mapped.arguments(use, self._values(url=url))
         answer = await self._session.call(use.tool, arguments, self._call_s)
-        text = "\n".join(answer.texts)[:_READ_LENGTH]
+        text = beginning("\n".join(answer.texts), _READ_LENGTH)
         if answer.is_error or (use.fails and re.search(use.fails, text)):
             raise Fault(ErrorSource.NAVIGATION, f"{url} was not opened: {_short(text)}")
         self._url = url
@@ -154,7 +155,7 @@ class McpWindow(Window):
     async def _look_at_pages(self) -> None:
         use = self._use("pages")
         answer = await self._session.call(use.tool, self._mapped.arguments(use, self._values()), self._call_s)
-        where = read_where(use, "\n".join(answer.texts)[:_READ_LENGTH], self._page)
+        where = read_where(use, beginning("\n".join(answer.texts), _READ_LENGTH), self._page)
         if not self._take(where) and where.page:
             self._page = where.page
 
@@ -171,7 +172,7 @@ class McpWindow(Window):
             result = ForeignResult(not answer.is_error, _output(answer))
             if not self._tells_where:
                 self._url = self._title = ""
-            await self._locate(name, "\n".join(answer.texts)[:_READ_LENGTH])
+            await self._locate(name, beginning("\n".join(answer.texts), _READ_LENGTH))
         except TimeoutError:
             return await self._late(name)
         except CallRefused as error:
@@ -251,10 +252,10 @@ def _output(answer: Answer) -> str:
     if answer.pictures:
         text += f"\n({len(answer.pictures)} picture{'s' * (len(answer.pictures) > 1)} left out)"
     if len(text) > OUTPUT_LENGTH:
-        text = f"{text[:OUTPUT_LENGTH]}\n(cut: the text has {len(text)} characters)"
+        text = f"{beginning(text, OUTPUT_LENGTH)}\n(cut: the text has {len(text)} characters)"
     return text.strip() or "(no text)"
 
 
 def _short(text: str) -> str:
     text = " ".join(_COLOURS.sub("", text).split())
-    return text if len(text) <= _TOLD_LENGTH else f"{text[:_TOLD_LENGTH]}…"
+    return text if len(text) <= _TOLD_LENGTH else f"{beginning(text, _TOLD_LENGTH)}…"

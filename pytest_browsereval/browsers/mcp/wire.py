@@ -20,6 +20,7 @@ from pytest_browsereval.browsers.base import ForeignTool
 from pytest_browsereval.browsers.mcp.http import ANSWER_BYTES, Watch, http_client, without_own_limit_in_log
 from pytest_browsereval.browsers.mcp.process import Program, ServerProcess
 from pytest_browsereval.errors import BrowserEvalError
+from pytest_browsereval.redaction.known import beginning
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -313,7 +314,7 @@ def _sentence(error: BaseException) -> str:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     kind = type(error).__name__
-    text = " ".join(str(getattr(error, "message", "") or error).split())[:_TOLD_LENGTH]
+    text = beginning(" ".join(str(getattr(error, "message", "") or error).split()), _TOLD_LENGTH)
     if isinstance(error, OSError) or kind.startswith("Connect"):
         return f"cannot be reached: {text or kind}"
     return f"failed: {text}" if kind == "MCPError" else f"failed: {kind}: {text}"

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from pytest_browsereval.redaction.known import beginning, ending
+
 ADDRESS_CHARS = 8_000
 """The longest address, or title, that is passed on as it is: a page may give itself one of 2 MB."""
 PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
@@ -103,7 +105,9 @@ def origin_of(url: str) -> str:
 
 def capped(text: str) -> str:
     """Return an address or a title as it is, or the beginning of one that is far longer than any is for."""
-    return text if len(text) <= ADDRESS_CHARS else f"{text[:ADDRESS_CHARS]}… ({len(text)} characters)"
+    if len(text) <= ADDRESS_CHARS:
+        return text
+    return f"{beginning(text, ADDRESS_CHARS)}… ({len(text)} characters)"
 
 
 def shorten(text: str, limit: int = 120) -> str:
@@ -115,4 +119,4 @@ def shorten(text: str, limit: int = 120) -> str:
     if len(flat) <= limit:
         return flat
     head = (limit - 1) * 2 // 3
-    return f"{flat[:head]}…{flat[len(flat) - (limit - 1 - head) :]}"
+    return f"{beginning(flat, head)}…{ending(flat, limit - 1 - head)}"

@@ -9,6 +9,7 @@ from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.graders.judging.judge import Given
 from pytest_browsereval.graders.judging.steps import Step, messages_of, steps_of
 from pytest_browsereval.model.messages import Message
+from pytest_browsereval.redaction.known import beginning
 
 ARGUMENT = 100
 """Characters of one argument of an action that a judge reads."""
@@ -87,7 +88,7 @@ def action_line(step: Step, result: int = 0, *, tells_page: bool = True, argumen
     if step.screenshot is not None:
         told.append(f"picture {step.screenshot}")
     if result and step.text:
-        text = step.text if len(step.text) <= result else f"{step.text[:result]}..."
+        text = step.text if len(step.text) <= result else f"{beginning(step.text, result)}..."
         told.append(f"returned {json.dumps(text, ensure_ascii=False)}")
     return in_one_line(" | ".join(told))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import secrets
 
+from pytest_browsereval.redaction.known import beginning, ending
+
 LONGEST = 60_000
 """Characters of one text that a judge is shown; the middle of a longer one is cut, and said to be."""
 
@@ -41,4 +43,4 @@ def shortened(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     half = limit // 2
-    return f"{text[:half]}\n[cut: {len(text) - 2 * half} characters]\n{text[-half:]}"
+    return f"{beginning(text, half)}\n[cut: {len(text) - 2 * half} characters]\n{ending(text, half)}"

@@ -37,6 +37,7 @@ from pytest_browsereval.llm.client import chat_client
 from pytest_browsereval.llm.completion import Completion
 from pytest_browsereval.llm.judge import JudgeConfig, Output
 from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.redaction.known import beginning
 
 T = TypeVar("T")
 
@@ -240,7 +241,7 @@ class Judge:
     def _check(self, completion: Completion, call: str) -> None:
         if completion.refusal or completion.finish_reason == "content_filter":
             said = completion.refusal or "its filter held the reply back"
-            raise self._fault(call, f"refused to judge: {said[:200]}")
+            raise self._fault(call, f"refused to judge: {beginning(said, 200)}")
         if completion.finish_reason == "length":
             raise self._fault(call, "the reply was cut off. Raise judge.max_output_tokens")
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pytest_browsereval.capture.redaction import redacted
 from pytest_browsereval.graders.judging.fences import Fence
 from pytest_browsereval.llm.judge import Output
+from pytest_browsereval.redaction.known import beginning
 
 PARSER = 1
 """Raised when the same reply may be read in another way; part of every fingerprint."""
@@ -103,7 +104,7 @@ def read_reply(text: str, reply: type[ReplyT], mode: Output, fence: Fence) -> Re
         return reply.model_validate_json(json_text)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))[:_PLACE]
+        place = beginning(".".join(map(str, first["loc"])), _PLACE)
         raise Unparseable(f"{place}: {first['msg']}" if place else first["msg"]) from None
 
 
@@ -121,7 +122,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found := dict(pairs)) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise Unparseable(f"the key {twice[:40]!r} stands twice in it")
+        raise Unparseable(f"the key {beginning(twice, 40)!r} stands twice in it")
     return found
 
 

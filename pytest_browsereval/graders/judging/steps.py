@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_browsereval.capture.message_log import read_messages
 from pytest_browsereval.model.messages import AssistantMessage, Message, ToolCallMessage, ToolResultMessage
+from pytest_browsereval.redaction.known import beginning
 
 
 @dataclass(frozen=True)
@@ -81,4 +82,4 @@ def _text(result: Any) -> str:
 
 def _cut(value: Any, limit: int) -> str:
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= limit else f"{text[:limit]}..."
+    return text if len(text) <= limit else f"{beginning(text, limit)}..."

@@ -17,6 +17,7 @@ from pytest_browsereval.benchmarks.webarena.verified.kinds import (
     kind_named,
     seen_value,
 )
+from pytest_browsereval.redaction.known import beginning
 
 Schema = Mapping[str, Any]
 Read = Callable[[Kind, Any], Any]
@@ -149,7 +150,7 @@ def _told(path: str, expected: Any, actual: Any) -> str:
 def show(value: Any, limit: int = 200) -> str:
     """Return a value as a sentence shows it."""
     text = json.dumps(plain(value), ensure_ascii=False, default=str)
-    return text if len(text) <= limit else f"{text[:limit]}..."
+    return text if len(text) <= limit else f"{beginning(text, limit)}..."
 
 
 def plain(value: Any) -> Any:

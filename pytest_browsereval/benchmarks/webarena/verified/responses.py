@@ -19,6 +19,7 @@ from pytest_browsereval.benchmarks.webarena.verified.comparing import (
 from pytest_browsereval.benchmarks.webarena.verified.kinds import TEXT, expected_value, seen_value
 from pytest_browsereval.graders.values import is_deep
 from pytest_browsereval.model.grades import Criterion, Verdict
+from pytest_browsereval.redaction.known import beginning
 
 NAME = "AgentResponseEvaluator"
 
@@ -102,7 +103,9 @@ class ResponseRules(BaseModel):
 
 def _criterion(name: str, expected: Any, actual: Any, problem: str) -> Criterion:
     verdict = Verdict.FAILED if problem else Verdict.PASSED
-    return Criterion(name=name, verdict=verdict, expected=expected, actual=actual, reason=problem[:1_000])
+    return Criterion(
+        name=name, verdict=verdict, expected=expected, actual=actual, reason=beginning(problem, 1_000)
+    )
 
 
 def read_answer(answer: str | None) -> Any:

@@ -21,6 +21,7 @@ from pytest_browsereval.benchmarks.webarena.verified.paths import check_path, is
 from pytest_browsereval.benchmarks.webarena.verified.texts import names
 from pytest_browsereval.graders.patterns import check_pattern
 from pytest_browsereval.model.grades import Criterion, Verdict
+from pytest_browsereval.redaction.known import beginning
 
 NAME = "NetworkEventEvaluator"
 
@@ -157,7 +158,7 @@ class TrafficRules(BaseModel):
         """
         candidates = self._candidates(events, is_navigation=is_navigation)
         wanted = self.expected.model_dump(mode="json", exclude_none=True)
-        name = f"{self.expected.http_method} {' or '.join(self.expected.urls)}"[:160]
+        name = beginning(f"{self.expected.http_method} {' or '.join(self.expected.urls)}", 160)
         if self.should_not_exist:
             told = f"{len(candidates)} such requests were made, and none should be" if candidates else ""
             return _criterion(f"no {name}", wanted, told)
@@ -199,7 +200,11 @@ class TrafficRules(BaseModel):
             return None
 
     def _problems(self, event: Event) -> list[str]:
-        found = [] if self._has_address(event.url, self._addresses()) else [f"it went to {event.url[:300]}"]
+        found = (
+            []
+            if self._has_address(event.url, self._addresses())
+            else [f"it went to {beginning(event.url, 300)}"]
+        )
         found += self._wrong_referers(event)
         wanted = self._expected()
         if "headers" in wanted:
@@ -227,7 +232,7 @@ class TrafficRules(BaseModel):
         for name, wanted in (self.expected.headers or {}).items():
             given = event.headers.get(name, "")
             if name in _ADDRESSES and not self._has_address(given, self._headers_addresses(name)):
-                found.append(f"{name} is {given[:300]!r}, not {' or '.join(_texts(wanted))!r}")
+                found.append(f"{name} is {beginning(given, 300)!r}, not {' or '.join(_texts(wanted))!r}")
         return found
 
     def _headers(self, event: Event) -> dict[str, Any]:
@@ -263,5 +268,7 @@ def _picked(
 
 def _criterion(name: str, expected: JsonValue, problem: str, event: Event | None = None) -> Criterion:
     verdict = Verdict.FAILED if problem else Verdict.PASSED
-    actual = f"{event.method} {event.url[:300]} -> {event.status}" if event else None
-    return Criterion(name=name, verdict=verdict, expected=expected, actual=actual, reason=problem[:1_000])
+    actual = f"{event.method} {beginning(event.url, 300)} -> {event.status}" if event else None
+    return Criterion(
+        name=name, verdict=verdict, expected=expected, actual=actual, reason=beginning(problem, 1_000)
+    )

@@ -1,0 +1,114 @@
+"""The secrets that this process knows, and texts cut beside them: half a secret would not be found later.
+
+Where a text is cut, what takes secrets out of it is often not at hand, or comes later.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from pytest_browsereval.redaction.contents import MARK
+from pytest_browsereval.session_caches import forget_at_session_end
+
+SHORTEST_PART = 6
+"""Characters of a secret beside the mark of a cut that are taken for a part of it."""
+
+_CUT = re.compile(r"…|\.{3}")
+
+
+class Redactor:
+    """Takes secrets out of texts, and what is left of them beside the mark of a cut: ``token=sk-123...``.
+
+    Args:
+        spellings: the secrets in all their spellings.
+    """
+
+    def __init__(self, spellings: Iterable[str] = ()) -> None:
+        self.spellings = tuple(sorted(filter(None, set(spellings)), key=lambda text: (-len(text), text)))
+        self._grams = {
+            one[at : at + SHORTEST_PART] for one in self.spellings for at in range(len(one) - SHORTEST_PART)
+        } | {one[-SHORTEST_PART:] for one in self.spellings}
+
+    def redact(self, text: str) -> str:
+        """Return the text with ``MARK`` in the places of secrets."""
+        for secret in self.spellings:
+            text = text.replace(secret, MARK)
+        return "".join(self._without_parts(text)) if "…" in text or "..." in text else text
+
+    def _without_parts(self, text: str) -> Iterator[str]:
+        """Yield a text in pieces; pages, pytest and others cut texts before anybody else sees them."""
+        done = 0
+        for cut in _CUT.finditer(text):
+            start, end = cut.span()
+            head, tail = self._head_before(text, start), self._tail_behind(text, end)
+            if head or tail:
+                yield from (
+                    text[done : max(start - head, done)],
+                    MARK * bool(head),
+                    cut[0],
+                    MARK * bool(tail),
+                )
+                done = end + tail
+        yield text[done:]
+
+    def _head_before(self, text: str, place: int) -> int:
+        """Return how many characters before a place are the beginning of a secret."""
+        if text[max(place - SHORTEST_PART, 0) : place] not in self._grams:
+            return 0
+        sizes = ((one, size) for one in self.spellings for size in range(SHORTEST_PART, len(one)))
+        return max((size for one, size in sizes if text.endswith(one[:size], 0, place)), default=0)
+
+    def _tail_behind(self, text: str, place: int) -> int:
+        """Return how many characters behind a place are the end of a secret."""
+        if text[place : place + SHORTEST_PART] not in self._grams:
+            return 0
+        sizes = ((one, size) for one in self.spellings for size in range(SHORTEST_PART, len(one)))
+        return max((size for one, size in sizes if text.startswith(one[-size:], place)), default=0)
+
+
+_known = [Redactor()]
+"""That of all secrets that a config of this process has; one, and replaced by what knows more."""
+
+
+@forget_at_session_end
+def forget_secrets() -> None:
+    """Know no secrets any more."""
+    _known[0] = Redactor()
+
+
+def know_secrets(spellings: Iterable[str]) -> None:
+    """Have texts cut beside these, and ``redact_known`` take them out."""
+    if not set(fresh := tuple(spellings)) <= set(_known[0].spellings):
+        _known[0] = Redactor((*_known[0].spellings, *fresh))
+
+
+def redact_known(text: str) -> str:
+    """Return a text without any secret that this process knows."""
+    return _known[0].redact(text)
+
+
+def beginning(text: str, size: int) -> str:
+    """Return at most so many characters of a text, without a part of a secret at their end."""
+    place = size
+    while 0 < place < len(text) and (across := _secrets_across(text, place)):
+        place = min(start for start, _ in across)
+    return text[:place]
+
+
+def ending(text: str, size: int) -> str:
+    """Return at most the last so many characters of a text, without a part of a secret where they begin."""
+    place = max(len(text) - size, 0)
+    while 0 < place < len(text) and (across := _secrets_across(text, place)):
+        place = max(end for _, end in across)
+    return text[place:]
+
+
+def _secrets_across(text: str, place: int) -> list[tuple[int, int]]:
+    """Return where secrets begin and end that a cut at this place would leave a part of."""
+    found = []
+    for one in _known[0].spellings:
+        start = text.find(one, max(0, place - len(one) + 1), place + len(one) - 1)
+        if start >= 0:
+            found.append((start, start + len(one)))
+    return found

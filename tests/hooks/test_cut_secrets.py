@@ -1,0 +1,68 @@
+"""Whole runs: what a model or a service replies is told in part, and never with a part of a key."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, done, sends
+from tests.agents.service import Json, Said, Service
+from tests.hooks.small_evals import Evals, row
+
+KEY = "AzCANARYAPIKEYq7w9"
+PARTS = [KEY[place : place + 4] for place in range(len(KEY) - 3)]
+PADS = range(80, 102)
+
+
+def leaks(evals: Evals, shown: str) -> list[str]:
+    """Return where a part of the key is: the terminal, or files."""
+    texts = {"terminal": shown} | {
+        path.name: path.read_text(errors="replace") for path in evals.path.rglob("*") if path.is_file()
+    }
+    return [name for name, text in texts.items() if any(part in text for part in PARTS)]
+
+
+@pytest.mark.parametrize("quote", ["", "[]"])
+def test_a_reply_that_is_told_in_part_shows_no_part_of_the_key(
+    evals: Evals, monkeypatch: pytest.MonkeyPatch, quote: str
+) -> None:
+    """Wherever the key stands in a reply that is no JSON, or nothing that was asked for."""
+
+    def play(request: ModelRequest) -> Reply:
+        name = request.text.partition("answer of ")[2].partition(".")[0]
+        if not name.startswith("pad-"):
+            return done("right")
+        text = "p" * int(name.removeprefix("pad-")) + KEY
+        return sends(f'["{text}"]' if quote else text)
+
+    monkeypatch.setenv("SHOP_KEY", KEY)
+    evals.write_rows(*(row(f"pad-{pad}") for pad in PADS))
+    with ScriptedModel(play) as server:
+        agent = {"type": "single", "model": "m", "base_url": server.base_url, "max_tries": 1}
+        evals.write_config(agent={**agent, "api_key": "SHOP_KEY"}, lanes=8)
+        run = evals.run("shop.eval.yaml", "--eval-keep-going", "--junit-xml=junit.xml")
+    run.assert_outcomes(errors=len(PADS))
+    assert "ppppp" in run.stdout.str()
+    assert leaks(evals, run.stdout.str()) == []
+
+
+@pytest.mark.slow
+def test_what_a_service_says_shows_no_part_of_the_key(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same of a service that is posted pictures, of its replies and of its refusals."""
+
+    def answer(request: Json) -> Said:
+        pad = int(request["instruction"].partition("answer of pad-")[2].partition(".")[0])
+        return Said(b"p" * pad + KEY.encode(), 200 if pad < 200 else 400)
+
+    monkeypatch.setenv("SHOP_KEY", KEY)
+    pads = [*range(82, 102, 3), *range(282, 302, 3)]
+    evals.write_rows(*(row(f"pad-{pad}") for pad in pads))
+    service = Service(answer)
+    try:
+        agent = {"type": "visual-action", "url": service.url, "api_key": "SHOP_KEY", "max_tries": 1}
+        evals.write_config(agent=agent, lanes=4, browser="playwright")
+        run = evals.run("shop.eval.yaml", "--eval-keep-going", "--junit-xml=junit.xml")
+    finally:
+        service.close()
+    run.assert_outcomes(errors=len(pads))
+    assert "ppppp" in run.stdout.str()
+    assert leaks(evals, run.stdout.str()) == []

@@ -1,0 +1,70 @@
+"""Texts are cut beside secrets, and what others have left of one beside a cut is taken out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from pytest_browsereval.browsers.playwright.origins import shorten
+from pytest_browsereval.model.display import one_line
+from pytest_browsereval.redaction.known import (
+    Redactor,
+    beginning,
+    ending,
+    forget_secrets,
+    know_secrets,
+    redact_known,
+)
+
+KEY = "sk-4711-0815-qwertz"
+PARTS = [KEY[place : place + 4] for place in range(len(KEY) - 3)]
+
+
+@pytest.fixture(autouse=True)
+def known() -> Iterator[None]:
+    know_secrets([KEY])
+    yield
+    forget_secrets()
+
+
+@pytest.mark.parametrize("pad", range(105))
+def test_a_cut_leaves_no_part_of_a_secret(pad: int) -> None:
+    """Wherever the secret stands: it is in the text whole, to be redacted, or not at all."""
+    text = f"{'.' * pad}{KEY}{'.' * (120 - pad)}"
+    for cut in (beginning(text, 100), ending(text, 100), shorten(text, 100), one_line(text, 100)):
+        assert len(cut) <= 100
+        assert not [part for part in PARTS if part in cut.replace(KEY, "")]
+
+
+def test_other_texts_are_cut_where_they_were() -> None:
+    """Nothing else of a text is left out."""
+    assert (beginning("abcdef", 4), ending("abcdef", 4)) == ("abcd", "cdef")
+    assert (beginning("abc", 4), ending("abc", 4), beginning("abc", 0), ending("abc", 0)) == (
+        "abc",
+        "abc",
+        "",
+        "",
+    )
+
+
+def test_secrets_in_each_other_are_no_way_out() -> None:
+    """Where a cut before one is within another, it is moved on."""
+    know_secrets(["4711-xyz", "abc-4711"])
+    text = "..abc-4711-xyz.."
+    assert beginning(text, 11) == ".."
+    assert ending(text, len(text) - 4) == ".."
+
+
+@pytest.mark.parametrize("mark", ["…", "..."])
+@pytest.mark.parametrize("size", range(6, len(KEY)))
+def test_parts_beside_the_mark_of_a_cut_are_redacted(mark: str, size: int) -> None:
+    """A page, or pytest, has cut the text before anybody else had it."""
+    text = f"token={KEY[:size]}{mark}{KEY[-size:]} and {KEY}"
+    assert redact_known(text) == f"token=[redacted]{mark}[redacted] and [redacted]"
+
+
+def test_other_texts_beside_a_mark_stay() -> None:
+    """Words of fewer characters are no parts, and other ones neither."""
+    for text in ("sk-47... wait", "wait ...wertz", "qwertz...", "...", "sk-471x...", "-4711-…"):
+        assert Redactor([KEY]).redact(text) == text
