@@ -20,6 +20,7 @@ from pytest_browsereval.hooks.records import RecordCheck
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.regrade import Regrading
+from pytest_browsereval.run.store import TrialKey
 
 UNMADE_KEYS: dict[Unmade, str] = {"budget": "over_budget", "dashboard": "called_off"}
 """Under which key the summary tells how many trials were not run for a reason."""
@@ -229,12 +230,16 @@ class Controller:
         """Return how many trials of an eval were not allowed to run for that reason."""
         return sum(self.rows[node_id] is evaluation for node_id in self.unmade[why])
 
-    def _skipped(self, evaluation: Evaluation) -> int:
-        """Count skipped trials without a result, which an earlier session or a run ahead may have left."""
-        ids = (node_id for node_id in self.skipped if self.rows[node_id] is evaluation)
+    def keys_of(self, evaluation: Evaluation, node_ids: Iterable[str]) -> set[TrialKey]:
+        """Return which trials of an eval items are of."""
+        ids = (node_id for node_id in node_ids if self.rows.get(node_id) is evaluation)
         names = {node_id.partition("::")[2].partition("@")[0] for node_id in ids}
         rows = {name.partition("[")[0] for name in names}
-        keys = [e.key for e in evaluation.plan.entries(only=rows) if e.name in names] if names else []
+        return {e.key for e in evaluation.plan.entries(only=rows) if e.name in names} if names else set()
+
+    def _skipped(self, evaluation: Evaluation) -> int:
+        """Count skipped trials without a result, which an earlier session or a run ahead may have left."""
+        keys = self.keys_of(evaluation, self.skipped)
         return evaluation.skipped(sum(evaluation.store.verdict(key) is None for key in keys))
 
     def _summarise(self, evaluation: Evaluation) -> None:

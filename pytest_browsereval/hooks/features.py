@@ -34,6 +34,7 @@ from pytest_browsereval.hooks.sharding import Sharding, shard_of
 from pytest_browsereval.hooks.terminal import Terminal
 from pytest_browsereval.hooks.termination import Termination
 from pytest_browsereval.hooks.viewing import Viewing
+from pytest_browsereval.hooks.whole_runs import WholeRuns
 from pytest_browsereval.run.cassettes import ModelCalls
 
 
@@ -127,6 +128,7 @@ def _register_reports(
     manager.register(Progress(session, controller), "browsereval-progress")
     manager.register(Terminal(session, controller), "browsereval-terminal")
     manager.register(Endings(config, controller), "browsereval-endings")
+    manager.register(WholeRuns(controller), "browsereval-whole-runs")
     manager.register(Viewing(), "browsereval-viewing")
     _register_dashboard(session, controller)
 

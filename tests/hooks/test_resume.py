@@ -370,3 +370,21 @@ def test_the_browser_of_further_attempts_is_written_down(shop: Evals) -> None:
     assert {line["worker"] for line in told} <= {"gw0", "gw1"}
     manifest = json.loads((only_run(shop) / "manifest.json").read_text())
     assert {line["browser"] for line in told} == {manifest["browser"]}
+
+
+@pytest.mark.parametrize(
+    "options", [[], pytest.param(["-n1"], marks=pytest.mark.slow)], ids=["one", "worker"]
+)
+def test_without_a_gate_a_part_is_as_red_as_its_run(shop: Evals, options: list[str]) -> None:
+    """A session whose own rows pass ends with 1 where the run has a failed row, or lacks one."""
+    cut(shop)
+    (shop.path / "b.dies").unlink(missing_ok=True)
+    lacks = shop.run("shop.eval.yaml::b", "--eval-resume", *options)
+    assert lacks.ret == pytest.ExitCode.TESTS_FAILED
+    told = " ".join(" ".join(lacks.outlines).split())
+    assert "the run is not green: 1 trial failed that no item of this session reports" in told
+    assert "1 of the run's 3 trials have no result" in told
+    failed = shop.run("shop.eval.yaml::b", "shop.eval.yaml::c", "--eval-resume", *options)
+    failed.assert_outcomes(passed=2)
+    assert failed.ret == pytest.ExitCode.TESTS_FAILED
+    assert "have no result" not in failed.stdout.str()
