@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
+import unittest
 from collections.abc import Callable, Generator, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from pytest_browsereval.capture.tracebacks import place_in, tracebacks
-from pytest_browsereval.errors import BrowserEvalError, UsageError
+from pytest_browsereval.errors import BrowserEvalError, UsageError, advise, name_raised
 from pytest_browsereval.hooks.behaviour import describe_outcome
 from pytest_browsereval.hooks.marks import take_mark
 from pytest_browsereval.hooks.representation import represent
@@ -394,7 +395,24 @@ class Reports:
             _expect(item, report, f"errored: {item.metadata.reason}")
         elif call.excinfo is not None and isinstance(call.excinfo.value, AttemptFailed):
             _expect(item, report, f"failed: {item.metadata.reason}")
+        elif why := _hidden(item, call):
+            report.outcome, report.longrepr = "failed", item.representation(why)
+            vars(report).pop("wasxfail", None)
         return report
+
+
+def _hidden(item: EvalItem, call: pytest.CallInfo[None]) -> str:
+    """Return what has been done to an item that would hide the result of its attempt; "" if nothing was."""
+    assert item.metadata is not None  # noqa: S101 the caller has looked
+    error, verdict = call.excinfo and call.excinfo.value, item.metadata.verdict
+    if call.when == "teardown":
+        return ""
+    if isinstance(error, pytest.skip.Exception | pytest.xfail.Exception | unittest.SkipTest):
+        done = f"{name_raised(error)} was called after the row was judged ({verdict})"
+        return f"{done}: {error}{advise(error)}"
+    if error is None and verdict is (Verdict.ERRORED if call.when == "setup" else Verdict.FAILED):
+        return f"the row {verdict}, and a hook or plug-in has kept that from pytest"
+    return ""
 
 
 def _expect(item: EvalItem, report: Any, reason: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.hooks.small_evals import Evals, row
+from tests.hooks.small_evals import Evals, errored_row, row
 
 pytestmark = pytest.mark.quick
 
@@ -195,3 +195,60 @@ def test_a_skipped_row_that_ran_ahead_counts_once(evals: Evals) -> None:
     result.assert_outcomes(passed=2, skipped=1)
     told = json.loads((result.folder / "summary.json").read_text())
     assert told["selected"] == told["skipped"] + told["trials"]
+
+
+LATE = {
+    "setup": "@pytest.hookimpl(trylast=True)\ndef pytest_runtest_setup(item):\n    pytest.CALL('so')",
+    "call": "def pytest_runtest_call(item):\n    pytest.CALL('so')",
+    "unittest": "import unittest\ndef pytest_runtest_call(item):\n    raise unittest.SkipTest('so')",
+    "swallowed": """@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    try:
+        yield
+    except AssertionError:
+        pass""",
+    "swallowed and skipped": """@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item):
+    try:
+        yield
+    except Exception:
+        pytest.skip('so')""",
+}
+
+
+@pytest.mark.parametrize("gate", [{}, {"gate": {"min_pass_rate": 0}}], ids=["no gate", "gate"])
+@pytest.mark.parametrize(
+    ("place", "call"), [(p, c) for p in LATE for c in ("skip", "xfail") if "CALL" in LATE[p] or c == "skip"]
+)
+def test_nothing_hides_a_row_that_was_judged(
+    evals: Evals, place: str, call: str, gate: dict[str, Any]
+) -> None:
+    """A hook that skips or excuses an item after its attempt makes it red, and is told what to do instead."""
+    evals.pytester.makeconftest(f"import pytest\n\n{LATE[place].replace('CALL', call)}\n")
+    evals.write_rows(errored_row("a") if "swallowed and" in place else row("a", says="wrong"))
+    evals.write_config(**gate)
+    result = evals.run("shop.eval.yaml", "--junit-xml=j.xml")
+    found = result.parseoutcomes()
+    assert (found.get("skipped", 0), found.get("xfailed", 0)) == (0, 0)
+    assert found.get("errors", 0) + found.get("failed", 0) >= 1
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    told = "kept that from pytest" if place == "swallowed" else "after the row was judged"
+    assert told in " ".join(result.outlines)
+
+
+def test_a_bad_row_that_ran_ahead_cannot_be_skipped(evals: Evals) -> None:
+    """A row that a conftest skips after its attempt ran ahead and failed: the session is not green."""
+    evals.pytester.makeconftest(
+        """
+        import pytest
+
+        def pytest_runtest_setup(item):
+            if item.name == "b":
+                pytest.skip("not wanted")
+        """
+    )
+    evals.write_rows(row("a"), row("b", says="wrong"), row("c"))
+    evals.write_config(lanes=3)
+    result = evals.run("shop.eval.yaml")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*the run is not green: 1 trial failed that no item*"])
