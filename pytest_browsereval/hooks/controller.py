@@ -17,7 +17,9 @@ from pytest_browsereval.hooks.items import EvalItem, Unmade
 from pytest_browsereval.hooks.marks import describe_acting
 from pytest_browsereval.hooks.names import is_eval, runs_nothing
 from pytest_browsereval.hooks.records import RecordCheck
+from pytest_browsereval.hooks.redaction import safe_output
 from pytest_browsereval.hooks.session import EvalSession
+from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.regrade import Regrading
 from pytest_browsereval.run.store import TrialKey
@@ -271,13 +273,14 @@ class Controller:
         """Hand the summary to plug-ins: one that breaks takes neither the gate nor the reports along."""
         name, hook = "pytest_browsereval_run_summary", self.session.config.hook
         try:
-            getattr(hook, name)(summary=summary, run_folder=evaluation.store.root)
+            with safe_output():
+                getattr(hook, name)(summary=summary, run_folder=evaluation.store.root)
         except OUTCOMES as outcome:
             if getattr(outcome, "returncode", None):  # somebody's own verdict on the run, and no green one
                 raise
-            self.broken_hooks[evaluation] = describe_outcome(name, outcome)
+            self.broken_hooks[evaluation] = redact_known(describe_outcome(name, outcome))
         except Exception as error:  # noqa: BLE001 the run is over and recorded
-            self.broken_hooks[evaluation] = f"{name} raised {told(error)}"
+            self.broken_hooks[evaluation] = redact_known(f"{name} raised {told(error)}")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

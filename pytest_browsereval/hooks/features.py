@@ -25,6 +25,7 @@ from pytest_browsereval.hooks.output import OutputRouting
 from pytest_browsereval.hooks.planning import Planning
 from pytest_browsereval.hooks.progress import Progress
 from pytest_browsereval.hooks.records import RecordKeeping
+from pytest_browsereval.hooks.redaction import SafeReports
 from pytest_browsereval.hooks.replaying import Replaying
 from pytest_browsereval.hooks.reruns import OneTry
 from pytest_browsereval.hooks.scoring import ScoreFile
@@ -60,6 +61,7 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     manager.register(Ahead(session), "browsereval-ahead")
     manager.register(OutputRouting(config), "browsereval-output")
     manager.register(Reports(), "browsereval-reports")
+    manager.register(SafeReports(), "browsereval-redaction")
     manager.register(Groups(), "browsereval-groups")
     manager.register(Order(), "browsereval-order")
     manager.register(Closing(session), "browsereval-closing")

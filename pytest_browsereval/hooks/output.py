@@ -29,7 +29,7 @@ from pytest_browsereval.capture.output import (
     current_output,
     read_output,
 )
-from pytest_browsereval.redaction.known import ending
+from pytest_browsereval.redaction.known import ending, redact_known
 
 LONGEST_SECTION = 20_000
 """Characters of an attempt's output in a report; the file has all."""
@@ -111,7 +111,7 @@ class OutputRouting:
             if output.is_passed_on:
                 return write(text)
             if (live := self._live.get(kind)) is not None:
-                live(text)
+                live(redact_known(text))
             return len(text)
 
         return routed
