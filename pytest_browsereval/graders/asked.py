@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from pytest_browsereval.capture.tracebacks import details_of
 from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, StopRun, is_given_up, told
 from pytest_browsereval.graders.base import GraderConfig, Recorded
+from pytest_browsereval.graders.bounded import bounded
 from pytest_browsereval.graders.protection import masked
 from pytest_browsereval.graders.unanswered import unanswered_by
 from pytest_browsereval.model.grades import GraderResult, Verdict
@@ -87,7 +88,8 @@ async def _in_time(grader: GraderConfig, recorded: Recorded) -> GraderResult:
     limit_s = grader.time_limit_s(recorded.judge)
     try:
         async with asyncio.timeout(limit_s) as clock:
-            return await grader.grade(recorded)
+            with bounded(limit_s):
+                return await grader.grade(recorded)
     except TimeoutError:
         if not clock.expired():
             raise

@@ -6,17 +6,15 @@ So a pattern that repeats more than once is searched for in a process of its own
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
-import sys
 import warnings
 
 from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.graders.bounded import EVALUATION_LIMIT_S, evaluate
 from pytest_browsereval.graders.values import TEXT_LIMIT, shown
 from pytest_browsereval.redaction.known import beginning
 
-SEARCH_LIMIT_S = 5.0
+SEARCH_LIMIT_S = EVALUATION_LIMIT_S
 SHORT_TEXT = 2_000
 """Up to this length one repetition costs at most some milliseconds."""
 
@@ -60,24 +58,12 @@ def found(pattern: str, text: str, *, ignore_case: bool = False) -> bool:
     if _is_cheap(pattern, text):
         return re.search(pattern, text, flags) is not None
     try:
-        answer = subprocess.run(  # noqa: S603 our own interpreter; pattern and text travel on stdin
-            [sys.executable, "-I", "-S", "-c", _SEARCH],
-            input=json.dumps([pattern, text, flags]),
-            capture_output=True,
-            text=True,
-            timeout=SEARCH_LIMIT_S,
-            env={},
-            check=True,
-        )
-    except subprocess.TimeoutExpired:
+        return evaluate(_SEARCH, [pattern, text, flags], SEARCH_LIMIT_S) is True
+    except TimeoutError:
         raise Fault(
             ErrorSource.GRADER,
             f"the pattern {shown(pattern)} was searched for {SEARCH_LIMIT_S:g} s in {len(text)} characters "
             "without an end. Write it without repetitions inside repetitions, such as (a+)+",
         ) from None
-    except subprocess.CalledProcessError as error:
-        lines = error.stderr.strip().splitlines() or ["no message"]
-        raise Fault(
-            ErrorSource.GRADER, f"the pattern {shown(pattern)} cannot be searched: {lines[-1]}"
-        ) from None
-    return answer.stdout.strip() == "true"
+    except ValueError as error:
+        raise Fault(ErrorSource.GRADER, f"the pattern {shown(pattern)} cannot be searched: {error}") from None

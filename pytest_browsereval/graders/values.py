@@ -8,14 +8,17 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 from pydantic import JsonValue
 
+from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.graders.bounded import EVALUATION_LIMIT_S, evaluate
 from pytest_browsereval.redaction.known import beginning
 
 TEXT_LIMIT = 100_000
@@ -24,6 +27,36 @@ NUMBER_LIMIT = 64
 DATE_LIMIT = 64
 SELECTED_LIMIT = 500_000
 """Parts of what a path may select; the states that paths are looked up in have fewer."""
+_CHEAP_PARTS = 50
+"""Parts that a path may have that is looked up here."""
+_PLAIN_FUNCTIONS = (
+    *("abs", "avg", "ceil", "contains", "ends_with", "floor", "keys", "length", "max", "min", "not_null"),
+    *("reverse", "sort", "starts_with", "sum", "to_array", "to_number", "type", "values"),
+)
+"""Of JMESPath: what they return is no larger than what they are given."""
+_LOOK_UP = """
+import json, sys
+folder, path, value, limit = json.load(sys.stdin)
+try:
+    import resource
+    resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+except (ImportError, ValueError, OSError):
+    pass
+sys.path.append(folder)
+import jmespath
+try:
+    found, problem = jmespath.search(path, value), ""
+except jmespath.exceptions.JMESPathError as error:
+    found, problem = None, " ".join(str(error).split())
+pending, count = [found], 0
+while pending and count <= limit:
+    one = pending.pop()
+    count += 1 + (len(one) // 100 if isinstance(one, str) else 0)
+    if isinstance(one, (dict, list)):
+        pending += one.values() if isinstance(one, dict) else one
+json.dump([None, None] if count > limit else [found, problem], sys.stdout)
+"""
+"""Each step of a path may double a value: one with too many parts, or too long texts, cannot be written."""
 DEEPEST = 30
 """How deeply a value of an answer may be nested."""
 SHOWN_LIMIT = 300
@@ -293,24 +326,51 @@ def compile_path(path: str) -> Any:
 
 
 def look_up(path: str, value: JsonValue) -> tuple[JsonValue, str]:
-    """Return what is at the path, null if nothing is, and why it cannot be looked up, else ""."""
+    """Return what is at the path, null if nothing is, and why it cannot be looked up, else ""; blocks.
+
+    Raises:
+        Fault: source *grader*, when it takes longer than its limit, or more memory.
+    """
     from jmespath.exceptions import JMESPathError
 
+    compiled = compile_path(path)
+    if not _is_cheap(compiled.parsed):
+        return _looked_up_apart(path, value)
     try:
-        found: JsonValue = compile_path(path).search(value)
+        return compiled.search(value), ""
     except JMESPathError as error:
         return None, " ".join(str(error).split())
-    if _is_vast(found):
-        return None, f"the path {beginning(path, 200)!r} selects more than {SELECTED_LIMIT} values"
-    return found, ""
 
 
-def _is_vast(value: JsonValue) -> bool:
-    """Tell whether a value has too many parts to be written: each step of a path may double it."""
-    pending, count = [value], 0
-    while pending and count <= SELECTED_LIMIT:
-        one = pending.pop()
-        count += 1
-        if isinstance(one, dict | list):
-            pending += one.values() if isinstance(one, dict) else one
-    return count > SELECTED_LIMIT
+def _is_cheap(parsed: Mapping[str, Any]) -> bool:
+    """Tell whether a path visits each part of a value but once for each of its own, and makes no more."""
+    pending, count, lists = [parsed], 0, 0
+    while pending:
+        node = pending.pop()
+        kind, value = node["type"], node.get("value")
+        count, lists = count + 1, lists + kind.startswith("multi_select")
+        if kind == "expref" or (kind == "function_expression" and value not in _PLAIN_FUNCTIONS):
+            return False
+        if kind == "literal" and isinstance(value, list | dict):
+            return False
+        pending += [child for child in node["children"] if isinstance(child, dict)]
+    return count <= _CHEAP_PARTS and lists <= 1
+
+
+def _looked_up_apart(path: str, value: JsonValue) -> tuple[JsonValue, str]:
+    import jmespath
+
+    folder = str(Path(jmespath.__file__).parent.parent)
+    try:
+        answer = evaluate(_LOOK_UP, [folder, path, value, SELECTED_LIMIT], EVALUATION_LIMIT_S)
+    except TimeoutError:
+        told = (
+            f"was looked up for {EVALUATION_LIMIT_S:g} s without an end. Write it without functions inside &"
+        )
+    except ValueError as error:
+        told = f"cannot be looked up: {error}"
+    else:
+        found, problem = cast("list[Any]", answer)
+        vast = f"the path {beginning(path, 200)!r} selects more than {SELECTED_LIMIT} values"
+        return found, vast if problem is None else problem
+    raise Fault(ErrorSource.GRADER, f"the path {beginning(path, 200)!r} {told}")

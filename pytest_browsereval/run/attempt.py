@@ -33,6 +33,7 @@ from pytest_browsereval.errors import (
     told,
 )
 from pytest_browsereval.graders.base import GraderConfig, Recorded
+from pytest_browsereval.graders.bounded import bounded
 from pytest_browsereval.graders.observations import observation_keys
 from pytest_browsereval.llm.taping import ReplayingTape, Tape
 from pytest_browsereval.model.grades import Verdict
@@ -317,7 +318,8 @@ class _Attempt:
         for grader in graders:
             try:
                 async with asyncio.timeout(OBSERVE_TIMEOUT_S):
-                    seen = await grader.observe(window, task, urls)
+                    with bounded(OBSERVE_TIMEOUT_S):
+                        seen = await grader.observe(window, task, urls)
             except PLUGIN_ERRORS as error:  # the grade errs, the attempt is recorded
                 if is_given_up(error):
                     raise

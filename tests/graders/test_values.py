@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from decimal import Decimal
 from typing import Any
 
+import jmespath
 import pytest
 
+from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.graders import values
+from pytest_browsereval.graders.bounded import bounded
 from pytest_browsereval.graders.values import (
     DATE_LIMIT,
     clipped,
@@ -293,6 +298,48 @@ def test_a_path_cannot_blow_up() -> None:
     found, problem = look_up("[@, @]" + " | [@, @]" * 60, 1)
     assert found is None
     assert "selects more than 500000 values" in problem
+
+
+NUMBERS = f"`{list(range(200))}`"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"map(&map(&map(&map(&@, {NUMBERS}), {NUMBERS}), {NUMBERS}), {NUMBERS})",
+        f"[?{NUMBERS}[?{NUMBERS}[?{NUMBERS}[?{NUMBERS}[?@ == `-1`]]]]]",
+        "to_string(@)" + " | to_array(@) | to_string(@)" * 60,
+        "[@, @][]" + " | [@, @][]" * 60,
+        "[@, @]" + " | [@, @]" * 30 + " | to_string(@)",
+    ],
+)
+def test_a_path_ends(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes too long, or too much memory, is stopped: the grader errs and says which path it is."""
+    monkeypatch.setattr(values, "EVALUATION_LIMIT_S", 0.5)
+    with pytest.raises(Fault, match=r"the path .* (without an end|cannot be looked up|MemoryError)") as fault:
+        look_up(path, [['"'], 0, 1])
+    assert fault.value.source is ErrorSource.GRADER
+
+
+@pytest.mark.parametrize("path", ["[?a > `1`].b", "length([*].a)", "[*].[a, b]", "sort_by(@, &a)[*].b", "a"])
+def test_both_ways_of_looking_up_agree(path: str) -> None:
+    """A path finds the same, whether it is looked up here or in a process of its own."""
+    state: Any = [{"a": 2, "b": "é"}, {"a": 1, "b": None}]
+    found = look_up(path, state)
+    assert found == look_up(f"[[@], {path}] | [1]", state)
+    assert found == (jmespath.search(path, state), "")
+
+
+def test_no_evaluation_outlives_its_block() -> None:
+    """What a row has evaluated goes on no longer than its grader, in a thread as well."""
+
+    async def graded() -> None:
+        with bounded(0.0):
+            await asyncio.to_thread(look_up, "to_string(@)", 1)
+
+    with pytest.raises(Fault, match="without an end"):
+        asyncio.run(graded())
+    assert look_up("to_string(@)", 1) == ("1", "")
 
 
 @pytest.mark.parametrize("text", ["May", "Sunday", "2025-03-04" + " " * DATE_LIMIT])

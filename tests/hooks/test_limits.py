@@ -110,3 +110,18 @@ def test_code_that_blocks_the_loop_is_found(evals: Evals) -> None:
     line = 1 + (evals.path / "my_agent.py").read_text().splitlines().index("        time.sleep(600)")
     assert f"my_agent.py:{line}: time.sleep(600)" in output
     assert "limits.stuck_s" in output
+
+
+@pytest.mark.slow
+def test_a_path_without_an_end_keeps_nobody_from_leaving(evals: Evals) -> None:
+    """The row whose own path takes exponential time is errored, and the process ends with the run."""
+    numbers = f"`{list(range(200))}`"
+    path = f"map(&map(&map(&map(&@, {numbers}), {numbers}), {numbers}), {numbers})"
+    check = {"js": "Array(300).fill(0)", "path": path, "equals": 1}
+    (evals.path / "site").mkdir()
+    (evals.path / "site/index.html").write_text("<title>Shop</title>")
+    evals.write_rows(row("a", start_url="{shop}/", graders=["page_state"], checks=[check]))
+    evals.write_config(browser="playwright", sites={"shop": {"static": "site"}})
+    run = evals.run_process("shop.eval.yaml", limit_s=60)
+    run.assert_outcomes(errors=1)
+    assert "was looked up for 5 s without an end" in run.attempt("a").reason

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.analysis.lint.base import Finding, Given, Level, Row, word
+from pytest_browsereval.errors import Fault
+from pytest_browsereval.graders.values import look_up
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.store import RunStore
@@ -171,9 +173,8 @@ def _states(folder: Path) -> Iterator[Any]:
 
 
 def _at(path: str, state: Any) -> Any:
-    import jmespath
-
     try:
-        return jmespath.search(path, state)
-    except jmespath.exceptions.JMESPathError:
+        found, problem = look_up(path, state)
+    except (ValueError, Fault):
         return ...  # the check itself is wrong, which is told where rows are read
+    return ... if problem else found
