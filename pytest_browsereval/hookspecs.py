@@ -41,7 +41,8 @@ def pytest_browsereval_register(registry: Registry) -> None:
 def pytest_browsereval_modify_task(task: Task, config: EvalConfig) -> Task | None:
     """Called before each trial, on the loop's thread: return another task to run instead, or None.
 
-    The row was checked already; use ``task.model_copy(update={...})``.
+    The row was checked already; use ``task.model_copy(update={...})``. A change of ``query_id``, ``graders``,
+    ``depends_on`` or ``requires_reset`` makes the attempt *errored*: the run has gone by them already.
     """
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.contracts import describe_place, describe_value
 from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, StopRun, advise, name_raised, told
@@ -15,6 +16,14 @@ from pytest_browsereval.run.evaluation import Evaluation
 
 OUTCOMES = (pytest.exit.Exception, pytest.skip.Exception, pytest.fail.Exception)
 """What pytest's functions raise; what ``pytest.xfail`` raises is one of the last."""
+
+FIXED = {
+    "query_id": "it as it is",
+    "graders": "them as they are; the hook pytest_browsereval_grade can judge in the place of a grader",
+    "depends_on": "it as it is",
+    "requires_reset": "it as it is",
+}
+"""What of a task the run has gone by already when plug-ins are asked: a change would have no effect."""
 
 
 def describe_outcome(hook: str, outcome: BaseException) -> str:
@@ -40,7 +49,7 @@ def connect(evaluation: Evaluation, config: pytest.Config) -> None:
     )
     mine.create_agent = used(
         "pytest_browsereval_create_agent",
-        lambda context: hook.pytest_browsereval_create_agent(context=context),
+        lambda context: _created(config, context),
     )
     mine.tool_call = used(
         "pytest_browsereval_tool_call",
@@ -62,22 +71,46 @@ def _modified(config: pytest.Config, task: Task, loaded: EvalConfig) -> Task:
     """Return what plug-ins make of a task.
 
     Raises:
-        Fault: it is no task, or that of another row; the message names those that may have made it.
+        Fault: it is no task, or one that cannot be run as it is; it names those that may have made it.
     """
     hook = config.hook.pytest_browsereval_modify_task
     given: object = hook(task=task, config=loaded)
     if given is None:
         return task
-    if isinstance(given, Task) and given.query_id == task.query_id:
-        return given
-    functions = [implementation.function for implementation in hook.get_hookimpls()]
-    places = ", ".join(describe_place(function).strip(" ()") for function in functions)
-    if isinstance(given, Task):
-        told = f"changed the query_id of {task.query_id!r} to {given.query_id!r}. Leave it as it is."
-    else:
+    if not isinstance(given, Task):
         hint = "Return  task.model_copy(update={...})  or None."
         told = f"returned {describe_value(given)}, which is not a Task. {hint}"
-    raise Fault(ErrorSource.HARNESS, f"pytest_browsereval_modify_task ({places}) {told}")
+        raise Fault(ErrorSource.HARNESS, f"{_named(hook)} {told}")
+    for key, advice in FIXED.items():
+        before, after = getattr(task, key), getattr(given, key)
+        if before != after:
+            to = f" to {after!r}" * (key == "query_id")
+            told = f"changed the {key} of {task.query_id!r}{to}"
+            raise Fault(ErrorSource.HARNESS, f"{_named(hook)} {told}. Leave {advice}.")
+    return given
+
+
+def _created(config: pytest.Config, context: AgentContext) -> AgentEvaluator | None:
+    """Return the agent that a plug-in has built; None leaves it to the config.
+
+    Raises:
+        Fault: it is none; the message names those plug-ins that may have made it.
+    """
+    hook = config.hook.pytest_browsereval_create_agent
+    given: Any = hook(context=context)
+    if given is None or callable(getattr(given, "execute", None)):
+        return given  # type: ignore[no-any-return]
+    told = (
+        f"returned {describe_value(given)}, which is no agent with a method `execute`. Return one, or None."
+    )
+    raise Fault(ErrorSource.AGENT, f"{_named(hook)} {told}")
+
+
+def _named(hook: Any) -> str:
+    """Return the name of a hook with the places of all functions that answer it."""
+    functions = [implementation.function for implementation in hook.get_hookimpls()]
+    places = ", ".join(describe_place(function).strip(" ()") for function in functions)
+    return f"{hook.name} ({places})"
 
 
 def _answered(name: str, call: Callable[..., Any]) -> Callable[..., Any]:

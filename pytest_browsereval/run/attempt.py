@@ -304,7 +304,8 @@ class _Attempt:
 
     def _evaluator(self, context: AgentContext) -> AgentEvaluator:
         create = self.services.behaviour.create_agent
-        return (create(context) if create else None) or self.job.agent.build(context)
+        made = create(context) if create else None
+        return self.job.agent.build(context) if made is None else made
 
     def _recording(self) -> CaptureContext:
         assert self.capture is not None  # noqa: S101 set before the agent is built

@@ -104,3 +104,36 @@ def test_a_grade_without_a_score_is_shown_by_its_verdict(evals: Evals, verdict: 
     evals.write_rows(row("a", graders=["odd"]))
     evals.write_config()
     evals.run("shop.eval.yaml").stdout.re_match_lines([rf".* a .* odd {verdict.lower()}\b"])
+
+
+@pytest.mark.parametrize(
+    "change", ['"graders": ()', '"graders": ["nope"]', '"depends_on": ("b",)', '"requires_reset": True']
+)
+def test_a_task_cannot_change_what_the_run_has_gone_by(evals: Evals, change: str) -> None:
+    """The row is errored and the hook named: the old graders would judge beside a task that says others."""
+    evals.pytester.makeconftest(
+        f"""
+        def pytest_browsereval_modify_task(task):
+            return task.model_copy(update={{{change}}}) if task.query_id == "a" else task.model_copy()
+        """
+    )
+    evals.write_rows(row("a"), row("b"))
+    evals.write_config()
+    result = evals.run("shop.eval.yaml")
+    result.assert_outcomes(passed=1, errors=1)
+    key = change.split('"')[1]
+    assert re.search(
+        rf"modify_task \(\S*conftest.py:1\) changed the {key} of 'a'. Leave", result.attempt("a").reason
+    )
+
+
+@pytest.mark.parametrize("value", ["False", "0", "''", "[]"])
+def test_what_is_no_agent_is_not_taken_for_none(evals: Evals, value: str) -> None:
+    """``create_agent`` returns an agent or None; anything else is an error that names the hook."""
+    evals.pytester.makeconftest(f"def pytest_browsereval_create_agent(context):\n    return {value}\n")
+    evals.write_rows(row("a"))
+    evals.write_config()
+    result = evals.run("shop.eval.yaml")
+    result.assert_outcomes(errors=1)
+    told = result.attempt("a").reason
+    assert re.search(r"pytest_browsereval_create_agent \(\S*conftest.py:1\) returned .* is no agent", told)
