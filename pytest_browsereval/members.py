@@ -11,7 +11,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from pytest_browsereval import benchmarks
-from pytest_browsereval.errors import RegistryError
+from pytest_browsereval.errors import RegistryError, name_raised
 from pytest_browsereval.registry import Registry
 
 GROUP = "pytest_browsereval"
@@ -115,8 +115,10 @@ def named_in_errors(point: EntryPoint) -> Iterator[None]:
     """
     try:
         yield
-    except Exception as error:
-        what = str(error) if isinstance(error, RegistryError) else f"{type(error).__name__}: {error}."
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a module may call pytest.skip or sys.exit
+        what = str(error) if isinstance(error, RegistryError) else f"{name_raised(error)}: {error}."
         raise RegistryError(
             f"the entry point {point.name!r} = {point.value!r} of {owner_of(point)} cannot be loaded: "
             f"{what} Mend or uninstall the package; pytest leaves it out with "
@@ -139,12 +141,12 @@ def hand_over(plugin: Any, registry: Registry, *, owner: str, prefix: str = "") 
     mine = Registry(owner)
     try:
         plugin.pytest_browsereval_register(registry=mine)
-    except RegistryError:
+    except (RegistryError, KeyboardInterrupt):
         raise
-    except Exception as error:
+    except BaseException as error:  # what pytest's functions raise too: nothing is a test here
         last = traceback.extract_tb(error.__traceback__)[-1]
         raise RegistryError(
-            f"pytest_browsereval_register of {owner} fails: {type(error).__name__}: {error} "
+            f"pytest_browsereval_register of {owner} fails: {name_raised(error)}: {error} "
             f"({last.filename}:{last.lineno}). Mend it."
         ) from error
     for family, label in mine.names():

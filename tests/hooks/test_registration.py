@@ -327,3 +327,27 @@ def test_a_hook_that_raises_errs_the_row_it_was_called_for(evals: Evals) -> None
     assert (summary["passed"], summary["errored"]) == (1, 3)
     reasons = {r["query_id"]: r["reason"] for r in summary["results"] if r["verdict"] == "errored"}
     assert all("RuntimeError: no such luck" in why and "conftest.py:" in why for why in reasons.values())
+
+
+@pytest.mark.parametrize(
+    "call", ["pytest.skip('so')", "pytest.xfail('so')", "pytest.fail('so')", "sys.exit(0)", "raise_base()"]
+)
+@pytest.mark.parametrize("place", ["conftest", "package", "import"])
+def test_register_ends_no_session_but_in_a_sentence(evals: Evals, call: str, place: str) -> None:
+    """Whatever it raises: exit code 4, with the plug-in's name, and no internal error."""
+    text = "import pytest, sys\n\ndef raise_base():\n    raise BaseException('so')\n\n"
+    text += call if place == "import" else f"def pytest_browsereval_register(registry):\n    {call}\n"
+    if place == "conftest":
+        evals.pytester.makeconftest(text)
+    else:
+        install(evals, "acme_kit", text)
+    evals.write_rows(row("a"))
+    evals.write_config()
+    result = evals.run("shop.eval.yaml")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    told = {
+        "conftest": "of conftest.py fails: ",
+        "package": "of acme_kit 2.5 fails: ",
+        "import": "cannot be loaded: ",
+    }
+    assert told[place] in result.stderr.str() + result.stdout.str()
