@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Awaitable, Coroutine, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
@@ -183,6 +184,7 @@ class Handwritten:
         self._capture: CaptureContext | None = None
         self._urls: Mapping[str, str] | None = None
         self._graders: tuple[GraderConfig, ...] = self.evaluation.config.graders
+        self._begun: list[Coroutine[Any, Any, EvalOutcome]] = []
         self._sites: frozenset[str] = frozenset(self.evaluation.config.sites)
         """Those that its row uses; all of them where it has no row."""
 
@@ -203,6 +205,17 @@ class Handwritten:
             self._capture.close()
         if self._urls is not None or self._window is not None:
             wait(self._config, self._stack.aclose())
+        self._check_awaited()
+
+    def _check_awaited(self) -> None:
+        """Have no test pass whose runs nobody has waited for: nothing was run, or its verdict never came."""
+        states = [inspect.getcoroutinestate(work) for work in self._begun]
+        for work, state in zip(self._begun, states, strict=True):
+            if state == inspect.CORO_CREATED:
+                work.close()  # nothing is left to warn of
+        if any(state != inspect.CORO_CLOSED for state in states):
+            told = "did not await what run_eval returned, and knows no verdict. Write  await run_eval(task)"
+            pytest.fail(f"{self._request.node.nodeid} {told}", pytrace=False)
 
     # -- what the fixtures return
 
@@ -293,4 +306,5 @@ class Handwritten:
             asyncio.get_running_loop()
         except RuntimeError:
             return wait(self._config, whole())
-        return whole()
+        self._begun.append(work := whole())
+        return work

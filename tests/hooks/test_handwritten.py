@@ -145,3 +145,30 @@ def test_a_marker_may_name_a_config(evals: Evals) -> None:
     result = evals.run()
     assert result.ret != 0
     assert "Did you mean 'lanes'" in result.stdout.str() + result.stderr.str()
+
+
+def test_a_run_that_nobody_awaits_is_an_error(evals: Evals) -> None:
+    """A test that forgets ``await`` has run nothing; one that leaves a run behind knows no verdict."""
+    evals.write_rows(row("a"))
+    evals.write_config()
+    evals.pytester.makepyfile(
+        """
+        import asyncio
+        import pytest
+
+        pytestmark = pytest.mark.browsereval(config="shop.eval.yaml")
+
+        async def test_forgets(eval_task, run_eval):
+            run_eval(eval_task)
+
+        async def test_awaits(eval_task, run_eval):
+            assert (await asyncio.create_task(run_eval(eval_task))).verdict == "passed"
+
+        async def test_awaits_two(eval_task, run_eval):
+            await asyncio.gather(run_eval(eval_task), run_eval(eval_task))
+        """
+    )
+    result = evals.run("-W", "error::RuntimeWarning")
+    result.assert_outcomes(passed=4, errors=1)  # the row of the config besides
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert "test_forgets[a] did not await what run_eval returned" in result.stdout.str()
