@@ -10,11 +10,15 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from pytest_browsereval.analysis.evidence import told_contradictions
+from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.config.redaction import redacted
 from pytest_browsereval.documents import shown
+from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.messages import SCHEMA_VERSION
 from pytest_browsereval.run.resume import RESUMES_FILE
+from pytest_browsereval.run.store import RunStore
 
 OPTIONS = ("trials", "retries", "limits", "budget", "pass_when", "tools", "capture")
 """Keys of a config whose values are told where they are not the defaults."""
@@ -162,16 +166,31 @@ def describe(folder: Path) -> RunDescription:
             f"{SCHEMA_VERSION}: only what both have is told. Install a newer pytest-browsereval."
         )
     summary = _read(folder / "summary.json", problems)
+    judged = _judged(folder, problems) if summary else {}
+    counts = {key: judged.get(key, summary[key]) for key in COUNTS if key in summary}
     tasks = folder / "tasks"
     return RunDescription(
         folder=folder,
         manifest=redacted(manifest),
-        counts={key: summary[key] for key in COUNTS if summary.get(key) is not None},
+        counts={key: value for key, value in counts.items() if value is not None},
         rules=_block(summary.get("gate", _block(manifest.get("config")).get("gate"))),
         rows=sum(row.is_dir() for row in tasks.iterdir()) if tasks.is_dir() else 0,
         resumes=read_resumes(folder, problems),
         problems=tuple(problems),
     )
+
+
+def _judged(folder: Path, problems: list[str]) -> dict[str, Any]:
+    """Return what trials came to by their records, as the gate does; adds what contradicts these."""
+    store = RunStore(folder)
+    try:
+        found = summary_of(store)
+    except UsageError as error:
+        problems.append(str(error))
+        return {}
+    if told := told_contradictions(store, found):
+        problems.append(f"{shown(folder)}: {told}.")
+    return found.as_json()
 
 
 def read_resumes(folder: Path, problems: list[str] | None = None) -> tuple[Mapping[str, Any], ...]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_browsereval.analysis.evidence import told_contradictions
 from pytest_browsereval.analysis.labels import FILE, relabelled
 from pytest_browsereval.analysis.parts import counted, joined, shared_parts
 from pytest_browsereval.analysis.summary import summary_of
@@ -17,7 +18,7 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.run.budget import LEDGER
 from pytest_browsereval.run.provenance import differences
-from pytest_browsereval.run.records import REWRITTEN, Lost, told_standing
+from pytest_browsereval.run.records import Lost, told_standing
 from pytest_browsereval.run.resume import MACHINE, RESUMES_FILE
 from pytest_browsereval.run.selection import SELECTED_FILE, is_selection_damaged, selected_trials
 from pytest_browsereval.run.shards import Parts
@@ -100,10 +101,11 @@ def _check_records(store: RunStore) -> None:
     """Refuse a run whose damage the merged one would not show."""
     if is_selection_damaged(store):
         raise UsageError(f"{shown(store.root / SELECTED_FILE)} is damaged or empty. Restore it.")
-    if (store.root / REWRITTEN).exists():
-        counted = [folder for folder, _ in store.last_digests()]
-        if standing := Lost(store.root).standing(counted):
-            raise UsageError(f"{shown(store.root)}: {told_standing(standing)}.")
+    summary = summary_of(store)
+    if standing := Lost(store.root).standing(trial.folder for trial in summary.trials):
+        raise UsageError(f"{shown(store.root)}: {told_standing(standing)}.")
+    if contradictions := told_contradictions(store, summary):
+        raise UsageError(f"{shown(store.root)}: {contradictions}.")
 
 
 def _check_alike(stores: Sequence[RunStore]) -> Iterator[str]:

@@ -39,6 +39,8 @@ class RunSummary:
     """
 
     trials: tuple[TrialOutcome, ...]
+    twice: tuple[tuple[Path, Path], ...] = ()
+    """Folders of one attempt by their records, a copy say: the first of two counts."""
 
     @cached_property
     def rate(self) -> PassRate:
@@ -160,8 +162,11 @@ class _Tries:
     cost_usd: float | None
     judged: Counter[str]
     """How many attempts passed or failed, by the row's hash."""
+    places: dict[int, Path]
+    """The folders of the attempts, by their numbers."""
 
     def add(self, folder: Path, data: AttemptDigest) -> None:
+        self.places[data.attempt] = folder
         self.count += 1
         self.judged[data.row_hash] += data.verdict is not Verdict.ERRORED
         self.cost_usd = _total((self.cost_usd, data.cost_usd))
@@ -176,19 +181,23 @@ def summarise(attempts: Iterable[tuple[Path, TaskMetadata | AttemptDigest]]) -> 
         attempts: folders with what is there of them, of one run.
     """
     by_trial: dict[TrialKey, _Tries] = {}
+    twice: list[tuple[Path, Path]] = []
     for folder, given in attempts:
         data = given if isinstance(given, AttemptDigest) else digest(given)
         key = TrialKey(data.query_id, data.variant, data.trial)
-        if key in by_trial:
+        if key in by_trial and (first := by_trial[key].places.get(data.attempt)) is not None:
+            twice.append((first, folder))
+        elif key in by_trial:
             by_trial[key].add(folder, data)
         else:
             judged = Counter({data.row_hash: int(data.verdict is not Verdict.ERRORED)})
-            by_trial[key] = _Tries(data, folder, 1, data.cost_usd, judged)
+            by_trial[key] = _Tries(data, folder, 1, data.cost_usd, judged, {data.attempt: folder})
     outcomes = (
         TrialOutcome(t.last, t.folder, t.count, t.cost_usd, t.judged[t.last.row_hash])
         for t in by_trial.values()
     )
-    return RunSummary(tuple(sorted(outcomes, key=lambda outcome: outcome.metadata.started_at)))
+    trials = sorted(outcomes, key=lambda outcome: outcome.metadata.started_at)
+    return RunSummary(tuple(trials), tuple(twice))
 
 
 def _total(costs: Iterable[float | None]) -> float | None:

@@ -54,6 +54,7 @@ def compare(arguments: argparse.Namespace) -> int:
 def gate(arguments: argparse.Namespace) -> int:
     """Decide by a run's folder whether it meets a gate; 1 if it does not."""
     from pytest_browsereval.analysis.baseline import against_baseline, lacks_baseline
+    from pytest_browsereval.analysis.evidence import contradicting
     from pytest_browsereval.analysis.gate import decide, unlimited
     from pytest_browsereval.analysis.outcomes import outcomes_of
     from pytest_browsereval.analysis.parts import lacking
@@ -75,7 +76,8 @@ def gate(arguments: argparse.Namespace) -> int:
         compared = against_baseline(rules, base, outcomes_of(store, summary), left_out=out)
     selected = wanted(store) if (count := store.selected()) is None else count
     asked = None if arguments.eval_set else unlimited(summary, rules)
-    beside = (rule for rule in (asked, lacking(store, summary)) if rule is not None)
+    found = (asked, lacking(store, summary), contradicting(store, summary))
+    beside = (rule for rule in found if rule is not None)
     results = (*decide(summary, rules, compared), *beside)
     tell(
         arguments,

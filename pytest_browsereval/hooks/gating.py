@@ -9,6 +9,7 @@ import pytest
 
 from pytest_browsereval.analysis.baseline import against_baseline
 from pytest_browsereval.analysis.compare import RunComparison
+from pytest_browsereval.analysis.evidence import contradicting
 from pytest_browsereval.analysis.gate import RuleResult, decide
 from pytest_browsereval.analysis.outcomes import outcomes_of
 from pytest_browsereval.analysis.parts import lacking
@@ -38,6 +39,8 @@ def _rules(evaluation: Evaluation, summary: RunSummary) -> Iterator[RuleResult]:
     yield from decide(summary, config.gate, compared)
     if incomplete := lacking(evaluation.store, summary):
         yield incomplete
+    if contradicted := contradicting(evaluation.store, summary):
+        yield contradicted
 
 
 class Gating:

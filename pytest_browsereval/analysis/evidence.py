@@ -1,0 +1,97 @@
+"""Whether all files of a run say the same of its verdicts: the records, their grades and the summary."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from pytest_browsereval.analysis.gate import NAMED, RuleResult
+from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
+from pytest_browsereval.capture.trajectory import GRADES_FILE, open_written
+from pytest_browsereval.model.display import one_line
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.run.store import RunStore, TrialKey
+
+
+def contradicting(store: RunStore, summary: RunSummary) -> RuleResult | None:
+    """Return a rule that is missed where files of a run contradict each other; None if they do not.
+
+    Args:
+        store: the run.
+        summary: of its records.
+    """
+    told = told_contradictions(store, summary)
+    return RuleResult("records", is_met=False, message=told) if told else None
+
+
+def told_contradictions(store: RunStore, summary: RunSummary) -> str:
+    """Return the first contradictions and what to do; "" if there are none.
+
+    Args:
+        store: the run.
+        summary: of its records.
+    """
+    found = list(_contradictions(store, summary))
+    if not found:
+        return ""
+    more = f"; and {len(found) - NAMED} more" if len(found) > NAMED else ""
+    return (
+        f"records that other files of the run contradict: {'; '.join(found[:NAMED])}{more}. Restore what was "
+        "changed, or have the run graded again (browsereval regrade)"
+    )
+
+
+def _contradictions(store: RunStore, summary: RunSummary) -> Iterator[str]:
+    for kept, other in summary.twice:
+        a, b = (folder.relative_to(store.root).as_posix() for folder in (kept, other))
+        yield f"{a} and {b} are one attempt by their records, and only the first counts"
+    summed_up = _summed_up(store)
+    for trial in summary.trials:
+        data, place = trial.metadata, trial.folder.relative_to(store.root).as_posix()
+        told = summed_up.get(TrialKey(data.query_id, data.variant, data.trial), str(data.verdict))
+        if told != data.verdict:
+            yield f"{place}: {data.verdict} by its record, {one_line(told, 20)} by summary.json"
+        elif why := _grades_contradict(trial):
+            yield f"{place}: {data.verdict} by its record, {why}"
+
+
+def _summed_up(store: RunStore) -> dict[TrialKey, str]:
+    """Return the verdicts of the trials by the run's summary; empty if that does not tell them."""
+    found: dict[TrialKey, str] = {}
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        for one in json.loads((store.root / "summary.json").read_bytes())["results"]:
+            found[TrialKey(one["query_id"], one["variant"], one["trial"])] = str(one["verdict"])
+    return found
+
+
+def _grades_contradict(trial: TrialOutcome) -> str:
+    """Return what the grades of a trial say against its verdict; "" if nothing."""
+    grades = trial.metadata.grader_results
+    if not grades:
+        return ""
+    deciding = {grade.verdict for grade in grades.values() if not grade.advisory}
+    verdict = trial.metadata.verdict
+    if deciding and verdict is Verdict.PASSED and Verdict.PASSED not in deciding:
+        return "and no grade that decides is passed"
+    if verdict is Verdict.FAILED and deciding == {Verdict.PASSED}:
+        return "and all grades that decide are passed"
+    return _file_contradicts(trial)
+
+
+def _file_contradicts(trial: TrialOutcome) -> str:
+    grades = trial.metadata.grader_results
+    try:
+        with open_written(str(trial.folder / GRADES_FILE)) as file:
+            found: Any = json.load(file)
+        stored = {str(name): str(grade["verdict"]) for name, grade in found.items()}
+    except FileNotFoundError:
+        return ""
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return f"and its {GRADES_FILE} is damaged"
+    for name in {**stored, **grades}:
+        own = str(grades[name].verdict) if name in grades else "missing"
+        if (other := stored.get(name, "missing")) != own:
+            return f"with {one_line(name, 60)} {own}, which is {one_line(other, 20)} in {GRADES_FILE}"
+    return ""

@@ -1,0 +1,98 @@
+"""Files of one run that say different things of a verdict: named by all who read them, and no gate is met."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval.testing.evals import EvalRun
+from tests.hooks.small_evals import Evals, row
+from tests.hooks.test_foreign_results import told
+
+FAILED = "tasks/r2/default/1/attempt-1"
+
+
+@pytest.fixture
+def run(evals: Evals) -> EvalRun:
+    """Return a run of three rows, one of which fails; its gate is met."""
+    evals.write_rows(row("r0"), row("r1"), row("r2", says="wrong"))
+    evals.write_config(gate={"min_pass_rate": 0.5})
+    made = evals.run("shop.eval.yaml")
+    assert made.ret == 0, made.stdout.str()
+    return made
+
+
+def turn(folder: Path, file: str) -> None:
+    """Have a file of the failed row say that it passed."""
+    place = folder / FAILED / file
+    place.write_text(place.read_text().replace('"failed"', '"passed"'))
+
+
+def test_a_record_against_the_summary(evals: Evals, run: EvalRun) -> None:
+    """``gate`` and ``show`` name it, and tell the same figures."""
+    assert told(evals, "show", str(run.folder))[0] == 0
+    turn(run.folder, "metadata.json")
+    code, text = told(evals, "gate", str(run.folder))
+    assert (code, f"{FAILED}: passed by its record, failed by summary.json." in text) == (1, True)
+    assert "3 of 3 judged" in text
+    code, text = told(evals, "show", str(run.folder))
+    assert (code, f"{FAILED}: passed by its record, failed by summary.json." in text) == (1, True)
+    assert "3 selected, 3 passed, 3 rows attempted" in text
+    assert evals.run("shop.eval.yaml", f"--eval-regrade={run.folder}").ret == 0
+    assert told(evals, "gate", str(run.folder))[0] == 0
+    assert "3 selected, 2 passed, 1 failed" in told(evals, "show", str(run.folder))[1]
+
+
+def test_a_record_against_its_grades(evals: Evals, run: EvalRun, tmp_path: Path) -> None:
+    """Without a summary, and in a part that would be merged."""
+    turn(run.folder, "metadata.json")
+    summary = run.folder / "summary.json"
+    summary.write_text(summary.read_text().replace('"failed"', '"passed"'))
+    want = f"{FAILED}: passed by its record, with answer passed, which is failed in grades.json"
+    code, text = told(evals, "gate", str(run.folder))
+    assert (code, want in text) == (1, True)
+    shutil.copytree(run.folder, tmp_path / "b")
+    code, text = told(evals, "merge", str(run.folder), str(tmp_path / "b"), "-o", str(tmp_path / "whole"))
+    assert (code, want in text) == (4, True)
+    again = evals.run("shop.eval.yaml", "--eval-resume")
+    assert (again.ret, want in " ".join(again.stdout.str().split())) == (pytest.ExitCode.TESTS_FAILED, True)
+
+
+@pytest.mark.parametrize("content", ["[]", "{", '{"answer": 3}', "{}", '{"answer": {"verdict": "passed"}}'])
+def test_grades_that_are_damaged(evals: Evals, run: EvalRun, content: str) -> None:
+    """A verdict without its evidence meets no gate either."""
+    (run.folder / FAILED / "grades.json").write_text(content)
+    code, text = told(evals, "gate", str(run.folder))
+    assert (code, f"NOT MET records: records that other files of the run contradict: {FAILED}" in text) == (
+        1,
+        True,
+    )
+
+
+def test_a_verdict_against_the_grades_in_its_record(evals: Evals, run: EvalRun) -> None:
+    """The verdict alone was changed, in the record and in the summary."""
+    for file in (run.folder / FAILED / "metadata.json", run.folder / "summary.json"):
+        content = json.loads(file.read_text())
+        for one in content.get("results", [content]):
+            one["verdict"] = "passed"
+        file.write_text(json.dumps(content))
+    code, text = told(evals, "gate", str(run.folder))
+    assert (code, "passed by its record, and no grade that decides is passed" in text) == (1, True)
+
+
+def test_a_copied_trial_is_no_second_try(evals: Evals, run: EvalRun) -> None:
+    """It is named as what it is: nothing was run again, and nothing was paid for it."""
+    shutil.copytree(run.folder / "tasks/r0/default/1", run.folder / "tasks/r0/default/2")
+    code, text = told(evals, "gate", str(run.folder))
+    assert code == 1
+    assert (
+        "tasks/r0/default/1/attempt-1 and tasks/r0/default/2/attempt-1 are one attempt by their records"
+        in text
+    )
+    again = evals.run("shop.eval.yaml", f"--eval-regrade={run.folder}")
+    assert again.ret == pytest.ExitCode.TESTS_FAILED
+    assert "best of" not in again.stdout.str()
+    assert "best_of" not in again.summary
