@@ -23,6 +23,7 @@ from pytest_browsereval.commands import (
 )
 from pytest_browsereval.commands.base import version_of
 from pytest_browsereval.errors import BrowserEvalError, UsageError
+from pytest_browsereval.redaction.known import redact_known
 
 COMMANDS = (
     *machine.COMMANDS,
@@ -52,10 +53,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code: int = options.run(options)
         sys.stdout.flush()
     except UsageError as error:
-        print(f"browsereval: {error}", file=sys.stderr)
+        print(redact_known(f"browsereval: {error}"), file=sys.stderr)
         return 4
     except BrowserEvalError as error:
-        print(f"browsereval: {error}", file=sys.stderr)
+        print(redact_known(f"browsereval: {error}"), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130

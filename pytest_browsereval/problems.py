@@ -13,7 +13,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 
 from pytest_browsereval.errors import RegistryError, nearest
-from pytest_browsereval.redaction.names import is_secret_path
+from pytest_browsereval.redaction.names import is_secret_path, without_secrets
 from pytest_browsereval.registry import Plugged, Registry
 
 HIDDEN = "***"
@@ -42,10 +42,10 @@ def snake(name: str) -> str:
 
 
 def short(value: object) -> str:
-    """Return a ``repr`` that fits in a sentence."""
+    """Return a ``repr`` that fits in a sentence, without what is secret by its name."""
     limit = reprlib.Repr()
     limit.maxstring = limit.maxother = 80
-    return limit.repr(value)
+    return limit.repr(without_secrets(value, HIDDEN))
 
 
 def field_names(model: type[BaseModel]) -> list[str]:
@@ -271,6 +271,8 @@ def _wrong_value(kind: str, given: str, context: Mapping[str, Any], message: str
         return f"must be {words} {_number(context[name])}; it is {given}."
     if kind == "string_too_short":
         return f"must have at least {context['min_length']} characters; it is {given}."
+    if kind == "plugged_block":
+        return f"expected the name of {context['family']} or a block with its type, not {given}."
     if kind.startswith("plugged") or "error" in context:
         return str(context.get("error") or message)
     expected = _EXPECTED.get(kind.partition("_")[0])

@@ -6,9 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pytest_browsereval.capture.redaction import spellings
+from pytest_browsereval.config.redaction import without_logins
 from pytest_browsereval.documents import DocumentError, KeyPath, parse
 from pytest_browsereval.problems import HIDDEN, Problem, snake, written_key
-from pytest_browsereval.redaction.names import is_secret_path
+from pytest_browsereval.redaction.known import Redactor
+from pytest_browsereval.redaction.names import is_secret_path, names_secrets
 
 ALIASES: dict[KeyPath, KeyPath] = {
     ("timeout_ms",): ("limits", "timeout_ms"),
@@ -115,7 +118,7 @@ class Draft:
         """
         dotted, equals, given = text.partition("=")
         path: KeyPath = tuple(int(p) if p.isdecimal() else p for p in dotted.strip().split("."))
-        is_secret = is_secret_path(path)
+        is_secret = is_secret_path(path) or names_secrets(given)
         label = f"--eval-set {f'{dotted}={HIDDEN}' if is_secret else repr(text)}"
         if not equals or "" in path:
             self._refuse(path, label, "write KEY.PATH=VALUE, such as limits.max_steps=20.")
@@ -189,8 +192,7 @@ class Draft:
         return list(dict.fromkeys(self._one_line(message) for _, message in told))
 
     def _one_line(self, message: str) -> str:
-        for secret in self.secrets:
-            message = message.replace(secret, HIDDEN)
+        message = without_logins(Redactor(spellings(self.secrets), HIDDEN).redact(message))
         return message.replace("\r", "\\r").replace("\n", "\\n")
 
     def _told(self, problem: Problem) -> tuple[int, str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from pytest_browsereval.capture.redaction import spellings
 from pytest_browsereval.config.browseros import convert, convert_blocks
 from pytest_browsereval.config.draft import Draft
 from pytest_browsereval.config.environment import Interpolation
@@ -27,6 +28,7 @@ from pytest_browsereval.problems import (
     written_key,
     wrong_booleans,
 )
+from pytest_browsereval.redaction.known import know_secrets
 from pytest_browsereval.registry import Registry
 
 AGENTS: tuple[KeyPath, ...] = (("agent",), ("variants",))
@@ -207,6 +209,7 @@ def _draft(document: Document, path: Path, environment: Interpolation) -> Draft:
 
 
 def _finished(draft: Draft, path: Path, registry: Registry, environment: Interpolation) -> EvalConfig:
+    know_secrets(spellings(environment.secrets))  # of what is found only when rows are read, say
     convert_blocks(draft, registry)
     draft.problems += take_refused(draft.tree)
     _complete(draft, path)

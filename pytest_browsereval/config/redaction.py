@@ -15,6 +15,17 @@ _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]*\Z")
 _USER_INFO = re.compile(r"(?<=://)[^/?#\s@]+@")
 """A user name and password in a URL."""
 
+_PARAMETER = re.compile(r"(?<=[?&])([\w.-]+)=[^&#\s'\"]+")
+"""A parameter in a URL."""
+
+
+def without_logins(text: str) -> str:
+    """Return a text without what lets anybody in of the addresses in it: users, passwords, keys."""
+    text = _USER_INFO.sub(f"{HIDDEN}@", text)
+    return _PARAMETER.sub(
+        lambda found: f"{found[1]}={HIDDEN}" if is_secret_name(found[1], "field") else found[0], text
+    )
+
 
 def redacted(value: Any, secrets: Sequence[str] = (), key: str = "", inside: str = "") -> Any:
     """Return plain JSON with secrets replaced by ``***``.

@@ -86,7 +86,7 @@ class Controller:
                 if path in self.session.evaluations or is_eval(path.name):
                     self._check_named(self.session.evaluation(path), file, set(names))
         except UsageError as error:
-            raise pytest.UsageError(str(error)) from None
+            raise pytest.UsageError(redact_known(str(error))) from None
 
     def _check_named(self, evaluation: Evaluation, file: str, names: set[str]) -> None:
         try:
@@ -162,7 +162,7 @@ class Controller:
             try:
                 ahead.lanes.call(evaluation.start())
             except RunStopped as stop:
-                raise pytest.UsageError(str(stop)) from None
+                raise pytest.UsageError(redact_known(str(stop))) from None
             except OSError as error:
                 raise pytest.UsageError(
                     f"the run folder {evaluation.store.root} cannot be written: {error}. "

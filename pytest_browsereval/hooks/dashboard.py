@@ -12,6 +12,7 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.display import one_line
+from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.report.dashboard.feed import Watched
 from pytest_browsereval.report.dashboard.server import DashboardServer
 from pytest_browsereval.run.evaluation import Evaluation
@@ -56,7 +57,7 @@ class LiveView:
             try:
                 self._server = DashboardServer(self._runs, self._port)
             except UsageError as error:
-                raise pytest.UsageError(str(error)) from None
+                raise pytest.UsageError(redact_known(str(error))) from None
 
     def pytest_collection_finish(self) -> None:
         """Open it where the evals were found while collecting, before anything is spent.

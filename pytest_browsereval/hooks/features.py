@@ -36,6 +36,7 @@ from pytest_browsereval.hooks.terminal import Terminal
 from pytest_browsereval.hooks.termination import Termination
 from pytest_browsereval.hooks.viewing import Viewing
 from pytest_browsereval.hooks.whole_runs import WholeRuns
+from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.cassettes import ModelCalls
 
 
@@ -47,7 +48,7 @@ def start(config: pytest.Config) -> EvalSession:
     try:
         session = EvalSession(config)
     except UsageError as error:
-        raise pytest.UsageError(str(error)) from None
+        raise pytest.UsageError(redact_known(str(error))) from None
     config.stash[eval_session_key] = session
     _register(session, config)
     return session

@@ -25,6 +25,7 @@ from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.report.assertion import explain
 from pytest_browsereval.run.attempt import Job, run_trial
 from pytest_browsereval.run.evaluation import Evaluation
@@ -67,7 +68,7 @@ def evaluation_of(config: pytest.Config, node: pytest.Item | Any) -> Evaluation:
     try:
         return _evaluation(session, given, Path(node.path))
     except UsageError as error:
-        raise pytest.UsageError(f"{node.nodeid}: {error}") from None
+        raise pytest.UsageError(redact_known(f"{node.nodeid}: {error}")) from None
 
 
 def _evaluation(session: EvalSession, given: Mapping[str, Any], test_file: Path) -> Evaluation:
@@ -113,7 +114,7 @@ def claim_run(config: pytest.Config, node: pytest.Item | Any) -> str:
     try:
         session.homes.claim(home_of(evaluation.config.output_dir, name), owner)
     except UsageError as error:
-        raise pytest.UsageError(str(error)) from None
+        raise pytest.UsageError(redact_known(str(error))) from None
     return name
 
 
@@ -127,7 +128,7 @@ def rows_of(config: pytest.Config, node: Any) -> list[Entry]:
         claim_run(config, node)
         return list(evaluation_of(config, node).plan.entries())
     except UsageError as error:
-        raise pytest.UsageError(f"{node.nodeid}: {error}") from None
+        raise pytest.UsageError(redact_known(f"{node.nodeid}: {error}")) from None
 
 
 class WindowHandle:
@@ -229,7 +230,7 @@ class Handwritten:
         try:
             ready = self.evaluation.plan.ready(entry)
         except UsageError as error:
-            raise pytest.UsageError(str(error)) from None
+            raise pytest.UsageError(redact_known(str(error))) from None
         self._graders = ready.graders
         used = self.evaluation.toolsets.sites_used(ready.task, self.evaluation.config.sites)
         self._sites = frozenset(used)

@@ -18,6 +18,7 @@ from pytest_browsereval.hooks.behaviour import connect
 from pytest_browsereval.hooks.homes import Homes
 from pytest_browsereval.hooks.names import is_eval
 from pytest_browsereval.hooks.registration import Registration
+from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.cassettes import ModelCalls
 from pytest_browsereval.run.evals2 import Evals2
 from pytest_browsereval.run.evaluation import Evaluation
@@ -341,7 +342,7 @@ class EvalSession:
             try:
                 self.evaluation(base / file)
             except UsageError as error:
-                raise pytest.UsageError(str(error)) from None
+                raise pytest.UsageError(redact_known(str(error))) from None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -365,4 +366,4 @@ class EvalSession:
             raise pytest.UsageError(self._told())
 
     def _told(self) -> str:
-        return "\n".join(dict.fromkeys(map(str, self.problems)))
+        return redact_known("\n".join(dict.fromkeys(map(str, self.problems))))

@@ -12,6 +12,7 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.hooks.items import EvalItem
 from pytest_browsereval.hooks.order import relations_of
 from pytest_browsereval.hooks.session import EvalSession
+from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.finding import LATEST, run_folder
 from pytest_browsereval.run.relations import groups
@@ -28,7 +29,7 @@ def shard_of(text: str) -> Shard:
     try:
         return read_shard(text)
     except UsageError as error:
-        raise pytest.UsageError(str(error)) from None
+        raise pytest.UsageError(redact_known(str(error))) from None
 
 
 class Sharding:
@@ -61,7 +62,7 @@ class Sharding:
         try:
             shards = {evaluation: self._shards(evaluation, of) for evaluation, of in rows.items()}
         except UsageError as error:
-            raise pytest.UsageError(str(error)) from None
+            raise pytest.UsageError(redact_known(str(error))) from None
         yield
         for evaluation, found in shards.items():
             evaluation.parts = self._parts(evaluation, found, items)

@@ -22,18 +22,20 @@ class Redactor:
 
     Args:
         spellings: the secrets in all their spellings.
+        mark: what stands for each.
     """
 
-    def __init__(self, spellings: Iterable[str] = ()) -> None:
+    def __init__(self, spellings: Iterable[str] = (), mark: str = MARK) -> None:
+        self._mark = mark
         self.spellings = tuple(sorted(filter(None, set(spellings)), key=lambda text: (-len(text), text)))
         self._grams = {
             one[at : at + SHORTEST_PART] for one in self.spellings for at in range(len(one) - SHORTEST_PART)
         } | {one[-SHORTEST_PART:] for one in self.spellings}
 
     def redact(self, text: str) -> str:
-        """Return the text with ``MARK`` in the places of secrets."""
+        """Return the text with the mark in the places of secrets."""
         for secret in self.spellings:
-            text = text.replace(secret, MARK)
+            text = text.replace(secret, self._mark)
         return "".join(self._without_parts(text)) if "…" in text or "..." in text else text
 
     def _without_parts(self, text: str) -> Iterator[str]:
@@ -45,9 +47,9 @@ class Redactor:
             if head or tail:
                 yield from (
                     text[done : max(start - head, done)],
-                    MARK * bool(head),
+                    self._mark * bool(head),
                     cut[0],
-                    MARK * bool(tail),
+                    self._mark * bool(tail),
                 )
                 done = end + tail
         yield text[done:]
