@@ -1,7 +1,8 @@
-"""Rows come after those that they depend on."""
+"""Rows come after those that they depend on, each trial once."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
@@ -20,12 +21,46 @@ class Order:
     """Moves items up that others wait for; all else stays in its order."""
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None, Any, Any]:
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> Generator[None, Any, Any]:
         """Do so after everything else that selects, shuffles or sorts."""
         result = yield
+        if not config.getoption("eval_allow_reruns"):
+            drop_repeated(config, items)
         if any(relations_of(item).depends_on for item in related(items)):
             items[:] = in_order(items)
         return result
+
+
+def drop_repeated(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave each trial one item: a second one (``--keep-duplicates``) would run a failed row again."""
+    seen: dict[Evaluation, set[str]] = {}
+    once: list[pytest.Item] = []
+    repeated: list[EvalItem] = []
+    for item in items:
+        if isinstance(item, EvalItem):
+            names = seen.setdefault(item.evaluation, set())
+            if item.name in names:
+                repeated.append(item)
+                continue
+            names.add(item.name)
+        once.append(item)
+    if not repeated:
+        return
+    items[:] = once
+    config.hook.pytest_deselected(items=repeated)
+    told = f"{len(repeated)} repeated (--eval-allow-reruns runs them again): {repeated[0].nodeid}"
+    message = pytest.PytestCollectionWarning(f"eval rows run once, whatever is named twice. {told}")
+    # Recorded, not issued: it ends no session under -W error, and xdist hands it over to the controller.
+    config.hook.pytest_warning_recorded.call_historic(
+        kwargs={
+            "warning_message": warnings.WarningMessage(message, type(message), str(repeated[0].path), 1),
+            "when": "collect",
+            "nodeid": "",
+            "location": None,
+        }
+    )
 
 
 def relations_of(item: pytest.Item) -> Relations:

@@ -252,3 +252,45 @@ def test_a_bad_row_that_ran_ahead_cannot_be_skipped(evals: Evals) -> None:
     result = evals.run("shop.eval.yaml")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["*the run is not green: 1 trial failed that no item*"])
+
+
+SECOND_TIME = """
+import pathlib
+
+def solve(context):
+    tries = pathlib.Path("tries.txt")
+    before = tries.read_text() if tries.exists() else ""
+    tries.write_text(before + "x")
+    return "right" if before else "wrong"
+"""
+
+
+@WORKERS
+@pytest.mark.parametrize("gate", [{}, {"gate": {"min_pass_rate": 1}}], ids=["no gate", "gate"])
+@pytest.mark.parametrize("how", ["option", "plug-in"])
+def test_a_row_that_is_named_twice_runs_once(
+    evals: Evals, how: str, gate: dict[str, Any], workers: list[str]
+) -> None:
+    """No second item makes a failed row pass by a second attempt, unless reruns are allowed."""
+    (evals.path / "my_agent.py").write_text(SECOND_TIME)
+    evals.write_rows(row("a"))
+    evals.write_config(agent={"type": "function", "function": "my_agent:solve"}, **gate)
+    named = (
+        ["--keep-duplicates", "shop.eval.yaml", "shop.eval.yaml"] if how == "option" else ["shop.eval.yaml"]
+    )
+    if how == "plug-in":
+        evals.pytester.makeconftest("def pytest_collection_modifyitems(items):\n    items.append(items[0])\n")
+    result = evals.run(*named, *workers, "-W", "error")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert (evals.path / "tries.txt").read_text() == "x"
+    assert counts(evals)["failed"] == 1
+    assert "eval rows run once, whatever is named twice. 1 repeated" in result.stdout.str()
+
+
+def test_a_row_that_is_named_twice_runs_twice_if_allowed(evals: Evals) -> None:
+    """With ``--eval-allow-reruns``."""
+    (evals.path / "my_agent.py").write_text(SECOND_TIME)
+    evals.write_rows(row("a"))
+    evals.write_config(agent={"type": "function", "function": "my_agent:solve"})
+    result = evals.run("--keep-duplicates", "shop.eval.yaml", "shop.eval.yaml", "--eval-allow-reruns")
+    result.assert_outcomes(passed=1, failed=1)
