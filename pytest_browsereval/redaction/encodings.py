@@ -14,15 +14,20 @@ def base64_forms(secrets: Iterable[str]) -> tuple[str, ...]:
     """Return what of secrets is the same in base64 whatever stands beside them, the longest first.
 
     Three bytes become four characters, so that a secret has three forms, by how much stands before it. A
-    character that says something of a neighbour as well is in none of them.
+    character that says something of a neighbour as well is in none of them; at the end of a text the last
+    one has no neighbour.
     """
     found: set[str] = set()
     for secret in secrets:
         data = secret.encode("utf-8", "surrogatepass")
         for before in range(3):
             plain = base64.b64encode(bytes(before) + data).decode()
-            form = plain[-(-8 * before // 6) : 8 * (before + len(data)) // 6]
-            if len(form) >= _SHORTEST:
+            start = -(-8 * before // 6)
+            form = plain[start : 8 * (before + len(data)) // 6]
+            if len(form) < _SHORTEST:
+                continue
+            # Where nothing stands behind it, the last character is the secret's alone.
+            for each in (form, plain[start:], plain[start:].rstrip("=")):
                 # In an address both signs of the first are quoted; the second is made for addresses.
-                found |= {form, quote(form, safe=""), form.replace("+", "-").replace("/", "_")}
+                found |= {each, quote(each, safe=""), each.replace("+", "-").replace("/", "_")}
     return tuple(sorted(found, key=lambda text: (-len(text), text)))

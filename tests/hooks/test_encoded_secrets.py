@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.hooks.launched import metadata
 from tests.hooks.small_evals import Evals, row
 
 SECRET = "sk-of-the-user-only"
@@ -124,3 +125,25 @@ def test_logins_of_a_page_have_no_secret(evals: Evals, monkeypatch: pytest.Monke
     (har,) = ran.folder.rglob("network.har")
     assert har.read_text().count("sent.txt?by=") >= 3
     assert har.read_text().count("[redacted]") >= 3
+
+
+LOGIN = """
+import base64, os
+
+def solve(context):
+    user = "u" * int(context.task.query_id[1:])
+    return "Basic " + base64.b64encode(f"{user}:{os.environ['USER_KEY']}".encode()).decode()
+"""
+
+
+def test_a_login_keeps_no_character_of_the_secret(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where base64 ends with the secret, its last characters are no one else's."""
+    monkeypatch.setenv("USER_KEY", SECRET)
+    (evals.path / "my_agent.py").write_text(LOGIN)
+    evals.write_rows(*(row(f"u{size}", says=None) for size in range(3)))
+    function = {"type": "function", "function": "my_agent:solve", "options": {"api_key": "${USER_KEY}"}}
+    evals.write_config(agent=function)
+    evals.run("shop.eval.yaml").assert_outcomes(failed=3)
+    for size in range(3):
+        found = metadata(evals.run_folder(), f"u{size}")
+        assert (found.final_answer or "").endswith("[redacted]")

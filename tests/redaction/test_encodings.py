@@ -32,6 +32,18 @@ def test_a_secret_is_found_whatever_stands_beside_it(
     assert len(tail.rstrip("=")) <= -(-8 * (end - start - size) // 6) + 1
 
 
+@pytest.mark.parametrize("secret", SECRETS)
+@pytest.mark.parametrize("before", ["", "u", "us", "user:"])
+@pytest.mark.parametrize("left_out", ["", "="])
+def test_nothing_of_a_secret_stays_at_the_end(secret: str, before: str, left_out: str) -> None:
+    """The last characters are redacted too, and what fills them up: nobody else's bits are in them."""
+    text = base64.b64encode((before + secret).encode()).decode()
+    safe = text.rstrip(left_out)
+    for form in base64_forms([secret]):
+        safe = safe.replace(form, "#")
+    assert safe.endswith("#")
+
+
 def test_what_is_too_short_is_left() -> None:
     """A few characters stand in any picture by chance."""
     assert base64_forms(["", "abc", "abcd"]) == ()
