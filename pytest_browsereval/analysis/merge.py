@@ -17,6 +17,7 @@ from pytest_browsereval.documents import shown
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.run.budget import LEDGER
+from pytest_browsereval.run.manifest import check_manifest
 from pytest_browsereval.run.provenance import differences
 from pytest_browsereval.run.records import Lost, told_standing
 from pytest_browsereval.run.resume import MACHINE, RESUMES_FILE
@@ -93,6 +94,7 @@ def _check_runs(stores: Sequence[RunStore]) -> None:
         if store.root.resolve() in seen:
             raise UsageError(f"{store.root} is named twice. Name each run once.")
         seen.add(store.root.resolve())
+        check_manifest(store.root)
         store.check_idle()
         _check_records(store)
 

@@ -12,6 +12,7 @@ from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome, summar
 from pytest_browsereval.errors import ErrorSource, UsageError
 from pytest_browsereval.model.display import LONGEST
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.run.manifest import check_manifest
 from pytest_browsereval.run.store import RunStore
 
 
@@ -87,7 +88,7 @@ def read_outcomes(folder: Path) -> RunOutcomes:
 
 
 def check_run(folder: Path) -> None:
-    """Refuse what is no run folder.
+    """Refuse what is no run folder, and a run whose manifest is damaged.
 
     Raises:
         UsageError: with what it lacks.
@@ -95,6 +96,7 @@ def check_run(folder: Path) -> None:
     if not (folder / "tasks").is_dir():
         told = "has no folder 'tasks'" if folder.is_dir() else "is no folder"
         raise UsageError(f"{folder} {told}: give a run folder, results/NAME/TIME-LETTERS.")
+    check_manifest(folder)
 
 
 def outcomes_of(store: RunStore, summary: RunSummary) -> RunOutcomes:

@@ -196,8 +196,9 @@ class CaptureContext:
 
         Raises:
             LimitReached: the attempt's tokens or money are used up.
+            ValueError: a number of it is negative, endless or none.
         """
-        self.usage += usage
+        self.usage += usage.checked()
         tokens = self.usage.input_tokens + self.usage.output_tokens
         limit = self.config.max_tokens
         if limit is not None and tokens >= limit:
@@ -440,8 +441,9 @@ class NestedCapture(CaptureContext):
 
         Raises:
             LimitReached: the attempt's tokens or money are used up.
+            ValueError: a number of it is negative, endless or none.
         """
-        self.usage += usage
+        self.usage += usage.checked()
         if self._role is not None:
             self.usage_by_role[self._role] = self.usage_by_role.get(self._role, Usage()) + usage
         self._parent.spend(usage)

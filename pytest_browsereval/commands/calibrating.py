@@ -36,7 +36,9 @@ def label(arguments: argparse.Namespace) -> int:
     if not attempts:
         raise UsageError(f"{shown(run.root)} has no graded attempt, so there is nothing to label.")
     for one in attempts:
-        check_log(one.folder)  # a half of what an agent did would be labelled for the whole
+        check_log(
+            one.folder, is_empty_allowed=True
+        )  # a half of what an agent did would be labelled for the whole
     book = LabelBook(arguments.labels or run.root / FILE, attempts, arguments.labeller or _person())
     with LabellingServer(book, run.root.resolve().name, arguments.port) as server:
         left = len(found) - len(attempts)

@@ -61,10 +61,12 @@ def gate(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.analysis.quarantine import quarantined
     from pytest_browsereval.analysis.summary import summary_of
     from pytest_browsereval.report import gate as report
+    from pytest_browsereval.run.manifest import check_manifest
     from pytest_browsereval.run.selection import wanted
     from pytest_browsereval.run.store import RunStore
 
     run = named_run(arguments.run_name, arguments.config)
+    check_manifest(run)
     rules, base = _rules(arguments, run)
     if told := lacks_baseline(rules):
         raise UsageError(told.replace("--eval-baseline", "--baseline"))

@@ -81,7 +81,7 @@ class _Metadata(_Block):
     dataset: str = ""
     started_at: str = ""
     completed_at: str = ""
-    total_duration_ms: float | None = Field(default=None, ge=0, strict=True)
+    total_duration_ms: float | None = Field(default=None, ge=0, strict=True, allow_inf_nan=False)
     termination_reason: TerminationReason = TerminationReason.UNKNOWN
     final_answer: str | None = None
     errors: list[_Trouble] = Field(default_factory=list)

@@ -48,7 +48,7 @@ class Unanswered(BaseModel):
 class GraderResult(BaseModel):
     """One grader's grade. Errored grades have no score: a grader that cannot judge never says 0."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
     grader: str
     """The name that the config or row gives it."""
@@ -67,9 +67,9 @@ class GraderResult(BaseModel):
     """True if it is told beside the others and never decides the verdict."""
     usage: Usage = Usage()
     """What its model calls used; those that were read again from a record are not in it."""
-    cost_usd: float | None = None
+    cost_usd: float | None = Field(default=None, ge=0)
     """What its model calls cost, 0 if none was made; None if a price is not known, or nobody counted."""
-    duration_ms: float | None = None
+    duration_ms: float | None = Field(default=None, ge=0)
     stops_run: bool = Field(default=False, exclude=True)
     """It met what every further attempt would meet: its judge's key is refused. Kept of the attempt only."""
 

@@ -36,14 +36,14 @@ class EvalWarning(BaseModel):
 class TaskMetadata(BaseModel):
     """``metadata.json`` of an attempt. It is there if and only if the attempt is finished."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
     query_id: str
     dataset: str
     query: str
     variant: str = "default"
-    trial: int = 1
-    attempt: int = 1
+    trial: int = Field(default=1, ge=0)
+    attempt: int = Field(default=1, ge=0)
     node_id: str = ""
     tags: tuple[str, ...] = ()
     website: str | None = None
@@ -54,13 +54,13 @@ class TaskMetadata(BaseModel):
     started_at: str
     """ISO 8601, UTC; empty for an attempt of another system whose record does not say."""
     completed_at: str
-    total_duration_ms: float | None
+    total_duration_ms: float | None = Field(ge=0)
     """None for an attempt of another system whose record does not say."""
-    agent_duration_ms: float | None = 0.0
-    grading_duration_ms: float = 0.0
-    total_steps: int
+    agent_duration_ms: float | None = Field(default=0.0, ge=0)
+    grading_duration_ms: float = Field(default=0.0, ge=0)
+    total_steps: int = Field(ge=0)
     """Tool calls, whatever the agent."""
-    screenshot_count: int = 0
+    screenshot_count: int = Field(default=0, ge=0)
     termination_reason: TerminationReason
     final_answer: str | None
     errors: tuple[TaskError, ...] = ()
@@ -70,7 +70,7 @@ class TaskMetadata(BaseModel):
     usage: Usage = Usage()
     usage_by_role: dict[str, Usage] = Field(default_factory=dict)
     """Who of several models used what: orchestrator and executor; empty where there is one."""
-    cost_usd: float | None = None
+    cost_usd: float | None = Field(default=None, ge=0)
     """Agent and graders together, every grading if there were several; None if a part of it is unknown, 0
     without model calls."""
     verdict: Verdict
@@ -99,7 +99,7 @@ class ExecutorRecord(BaseModel):
     The executor's messages are those whose ``parent_id`` is the span.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
     executor_id: str
     span_id: str
@@ -112,12 +112,12 @@ class ExecutorRecord(BaseModel):
     """What it reported; for one that did not, why it ended."""
     termination_reason: TerminationReason | None
     """Why it stopped by its own account; None if it was stopped."""
-    steps_used: int
+    steps_used: int = Field(ge=0)
     start_url: str | None
     current_url: str | None
     """Where the window was when it ended."""
     started_at: str
-    duration_ms: float
+    duration_ms: float = Field(ge=0)
     pictures: tuple[int, ...] = ()
     """Numbers of the pictures that were taken meanwhile."""
     usage: Usage = Usage()

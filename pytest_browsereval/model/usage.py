@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 class Usage(BaseModel):
     """Tokens and money of one or more model calls."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_read_tokens: int = 0
-    requests: int = 0
-    cost_usd: float | None = None
+    input_tokens: int = Field(default=0, ge=0)
+    output_tokens: int = Field(default=0, ge=0)
+    cache_read_tokens: int = Field(default=0, ge=0)
+    requests: int = Field(default=0, ge=0)
+    cost_usd: float | None = Field(default=None, ge=0)
     """None: the price of the model is not known; never guessed."""
 
     @model_validator(mode="before")
@@ -27,6 +27,14 @@ class Usage(BaseModel):
             is_used = any(data.get(name) for name in ("input_tokens", "output_tokens", "cost_usd"))
             return {**data, "requests": 1} if is_used else data
         return data
+
+    def checked(self) -> Usage:
+        """Return it, checked again: copies with other numbers are not, and sums must be right.
+
+        Raises:
+            ValueError: a number is negative, endless or none.
+        """
+        return Usage.model_validate(self.model_dump(warnings=False))
 
     def __add__(self, other: Usage) -> Usage:
         """Return the sum; a cost is unknown as soon as one part's cost is unknown."""

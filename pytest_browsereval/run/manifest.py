@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.documents import shown
+from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.messages import SCHEMA_VERSION, now
 from pytest_browsereval.tools.base import Tool
 from pytest_browsereval.tools.kit import Toolkit
@@ -149,3 +151,25 @@ def _git_commit(folder: Path) -> str | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return result.stdout.strip() or None
+
+
+def check_manifest(run: Path) -> None:
+    """Refuse a run whose manifest is damaged: what it was made of decides what it can be compared with.
+
+    (One that is missing is that of an imported or older run.)
+
+    Args:
+        run: its folder.
+
+    Raises:
+        UsageError: with the file.
+    """
+    file = run / "manifest.json"
+    try:
+        why = "" if isinstance(json.loads(file.read_bytes()), dict) else "it is no block of keys"
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+    if why:
+        raise UsageError(f"{shown(file)} is damaged: {why}. Restore it.")

@@ -26,6 +26,7 @@ from pytest_browsereval.run.attempt import Services
 from pytest_browsereval.run.current_rows import CurrentPlan
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.grading import Grading, decide, grade_all, total_cost
+from pytest_browsereval.run.manifest import check_manifest
 from pytest_browsereval.run.plan import Entry, ReadyTask
 from pytest_browsereval.run.selection import wanted
 from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey, read_metadata
@@ -107,6 +108,7 @@ class Regrading(Evaluation):
             ConfigError: a grader lacks something.
             UsageError: a file of the run is damaged, or a process still writes it.
         """
+        check_manifest(self.store.root)
         for number, grader in enumerate(self.config.graders):
             self._preflight(grader, "graders", number)
         self._held.enter_context(self.store.going_on())

@@ -370,11 +370,11 @@ class RunStore:
         Raises:
             UsageError: with what to install.
         """
-        form = self.manifest().get("schema_version")
-        if isinstance(form, int) and form > SCHEMA_VERSION:
+        form = self.manifest().get("schema_version", SCHEMA_VERSION)
+        if not isinstance(form, int) or form > SCHEMA_VERSION:
             raise UsageError(
                 f"{shown(self.root)}: a newer version of pytest-browsereval has written this run (form "
-                f"{form}, here {SCHEMA_VERSION} is known). Type  pip install --upgrade pytest-browsereval"
+                f"{form!r}, here {SCHEMA_VERSION} is known). Type  pip install --upgrade pytest-browsereval"
             )
 
     def attempts(self) -> Iterator[tuple[Path, TaskMetadata]]:

@@ -83,19 +83,27 @@ def read_stored(folder: Path) -> StoredTask:
         raise DatasetError(told) from None
 
 
-def check_log(folder: Path) -> None:
+def check_log(folder: Path, *, is_empty_allowed: bool = False) -> None:
     """Check that the messages of an attempt can be read: graders would judge what is left of them.
 
-    A last line that was cut by a kill is no damage.
+    A last line that was cut by a kill is no damage; one of a finished attempt, or an empty log, is.
+
+    Args:
+        folder: the attempt's.
+        is_empty_allowed: whether somebody looks at it who sees that it is empty.
 
     Raises:
         DatasetError: the file is missing or damaged.
     """
     file = folder / "messages.jsonl"
     try:
-        lines = file.read_bytes().split(b"\n")[:-1]
+        *lines, rest = file.read_bytes().split(b"\n")
     except OSError as error:
         raise DatasetError(f"{file} cannot be read: {error.strerror}. Restore it.") from None
+    is_cut = bool(rest) or not (lines or is_empty_allowed)
+    if is_cut and (folder / "metadata.json").exists():
+        why = "its last line is cut off" if rest else "it is empty"
+        raise DatasetError(f"{file}:{len(lines) + 1} is damaged: {why}. Restore it.")
     for number, line in enumerate(lines, 1):
         try:
             read_message(line)

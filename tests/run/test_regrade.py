@@ -16,6 +16,7 @@ from pytest_browsereval.errors import ConfigError, DatasetError, ErrorSource, Fa
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.members import builtin_registry
 from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.model.messages import UserMessage
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
@@ -50,7 +51,9 @@ class Eval:
         data = attempt(**{"query_id": query_id, "attempt": begun.number, **given})
         saver.save_grades(data.grader_results)
         saver.save_metadata(data)
-        MessageLogger(begun.path).close()
+        log = MessageLogger(begun.path)
+        log.log(UserMessage(content=task.query))
+        log.close()
         begun.finished()
         return begun.path
 
@@ -308,7 +311,7 @@ def test_no_attempt_is_made(shop: Eval) -> None:
         with pytest.raises(UsageError, match=told):
             shop.regrading().check_rows([entry])
         (folder / name).unlink(missing_ok=True) if before is None else (folder / name).write_text(before)
-    (folder / "messages.jsonl").write_text(f'{said}\n{{"type": "us')  # cut by a kill
+    (folder / "messages.jsonl").write_text(f"{said}\n")
     assert again(shop.regrading()).verdict is PASSED
 
 

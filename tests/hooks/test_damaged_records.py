@@ -1,0 +1,123 @@
+"""Files of a run that are damaged: named and refused, in one sentence, by all commands that go by them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+
+import pytest
+
+from pytest_browsereval.testing.evals import EvalRun
+from tests.hooks.small_evals import Evals, row
+from tests.hooks.test_foreign_results import told
+
+TRIAL = "tasks/r0/default/1"
+
+
+@pytest.fixture
+def run(evals: Evals) -> EvalRun:
+    """Return a run of two rows."""
+    evals.write_rows(row("r0"), row("r1"))
+    evals.write_config(gate={"min_pass_rate": 0.5})
+    return evals.run("shop.eval.yaml")
+
+
+def regraded(evals: Evals, run: EvalRun) -> tuple[int, str]:
+    """Return what grading again comes to."""
+    again = evals.run("shop.eval.yaml", f"--eval-regrade={run.folder}")
+    return int(again.ret), " ".join((again.stdout.str() + again.stderr.str()).split())
+
+
+@pytest.mark.parametrize("name", ["attempt-1.bak", "attempt-x", "attempt-", "attempt-²", "attempt-1 (copy)"])
+def test_folders_beside_attempts_are_none(evals: Evals, run: EvalRun, name: str) -> None:
+    """A backup is no attempt: it changes no result, and all go on."""
+    shutil.copytree(run.folder / TRIAL / "attempt-1", run.folder / TRIAL / name)
+    code, text = regraded(evals, run)
+    assert code == 0, text
+    assert told(evals, "gate", str(run.folder), "--config", "shop.eval.yaml")[0] == 0
+    assert evals.run("shop.eval.yaml", "--eval-resume").ret == 0
+    assert evals.summary()["results"][0]["attempts"] == 1
+
+
+def test_an_attempt_that_was_renamed_is_none(evals: Evals, run: EvalRun) -> None:
+    """Its trial has no result."""
+    (run.folder / TRIAL / "attempt-1").rename(run.folder / TRIAL / "attempt-x")
+    code, text = told(evals, "gate", str(run.folder))
+    assert (code, "1 of the run's 2 trials have no result: r0" in text) == (1, True)
+    assert regraded(evals, run)[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("total_duration_ms", "NaN"), ("total_duration_ms", "-1"), ("grading_duration_ms", "Infinity"),
+        ("total_steps", "-3"), ("attempt", "-1"), ("screenshot_count", "-1"), ("input_tokens", "-1"),
+        ("cost_usd", "-Infinity"), ("cost_usd", "NaN"),
+    ],
+)  # fmt: skip
+def test_numbers_that_are_none(evals: Evals, run: EvalRun, key: str, value: str) -> None:
+    """A record with one is damaged, as one that is cut off is."""
+    file = run.folder / TRIAL / "attempt-1/metadata.json"
+    text, count = re.subn(rf'"{key}": [^,\n]+', f'"{key}": {value}', file.read_text())
+    assert count
+    file.write_text(text)
+    for code, said in (told(evals, "gate", str(run.folder)), regraded(evals, run)):
+        assert code == pytest.ExitCode.USAGE_ERROR, said
+        assert f"{TRIAL}/attempt-1/metadata.json is damaged: " in said
+        assert f"{key}: Input should be" in said
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        "Usage(input_tokens=-5)", "Usage(requests=1, cost_usd=float('nan'))", "Usage(cost_usd=float('inf'))",
+        "Usage(requests=1).model_copy(update={'cost_usd': -1.0})",
+    ],
+)  # fmt: skip
+def test_an_agent_that_tells_a_usage_that_is_none(evals: Evals, usage: str) -> None:
+    """It is the agent's error; the run's files can be read by everybody."""
+    evals.pytester.makepyfile(
+        own=f"from pytest_browsereval.model.usage import Usage\n\n"
+        f"def solve(context):\n    context.log_assistant('hm', usage={usage})\n    return 'right'\n"
+    )
+    evals.write_rows(row("r0"))
+    evals.write_config(agent={"type": "function", "function": "own:solve"})
+    run = evals.run("shop.eval.yaml")
+    assert run.ret == pytest.ExitCode.TESTS_FAILED
+    (result,) = run.summary["results"]
+    assert (result["verdict"], result["error_source"]) == ("errored", "agent")
+    for file in run.folder.rglob("*.json*"):
+        assert not re.search(r": -?(NaN|Infinity)", file.read_text()), file
+
+
+CUTS: list[Callable[[str], str]] = [lambda _: "", lambda log: log[:30], lambda log: log + '{"type": "us']
+
+
+@pytest.mark.parametrize("cut", CUTS, ids=["emptied", "cut", "torn"])
+def test_a_log_that_is_cut_is_not_graded(evals: Evals, run: EvalRun, cut: Callable[[str], str]) -> None:
+    """A finished attempt has all of its messages: graders would judge what is left of them."""
+    file = run.folder / TRIAL / "attempt-1/messages.jsonl"
+    file.write_text(cut(file.read_text()))
+    code, text = regraded(evals, run)
+    assert code == pytest.ExitCode.USAGE_ERROR, text
+    assert re.search(r"messages\.jsonl:\d+ is damaged: (its last line is cut off|it is empty)", text)
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"schema_version": "x"}', '{"schema_version": 99}'])
+def test_a_damaged_manifest_is_refused(evals: Evals, run: EvalRun, content: str) -> None:
+    """By all that compare, decide or grade, also where a config tells the rules."""
+    shutil.copytree(run.folder, evals.path / "other")
+    (run.folder / "manifest.json").write_text(content)
+    place, other = str(run.folder), str(evals.path / "other")
+    done = [
+        told(evals, "gate", place, "--config", "shop.eval.yaml"),
+        told(evals, "compare", place, other),
+        told(evals, "baseline", place, "base.json"),
+        told(evals, "merge", place, other, "-o", "whole"),
+        told(evals, "flakes", place, other),
+        regraded(evals, run),
+    ]
+    for code, text in done:
+        assert code == pytest.ExitCode.USAGE_ERROR, text
+        assert "manifest.json is damaged: " in text or "has written this run (form " in text
