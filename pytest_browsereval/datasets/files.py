@@ -18,6 +18,7 @@ from pytest_browsereval.documents import Document, DocumentError, parse, read_te
 from pytest_browsereval.documents.json_text import json_value
 from pytest_browsereval.errors import DatasetError, nearest
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.session_caches import cache_for_session
 
 Row = tuple[int, Any]
@@ -204,7 +205,7 @@ def _csv_row(header: Sequence[str], cells: list[str], key_of: dict[str, str], li
             try:
                 row[column] = _cell(key_of.get(column, column), cell)
             except DocumentError as error:
-                raise DocumentError(f"{column}: {cell[:80]!r} is {error}", line) from None
+                raise DocumentError(f"{column}: {beginning(cell, 80)!r} is {error}", line) from None
     return row
 
 

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from pytest_browsereval.datasets.benchmark import RowProblem
 from pytest_browsereval.documents import DocumentError
 from pytest_browsereval.documents.json_text import json_value
+from pytest_browsereval.redaction.known import beginning
 
 
 def host_of(url: str) -> str:
@@ -33,7 +34,9 @@ def address(text: str) -> str:
     except ValueError:
         is_one = False
     if not is_one:
-        raise RowProblem(f"{text[:80]!r} is no address of a page. Write one such as https://example.com/ .")
+        raise RowProblem(
+            f"{beginning(text, 80)!r} is no address of a page. Write one such as https://example.com/ ."
+        )
     return url
 
 
@@ -47,7 +50,7 @@ def number_of(row: Mapping[str, Any], key: str) -> int | None:
     if value is None or value == "":
         return None
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise RowProblem(f"{key}: expected a whole number, not {str(value)[:60]!r}.")
+        raise RowProblem(f"{key}: expected a whole number, not {beginning(str(value), 60)!r}.")
     try:
         number = float(value)
     except ValueError:
@@ -74,7 +77,7 @@ def rubric_of(value: Any) -> dict[str, Any]:
     if isinstance(value, list):
         value = {"items": value}
     if not isinstance(value, Mapping) or not value:
-        raise RowProblem(f"a rubric is a block with items, not {str(value)[:60]!r}.")
+        raise RowProblem(f"a rubric is a block with items, not {beginning(str(value), 60)!r}.")
     if "items" not in value:
         return {"items": [_requirement(name, item) for name, item in value.items()]}
     items = value["items"]
@@ -90,6 +93,8 @@ def rubric_of(value: Any) -> dict[str, Any]:
 
 def _requirement(name: str, item: Any) -> dict[str, Any]:
     if not isinstance(item, Mapping) or not isinstance(item.get("requirement"), str):
-        raise RowProblem(f"the rubric's {name} is no block with a requirement, but {str(item)[:60]!r}.")
+        raise RowProblem(
+            f"the rubric's {name} is no block with a requirement, but {beginning(str(item), 60)!r}."
+        )
     description = "\n".join(str(item[key]) for key in ("requirement", "verification") if item.get(key))
     return {"criterion": str(name), "description": description, "max_points": 1}

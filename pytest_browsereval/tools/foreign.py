@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from pytest_browsereval.browsers.base import ForeignTool, Window
+from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.tools.base import Tool, ToolError
 
 PROBLEMS_TOLD = 5
@@ -67,7 +68,7 @@ def _problems(schema: dict[str, Any], arguments: dict[str, Any]) -> Iterator[str
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= PROBLEM_LENGTH else f"{text[:PROBLEM_LENGTH]}…"
+    return text if len(text) <= PROBLEM_LENGTH else f"{beginning(text, PROBLEM_LENGTH)}…"
 
 
 def foreign_tools(told: Iterable[ForeignTool]) -> tuple[Tool, ...]:

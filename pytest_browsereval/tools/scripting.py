@@ -10,6 +10,7 @@ from pydantic import Field
 
 from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
+from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.tools.base import Tool, ToolError, tool
 from pytest_browsereval.tools.kit import Policy, Toolkit
 
@@ -32,7 +33,8 @@ async def evaluate(
         raise ToolError(f"The script did not end within {limit_s:g} s.") from None
     text = json.dumps(value, ensure_ascii=False, default=lambda odd: shorten(str(odd)))
     if len(text) > MAX_LENGTH:
-        return f"{text[:MAX_LENGTH]} [Cut after {MAX_LENGTH} of {len(text)} characters. Return less.]"
+        shown = beginning(text, MAX_LENGTH)
+        return f"{shown} [Cut after {len(shown)} of {len(text)} characters. Return less.]"
     return text
 
 

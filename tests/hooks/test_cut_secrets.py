@@ -66,3 +66,29 @@ def test_what_a_service_says_shows_no_part_of_the_key(evals: Evals, monkeypatch:
     run.assert_outcomes(errors=len(pads))
     assert "ppppp" in run.stdout.str()
     assert leaks(evals, run.stdout.str()) == []
+
+
+PROGRAM = """
+import os
+
+text = os.environ["SHOP_KEY"] * 70_000
+print(text)
+open("answer.txt", "w").write(text)
+"""
+
+
+def test_lines_and_answers_that_are_too_long_show_no_part_of_the_key(
+    evals: Evals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever a program's line is read as several, and its answer cut, stands a key."""
+    monkeypatch.setenv("SHOP_KEY", KEY)
+    (evals.path / "program.py").write_text(PROGRAM)
+    evals.write_rows(row("a", says=None))
+    agent = {"type": "command", "command": ["{python}", "{config_dir}/program.py"], "mcp": "off"}
+    evals.write_config(agent={**agent, "pass_env": ["SHOP_KEY"], "answer": {"file": "answer.txt"}})
+    run = evals.run("shop.eval.yaml")
+    run.assert_outcomes(failed=1)
+    (evals.path / "program.py").unlink()
+    assert leaks(evals, run.stdout.str()) == []
+    (log,) = evals.run_folder().glob("tasks/**/agent/stdout.log")
+    assert log.read_text().count("[redacted]") == 70_000

@@ -24,10 +24,11 @@ from pytest_browsereval.agents.programs.rules import (
     UsageRule,
 )
 from pytest_browsereval.agents.programs.scrubbing import scrub
+from pytest_browsereval.capture.output import LONGEST_SECRET
 from pytest_browsereval.capture.output_log import OutputLog, readable
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached
 from pytest_browsereval.model.results import AgentResult
-from pytest_browsereval.redaction.known import ending
+from pytest_browsereval.redaction.known import beginning, ending
 from pytest_browsereval.toolserver.http import Endpoint, serving
 
 FOLDER = "agent"
@@ -280,7 +281,9 @@ class ProgramPlayer(AgentEvaluator):
         if not path.is_file() or not path.resolve().is_relative_to(self._folder):
             return None
         with path.open("rb") as file:
-            text = file.read(_MAX_ANSWER_BYTES).decode(errors="replace")
+            text = file.read(_MAX_ANSWER_BYTES + 1).decode(errors="replace")
+            if file.read(1):  # a secret that is half read would be found no more
+                text = beginning(text, len(text) - LONGEST_SECRET)
         return text.strip() or None
 
 

@@ -17,6 +17,7 @@ from typing import IO
 
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.leash import leashed
+from pytest_browsereval.redaction.known import beginning
 
 OUTPUT_LIMIT_BYTES = 64_000_000
 """A program that prints more than this is stopped."""
@@ -124,7 +125,8 @@ class Program:
                     self._count(chunk)
                     *lines, rest = (rest + chunk).split(b"\n")
                     if len(rest) > LINE_LIMIT_BYTES:
-                        lines, rest = [*lines, rest], b""
+                        head = _head_of(rest)
+                        lines, rest = [*lines, head], rest[len(head) :]
                     for line in lines:
                         await take(line)
             if rest:
@@ -203,3 +205,9 @@ async def running(launch: Launch, out: TakeLine, err: TakeLine) -> AsyncIterator
         yield program
     finally:
         await program.close()
+
+
+def _head_of(line: bytes) -> bytes:
+    """Return the beginning of a line that is not at its end; what may be half read is left."""
+    text = line.decode("utf-8", "surrogateescape")
+    return beginning(text, len(text) - _CHUNK_BYTES).encode("utf-8", "surrogateescape")

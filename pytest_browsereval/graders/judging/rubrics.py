@@ -19,6 +19,7 @@ from pytest_browsereval.graders.judging.base import task_part
 from pytest_browsereval.graders.judging.judge import Given, Judge
 from pytest_browsereval.graders.judging.replies import JudgeReply
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.redaction.known import beginning
 
 FEWEST, MOST, POINTS = 4, 8, 100
 """Of a rubric that a judge makes: criteria, and the sum of their points."""
@@ -183,19 +184,18 @@ def _items(given: JsonValue) -> tuple[Item, ...]:
         if isinstance(named, dict) and named:
             for key in named:
                 if not _ID.fullmatch(key):
-                    told = (
-                        f"names a criterion {key[:60]!r}. Write letters, digits, dots and dashes, such as R1"
-                    )
+                    wrong = f"names a criterion {beginning(key, 60)!r}."
+                    told = f"{wrong} Write letters, digits, dots and dashes, such as R1"
                     raise ValueError(told)
             return tuple(
                 _item(key, item, _REQUIREMENT, n) for n, (key, item) in enumerate(named.items(), start=1)
             )
-    raise ValueError(f"is no rubric: {str(given)[:60]!r}. {_FORMS}")
+    raise ValueError(f"is no rubric: {beginning(str(given), 60)!r}. {_FORMS}")
 
 
 def _item(key: str, given: JsonValue, names: tuple[str, ...], place: int) -> Item:
     if not isinstance(given, dict):
-        told = f"has as its criterion {place} no block but {str(given)[:60]!r}. {_FORMS}"
+        told = f"has as its criterion {place} no block but {beginning(str(given), 60)!r}. {_FORMS}"
         raise ValueError(told)  # noqa: TRY004 the row is wrong, not its caller
     name, description, *_ = names
     where = f"has in its criterion {place}"
@@ -218,7 +218,7 @@ def _item(key: str, given: JsonValue, names: tuple[str, ...], place: int) -> Ite
 def _text(given: Mapping[str, Any], field: str, where: str) -> str:
     value = given.get(field)
     if value is not None and not isinstance(value, str):
-        raise ValueError(f"{where} as {field} no text but {str(value)[:60]!r}. Write a text.")
+        raise ValueError(f"{where} as {field} no text but {beginning(str(value), 60)!r}. Write a text.")
     return (value or "").strip()
 
 
@@ -227,5 +227,5 @@ def _points(given: Mapping[str, Any], where: str, default: int | None) -> float:
     if points is None:
         raise ValueError(f"{where} no max_points. Write a number above 0.")
     if isinstance(points, bool) or not isinstance(points, int | float) or not 0 < points < math.inf:
-        raise ValueError(f"{where} max_points: {str(points)[:60]!r}. Write a number above 0.")
+        raise ValueError(f"{where} max_points: {beginning(str(points), 60)!r}. Write a number above 0.")
     return points
