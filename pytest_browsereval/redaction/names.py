@@ -119,18 +119,21 @@ def names_secrets(text: str) -> bool:
     return any(name in _BLOCKS or is_secret_name(name, "variable") for name in _GIVEN.findall(text))
 
 
-def without_secrets(value: Any, hidden: str) -> Any:
+def without_secrets(value: Any, hidden: str, depth: int = 10) -> Any:
     """Return a value of a config, of whatever shape, with something else for what is secret by its name.
 
     Args:
         value: plain JSON; ``NAME=VALUE`` and ``NAME: VALUE`` are seen in its texts.
         hidden: what is shown instead.
+        depth: levels that are shown: a value may be nested without end.
     """
+    if isinstance(value, dict | list | tuple) and depth == 0:
+        return hidden
     if isinstance(value, dict):
-        shown = {name: without_secrets(inner, hidden) for name, inner in value.items()}
+        shown = {name: without_secrets(inner, hidden, depth - 1) for name, inner in value.items()}
         return {name: hidden if is_secret_path((str(name),)) else inner for name, inner in shown.items()}
     if isinstance(value, list | tuple):
-        return [without_secrets(inner, hidden) for inner in value]
+        return [without_secrets(inner, hidden, depth - 1) for inner in value]
     if isinstance(value, str) and (named := _NAMED.match(value)) and is_secret_name(named[1], "variable"):
         return f"{named[0]}{hidden}"
     return value
