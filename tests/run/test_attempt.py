@@ -383,7 +383,7 @@ def test_a_hook_that_interrupts_errs_its_attempt(bench: Bench, at: str) -> None:
     setattr(bench.behaviour, at, interrupts)
     metadata = bench.run()
     assert (metadata.verdict, metadata.error_source) == (ERRORED, ErrorSource.HARNESS)
-    assert metadata.reason.startswith("KeyboardInterrupt: mine (")
+    assert "KeyboardInterrupt: mine (" in metadata.reason
     setattr(bench.behaviour, at, None)
     assert bench.run("right").verdict is PASSED
 
