@@ -12,7 +12,10 @@ nox.options.sessions = ["lint", "types", "docs", "tests"]
 
 PYTHON = sys.executable
 TELLING = (
-    *(f"tests/{name}" for name in ("config", "datasets", "llm", "model", "toolserver", "report/dashboard")),
+    *(
+        f"tests/{name}"
+        for name in ("config", "datasets", "llm", "model", "agents/programs/server", "report/dashboard")
+    ),
     *("tests/stats/test_statistics.py", "tests/browsers/mcp/test_browser.py", "tests/hooks/test_junit.py"),
 )
 """Tests of what packages do for us: those that fail with a version that is too old."""

@@ -22,7 +22,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from pytest_browsereval.errors import BrowserEvalError, PluginError, RegistryError, nearest, told
-from pytest_browsereval.later import member_refusal
+from pytest_browsereval.unsupported import member_refusal
 
 FAMILIES = ("agent", "grader", "toolkit", "dataset", "browser")
 """The families that are open to plug-ins."""

@@ -20,16 +20,15 @@ ROWS: tuple[frozenset[str], ...] = tuple(
     map(
         frozenset,
         (
-            {"deadline", "errors", "later", "leash", "session_caches"},
+            {"deadline", "errors", "processes", "session_caches", "unsupported"},
             {"contracts", "redaction", "registry", "temporary"},
-            {"documents", "problems"},
+            {"config_text", "validation_errors"},
             {"model", "providers", "stats"},
             {"llm", "browsers", "datasets", "sites"},
             {"capture"},
             {"tools"},
-            {"toolserver"},
             {"agents", "graders"},
-            {"config", "members"},
+            {"builtins", "config"},
             {"run"},
             {"analysis", "exchange"},
             {"report"},
@@ -44,7 +43,7 @@ WITHIN_A_ROW = {
     ("__main__", "commands"): "the command line gathers its subcommands",
     ("plugin", "hooks"): "the entry point loads the hooks once an eval is asked for",
     ("hooks", "hookspecs"): "hooks of plug-ins are compared with the specifications",
-    ("members", "benchmarks"): "each folder that is there registers its own members",
+    ("builtins", "benchmarks"): "each folder that is there registers its own members",
     ("plugin", "hookspecs"): "the entry point hands the specifications to pytest",
 }
 
@@ -66,10 +65,14 @@ BETWEEN_MEMBERS = {
 DOORS: dict[str, set[str]] = {
     "openai": {"llm.wire"},
     "genai_prices": {"llm.prices"},
-    "mcp": {"browsers.mcp.wire", "toolserver.served", "toolserver.stdio"},  # asked, served, passed on
-    "uvicorn": {"toolserver.http", "report.dashboard.server"},
+    "mcp": {
+        "browsers.mcp.wire",
+        "agents.programs.server.served",
+        "agents.programs.server.stdio",
+    },  # asked, served, passed on
+    "uvicorn": {"agents.programs.server.http", "report.dashboard.server"},
     "starlette": {"report.dashboard.app"},
-    "httpx2": {"browsers.mcp.http", "toolserver.stdio"},
+    "httpx2": {"browsers.mcp.http", "agents.programs.server.stdio"},
     "jsonschema": {"tools.foreign"},
     "PIL": {
         "agents.pointing.pictures",

@@ -19,11 +19,11 @@ from pytest_browsereval.agents.programs.mcp_file import McpFile
 from pytest_browsereval.agents.programs.player import Orders, ProgramPlayer
 from pytest_browsereval.agents.programs.presets import Preset, preset
 from pytest_browsereval.agents.programs.rules import AnswerRule, EventRules, UsageRule
+from pytest_browsereval.agents.programs.server.tokens import common_part
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.tools.base import Tool
 from pytest_browsereval.tools.guidance import veto_note, vetoes
 from pytest_browsereval.tools.kit import Toolkit
-from pytest_browsereval.toolserver.tokens import common_part
 
 MCP_PROMPT = """\
 You work in a web browser, to do one task for a user. The browser is open at {start_url}. You see and touch \

@@ -10,8 +10,8 @@ from pydantic import Field
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
 from pytest_browsereval.agents.examples import Example, add_examples, check_examples, opening
-from pytest_browsereval.agents.focus import Focus, TurnRule, check_rules
 from pytest_browsereval.agents.tool_loop import Eyes, ToolLoop
+from pytest_browsereval.agents.tool_selection import Focus, TurnRule, check_rules
 from pytest_browsereval.llm.client import ChatClient, chat_client, check_key
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.conversation import Conversation

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from pytest_browsereval.agents.focus import Focus
+from pytest_browsereval.agents.tool_selection import Focus
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.llm.completion import Completion, ToolRequest

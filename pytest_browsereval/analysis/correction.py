@@ -18,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from pytest_browsereval.analysis.agreement import Confusion, share_json
 from pytest_browsereval.analysis.passrate import PassRate, pass_rate
 from pytest_browsereval.config import EvalConfig
-from pytest_browsereval.documents import shown
+from pytest_browsereval.config_text import shown
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.graders.verdicts import PassWhen, Primary
 from pytest_browsereval.model.digest import AttemptDigest

@@ -14,7 +14,7 @@ from pytest_browsereval.analysis.evidence import told_contradictions
 from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.config.redaction import redacted
-from pytest_browsereval.documents import shown
+from pytest_browsereval.config_text import shown
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.messages import SCHEMA_VERSION
 from pytest_browsereval.run.resume import RESUMES_FILE

@@ -16,7 +16,7 @@ from pytest_browsereval.analysis.lint.loading import load
 from pytest_browsereval.analysis.validation import Validated, validate
 from pytest_browsereval.browsers.playwright.manager import WindowManager
 from pytest_browsereval.config import EvalConfig
-from pytest_browsereval.documents import shown
+from pytest_browsereval.config_text import shown
 from pytest_browsereval.errors import BrowserEvalError, ConfigError, DatasetError, Fault, UsageError
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.golden import try_golden

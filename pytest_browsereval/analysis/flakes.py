@@ -14,7 +14,7 @@ from pytest_browsereval.analysis.repeats import Repeats, Stability, TaskRepeats,
 from pytest_browsereval.analysis.summary import TrialOutcome, summary_of
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.run.finding import age
+from pytest_browsereval.run.lookup import age
 from pytest_browsereval.run.provenance import differences_by_key
 from pytest_browsereval.run.store import RunStore
 

@@ -10,13 +10,13 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from pytest_browsereval.documents import DocumentError, read_text, shown
-from pytest_browsereval.documents.json_text import json_value
+from pytest_browsereval.config_text import DocumentError, read_text, shown
+from pytest_browsereval.config_text.json_text import json_value
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.problems import problems_in
 from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.validation_errors import problems_in
 
 FILE = "labels.jsonl"
 """The labels of a run, in its folder, unless another file is named."""

@@ -13,7 +13,7 @@ from pytest_browsereval.analysis.evidence import told_contradictions
 from pytest_browsereval.analysis.labels import FILE, relabelled
 from pytest_browsereval.analysis.parts import counted, joined, shared_parts
 from pytest_browsereval.analysis.summary import summary_of
-from pytest_browsereval.documents import shown
+from pytest_browsereval.config_text import shown
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.run.budget import LEDGER

@@ -15,8 +15,8 @@ from pytest_browsereval.analysis.lint.base import Finding, Level, Row
 from pytest_browsereval.analysis.summary import TrialOutcome, summary_of
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.graders.base import GraderConfig
-from pytest_browsereval.leash import leashed
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.processes import leashed
 from pytest_browsereval.run.store import RunStore
 
 ORACLE, NO_OP = "scripted", "noop"

@@ -35,7 +35,7 @@ def registry_near(config: Path) -> Registry:
     Raises:
         RegistryError: one of them cannot be loaded, or members clash.
     """
-    from pytest_browsereval.members import hand_over, installed_registry
+    from pytest_browsereval.builtins import hand_over, installed_registry
 
     registry = installed_registry()
     for file in _conftests(config.absolute().parent):

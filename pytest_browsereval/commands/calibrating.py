@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 def label(arguments: argparse.Namespace) -> int:
     """Serve the labelling page until Ctrl-C."""
     from pytest_browsereval.analysis.labels import FILE, attempts_of
-    from pytest_browsereval.documents import shown
+    from pytest_browsereval.config_text import shown
     from pytest_browsereval.report.labelling.book import LabelBook
     from pytest_browsereval.report.labelling.server import LabellingServer
-    from pytest_browsereval.run.stored import check_log
+    from pytest_browsereval.run.stored_trials import check_log
 
     (run,) = _runs([arguments.run_name], arguments.config)
     found = attempts_of([run])

@@ -144,7 +144,7 @@ def baseline(arguments: argparse.Namespace) -> int:
     """Write a run as a small file that can be committed."""
     from pytest_browsereval.analysis.baseline import write_baseline
     from pytest_browsereval.analysis.outcomes import read_outcomes
-    from pytest_browsereval.documents import shown
+    from pytest_browsereval.config_text import shown
     from pytest_browsereval.model.display import percent
 
     run = read_outcomes(named_run(arguments.run_name, arguments.config))

@@ -27,7 +27,7 @@ def examine_config(arguments: argparse.Namespace) -> int:
     """Print what was tried and what was found; 1 if a run would be in vain."""
     from pytest_browsereval.analysis.doctor import Wishes, examine
     from pytest_browsereval.config import load_config
-    from pytest_browsereval.run.finding import run_folder
+    from pytest_browsereval.run.lookup import run_folder
 
     registry = registry_near(Path(arguments.config))
     config = load_config(Path(arguments.config), registry=registry, overrides=arguments.eval_set)

@@ -16,7 +16,7 @@ def flakes(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.analysis.flakes import flakes as flakes_of
     from pytest_browsereval.analysis.flakes import read_trials
     from pytest_browsereval.report import flakes as report
-    from pytest_browsereval.run.finding import earlier
+    from pytest_browsereval.run.lookup import earlier
 
     runs = named_runs(arguments.run_names, arguments.config)
     if arguments.last is not None:

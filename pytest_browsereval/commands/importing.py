@@ -43,10 +43,10 @@ def import_rows(arguments: argparse.Namespace) -> int:
 def _dataset(kind: str, path: str | None, options: Sequence[str]) -> DatasetConfig:
     from pydantic import ValidationError
 
+    from pytest_browsereval.builtins import installed_registry
     from pytest_browsereval.datasets.base import DatasetConfig
     from pytest_browsereval.errors import DatasetError
-    from pytest_browsereval.members import installed_registry
-    from pytest_browsereval.problems import problems_in
+    from pytest_browsereval.validation_errors import problems_in
 
     registry = installed_registry()
     member = registry.get("dataset", kind)
@@ -62,7 +62,7 @@ def _dataset(kind: str, path: str | None, options: Sequence[str]) -> DatasetConf
 
 def _options(given: Sequence[str]) -> dict[str, Any]:
     """Return a block of ``key.path=value`` options, the values written as in YAML."""
-    from pytest_browsereval.documents import DocumentError, parse
+    from pytest_browsereval.config_text import DocumentError, parse
     from pytest_browsereval.errors import ConfigError
 
     block: dict[str, Any] = {}
@@ -141,9 +141,9 @@ def _dropped(dataset: DatasetConfig, here: Path) -> Iterator[str]:
 
 def _needing_trust(tasks: Sequence[Task]) -> Iterator[str]:
     """Yield what the config has to say before rows may be run whose graders need a trusted dataset."""
+    from pytest_browsereval.builtins import installed_registry
     from pytest_browsereval.errors import DatasetError
     from pytest_browsereval.graders.trust import find_trust_needs
-    from pytest_browsereval.members import installed_registry
     from pytest_browsereval.run.plan import read_graders
 
     registry = installed_registry()

@@ -28,8 +28,8 @@ def providers(arguments: argparse.Namespace) -> int:
 def schema(arguments: argparse.Namespace) -> int:
     """Print the JSON schema of an eval config, with the members of installed packages."""
     del arguments
+    from pytest_browsereval.builtins import installed_registry
     from pytest_browsereval.config import config_schema
-    from pytest_browsereval.members import installed_registry
 
     print(json.dumps(config_schema(installed_registry()), indent=2))
     return 0

@@ -36,7 +36,7 @@ def named_run(given: str, config: Path | None = None, *, is_empty_allowed: bool 
         UsageError: there is no such run, or there are several; the message has the newest ones.
     """
     from pytest_browsereval.config import load_place
-    from pytest_browsereval.run.finding import LATEST, Runs, is_run
+    from pytest_browsereval.run.lookup import LATEST, Runs, is_run
 
     if given not in ("", LATEST) and is_run(Path(given), is_empty_allowed=is_empty_allowed):
         return Path(given)  # whatever the config says
@@ -69,7 +69,7 @@ def named_baseline(given: str, config: Path | None = None, *, of: Path | None = 
     Raises:
         UsageError: there is no such run, or there are several.
     """
-    from pytest_browsereval.run.finding import LATEST, Runs
+    from pytest_browsereval.run.lookup import LATEST, Runs
 
     if Path(given).is_file():
         return Path(given)

@@ -13,8 +13,8 @@ from pytest_browsereval.config.block import Block
 from pytest_browsereval.config.browseros_agents import PAIRS, ScreenSize, convert_agents, points
 from pytest_browsereval.config.browseros_suites import convert_suite
 from pytest_browsereval.config.draft import Draft
-from pytest_browsereval.problems import problems_in, written_key
 from pytest_browsereval.registry import Registry
+from pytest_browsereval.validation_errors import problems_in, written_key
 
 
 class BrowserOSBlock(Block):

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_browsereval.config.draft import Draft
-from pytest_browsereval.documents import KeyPath
-from pytest_browsereval.problems import written_key
+from pytest_browsereval.config_text import KeyPath
 from pytest_browsereval.registry import OURS, Registry
+from pytest_browsereval.validation_errors import written_key
 
 PAIRS = ("orchestrator-executor", "orchestrated")
 ACTION_PROVIDER = "clado-action"

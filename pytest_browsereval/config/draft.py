@@ -8,10 +8,10 @@ from typing import Any
 
 from pytest_browsereval.capture.redaction import spellings
 from pytest_browsereval.config.redaction import without_logins
-from pytest_browsereval.documents import DocumentError, KeyPath, parse
-from pytest_browsereval.problems import HIDDEN, Problem, snake, written_key
+from pytest_browsereval.config_text import DocumentError, KeyPath, parse
 from pytest_browsereval.redaction.known import Redactor
 from pytest_browsereval.redaction.names import is_secret_path, names_secrets
+from pytest_browsereval.validation_errors import HIDDEN, Problem, snake, written_key
 
 ALIASES: dict[KeyPath, KeyPath] = {
     ("timeout_ms",): ("limits", "timeout_ms"),

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_browsereval.errors import nearest
-from pytest_browsereval.problems import Problem
 from pytest_browsereval.redaction.names import SHORTEST_VALUE, is_secret_name
+from pytest_browsereval.validation_errors import Problem
 
 _REFERENCE = re.compile(r"\$\$\{|\$\{([^}]*)\}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")

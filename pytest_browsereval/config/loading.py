@@ -16,10 +16,12 @@ from pytest_browsereval.config.environment import Interpolation
 from pytest_browsereval.config.gate import GateConfig
 from pytest_browsereval.config.model import MAX_NAME, EvalConfig
 from pytest_browsereval.config.refusals import take_refused
+from pytest_browsereval.config_text import Document, DocumentError, KeyPath, parse, read_text, shown
 from pytest_browsereval.datasets.rows import TYPE_BY_SUFFIX
-from pytest_browsereval.documents import Document, DocumentError, KeyPath, parse, read_text, shown
 from pytest_browsereval.errors import ConfigError, nearest
-from pytest_browsereval.problems import (
+from pytest_browsereval.redaction.known import know_secrets
+from pytest_browsereval.registry import Registry
+from pytest_browsereval.validation_errors import (
     Problem,
     field_names,
     problems_in,
@@ -28,8 +30,6 @@ from pytest_browsereval.problems import (
     written_key,
     wrong_booleans,
 )
-from pytest_browsereval.redaction.known import know_secrets
-from pytest_browsereval.registry import Registry
 
 AGENTS: tuple[KeyPath, ...] = (("agent",), ("variants",))
 """Where agents stand."""

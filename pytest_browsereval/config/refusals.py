@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_browsereval.later import KEYS
-from pytest_browsereval.problems import Problem, written_key
+from pytest_browsereval.unsupported import KEYS
+from pytest_browsereval.validation_errors import Problem, written_key
 
 
 def take_refused(config: dict[str, Any]) -> list[Problem]:

@@ -13,11 +13,11 @@ from typing import Any, ClassVar
 
 from pydantic import JsonValue
 
+from pytest_browsereval.config_text import DocumentError, parse, read_text, shown, unreadable
+from pytest_browsereval.config_text.json_text import json_value
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef
 from pytest_browsereval.datasets.rows import RELATING, Ids, gc_paused, refuse, to_task
 from pytest_browsereval.datasets.selection import selected
-from pytest_browsereval.documents import DocumentError, parse, read_text, shown, unreadable
-from pytest_browsereval.documents.json_text import json_value
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.model.display import counted
 from pytest_browsereval.model.tasks import Task

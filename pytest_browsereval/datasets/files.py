@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from pytest_browsereval.config_text import Document, DocumentError, parse, read_text, shown, unreadable
+from pytest_browsereval.config_text.json_text import json_value
 from pytest_browsereval.datasets.base import RowRef
 from pytest_browsereval.datasets.rows import ROW_KEYS, Ids, RowFile, gc_paused, renamed
 from pytest_browsereval.datasets.selection import selected
-from pytest_browsereval.documents import Document, DocumentError, parse, read_text, shown, unreadable
-from pytest_browsereval.documents.json_text import json_value
 from pytest_browsereval.errors import DatasetError, nearest
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.known import beginning

@@ -8,11 +8,11 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
+from pytest_browsereval.config_text import DocumentError, shown, unreadable
+from pytest_browsereval.config_text.json_text import json_value
 from pytest_browsereval.datasets.base import RowRef
 from pytest_browsereval.datasets.rows import Ids, RowFile, gc_paused
 from pytest_browsereval.datasets.selection import selected
-from pytest_browsereval.documents import DocumentError, shown, unreadable
-from pytest_browsereval.documents.json_text import json_value
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.model.tasks import Task
 

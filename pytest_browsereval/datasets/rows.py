@@ -10,12 +10,12 @@ from typing import Any, ClassVar, NoReturn
 
 from pydantic import Field, ValidationError, field_validator
 
+from pytest_browsereval.config_text import shown
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef
-from pytest_browsereval.documents import shown
 from pytest_browsereval.errors import DatasetError, nearest
 from pytest_browsereval.model.tasks import RowMetadata, Task
-from pytest_browsereval.problems import problems_in, short
 from pytest_browsereval.session_caches import cache_for_session
+from pytest_browsereval.validation_errors import problems_in, short
 
 SHOWN = 5
 """How many problems a message lists before it counts the rest."""

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 from pydantic import PrivateAttr
 
+from pytest_browsereval.config_text import Document, DocumentError, parse, read_text, shown, unreadable
 from pytest_browsereval.datasets.base import RowRef
 from pytest_browsereval.datasets.benchmark import BenchmarkConfig, Imported
-from pytest_browsereval.documents import Document, DocumentError, parse, read_text, shown, unreadable
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.session_caches import cache_for_session
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pytest_browsereval.config_text import shown
 from pytest_browsereval.datasets.base import RowRef, Select
 from pytest_browsereval.datasets.rows import refuse
-from pytest_browsereval.documents import shown
 from pytest_browsereval.errors import DatasetError, nearest
 from pytest_browsereval.model.tasks import Task
 

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from pytest_browsereval.documents import DocumentError, read_text, shown
-from pytest_browsereval.documents.json_text import json_value
+from pytest_browsereval.config_text import DocumentError, read_text, shown
+from pytest_browsereval.config_text.json_text import json_value
 from pytest_browsereval.errors import UsageError
 
 ModelT = TypeVar("ModelT", bound=BaseModel)

@@ -20,7 +20,7 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import AssistantMessage, Message, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.store import RunStore, check_new, read_metadata
-from pytest_browsereval.run.stored import read_stored
+from pytest_browsereval.run.stored_trials import read_stored
 
 ENDS = "done"
 """The tool that gives the answer: its judges are to see actions only, never what the agent says of them."""

@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from pytest_browsereval.documents import DocumentError, shown
-from pytest_browsereval.documents.json_text import json_value
+from pytest_browsereval.config_text import DocumentError, shown
+from pytest_browsereval.config_text.json_text import json_value
 from pytest_browsereval.errors import ErrorSource, UsageError
 from pytest_browsereval.exchange.files import wrong
 from pytest_browsereval.model.messages import (

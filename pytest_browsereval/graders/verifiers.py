@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.leash import NOT_STARTED, leashed
+from pytest_browsereval.processes import NOT_STARTED, leashed
 from pytest_browsereval.redaction.known import ending
 
 OUTPUT_LIMIT_BYTES = 20_000_000

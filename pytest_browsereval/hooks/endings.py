@@ -11,7 +11,7 @@ import pytest
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.items import Unmade
 from pytest_browsereval.model.display import counted, list_names, wrapped
-from pytest_browsereval.run.finding import LATEST
+from pytest_browsereval.run.lookup import LATEST
 
 REASONS: dict[Unmade, tuple[str, str]] = {
     "budget": ("the budget is used up", "Raise it"),

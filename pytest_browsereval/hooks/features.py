@@ -7,7 +7,6 @@ import os
 import pytest
 
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.hooks.ahead import Ahead
 from pytest_browsereval.hooks.closing import Closing
 from pytest_browsereval.hooks.comparing import Comparing
 from pytest_browsereval.hooks.controller import Controller
@@ -23,10 +22,11 @@ from pytest_browsereval.hooks.names import planned_processes_key, runs_nothing
 from pytest_browsereval.hooks.order import Order
 from pytest_browsereval.hooks.output import OutputRouting
 from pytest_browsereval.hooks.planning import Planning
+from pytest_browsereval.hooks.prefetch import Ahead
 from pytest_browsereval.hooks.progress import Progress
 from pytest_browsereval.hooks.records import RecordKeeping
 from pytest_browsereval.hooks.redaction import SafeReports
-from pytest_browsereval.hooks.replaying import Replaying
+from pytest_browsereval.hooks.replay import Replaying
 from pytest_browsereval.hooks.reruns import OneTry
 from pytest_browsereval.hooks.scoring import ScoreFile
 from pytest_browsereval.hooks.selecting import Selecting

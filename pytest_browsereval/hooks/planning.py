@@ -14,7 +14,7 @@ from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.report.plan import plan_lines
 from pytest_browsereval.run.evaluation import Evaluation
-from pytest_browsereval.run.finding import LATEST, run_folder
+from pytest_browsereval.run.lookup import LATEST, run_folder
 from pytest_browsereval.run.store import RunStore
 
 

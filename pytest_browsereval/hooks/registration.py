@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pluggy import PluginValidationError
 
-from pytest_browsereval import members
+from pytest_browsereval import builtins as members
 from pytest_browsereval.errors import RegistryError
 from pytest_browsereval.hooks.hook_checks import refused_hooks, wrong_hooks
 from pytest_browsereval.registry import OURS, Registry

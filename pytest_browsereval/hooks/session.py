@@ -12,7 +12,7 @@ import pytest
 from pydantic import ValidationError
 
 from pytest_browsereval.config import EvalConfig, load_config
-from pytest_browsereval.documents import shown
+from pytest_browsereval.config_text import shown
 from pytest_browsereval.errors import ConfigError, RegistryError, UsageError, nearest
 from pytest_browsereval.hooks.behaviour import connect
 from pytest_browsereval.hooks.homes import Homes
@@ -22,7 +22,7 @@ from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.cassettes import ModelCalls
 from pytest_browsereval.run.evals2 import Evals2
 from pytest_browsereval.run.evaluation import Evaluation
-from pytest_browsereval.run.finding import LATEST, run_folder
+from pytest_browsereval.run.lookup import LATEST, run_folder
 from pytest_browsereval.run.regrade import Regrading
 from pytest_browsereval.run.resume import Resuming
 from pytest_browsereval.run.shards import check_resumed

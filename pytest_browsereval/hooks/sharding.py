@@ -14,7 +14,7 @@ from pytest_browsereval.hooks.order import relations_of
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.run.evaluation import Evaluation
-from pytest_browsereval.run.finding import LATEST, run_folder
+from pytest_browsereval.run.lookup import LATEST, run_folder
 from pytest_browsereval.run.relations import groups
 from pytest_browsereval.run.shards import HASH, Parts, Shard, division_of, read_shard, shards_of
 from pytest_browsereval.run.store import RunStore

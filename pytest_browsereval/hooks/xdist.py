@@ -16,10 +16,10 @@ from xdist.scheduler import LoadScheduling
 
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.hooks.controller import Controller
+from pytest_browsereval.hooks.partition import STOP_NAME, SUSPECTS_NAME
 from pytest_browsereval.hooks.representation import represent
 from pytest_browsereval.hooks.scopes import SCHEDULERS
 from pytest_browsereval.hooks.session import EvalSession
-from pytest_browsereval.hooks.share import STOP_NAME, SUSPECTS_NAME
 from pytest_browsereval.run.relations import slots
 from pytest_browsereval.temporary import own_folder
 

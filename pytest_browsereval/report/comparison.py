@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_browsereval.analysis.compare import Change, Comparison, Measure, Pair, RunComparison, Side
-from pytest_browsereval.documents import shown
+from pytest_browsereval.config_text import shown
 from pytest_browsereval.model.display import counted, fit, one_line, percent, wrapped
 from pytest_browsereval.stats.paired import RESAMPLES, SEED, Judgement, Method, Paired
 from pytest_browsereval.stats.statistics import Interval

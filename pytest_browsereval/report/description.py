@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_browsereval.analysis.description import RunDescription
-from pytest_browsereval.documents import shown
+from pytest_browsereval.config_text import shown
 from pytest_browsereval.model.display import counted, one_line, wrapped
 from pytest_browsereval.run.provenance import differences
 from pytest_browsereval.run.resume import MACHINE

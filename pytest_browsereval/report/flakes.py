@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pytest_browsereval.analysis.flakes import WORST, Flakes, RunTrials, TaskHistory
 from pytest_browsereval.analysis.repeats import Stability
-from pytest_browsereval.documents import shown
+from pytest_browsereval.config_text import shown
 from pytest_browsereval.model.display import counted, fit, one_line, wrapped
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.markdown import quoted

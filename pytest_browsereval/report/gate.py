@@ -9,7 +9,7 @@ from typing import Any
 from pytest_browsereval.analysis.gate import RuleResult
 from pytest_browsereval.analysis.passrate import PassRate, pass_rate
 from pytest_browsereval.analysis.summary import RunSummary
-from pytest_browsereval.documents import shown
+from pytest_browsereval.config_text import shown
 from pytest_browsereval.model.display import counted, one_line, percent, wrapped
 from pytest_browsereval.report.markdown import quoted
 from pytest_browsereval.report.table import intervals

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pytest_browsereval.analysis.gate import RuleResult
 from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
+from pytest_browsereval.config_text import shown
 from pytest_browsereval.datasets.base import RowRef
-from pytest_browsereval.documents import shown
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.markdown import quoted

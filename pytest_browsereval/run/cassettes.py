@@ -22,8 +22,8 @@ from pytest_browsereval.browsers.base import RecordedAnswers
 from pytest_browsereval.browsers.playwright.origins import shorten as shortened
 from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.config_text import shown
 from pytest_browsereval.datasets.ids import safe_folder
-from pytest_browsereval.documents import shown
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders.veiling import veil_of
 from pytest_browsereval.llm.taping import RecordingTape, ReplayingTape, Tape, taped

@@ -10,7 +10,7 @@ from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.run.plan import Entry, ReadyTask, read_graders
-from pytest_browsereval.run.stored import StoredEntry, StoredPlan, StoredTask, read_stored
+from pytest_browsereval.run.stored_trials import StoredEntry, StoredPlan, StoredTask, read_stored
 
 SITUATION = ("query", "start_url", "setup_script", "sites")
 """Keys of a row that an agent works by: where one of them has changed, its attempt is one at another task."""

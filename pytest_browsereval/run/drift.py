@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_browsereval.config import EvalConfig
-from pytest_browsereval.run.finding import age
+from pytest_browsereval.run.lookup import age
 from pytest_browsereval.run.manifest import tool_hashes
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.tools.base import Tool

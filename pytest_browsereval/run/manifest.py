@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.config import EvalConfig
-from pytest_browsereval.documents import shown
+from pytest_browsereval.config_text import shown
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.messages import SCHEMA_VERSION, now
 from pytest_browsereval.tools.base import Tool

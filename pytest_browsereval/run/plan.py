@@ -23,13 +23,13 @@ from pytest_browsereval.graders.trust import check_trust
 from pytest_browsereval.graders.verdicts import check_pass_when
 from pytest_browsereval.llm.client import check_key
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.problems import wrong_booleans
 from pytest_browsereval.registry import Registry, read_block
 from pytest_browsereval.run.relations import ALONE, Relations, notes_on, relations_of, sites_to_reset
 from pytest_browsereval.run.store import TrialKey
 from pytest_browsereval.run.toolsets import Toolsets
 from pytest_browsereval.sites import unknown_sites
 from pytest_browsereval.tools.toolkits import PAGELESS
+from pytest_browsereval.validation_errors import wrong_booleans
 
 FEW = 20
 """Up to so many rows are read while collecting before their file is searched for what relates rows."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.documents import shown
+from pytest_browsereval.config_text import shown
 from pytest_browsereval.errors import TerminationReason, UsageError
 from pytest_browsereval.llm.taping import Exchange
 from pytest_browsereval.model.messages import now

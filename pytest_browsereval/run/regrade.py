@@ -30,7 +30,13 @@ from pytest_browsereval.run.manifest import check_manifest
 from pytest_browsereval.run.plan import Entry, ReadyTask
 from pytest_browsereval.run.selection import wanted
 from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey, read_metadata
-from pytest_browsereval.run.stored import StoredEntry, StoredPlan, StoredTask, read_evidence, read_stored
+from pytest_browsereval.run.stored_trials import (
+    StoredEntry,
+    StoredPlan,
+    StoredTask,
+    read_evidence,
+    read_stored,
+)
 from pytest_browsereval.run.unobserved import OBSERVED_ELSE, known_observations, why_unobserved
 
 TOLD = 5

@@ -23,8 +23,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from pytest_browsereval.capture.trajectory import open_written, write_whole
+from pytest_browsereval.config_text import shown
 from pytest_browsereval.datasets.ids import safe_folder
-from pytest_browsereval.documents import shown
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.digest import AttemptDigest, digest
 from pytest_browsereval.model.grades import Verdict

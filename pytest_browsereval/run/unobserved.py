@@ -11,7 +11,7 @@ from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.observations import observation_keys
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.run.plan import ReadyTask
-from pytest_browsereval.run.stored import StoredEntry, StoredPlan, StoredTask
+from pytest_browsereval.run.stored_trials import StoredEntry, StoredPlan, StoredTask
 
 NOT_OBSERVED = "the run did not observe it for this grader. Run the task again"
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.leash import leashed
+from pytest_browsereval.processes import leashed
 from pytest_browsereval.sites.base import Site
 from pytest_browsereval.sites.output import SiteOutput
 from pytest_browsereval.sites.settings import SiteConfig

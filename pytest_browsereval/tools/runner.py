@@ -15,7 +15,7 @@ from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, is_give
 from pytest_browsereval.model.display import well_formed
 from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.tools.base import Tool, ToolError, ToolResult, ToolRunner
-from pytest_browsereval.tools.problems import explain
+from pytest_browsereval.tools.errors import explain
 
 HANDLE_DIALOG = "handle_dialog"
 """The one tool that may be called while a dialog is open."""

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from pytest_browsereval.agents.orchestrator_executor import OrchestratorExecutorConfig
+from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.llm.client import close_clients
-from pytest_browsereval.members import builtin_registry
 from pytest_browsereval.model.messages import DelegationMessage, DelegationResultMessage, Message
 from pytest_browsereval.model.results import AgentResult, ExecutorRecord
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls, refuses

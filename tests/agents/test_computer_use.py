@@ -14,10 +14,10 @@ from pytest_browsereval.agents.computer_use import MAX_CALLS, ComputerUseAgent, 
 from pytest_browsereval.agents.orchestrator_executor import OrchestratorExecutorConfig
 from pytest_browsereval.agents.pointing.pictures import shrunk
 from pytest_browsereval.browsers.picture_size import size_of
+from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, LimitReached, TerminationReason
 from pytest_browsereval.llm.client import ChatClient, close_clients
 from pytest_browsereval.llm.retries import RetryPolicy
-from pytest_browsereval.members import builtin_registry
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.providers import PROVIDERS

@@ -10,10 +10,10 @@ import pytest
 
 from pytest_browsereval.agents.single import SingleAgent, SingleConfig
 from pytest_browsereval.browsers.base import PictureFormat
+from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.errors import ConfigError, Fault, LimitReached, StopRun, TerminationReason
 from pytest_browsereval.llm.client import ChatClient, close_clients
 from pytest_browsereval.llm.retries import RetryPolicy
-from pytest_browsereval.members import builtin_registry
 from pytest_browsereval.model.messages import AssistantMessage, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.testing import (
     Call,

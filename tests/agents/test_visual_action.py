@@ -13,6 +13,7 @@ import pytest
 from pytest_browsereval.agents.pointing.service import LONGEST_BODY, as_text
 from pytest_browsereval.agents.visual_action import VisualActionAgent, VisualActionConfig
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
+from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.errors import (
     ConfigError,
     ErrorSource,
@@ -22,7 +23,6 @@ from pytest_browsereval.errors import (
     TerminationReason,
 )
 from pytest_browsereval.llm.retries import RetryPolicy
-from pytest_browsereval.members import builtin_registry
 from pytest_browsereval.model.messages import ToolCallMessage
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.tools.base import Tool

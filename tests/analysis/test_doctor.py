@@ -13,10 +13,10 @@ import pytest
 from pytest_browsereval.analysis import validation
 from pytest_browsereval.analysis.doctor import Check, Report, State, Wishes, examine
 from pytest_browsereval.analysis.lint.base import Row
+from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import load_config
 from pytest_browsereval.graders.answer import AnswerGrader
 from pytest_browsereval.graders.base import Golden
-from pytest_browsereval.members import builtin_registry
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.testing import ScriptedModel, refuses

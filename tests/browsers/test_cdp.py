@@ -18,9 +18,9 @@ from pytest_browsereval.browsers.base import WindowRequest
 from pytest_browsereval.browsers.cdp import CdpBrowser, CdpBrowserConfig
 from pytest_browsereval.browsers.playwright.waiting import DialogOpened
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
+from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import load_config
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, StopRun
-from pytest_browsereval.members import builtin_registry
 from tests.browsers.listening import Listening, listening, outside, relayed
 from tests.support import PageServer, Run, until
 

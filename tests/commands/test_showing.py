@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.__main__ import main
+from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import load_config
-from pytest_browsereval.members import builtin_registry
 from pytest_browsereval.model.display import width_of
 from pytest_browsereval.run.manifest import manifest
 from tests.labelled import grade, graded, write_run

@@ -6,9 +6,9 @@ from typing import Any, Protocol
 
 import pytest
 
+from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import EvalConfig, load_config
 from pytest_browsereval.errors import ConfigError
-from pytest_browsereval.members import builtin_registry
 from pytest_browsereval.registry import Registry
 
 

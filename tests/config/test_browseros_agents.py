@@ -10,9 +10,9 @@ import pytest
 
 from pytest_browsereval.agents.noop import NoopConfig
 from pytest_browsereval.agents.orchestrator_executor import OrchestratorExecutorConfig
+from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import EvalConfig, load_config
 from pytest_browsereval.errors import ConfigError
-from pytest_browsereval.members import builtin_registry
 
 Load = Callable[..., EvalConfig]
 Refused = Callable[..., list[str]]

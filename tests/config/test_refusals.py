@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import EvalConfig
-from pytest_browsereval.later import KEYS, MEMBERS, member_refusal
-from pytest_browsereval.members import builtin_registry
+from pytest_browsereval.unsupported import KEYS, MEMBERS, member_refusal
 
 Load = Callable[..., EvalConfig]
 Refused = Callable[..., list[str]]

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from pytest_browsereval.__main__ import main
 from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
+from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import EvalConfig, config_schema
-from pytest_browsereval.members import builtin_registry
 from pytest_browsereval.registry import Plugged
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.datasets.base import DatasetConfig
 from pytest_browsereval.datasets.originals import address, host_of
 from pytest_browsereval.errors import DatasetError
-from pytest_browsereval.members import builtin_registry
 
 Import = Callable[..., DatasetConfig]
 

@@ -12,11 +12,11 @@ import pytest
 from pydantic import JsonValue, ValidationError
 
 from pytest_browsereval.browsers.base import Window
+from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.errors import ErrorSource, Fault, StopRun
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.combined import CombinedGrader
 from pytest_browsereval.llm.judge import JudgeConfig
-from pytest_browsereval.members import builtin_registry
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage

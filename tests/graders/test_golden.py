@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
+from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.graders.answer import AnswerGrader
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.golden import Tried, try_golden
 from pytest_browsereval.graders.judging.base import ModelGrader
-from pytest_browsereval.members import builtin_registry
 from pytest_browsereval.model.grades import GraderResult, Verdict
 
 JUDGES_BY_PROGRAM = {"command": "a program of the user judges, which only he can try"}

@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 from pydantic import JsonValue
 
+from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.observations import observation_keys
-from pytest_browsereval.members import builtin_registry
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 

@@ -7,11 +7,11 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel, Field, SecretStr
 
+from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.combined import AnyGrader
 from pytest_browsereval.graders.trust import find_trust_needs
 from pytest_browsereval.llm.config import ApiKey, LLMConfig
-from pytest_browsereval.members import builtin_registry
 from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.model.tasks import Task
 

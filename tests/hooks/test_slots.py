@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.hooks.share import Share
+from pytest_browsereval.hooks.partition import Share
 from pytest_browsereval.hooks.xdist import QUEUED, SlotScheduling
 
 

@@ -16,12 +16,12 @@ from pytest_browsereval.browsers.base import Browser, Window, WindowRequest
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.browsers.playwright.manager import WindowManager
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
+from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.capture.message_log import read_messages
 from pytest_browsereval.config import load_config
 from pytest_browsereval.errors import ErrorSource, Fault, StopRun, TerminationReason
 from pytest_browsereval.graders.answer import AnswerGrader
 from pytest_browsereval.graders.base import GraderConfig, Recorded
-from pytest_browsereval.members import builtin_registry
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import AssistantMessage, ErrorMessage, Message
 from pytest_browsereval.model.results import AgentResult, TaskMetadata

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import load_config
 from pytest_browsereval.errors import ErrorSource, Fault, TerminationReason
 from pytest_browsereval.llm.taping import Exchange, RecordingTape, ReplayingTape
-from pytest_browsereval.members import builtin_registry
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.cassettes import Cassettes, ModelCalls, leftover

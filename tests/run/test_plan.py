@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 import pytest
 
+from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import load_config
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.graders.base import GraderConfig, Recorded
-from pytest_browsereval.members import builtin_registry
 from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.run.plan import FEW, Plan
 from pytest_browsereval.run.relations import ALONE

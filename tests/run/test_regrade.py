@@ -9,21 +9,21 @@ from typing import Any
 
 import pytest
 
+from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.capture.trajectory import HISTORY_FILE, TrajectorySaver
 from pytest_browsereval.config import config_from
 from pytest_browsereval.errors import ConfigError, DatasetError, ErrorSource, Fault, RunStopped, UsageError
 from pytest_browsereval.graders.base import GraderConfig, Recorded
-from pytest_browsereval.members import builtin_registry
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import UserMessage
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
-from pytest_browsereval.run.finding import run_folder
+from pytest_browsereval.run.lookup import run_folder
 from pytest_browsereval.run.regrade import Regrading, history_record
 from pytest_browsereval.run.store import RunStore, TrialKey, read_metadata
-from pytest_browsereval.run.stored import StoredEntry, read_evidence
+from pytest_browsereval.run.stored_trials import StoredEntry, read_evidence
 from pytest_browsereval.testing import ScriptedModel, says
 from tests.recorded import attempt
 from tests.support import until

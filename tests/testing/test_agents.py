@@ -15,7 +15,7 @@ from pytest_browsereval.agents.orchestrator_executor import OrchestratorExecutor
 from pytest_browsereval.agents.scripted import ScriptedConfig
 from pytest_browsereval.agents.single import SingleConfig
 from pytest_browsereval.agents.visual_action import VisualActionConfig
-from pytest_browsereval.members import builtin_registry
+from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.testing import (
     AgentConformance,

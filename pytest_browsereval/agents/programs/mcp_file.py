@@ -31,7 +31,7 @@ _STDIO: dict[str, JsonValue] = {
     "mcpServers": {
         "browser": {
             "command": "{python}",
-            "args": ["-m", "pytest_browsereval.toolserver.stdio"],
+            "args": ["-m", "pytest_browsereval.agents.programs.server.stdio"],
             "env": {URL_VARIABLE: "{mcp_url}", TOKEN_VARIABLE: "{mcp_token}"},
         }
     }

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from pytest_browsereval.analysis.lint.base import Finding, Given, Level, Row
+from pytest_browsereval.config_text import shown
 from pytest_browsereval.datasets.benchmark import BenchmarkConfig
 from pytest_browsereval.datasets.rows import TYPE_BY_SUFFIX
-from pytest_browsereval.documents import shown
 from pytest_browsereval.sites import names_in, unknown_sites
 
 _UNSAFE_ID = re.compile(r"[/\\\x00-\x1f\x7f]|\.\.|^\s|\s$")

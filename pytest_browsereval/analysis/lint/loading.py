@@ -10,10 +10,10 @@ from pathlib import Path
 
 from pytest_browsereval.analysis.lint.base import Finding, Level, Row
 from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.config_text import shown
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef, Select
 from pytest_browsereval.datasets.plugged import index_rows, read_row
 from pytest_browsereval.datasets.selection import check_depends_on
-from pytest_browsereval.documents import shown
 from pytest_browsereval.errors import ConfigError, DatasetError
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.run.plan import Entry, Plan

@@ -17,7 +17,7 @@ from pydantic import Field, JsonValue
 from pytest_browsereval.benchmarks.infinity import driver
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.origins import origin_of
-from pytest_browsereval.documents import file_inside
+from pytest_browsereval.config_text import file_inside
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault
 from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
 from pytest_browsereval.graders.observing import fetch_json, has_page, live_page

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from pytest_browsereval.leash import leashed
+from pytest_browsereval.processes import leashed
 from pytest_browsereval.redaction.known import beginning, ending
 
 GRACE_S = 2.0

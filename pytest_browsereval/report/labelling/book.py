@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_browsereval.analysis.labels import Attempt, Label, LabelWord, as_line, match, read_labels
-from pytest_browsereval.documents import shown
+from pytest_browsereval.config_text import shown
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import natural
 from pytest_browsereval.model.messages import now

@@ -11,8 +11,8 @@ import pytest
 
 from pytest_browsereval.analysis.lint.base import Finding, Level
 from pytest_browsereval.analysis.lint.linting import lint
+from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import config_from
-from pytest_browsereval.members import builtin_registry
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.run.store import RunStore, TrialKey
 from tests.recorded import ERRORED, FAILED, PASSED, attempt

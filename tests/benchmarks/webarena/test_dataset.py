@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.datasets.base import DatasetConfig
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.graders.base import GraderConfig
-from pytest_browsereval.members import builtin_registry
 from pytest_browsereval.model.tasks import Task
 
 SITES = {"shopping": "{shop}", "shopping_admin": "http://10.0.0.2:7780/admin/", "REDDIT": "http://r.test"}

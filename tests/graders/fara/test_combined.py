@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders.fara.combined import Ballot, Results, Rule
 from pytest_browsereval.graders.fara.members import (
@@ -16,7 +17,6 @@ from pytest_browsereval.graders.fara.members import (
     FaraRubricGrader,
 )
 from pytest_browsereval.graders.judging.votes import Opinion
-from pytest_browsereval.members import builtin_registry
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.testing import refuses
 from tests.graders.judging.bench import Bench, aligned, made, numbers_in, ratings, scores, sight

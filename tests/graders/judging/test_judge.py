@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.graders.judging import judge as judge_module
@@ -18,7 +19,6 @@ from pytest_browsereval.graders.judging.pictures import Shown, pictures_of
 from pytest_browsereval.graders.judging.replies import JudgeReply, schema_of
 from pytest_browsereval.graders.judging.votes import Opinion
 from pytest_browsereval.llm.judge import JudgeConfig
-from pytest_browsereval.members import builtin_registry
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.providers import PROVIDERS
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, says

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date, time
 from typing import Any
 
-from pytest_browsereval.documents.base import Document, DocumentError, KeyPath
+from pytest_browsereval.config_text.base import Document, DocumentError, KeyPath
 
 
 def parse_toml(text: str) -> Document:

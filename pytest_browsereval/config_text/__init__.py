@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_browsereval.documents.base import (
+from pytest_browsereval.config_text.base import (
     Document,
     DocumentError,
     KeyPath,
@@ -11,6 +11,6 @@ from pytest_browsereval.documents.base import (
     shown,
     unreadable,
 )
-from pytest_browsereval.documents.suffixes import parse
+from pytest_browsereval.config_text.suffixes import parse
 
 __all__ = ["Document", "DocumentError", "KeyPath", "file_inside", "parse", "read_text", "shown", "unreadable"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from pytest_browsereval.documents import DocumentError, KeyPath, parse, read_text, shown
+from pytest_browsereval.config_text import DocumentError, KeyPath, parse, read_text, shown
 
 
 def value_of(text: str, suffix: str = ".yaml") -> Any:

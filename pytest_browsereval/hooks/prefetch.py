@@ -26,8 +26,8 @@ from pytest_browsereval.errors import (
 )
 from pytest_browsereval.hooks.items import EvalItem, Unmade, fixture_scopes
 from pytest_browsereval.hooks.order import Trial, key_of, needs_of, related, relations_of
+from pytest_browsereval.hooks.partition import Share
 from pytest_browsereval.hooks.session import CLOSE_GRACE_S, EvalSession
-from pytest_browsereval.hooks.share import Share
 from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_browsereval import members
+from pytest_browsereval import builtins as members
+from pytest_browsereval.builtins import builtin_registry, installed_registry
 from pytest_browsereval.errors import RegistryError
-from pytest_browsereval.members import builtin_registry, installed_registry
 from pytest_browsereval.registry import FAMILIES, OURS
 
 MODULE = """\

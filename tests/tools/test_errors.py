@@ -3,7 +3,7 @@ from __future__ import annotations
 from playwright.async_api import Error
 from playwright.async_api import TimeoutError as PlaywrightTimeout
 
-from pytest_browsereval.tools.problems import explain
+from pytest_browsereval.tools.errors import explain
 
 DRAG = 'Locator.drag_to: Timeout 1000ms exceeded.\nCall log:\n  - waiting for locator("#a")\n'
 FOUND = DRAG + '    - locator resolved to <p id="a">a</p>\n  - attempting move and down action\n'

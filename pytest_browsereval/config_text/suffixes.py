@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pytest_browsereval.documents.base import Document, DocumentError
-from pytest_browsereval.documents.json_text import parse_json
-from pytest_browsereval.documents.toml_text import parse_toml
+from pytest_browsereval.config_text.base import Document, DocumentError
+from pytest_browsereval.config_text.json_text import parse_json
+from pytest_browsereval.config_text.toml_text import parse_toml
 
 
 def parse(text: str, suffix: str) -> Document:
@@ -21,6 +21,6 @@ def parse(text: str, suffix: str) -> Document:
 
 
 def _parse_yaml(text: str) -> Document:
-    from pytest_browsereval.documents.yaml_text import parse_yaml  # the other formats need no YAML library
+    from pytest_browsereval.config_text.yaml_text import parse_yaml  # the other formats need no YAML library
 
     return parse_yaml(text)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
-from pytest_browsereval.documents.base import Document, DocumentError, KeyPath
+from pytest_browsereval.config_text.base import Document, DocumentError, KeyPath
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 """May be half of a character; two halves make a whole one."""

@@ -7,8 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
-from pytest_browsereval.problems import field_names, problems_in, short, snake
 from pytest_browsereval.registry import Plugged, Registry
+from pytest_browsereval.validation_errors import field_names, problems_in, short, snake
 
 
 class Inner(BaseModel):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import yaml
 
-from pytest_browsereval.documents.base import Document, DocumentError, KeyPath
+from pytest_browsereval.config_text.base import Document, DocumentError, KeyPath
 
 MAX_NODES = 1_000_000
 """Aliases of YAML multiply; nothing that a person writes comes near this many values."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from pytest_browsereval.config import EvalConfig
-from pytest_browsereval.documents import shown
+from pytest_browsereval.config_text import shown
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.run.journal import JOURNAL
 from pytest_browsereval.run.store import RunStore, home_of

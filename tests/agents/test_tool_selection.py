@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from pytest_browsereval.agents.focus import TurnRule, check_rules
 from pytest_browsereval.agents.single import SingleConfig
+from pytest_browsereval.agents.tool_selection import TurnRule, check_rules
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage

@@ -2,9 +2,9 @@
 
 When the pipe closes, the command is ended with all that it has started: politely at first, by force after a
 grace period. A holder that is killed, by ``SIGKILL`` or by ``os._exit`` too, lets go of its end as well: the
-system closes the pipe, so nothing is left behind. Started by its path as
-``python -I -S leash.py GRACE COMMAND...``, so it imports little and nothing of this package. Its exit code is
-the command's (128 + N for signal N).
+system closes the pipe, so nothing is left behind. It is started by its path, as
+``python -I -S processes.py GRACE COMMAND...``, so it imports little and nothing of this package. Its exit
+code is the command's (128 + N for signal N).
 
 With ``--relay`` before the grace period, what comes through the pipe is passed on to the command's own
 standard input; with ``--stdin FILE`` a file is its standard input; with ``--folder FOLDER`` before these a

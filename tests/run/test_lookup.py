@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.errors import ConfigError
-from pytest_browsereval.run.finding import Runs, age, earlier
+from pytest_browsereval.run.lookup import Runs, age, earlier
 
 OLD, NEW, NEWEST = "20260101T000000Z-zzzzzz", "20260102T000000Z-aaaaaa", "20260103T000000Z-aaaaaa"
 """Run ids, which sort by time."""

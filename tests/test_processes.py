@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_browsereval.leash import leashed
+from pytest_browsereval.processes import leashed
 from tests.support import PATIENCE_S, has_ended, until
 
 STUBBORN = """
