@@ -146,7 +146,7 @@ def test_runs_that_are_not_alike(tmp_path: Path) -> None:
         ran(tmp_path, 3, attempt("a", grader_results=new), config=other, datasets=[{"sha256": "1"}]),
         ran(tmp_path, 4, attempt("a", grader_results=new)),
     ]
-    (runs[3] / "manifest.json").write_text("{")
+    (runs[3] / "manifest.json").unlink()
     names = [run.name for run in runs]
     found = of(*runs)
     assert found.agents == (
@@ -155,6 +155,9 @@ def test_runs_that_are_not_alike(tmp_path: Path) -> None:
     )
     assert found.judges == (f"{names[1]} -> {names[2]}: grader g: g/1 -> g/2",)
     assert found.others == ("browser",)
+    (runs[3] / "manifest.json").write_text("{")
+    with pytest.raises(UsageError, match=r"manifest\.json is damaged"):
+        of(*runs)
 
 
 def test_what_cannot_be_told(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def leashes() -> list[psutil.Process]:
     held = []
     for child in psutil.Process().children():
         with contextlib.suppress(psutil.Error):
-            if "leash" in " ".join(child.cmdline()):
+            if "processes.py" in " ".join(child.cmdline()):
                 held.append(child)
     return held
 
