@@ -109,8 +109,16 @@ class Listening:
 
     def pages(self) -> list[str]:
         """Return the addresses of its tabs."""
+        return list(self.pages_by_id().values())
+
+    def pages_by_id(self) -> dict[str, str]:
+        """Return the same by the ids of the tabs."""
         answer = httpx.get(f"{self.url}/json/list", trust_env=False, timeout=PATIENCE_S)
-        return [page["url"] for page in answer.json() if page["type"] == "page"]
+        return {page["id"]: page["url"] for page in answer.json() if page["type"] == "page"}
+
+    def close_page(self, page_id: str) -> None:
+        """Close a tab, also one whose dialog keeps a program from attaching to it."""
+        httpx.get(f"{self.url}/json/close/{page_id}", trust_env=False, timeout=PATIENCE_S).raise_for_status()
 
     def assert_left_alone(self) -> None:
         """Assert that it runs and that nobody's tabs are left; those that close need a moment."""
