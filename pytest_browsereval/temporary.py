@@ -7,6 +7,7 @@ import contextlib
 import os
 import shutil
 import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 PREFIX = "browsereval-"
+
+TRIES = 20
+"""How often a folder is removed that fills again."""
 
 _LOCK = ".owner"
 """Locked while the process lives; the system frees it however the process ends."""
@@ -43,7 +47,7 @@ class OwnedFolder:
     def remove(self) -> None:
         """Remove it with all that is in it."""
         self._lock.release()
-        shutil.rmtree(self.path, ignore_errors=True)
+        _remove_tree(self.path)
 
 
 def own_folder() -> Path:
@@ -78,7 +82,16 @@ def remove_own_folder() -> None:
     if owned is not None:
         owned.remove()
     if folder is not None:
+        _remove_tree(folder)
+
+
+def _remove_tree(folder: Path) -> None:
+    """Remove a folder, also one into which a browser that is just ending still writes."""
+    for _ in range(TRIES):
         shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+        time.sleep(0.1)
 
 
 def sweep() -> None:
