@@ -23,7 +23,7 @@ from tests.support import until
 
 pytestmark = [pytest.mark.published, pytest.mark.timeout(900)]
 
-POLICIES = Path(__file__).parents[2] / "examples" / "miniwob" / "policies.py"
+POLICIES = Path(__file__).parents[3] / "examples" / "miniwob" / "policies.py"
 
 OWN = """
 import importlib.util, pathlib
