@@ -1,4 +1,4 @@
-"""Whole runs: what a model or a service replies is told in part, and never with a part of a key."""
+"""Whole runs: an excerpt of a reply never shows a part of a key."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ EACH = [pytest.param([leaf], id=leaf, marks=pytest.mark.slow) for leaf in LEAVES
 
 @pytest.mark.parametrize("without", [pytest.param(LEAVES, id="all"), *EACH], indirect=True)
 def test_a_benchmark_can_be_left_out(without: Path, evals: Evals) -> None:
-    """Without its folder the quickstart passes, and a config that asks for it is told."""
+    """Without its folder the quickstart passes, and a config that asks for it is refused."""
     out = f"--eval-output={evals.path / 'out'}"
     result = evals.run_process(f"--eval-config={QUICKSTART / 'eval.yaml'}", out, "--eval-limit=4")
     assert result.ret == pytest.ExitCode.OK, result.stdout.str()
