@@ -200,7 +200,7 @@ def told(error: BaseException) -> str:
 
 
 def is_given_up(error: BaseException) -> bool:
-    """Tell whether work is cancelled or closed from outside, and raises nothing of its own accord."""
+    """Return whether an exception cancels or closes work from outside, as nothing does by itself."""
     if isinstance(error, GeneratorExit):  # each coroutine that is closed gets one, where it waits
         frames = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
         return not frames or frames[-1].startswith(_OURS)
