@@ -6,6 +6,7 @@ Each is on a leash: what it starts ends with it, a daemon too, and all of it whe
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import tempfile
@@ -60,15 +61,7 @@ async def verified(arguments: list[str], cwd: Path, home: str, *, timeout_s: flo
     # Files, not pipes: a pipe is open for as long as any child of the program lives.
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         try:
-            process = await asyncio.create_subprocess_exec(
-                *leashed(arguments, GRACE_S),
-                cwd=cwd,
-                env={"PATH": _path(), "HOME": home, "TMPDIR": home, "LANG": "C.UTF-8"},
-                stdin=asyncio.subprocess.PIPE,  # the leash: all ends when this process does
-                stdout=output,
-                stderr=errors,
-                start_new_session=True,
-            )
+            process = await _start(leashed(arguments, GRACE_S), cwd, home, output, errors)
         except OSError as error:
             raise Fault(ErrorSource.GRADER, f"{told} cannot be started: {error}") from None
         await _ended(process, timeout_s, told, output, errors)
@@ -76,6 +69,32 @@ async def verified(arguments: list[str], cwd: Path, home: str, *, timeout_s: flo
         if process.returncode == NOT_STARTED and lines and lines[-1].startswith("cannot run "):
             raise Fault(ErrorSource.GRADER, f"{told} cannot be started: {lines[-1]}")
         return Ran(_end_of(output, LINE_LIMIT_BYTES), process.returncode or 0, ending(" | ".join(lines), 500))
+
+
+async def _start(
+    command: list[str], cwd: Path, home: str, output: IO[bytes], errors: IO[bytes]
+) -> asyncio.subprocess.Process:
+    """Start a leash. Where this is cancelled the leash ends the program.
+
+    A cancelled ``create_subprocess_exec`` would kill the leash, and what the program started would live on.
+    """
+    starting = asyncio.ensure_future(
+        asyncio.create_subprocess_exec(
+            *command,
+            cwd=cwd,
+            env={"PATH": _path(), "HOME": home, "TMPDIR": home, "LANG": "C.UTF-8"},
+            stdin=asyncio.subprocess.PIPE,  # the leash: all ends when this process does
+            stdout=output,
+            stderr=errors,
+            start_new_session=True,
+        )
+    )
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        with contextlib.suppress(OSError):  # it did not start
+            await _let_go(await starting)
+        raise
 
 
 async def _ended(
@@ -94,12 +113,18 @@ async def _ended(
         why = f"{told} did not end within {timeout_s:g} s and was killed"
         raise Fault(ErrorSource.GRADER, why) from None
     finally:
-        assert process.stdin is not None  # noqa: S101 asked for a pipe
-        process.stdin.close()  # lets go of the leash
-        await asyncio.wait({waiting}, timeout=END_LIMIT_S)
-        if not waiting.done():  # the program has stopped it
-            os.killpg(process.pid, signal.SIGKILL)
-            await asyncio.shield(waiting)
+        await _let_go(process)
+
+
+async def _let_go(process: asyncio.subprocess.Process) -> None:
+    """Let go of the leash and wait until it has ended what the program has started."""
+    assert process.stdin is not None  # noqa: S101 asked for a pipe
+    process.stdin.close()
+    waiting = asyncio.ensure_future(process.wait())
+    await asyncio.wait({waiting}, timeout=END_LIMIT_S)
+    if not waiting.done():  # the program has stopped it
+        os.killpg(process.pid, signal.SIGKILL)
+        await asyncio.shield(waiting)
 
 
 def _path() -> str:

@@ -10,6 +10,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from pydantic import ValidationError
 
@@ -18,6 +19,7 @@ from pytest_browsereval.graders import verifiers
 from pytest_browsereval.graders.command import CommandGrader
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from tests.graders.support import assert_ended, living, make_recorded, make_task, overrun
+from tests.hooks.launched import wait_for
 
 
 def grade(base_dir: Path, script: str, **options: Any) -> GraderResult:
@@ -150,6 +152,28 @@ def test_a_cancelled_program_is_killed(tmp_path: Path) -> None:
         task = asyncio.create_task(grader.grade(make_recorded(make_task(), base_dir=tmp_path)))
         while not (tmp_path / "started").exists():  # noqa: ASYNC110 a file, no event
             await asyncio.sleep(0.02)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(course())
+    assert_ended(mark)
+
+
+def test_a_program_that_is_cancelled_at_its_start_is_killed(tmp_path: Path) -> None:
+    """The program may have children before its start is known to us."""
+    mark = f"{tmp_path}-at-start"
+    (tmp_path / "verify.py").write_text(
+        SLEEPER.format(mark=mark) + "\nimport time; time.sleep(280)", encoding="utf-8"
+    )
+    grader = CommandGrader(command=("{python}", "verify.py"), timeout_s=200)
+    before = set(psutil.Process().children())
+
+    async def course() -> None:
+        task = asyncio.create_task(grader.grade(make_recorded(make_task(), base_dir=tmp_path)))
+        while not set(psutil.Process().children()) - before:  # noqa: ASYNC110 no event
+            await asyncio.sleep(0)  # one step of the loop
+        wait_for((tmp_path / "started").exists, "the program has started its child")
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
