@@ -20,7 +20,7 @@ ROWS: tuple[frozenset[str], ...] = tuple(
     map(
         frozenset,
         (
-            {"deadline", "errors", "processes", "session_caches", "unsupported"},
+            {"addresses", "deadline", "errors", "processes", "session_caches", "unsupported"},
             {"contracts", "redaction", "registry", "temporary"},
             {"config_text", "validation_errors"},
             {"model", "providers", "stats"},

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
+from pytest_browsereval.addresses import find_certificates, is_local
 from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.errors import BrowserEvalError
 
@@ -17,7 +18,6 @@ HOW_TO_LISTEN = "chromium --remote-debugging-port=9222 --user-data-dir=FOLDER"
 SHORTEST_SECRET = 6
 """Shorter parts of an address are not hidden: every ``1`` of a report would go with them."""
 _LONG_SEGMENT = 16
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class NoEndpoint(BrowserEvalError):
@@ -59,7 +59,7 @@ class DevToolsUrl:
     @property
     def is_local(self) -> bool:
         """Whether the browser runs on this machine."""
-        return self._parts.hostname in _LOOPBACK
+        return is_local(self.text)
 
     def __str__(self) -> str:
         """Return scheme, host and port: what else an address may have can be a secret."""
@@ -109,7 +109,10 @@ class DevToolsUrl:
         parts = self._parts
         url = parts._replace(path=f"{parts.path.rstrip('/')}/json/version/").geturl()
         try:
-            async with httpx.AsyncClient(trust_env=not self.is_local, timeout=limit_s) as client:
+            verify = find_certificates(url)
+            async with httpx.AsyncClient(
+                verify=verify, trust_env=not self.is_local, timeout=limit_s
+            ) as client:
                 return await client.get(url)
         except httpx.TimeoutException:
             raise NoEndpoint(f"did not answer within {limit_s:g} s") from None

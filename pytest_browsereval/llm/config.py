@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import re
 from typing import Annotated, Literal, Self
@@ -21,6 +20,7 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
+from pytest_browsereval.addresses import is_local
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.providers import (
     Provider,
@@ -211,11 +211,7 @@ class LLMConfig(BaseModel):
     @property
     def is_local(self) -> bool:
         """True if requests stay on this machine."""
-        host = urlsplit(self.url).hostname or ""
-        try:
-            return ipaddress.ip_address(host).is_loopback
-        except ValueError:
-            return host == "localhost" or host.endswith(".localhost")
+        return is_local(self.url)
 
     def resolve_key(self) -> str | None:
         """Return the key, None where the server wants none.

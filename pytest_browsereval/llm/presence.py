@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pydantic import BaseModel
 
+from pytest_browsereval.addresses import find_certificates
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.llm.config import LLMConfig
 
@@ -36,7 +37,9 @@ async def ask_server(config: LLMConfig) -> int:
         key = None
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     # A proxy of the environment cannot reach this machine's own ports.
-    async with httpx.AsyncClient(timeout=ANSWER_S, trust_env=not config.is_local) as client:
+    async with httpx.AsyncClient(
+        verify=find_certificates(config.url), timeout=ANSWER_S, trust_env=not config.is_local
+    ) as client:
         try:
             async with client.stream("GET", f"{config.url}/models", headers=headers) as response:
                 return response.status_code

@@ -7,6 +7,7 @@ import json
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from pytest_browsereval.addresses import find_certificates
 from pytest_browsereval.llm.bounded import ENCODINGS, bound_reply
 from pytest_browsereval.llm.completion import StreamedReply
 from pytest_browsereval.llm.config import LLMConfig
@@ -110,6 +111,7 @@ class Wire:
             timeout=self._config.request_timeout_s,
             max_retries=0,
             http_client=openai.DefaultAsyncHttpxClient(
+                verify=find_certificates(self._config.url),
                 # A proxy of the environment cannot reach this machine's own ports.
                 trust_env=not self._config.is_local,
                 event_hooks={"response": [refuse_other_hosts, bound_reply]},

@@ -186,18 +186,3 @@ def test_access_keys_beside_an_api_key_are_accepted() -> None:
     keys = {"accessKeyId": "AWS_ACCESS_KEY_ID", "secretAccessKey": "AWS_SECRET_ACCESS_KEY"}
     block = config(provider="bedrock", region="us-east-1", api_key="AWS_BEARER_TOKEN_BEDROCK", **keys)
     assert block.url.startswith("https://bedrock-runtime.us-east-1.")
-
-
-@pytest.mark.parametrize(
-    ("url", "is_local"),
-    [
-        ("http://127.0.0.1:1/v1", True),
-        ("http://[::1]:1/v1", True),
-        ("http://localhost/v1", True),
-        ("http://10.0.0.1/v1", False),
-        ("https://localhost.example/v1", False),
-    ],
-)
-def test_loopback_addresses_are_local(url: str, is_local: bool) -> None:  # noqa: FBT001 a table
-    """Only what stays on this machine is local."""
-    assert config(base_url=url).is_local is is_local

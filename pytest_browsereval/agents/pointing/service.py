@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
+from pytest_browsereval.addresses import find_certificates, is_local
 from pytest_browsereval.errors import ErrorSource, Fault, Outage, StopRun
 from pytest_browsereval.llm.client import exchange
 from pytest_browsereval.llm.retries import RetryPolicy, TryFailed, retry_after, told_by
@@ -156,6 +157,7 @@ class ActionService:
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
         return httpx.AsyncClient(
             headers=headers,
+            verify=find_certificates(self._url),
             timeout=None,  # noqa: S113 one limit holds for the whole request, in _try
             # A proxy of the environment cannot reach this machine's own ports.
             trust_env=not is_local(self._url),
@@ -179,11 +181,6 @@ def _json(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
-
-
-def is_local(url: str) -> bool:
-    """Return True if requests to an address stay on this machine."""
-    return (urlsplit(url).hostname or "") in ("localhost", "127.0.0.1", "::1")
 
 
 def shown(url: str) -> str:

@@ -9,7 +9,9 @@ import logging
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
+from pytest_browsereval.addresses import find_certificates
 from pytest_browsereval.redaction.known import beginning
 
 if TYPE_CHECKING:
@@ -44,12 +46,13 @@ class Watch:
         self.large.clear()
 
 
-def http_client(headers: Mapping[str, str], query: str, watch: Watch) -> httpx2.AsyncClient:
+def http_client(endpoint_url: str, headers: Mapping[str, str], watch: Watch) -> httpx2.AsyncClient:
     """Return a client for one server, without a limit for answers that take long: calls have their own.
 
     Args:
+        endpoint_url: of the server; its query is added on the wire alone: the libraries log addresses, and
+            keys stand in them.
         headers: sent with every request.
-        query: of the URL, added on the wire alone: the libraries log addresses, and keys stand in them.
         watch: told of what goes by.
     """
     import httpx2
@@ -57,7 +60,7 @@ def http_client(headers: Mapping[str, str], query: str, watch: Watch) -> httpx2.
     # An answer that is packed could be of any size once unpacked.
     own = {"accept-encoding": "identity", **headers}
     timeout = httpx2.Timeout(_CONNECT_S, read=None)
-    return httpx2.AsyncClient(headers=own, timeout=timeout, transport=_watched(query, watch))
+    return httpx2.AsyncClient(headers=own, timeout=timeout, transport=_watched(endpoint_url, watch))
 
 
 @contextmanager
@@ -75,13 +78,15 @@ def without_own_limit_in_log() -> Iterator[None]:
         _SDK_LOG.removeFilter(is_news)
 
 
-def _watched(query: str, watch: Watch) -> httpx2.AsyncBaseTransport:
+def _watched(endpoint_url: str, watch: Watch) -> httpx2.AsyncBaseTransport:
     """Return an HTTP transport that keeps refusals for messages, and cuts off what is too large."""
     import httpx2
 
+    query = urlsplit(endpoint_url).query
+
     class Watched(httpx2.AsyncBaseTransport):
         def __init__(self) -> None:
-            self._inner = httpx2.AsyncHTTPTransport()
+            self._inner = httpx2.AsyncHTTPTransport(verify=find_certificates(endpoint_url))
 
         async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
             response = await self._inner.handle_async_request(_with_query(request, query))

@@ -152,11 +152,11 @@ class McpSession:
     async def _over_http(self) -> AsyncIterator[TransportStreams]:
         from mcp.client.streamable_http import streamable_http_client
 
-        parts = urlsplit(self._endpoint.url or "")
-        url = parts._replace(query="").geturl()
+        endpoint_url = self._endpoint.url or ""
+        url = urlsplit(endpoint_url)._replace(query="").geturl()
         with without_own_limit_in_log():
             async with (
-                http_client(self._endpoint.headers, parts.query, self._watch) as client,
+                http_client(endpoint_url, self._endpoint.headers, self._watch) as client,
                 streamable_http_client(url, http_client=client, max_sse_event_size=ANSWER_BYTES) as streams,
             ):
                 yield streams

@@ -12,6 +12,8 @@ import os
 import sys
 from typing import Any
 
+from pytest_browsereval.addresses import find_certificates
+
 URL, TOKEN = "BROWSEREVAL_MCP_URL", "BROWSEREVAL_MCP_TOKEN"
 _CONNECT_S = 30.0
 _CALL_S = 3_600.0
@@ -27,6 +29,7 @@ async def pass_on(url: str, token: str) -> None:
 
     # Loopback: no proxy of the environment; calls may wait as long as their tools do.
     http = httpx2.AsyncClient(
+        verify=find_certificates(url),
         headers={"Authorization": f"Bearer {token}"},
         timeout=httpx2.Timeout(_CONNECT_S, read=_CALL_S),
         trust_env=False,

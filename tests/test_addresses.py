@@ -1,0 +1,42 @@
+"""Which servers are on this machine, and which certificates a client of theirs loads."""
+
+from __future__ import annotations
+
+import ssl
+
+import pytest
+
+from pytest_browsereval.addresses import find_certificates, is_local
+
+LOCAL = (
+    "http://127.0.0.1:1/v1",
+    "http://127.8.0.1",
+    "http://[::1]:1/v1",
+    "http://localhost/v1",
+    "http://a.localhost",
+)
+ELSEWHERE = ("http://10.0.0.1/v1", "http://localhost.example/v1", "http://0x7f.example", "http://")
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"), [(url, True) for url in LOCAL] + [(url, False) for url in ELSEWHERE]
+)
+def test_loopback_addresses_are_local(url: str, expected: bool) -> None:  # noqa: FBT001 a table
+    """Only what stays on this machine is local."""
+    assert is_local(url) is expected
+
+
+@pytest.mark.parametrize("url", [*ELSEWHERE, *(url.replace("http:", "https:") for url in LOCAL)])
+def test_certificates_are_checked_as_the_library_does(url: str) -> None:
+    """Whoever may be asked for a certificate is asked for one."""
+    assert find_certificates(url) is True
+
+
+@pytest.mark.parametrize("url", LOCAL)
+def test_without_tls_nobody_is_trusted(url: str) -> None:
+    """A redirect from this machine's own port to ``https`` finds no certificate that is good enough."""
+    context = find_certificates(url)
+    assert isinstance(context, ssl.SSLContext)
+    assert context.verify_mode is ssl.CERT_REQUIRED
+    assert context.check_hostname
+    assert not context.get_ca_certs()
