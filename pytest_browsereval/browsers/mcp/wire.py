@@ -63,6 +63,10 @@ class Endpoint:
     """What messages call it."""
 
 
+_BROKEN_OFF = ("ReadError", "WriteError", "CloseError")
+"""How ``httpx`` calls the end of a connection, mostly without a text."""
+
+
 class McpSession:
     """One session with a server.
 
@@ -315,6 +319,8 @@ def _sentence(error: BaseException) -> str:
         error = error.exceptions[0]
     kind = type(error).__name__
     text = beginning(" ".join(str(getattr(error, "message", "") or error).split()), _TOLD_LENGTH)
+    if kind in _BROKEN_OFF:
+        return f"cannot be reached: {text or 'it broke the connection off'}"
     if isinstance(error, OSError) or kind.startswith("Connect"):
         return f"cannot be reached: {text or kind}"
     return f"failed: {text}" if kind == "MCPError" else f"failed: {kind}: {text}"
