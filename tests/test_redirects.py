@@ -48,7 +48,7 @@ def server(status: int, location: str = "") -> Iterator[tuple[str, list[str]]]:
             """Write nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as made:
-        thread = threading.Thread(target=made.serve_forever)
+        thread = threading.Thread(target=made.serve_forever, args=(0.01,))
         thread.start()
         try:
             yield f"http://127.0.0.1:{made.server_port}", asked

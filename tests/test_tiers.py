@@ -93,6 +93,7 @@ def test_of_a_process(tmp_path):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 @pytest.mark.parametrize("processes", [0, 2])
 def test_tests_leave_no_temporary_folder(tmp_path: Path, processes: int) -> None:

@@ -139,6 +139,7 @@ def test_its_grader_knows_its_own_attempts(installed: Installed) -> None:
     assert "ok grader acme/politeness right on 2 known attempts" in told, result.stdout + result.stderr
 
 
+@pytest.mark.slow
 def test_it_can_be_left_out(installed: Installed) -> None:
     """With ``-p no:acme`` its agent is unknown: exit code 4, before anything is spent."""
     result = installed.pytest("--eval-config=evals/button.yaml", "-p", "no:acme")
@@ -158,6 +159,7 @@ def test_other_runs_do_not_load_it(installed: Installed) -> None:
     assert "eval plug-ins" not in result.stdout
 
 
+@pytest.mark.slow
 def test_the_schema_knows_it(installed: Installed) -> None:
     """``browsereval schema`` describes the members of installed packages with their options."""
     result = installed.run("browsereval", "schema")

@@ -106,7 +106,7 @@ WAYS = [
     ("unknown agent", "argument"),
     ("missing dataset", "argument"),
     ("unknown key", "-n2"),
-    ("missing dataset", "-n2"),
+    pytest.param("missing dataset", "-n2", marks=pytest.mark.slow),
 ]
 """Each mistake the usual way; the other ways with one that reading finds and one that collecting finds."""
 

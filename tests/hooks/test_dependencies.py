@@ -141,7 +141,10 @@ def test_a_row_starts_as_soon_as_what_it_needs_has_passed(evals: Evals) -> None:
 
 @pytest.mark.parametrize(
     "workers",
-    [(), pytest.param(("-n2",), marks=pytest.mark.slow), ("-n2", "--dist", "loadgroup")],
+    [
+        (),
+        *(pytest.param(each, marks=pytest.mark.slow) for each in (("-n2",), ("-n2", "--dist", "loadgroup"))),
+    ],
     ids=" ".join,
 )
 def test_what_belongs_together(logged: Evals, workers: tuple[str, ...]) -> None:

@@ -89,6 +89,7 @@ def test_the_marker_runs_a_test_for_each_row(evals: Evals) -> None:
     result.stdout.fnmatch_lines(["*test_by_hand?one? PASSED*"])
 
 
+@pytest.mark.slow
 def test_hand_written_tests_run_in_workers(evals: Evals) -> None:
     """The controller knows nothing of them: no eval has woken it, and it hands nothing over."""
     evals.write_rows(row("one"))

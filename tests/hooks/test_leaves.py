@@ -33,7 +33,9 @@ def without(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
 EACH = [pytest.param([leaf], id=leaf, marks=pytest.mark.slow) for leaf in LEAVES]
 
 
-@pytest.mark.parametrize("without", [pytest.param(LEAVES, id="all"), *EACH], indirect=True)
+@pytest.mark.parametrize(
+    "without", [pytest.param(LEAVES, id="all", marks=pytest.mark.slow), *EACH], indirect=True
+)
 def test_a_benchmark_can_be_left_out(without: Path, evals: Evals) -> None:
     """Without its folder the quickstart passes, and a config that asks for it is refused."""
     out = f"--eval-output={evals.path / 'out'}"

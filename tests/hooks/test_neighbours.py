@@ -209,7 +209,9 @@ def test_split_covers_all_rows_once(evals: Evals) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [["-n2", "--dist=loadgroup"], ["--eval-lanes=4"]], ids=["loadgroup", "lanes"]
+    "options",
+    [pytest.param(["-n2", "--dist=loadgroup"], marks=pytest.mark.slow), ["--eval-lanes=4"]],
+    ids=["loadgroup", "lanes"],
 )
 def test_rows_of_a_group_never_run_at_once(own_agent: Evals, options: list[str]) -> None:
     """Rows of one xdist_group run in one process, one after another, with workers and with lanes."""

@@ -73,7 +73,7 @@ def counts(evals: Evals) -> dict[str, Any]:
     ("call", "function", "workers"),
     [
         *((call, function, []) for call in CALLS for function in ("solve", "solve_on_loop")),
-        ("xfail", "solve", ["-n2"]),
+        pytest.param("xfail", "solve", ["-n2"], marks=pytest.mark.slow),
         pytest.param("exit", "solve_on_loop", ["-n2"], marks=pytest.mark.slow),
     ],
 )

@@ -188,7 +188,16 @@ def test_a_validator_that_raises_names_its_member(evals: Evals, place: str) -> N
     assert "conftest.py:" in text
 
 
-@pytest.mark.parametrize("does", ["Agent.check = boom", "Rows.index = boom", "Blank.start = aboom"])
+@pytest.mark.parametrize(
+    "does",
+    [
+        "Agent.check = boom",
+        *(
+            pytest.param(does, marks=pytest.mark.slow)
+            for does in ("Rows.index = boom", "Blank.start = aboom")
+        ),
+    ],
+)
 def test_workers_name_it_once_as_well(evals: Evals, does: str) -> None:
     """With workers the run ends with exit code 4, and the message is there."""
     member, told = BEFORE[does]

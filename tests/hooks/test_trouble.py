@@ -256,6 +256,7 @@ async def solve(context):
 """
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_the_run(evals: Evals) -> None:
     """What has finished is kept and shown; the lost row is an error, and no further one is paid for."""
     write_agent(evals, FILLS)

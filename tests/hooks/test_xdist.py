@@ -68,6 +68,7 @@ async def solve(context):
 """
 
 
+@pytest.mark.slow
 def test_lanes_of_all_workers_are_used_at_once(evals: Evals) -> None:
     """Two workers of three lanes have six attempts in flight: none of them ends before all six have begun."""
     write_agent(evals, TOGETHER)
@@ -165,6 +166,7 @@ def test_what_a_killed_worker_had_judged_ahead_is_not_made_again(evals: Evals) -
     launched.assert_nothing_left()
 
 
+@pytest.mark.slow
 def test_evals_found_in_folders_work_with_workers(own_agent: Evals) -> None:
     """A bare ``pytest -n 2`` finds eval files and gates them."""
     own_agent.write_rows(*(row(f"r{n}") for n in range(4)))
@@ -227,7 +229,7 @@ def test_a_death_under_a_distribution_by_scopes_costs_the_row_that_did_it(
     assert sorted(str(case.get("name")).partition("@")[0] for case in cases) == sorted(names)
 
 
-@pytest.mark.parametrize("dist", ["loadgroup", "loadfile"])
+@pytest.mark.parametrize("dist", ["loadgroup", pytest.param("loadfile", marks=pytest.mark.slow)])
 def test_rows_that_are_lost_are_named(own_agent: Evals, dist: str) -> None:
     """Without a replacement for a dead worker the run ends as incomplete, and names the rows it lacks."""
     own_agent.write_config(agent=OWN)
@@ -260,6 +262,7 @@ def test_a_lost_item_is_never_green(own_agent: Evals) -> None:
     result.stdout.fnmatch_lines(["*incomplete: * of 2 items have no result*"])
 
 
+@pytest.mark.slow
 def test_the_users_own_distribution_is_kept(own_agent: Evals) -> None:
     """``--dist loadgroup`` stays the user's: every row runs once, two lanes at most, said in the header."""
     own_agent.write_rows(*(row(f"r{n}") for n in range(8)))
