@@ -32,10 +32,10 @@ from pytest_browsereval.capture.context import CaptureContext, CaptureContextCon
 from pytest_browsereval.capture.har import Traffic, recorded_traffic
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.capture.recording import Recording, recorded
-from pytest_browsereval.capture.redaction import spellings
 from pytest_browsereval.capture.screenshots import write_new
 from pytest_browsereval.capture.trace import TraceMode
 from pytest_browsereval.model.messages import ToolResultMessage
+from pytest_browsereval.redaction.spellings import spellings
 from pytest_browsereval.sites.static import StaticSite
 from pytest_browsereval.tools.base import Toolbox
 from pytest_browsereval.tools.input import click

@@ -13,11 +13,9 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 
 from pytest_browsereval.errors import RegistryError, nearest
-from pytest_browsereval.redaction.names import is_secret_path, without_secrets
+from pytest_browsereval.redaction.config import is_secret_path, without_secrets
+from pytest_browsereval.redaction.marks import HIDDEN
 from pytest_browsereval.registry import Plugged, Registry
-
-HIDDEN = "***"
-"""Stands for a secret."""
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from pydantic import BaseModel
 from pytest_browsereval.analysis.evidence import told_contradictions
 from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.config import EvalConfig
-from pytest_browsereval.config.redaction import redacted
 from pytest_browsereval.config_text import shown
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.messages import SCHEMA_VERSION
+from pytest_browsereval.redaction.config import redacted
 from pytest_browsereval.run.resume import RESUMES_FILE
 from pytest_browsereval.run.store import RunStore
 

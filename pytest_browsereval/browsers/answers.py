@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.base import RecordedAnswers
-from pytest_browsereval.browsers.logins import Fitting
+from pytest_browsereval.redaction.logins import Fitting
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Request

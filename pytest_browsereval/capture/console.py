@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pytest_browsereval.browsers.playwright.clipboard import DONE
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.capture.redaction import safe_line
 from pytest_browsereval.model.messages import now
+from pytest_browsereval.redaction.text import safe_line
 
 if TYPE_CHECKING:
     from playwright.async_api import ConsoleMessage, Page, WebError

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.capture.screenshots import write_new
-from pytest_browsereval.model.display import well_formed
+from pytest_browsereval.redaction.text import well_formed
 
 DOM_FOLDER = "dom"
 """Its name in the attempt's folder."""

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.capture.redaction import redacted
-from pytest_browsereval.capture.tokens import without_tokens
 from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.redaction.names import is_secret_name
+from pytest_browsereval.redaction.text import redacted
+from pytest_browsereval.redaction.tokens import without_tokens
 from pytest_browsereval.temporary import own_folder
 
 HAR_FILE = "network.har"

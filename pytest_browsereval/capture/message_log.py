@@ -9,8 +9,8 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError
 
-from pytest_browsereval.capture.redaction import safe_line
 from pytest_browsereval.model.messages import AssistantMessage, Message, message_adapter, read_message
+from pytest_browsereval.redaction.text import safe_line
 
 DEEPEST = 100
 """Levels of a value; about twice as many could be written, and not be read again."""

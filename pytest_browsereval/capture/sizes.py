@@ -8,8 +8,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pytest_browsereval.model.display import well_formed
 from pytest_browsereval.model.messages import Message
+from pytest_browsereval.redaction.text import well_formed
 
 T = TypeVar("T")
 

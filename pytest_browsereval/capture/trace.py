@@ -15,7 +15,7 @@ from typing import Any, Literal
 from pytest_browsereval.browsers.playwright.waiting import is_playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.har import without_logins
-from pytest_browsereval.capture.redaction import redacted
+from pytest_browsereval.redaction.text import redacted
 from pytest_browsereval.temporary import own_folder
 
 TRACE_FILE = "trace.zip"

@@ -13,11 +13,11 @@ from typing import Any, BinaryIO
 
 from pydantic import BaseModel, JsonValue
 
-from pytest_browsereval.capture.redaction import redacted
 from pytest_browsereval.datasets.rows import GOLD_KEYS
 from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.model.results import ExecutorRecord, TaskMetadata
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.redaction.text import redacted
 
 TASK_FILE = "task.json"
 """The checked row, its graders, the addresses of its sites, and which graders could not observe the page."""

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_browsereval.capture.redaction import spellings
-from pytest_browsereval.config.redaction import without_logins
 from pytest_browsereval.config_text import DocumentError, KeyPath, parse
+from pytest_browsereval.redaction.config import is_secret_path, names_secrets, without_logins
 from pytest_browsereval.redaction.known import Redactor
-from pytest_browsereval.redaction.names import is_secret_path, names_secrets
-from pytest_browsereval.validation_errors import HIDDEN, Problem, snake, written_key
+from pytest_browsereval.redaction.marks import HIDDEN
+from pytest_browsereval.redaction.spellings import spellings
+from pytest_browsereval.validation_errors import Problem, snake, written_key
 
 ALIASES: dict[KeyPath, KeyPath] = {
     ("timeout_ms",): ("limits", "timeout_ms"),

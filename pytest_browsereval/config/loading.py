@@ -9,7 +9,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from pytest_browsereval.capture.redaction import spellings
 from pytest_browsereval.config.browseros import convert, convert_blocks
 from pytest_browsereval.config.draft import Draft
 from pytest_browsereval.config.environment import Interpolation
@@ -20,6 +19,7 @@ from pytest_browsereval.config_text import Document, DocumentError, KeyPath, par
 from pytest_browsereval.datasets.rows import TYPE_BY_SUFFIX
 from pytest_browsereval.errors import ConfigError, nearest
 from pytest_browsereval.redaction.known import know_secrets
+from pytest_browsereval.redaction.spellings import spellings
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.validation_errors import (
     Problem,

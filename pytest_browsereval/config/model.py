@@ -23,12 +23,12 @@ from pytest_browsereval.capture.context import ScreenshotMode
 from pytest_browsereval.capture.trace import TraceMode
 from pytest_browsereval.config.block import Block
 from pytest_browsereval.config.gate import GateConfig
-from pytest_browsereval.config.redaction import redacted
 from pytest_browsereval.datasets.base import DatasetConfig
 from pytest_browsereval.errors import ConfigError, nearest
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.verdicts import PassWhen, Primary
 from pytest_browsereval.llm.judge import JudgeConfig
+from pytest_browsereval.redaction.config import redacted
 from pytest_browsereval.registry import Plugged
 from pytest_browsereval.sites import SiteConfig
 from pytest_browsereval.tools.kit import ToolkitConfig

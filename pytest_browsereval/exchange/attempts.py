@@ -14,7 +14,6 @@ from pydantic import JsonValue
 
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.capture.trajectory import TrajectorySaver
-from pytest_browsereval.config.redaction import redacted
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.errors import ErrorSource, TerminationReason, UsageError
 from pytest_browsereval.exchange.files import picture_suffix, wrong
@@ -24,6 +23,7 @@ from pytest_browsereval.model.messages import SCHEMA_VERSION, Message, ToolCallM
 from pytest_browsereval.model.results import EvalWarning, TaskError, TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.redaction.config import redacted
 from pytest_browsereval.run.store import RunStore, TrialKey, check_new
 
 NOT_GRADED = "not graded yet: `browsereval regrade` does it"

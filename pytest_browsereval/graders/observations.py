@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 from pydantic import JsonValue
 
 from pytest_browsereval.capture.har import Traffic
-from pytest_browsereval.capture.redaction import redacted
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.redaction.text import redacted
 
 
 def observation_keys(

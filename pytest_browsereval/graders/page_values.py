@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import JsonValue
 
 from pytest_browsereval.errors import BrowserEvalError
-from pytest_browsereval.model.display import well_formed
 from pytest_browsereval.redaction.known import beginning
+from pytest_browsereval.redaction.text import well_formed
 
 if TYPE_CHECKING:
     from playwright.async_api import CDPSession

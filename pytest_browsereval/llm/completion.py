@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_browsereval.llm.retries import TryFailed, told_by
-from pytest_browsereval.model.display import well_formed
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.redaction.known import beginning
+from pytest_browsereval.redaction.text import well_formed
 
 _REPLAYED = ("reasoning_content", "reasoning_details")
 """What some models need back beside content and calls, or lose their train of thought."""

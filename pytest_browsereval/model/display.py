@@ -67,18 +67,6 @@ def natural(text: str) -> tuple[tuple[int, str], ...]:
     return tuple((len(part) if place % 2 else 0, part) for place, part in enumerate(parts))
 
 
-def well_formed(text: str) -> str:
-    """Return text that can be written as UTF-8: halves of surrogate pairs are put together or replaced.
-
-    JSON and JavaScript allow single ones, so models and pages may hold them.
-    """
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
-
-
 def one_line(text: str, longest: int = LONGEST) -> str:
     """Return text as one printable line: control characters and line ends become blanks."""
     flat = text if len(text) <= longest else f"{beginning(text, longest - 1)}…"

@@ -1,1 +1,1 @@
-"""What must not be written: the names of secrets."""
+"""What must not be written: which names are those of secrets, what stands for one, how it is taken out."""

@@ -13,8 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-MARK = "[redacted]"
-"""What ``redact`` puts in the place of a secret."""
+from pytest_browsereval.redaction.marks import MARK
 
 _USUAL = 6
 """Characters that a secret has at least, so that parts beside it are not looked for in it."""

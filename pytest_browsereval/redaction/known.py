@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from pytest_browsereval.redaction.contents import MARK
+from pytest_browsereval.redaction.marks import MARK
 from pytest_browsereval.session_caches import forget_at_session_end
 
 SHORTEST_PART = 6

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import unquote_plus
 
 Place = Literal["key", "variable", "field"]
@@ -41,15 +41,6 @@ _MORE: dict[Place, tuple[str, ...]] = {
 }
 
 _COOKIES = r"(?:set_?)?cookies?(?:_?\d+)?"
-
-_BLOCKS = frozenset({"env", "headers"})
-"""Blocks of secrets and others, by their names."""
-
-_NAMED = re.compile(r"\s*([\w.-]+)\s*[=:]\s*(?=\S)")
-"""The name and what follows it where a text holds both."""
-
-_GIVEN = re.compile(r"[\w.-]+(?=[\"']?\s*[=:])")
-"""Names that a value follows."""
 
 _WORKING_FOLDERS = frozenset({"pwd", "oldpwd"})
 """Variables that every shell sets."""
@@ -92,51 +83,6 @@ def secret_values(variables: Mapping[str, str]) -> tuple[str, ...]:
         for name, value in variables.items()
         if len(value) >= SHORTEST_VALUE and is_secret_name(name, "variable")
     )
-
-
-def is_secret_path(path: Sequence[str | int]) -> bool:
-    """Return whether what stands at this place of a config must not be shown.
-
-    What is no block of names, or stands in one without a name, is another tool's spelling of such a block:
-    ``env: [API_TOKEN=...]``.
-
-    Args:
-        path: keys and indexes; what stands directly in an ``env`` are variables.
-    """
-    if path and path[-1] in _BLOCKS:
-        return True
-    for before, part in zip(("", *path), path, strict=False):
-        if isinstance(part, int):
-            if before in _BLOCKS:
-                return True
-        elif before == "headers" or is_secret_name(part, "variable" if before == "env" else "key"):
-            return True
-    return False
-
-
-def names_secrets(text: str) -> bool:
-    """Return whether a text, of whatever format, gives values to names of secrets, or is a block of them."""
-    return any(name in _BLOCKS or is_secret_name(name, "variable") for name in _GIVEN.findall(text))
-
-
-def without_secrets(value: Any, hidden: str, depth: int = 10) -> Any:
-    """Return a value of a config, of whatever shape, with something else for what is secret by its name.
-
-    Args:
-        value: plain JSON; ``NAME=VALUE`` and ``NAME: VALUE`` are seen in its texts.
-        hidden: what is shown instead.
-        depth: levels that are shown: a value may be nested without end.
-    """
-    if isinstance(value, dict | list | tuple) and depth == 0:
-        return hidden
-    if isinstance(value, dict):
-        shown = {name: without_secrets(inner, hidden, depth - 1) for name, inner in value.items()}
-        return {name: hidden if is_secret_path((str(name),)) else inner for name, inner in shown.items()}
-    if isinstance(value, list | tuple):
-        return [without_secrets(inner, hidden, depth - 1) for inner in value]
-    if isinstance(value, str) and (named := _NAMED.match(value)) and is_secret_name(named[1], "variable"):
-        return f"{named[0]}{hidden}"
-    return value
 
 
 def _words(name: str) -> str:

@@ -30,7 +30,7 @@ from pytest_browsereval.llm.taping import RecordingTape, ReplayingTape, Tape, ta
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.run.hiding import Hiding
+from pytest_browsereval.redaction.hiding import Hiding
 from pytest_browsereval.run.recordings import (
     AGAIN,
     CassetteError,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pytest_browsereval.capture.redaction import redacted
 from pytest_browsereval.datasets.plugged import read_row
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.redaction.text import redacted
 from pytest_browsereval.run.plan import Entry, ReadyTask, read_graders
 from pytest_browsereval.run.stored_trials import StoredEntry, StoredPlan, StoredTask, read_stored
 

@@ -12,15 +12,15 @@ from typing import Any
 from pytest_browsereval.agents.base import AgentConfig
 from pytest_browsereval.browsers.base import Browser, BrowserConfig, Survey
 from pytest_browsereval.browsers.playwright.manager import WindowManager
-from pytest_browsereval.capture.redaction import spellings
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.contracts import naming, texts_of
 from pytest_browsereval.errors import ConfigError, Fault, RunStopped, UsageError
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.redaction.encodings import base64_forms
+from pytest_browsereval.redaction.hiding import Hiding
 from pytest_browsereval.redaction.known import Redactor, know_secrets
+from pytest_browsereval.redaction.spellings import base64_forms, spellings
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.run.attempt import Job, Services, record_fault, run_trial
 from pytest_browsereval.run.behaviour import Behaviour
@@ -35,7 +35,6 @@ from pytest_browsereval.run.budget import Budget
 from pytest_browsereval.run.cassettes import Cassettes, ModelCalls
 from pytest_browsereval.run.control import Control
 from pytest_browsereval.run.drift import drift
-from pytest_browsereval.run.hiding import Hiding
 from pytest_browsereval.run.manifest import config_folder, manifest
 from pytest_browsereval.run.outages import Outages
 from pytest_browsereval.run.own_runs import OwnRuns

@@ -12,8 +12,8 @@ from pytest_browsereval.browsers.playwright.tabs import NoTab
 from pytest_browsereval.browsers.playwright.waiting import DialogOpened, is_closed_error, is_playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, is_given_up
-from pytest_browsereval.model.display import well_formed
 from pytest_browsereval.redaction.known import beginning
+from pytest_browsereval.redaction.text import well_formed
 from pytest_browsereval.tools.base import Tool, ToolError, ToolResult, ToolRunner
 from pytest_browsereval.tools.errors import explain
 

@@ -10,12 +10,13 @@ import pytest
 from pydantic import ValidationError
 
 from pytest_browsereval.agents.command import CommandAgentConfig
-from pytest_browsereval.agents.programs import process, scrubbing
+from pytest_browsereval.agents.programs import process
 from pytest_browsereval.agents.programs.player import ENDED_EARLY
 from pytest_browsereval.browsers.base import PictureFormat
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, LimitReached, TerminationReason
 from pytest_browsereval.model.messages import ToolResultMessage
 from pytest_browsereval.model.results import AgentResult
+from pytest_browsereval.redaction import files
 from tests.agents.desk import Desk, MakeDesk
 from tests.agents.outsiders import CdpWindow, agent, assert_gone, log, play, run, script
 from tests.support import pass_time, until
@@ -354,7 +355,7 @@ def test_output_is_kept_readable_and_without_secrets(desk: Desk, monkeypatch: py
 
 def test_files_that_are_too_much_to_search_are_told(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """By their names, as a secret may be in them."""
-    monkeypatch.setattr(scrubbing, "MOST_BYTES", 1_000)
+    monkeypatch.setattr(files, "MOST_BYTES", 1_000)
     code = "open('big.bin', 'wb').write(bytes(2_000)); open('small.txt', 'w').write('x')"
     run(desk, code, answer={"file": "small.txt"})
     assert desk.warned == "not searched for secrets, as they are many, large or locked: big.bin"

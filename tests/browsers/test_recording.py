@@ -19,10 +19,10 @@ from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConf
 from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.capture.console import CONSOLE_FILE, read_console
 from pytest_browsereval.capture.recording import Recording, recorded
-from pytest_browsereval.capture.redaction import spellings
 from pytest_browsereval.capture.trace import TRACE_FILE, TraceMode, cleaned
 from pytest_browsereval.config.loading import load_config
 from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.redaction.spellings import spellings
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.temporary import remove_own_folder
 from tests.browsers.listening import Listening

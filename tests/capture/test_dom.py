@@ -12,8 +12,8 @@ import pytest
 from pytest_browsereval.browsers.base import WindowRequest
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.capture.dom import INERT, LONGEST, DomCapture
-from pytest_browsereval.capture.redaction import spellings
 from pytest_browsereval.model.messages import ToolResultMessage
+from pytest_browsereval.redaction.spellings import spellings
 from tests.support import PageServer, Run, StillWindow, Visits, visiting
 
 SECRET = 'key"<1>&'

@@ -15,7 +15,7 @@ from xml.etree import ElementTree as ET
 import psutil
 import pytest
 
-from pytest_browsereval.capture.redaction import spellings
+from pytest_browsereval.redaction.spellings import spellings
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls, done, refuses
 from tests.hooks.launched import (
     FUNCTION,

@@ -10,9 +10,6 @@ from pytest_browsereval.redaction.names import (
     Place,
     is_password_name,
     is_secret_name,
-    is_secret_path,
-    names_secrets,
-    without_secrets,
 )
 
 PLACES: tuple[Place, ...] = ("key", "variable", "field")
@@ -122,32 +119,6 @@ def test_passwords_are_known_among_fields() -> None:
     assert [name for name in known if not is_password_name(name)] == []
     other = ("token", "token_type", "session", "auth", "spin", "passed", "compass", "bypass", "secret")
     assert [name for name in other if is_password_name(name)] == []
-
-
-def test_variables_in_an_env_are_judged_as_such() -> None:
-    """What stands directly in it are names of variables; what stands elsewhere are keys."""
-    assert is_secret_path(("sites", "shop", "env", "STRIPE_KEY"))
-    assert is_secret_path(("variants", "a", "api_key"))
-    assert is_secret_path(("judge", "api_key", 0))
-    assert not is_secret_path(("sites", "shop", "env", "PWD"))
-    assert not is_secret_path(("env", "x", "stripe_key"))
-    assert not is_secret_path(("tools", "press_key"))
-    assert not is_secret_path((0, "lanes"))
-
-
-def test_blocks_of_another_shape_are_secret_as_a_whole() -> None:
-    """Other tools write them as lists and texts, in which nothing has a name."""
-    assert is_secret_path(("browser", "env"))
-    assert is_secret_path((0, "env", 0))
-    assert is_secret_path(("browser", "headers", "X-Shop"))
-    assert without_secrets(["A_TOKEN=x", "PORT=1", {"env": ["y"]}], "*") == [
-        "A_TOKEN=*",
-        "PORT=1",
-        {"env": "*"},
-    ]
-    assert names_secrets("{env: [x]}")
-    assert names_secrets('[{"api_key": "x"}]')
-    assert not names_secrets("{max_steps: 2, max_tokens: 3}")
 
 
 def test_a_long_name_takes_no_time() -> None:

@@ -17,8 +17,8 @@ from pytest_browsereval.errors import ErrorSource, Fault, TerminationReason
 from pytest_browsereval.llm.taping import Exchange, RecordingTape, ReplayingTape
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.redaction.hiding import Hiding
 from pytest_browsereval.run.cassettes import Cassettes, ModelCalls, leftover
-from pytest_browsereval.run.hiding import Hiding
 from pytest_browsereval.run.recordings import CassetteError, read_cassette
 from pytest_browsereval.run.store import TrialKey
 

@@ -23,12 +23,12 @@ from pytest_browsereval.agents.programs.rules import (
     OutputReader,
     UsageRule,
 )
-from pytest_browsereval.agents.programs.scrubbing import scrub
 from pytest_browsereval.agents.programs.server.http import Endpoint, serving
 from pytest_browsereval.capture.output import LONGEST_SECRET
 from pytest_browsereval.capture.output_log import OutputLog, readable
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached
 from pytest_browsereval.model.results import AgentResult
+from pytest_browsereval.redaction.files import scrub
 from pytest_browsereval.redaction.known import beginning, ending
 
 FOLDER = "agent"

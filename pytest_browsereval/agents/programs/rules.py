@@ -21,8 +21,8 @@ from jmespath.exceptions import JMESPathError
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from pytest_browsereval.agents.programs.paths import InnerPath
-from pytest_browsereval.model.display import well_formed
 from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.redaction.text import well_formed
 
 MAX_DOCUMENT = 1_000_000
 """Characters of standard output that are kept to be read as a whole."""

@@ -19,8 +19,8 @@ from pytest_browsereval.browsers.mcp.mapping import MappingProblem, ToolUses
 from pytest_browsereval.browsers.mcp.process import Program
 from pytest_browsereval.browsers.mcp.wire import CallRefused, Endpoint, ServerGone
 from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.redaction.marks import HIDDEN
 from pytest_browsereval.redaction.names import is_secret_name
-from pytest_browsereval.validation_errors import HIDDEN
 
 ENDPOINT_PATH = "/mcp"
 SHORTEST_SECRET = 6

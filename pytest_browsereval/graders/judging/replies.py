@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from pytest_browsereval.capture.redaction import redacted
 from pytest_browsereval.graders.judging.fences import Fence
 from pytest_browsereval.llm.judge import Output
 from pytest_browsereval.redaction.known import beginning
+from pytest_browsereval.redaction.text import redacted
 
 PARSER = 1
 """Raised when the same reply may be read in another way; part of every fingerprint."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pytest_browsereval.capture.trajectory import open_written
-from pytest_browsereval.model.display import well_formed
+from pytest_browsereval.redaction.text import well_formed
 from pytest_browsereval.report.dashboard.feed import Feed, Watched
 from pytest_browsereval.report.dashboard.flights import PICTURES
 from pytest_browsereval.report.dashboard.form import live_form

@@ -10,7 +10,7 @@ from pytest_browsereval.analysis.labels import Attempt, Label
 from pytest_browsereval.capture.trajectory import TASK_FILE
 from pytest_browsereval.graders.judging.pictures import number_of, pictures_of
 from pytest_browsereval.graders.judging.steps import Step, messages_of, steps_of
-from pytest_browsereval.model.display import well_formed
+from pytest_browsereval.redaction.text import well_formed
 
 LONGEST_TEXT = 4_000
 """Characters of a tool's result that are shown."""

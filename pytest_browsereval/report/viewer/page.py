@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from pytest_browsereval.model.display import well_formed
+from pytest_browsereval.redaction.text import well_formed
 
 _SHARED = ("choice", "parsing", "details", "table", "picture", "records", "timeline", "grades", "about")
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.model.display import well_formed
+from pytest_browsereval.redaction.text import well_formed
 from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.report.viewer.attempts import StoredAttempt, message_log, names_in, stored_attempts
 from pytest_browsereval.report.viewer.page import as_script, page

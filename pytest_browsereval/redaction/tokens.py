@@ -9,7 +9,7 @@ from html import unescape
 from typing import Any
 from urllib.parse import unquote
 
-from pytest_browsereval.browsers.logins import (
+from pytest_browsereval.redaction.logins import (
     JWT,
     SHORTEST_TOKEN,
     in_address,
@@ -18,8 +18,9 @@ from pytest_browsereval.browsers.logins import (
     mark,
     tokens_in,
 )
-from pytest_browsereval.capture.redaction import redacted, spellings
 from pytest_browsereval.redaction.names import is_secret_name
+from pytest_browsereval.redaction.spellings import spellings
+from pytest_browsereval.redaction.text import redacted
 
 _TAG = re.compile(r"<(?:meta|input)\b[^>]*>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>\"']+))")

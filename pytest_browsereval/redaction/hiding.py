@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pytest_browsereval.capture.redaction import browser_spellings, redacted
+from pytest_browsereval.redaction.spellings import browser_spellings
+from pytest_browsereval.redaction.text import redacted
 
 _ESCAPED = "ascii"
 """The way of JSON that has only ASCII; texts that are JSON have the other one."""

@@ -8,7 +8,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from pytest_browsereval.run.hiding import Hiding
+from pytest_browsereval.redaction.hiding import Hiding
 
 PASSWORD, TOKEN = 'pass"word', "pass"
 

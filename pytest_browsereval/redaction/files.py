@@ -7,7 +7,8 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from pytest_browsereval.redaction.contents import MARK, Cleaner, NotSearched
+from pytest_browsereval.redaction.contents import Cleaner, NotSearched
+from pytest_browsereval.redaction.marks import MARK
 
 MOST_FILES = 2_000
 MOST_BYTES = 64_000_000

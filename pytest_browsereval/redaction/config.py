@@ -1,0 +1,107 @@
+"""What of a config must not be written anywhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from pytest_browsereval.redaction.marks import HIDDEN
+from pytest_browsereval.redaction.names import is_secret_name
+
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]*\Z")
+"""The name of an environment variable is no secret; one word in capitals may be a key of Amazon's, say."""
+
+_USER_INFO = re.compile(r"(?<=://)[^/?#\s@]+@")
+"""A user name and password in a URL."""
+
+_PARAMETER = re.compile(r"(?<=[?&])([\w.-]+)=[^&#\s'\"]+")
+"""A parameter in a URL."""
+
+
+_BLOCKS = frozenset({"env", "headers"})
+"""Blocks of secrets and others, by their names."""
+
+_NAMED = re.compile(r"\s*([\w.-]+)\s*[=:]\s*(?=\S)")
+"""The name and what follows it where a text holds both."""
+
+_GIVEN = re.compile(r"[\w.-]+(?=[\"']?\s*[=:])")
+"""Names that a value follows."""
+
+
+def is_secret_path(path: Sequence[str | int]) -> bool:
+    """Return whether what stands at this place of a config must not be shown.
+
+    What is no block of names, or stands in one without a name, is another tool's spelling of such a block:
+    ``env: [API_TOKEN=...]``.
+
+    Args:
+        path: keys and indexes; what stands directly in an ``env`` are variables.
+    """
+    if path and path[-1] in _BLOCKS:
+        return True
+    for before, part in zip(("", *path), path, strict=False):
+        if isinstance(part, int):
+            if before in _BLOCKS:
+                return True
+        elif before == "headers" or is_secret_name(part, "variable" if before == "env" else "key"):
+            return True
+    return False
+
+
+def names_secrets(text: str) -> bool:
+    """Return whether a text, of whatever format, gives values to names of secrets, or is a block of them."""
+    return any(name in _BLOCKS or is_secret_name(name, "variable") for name in _GIVEN.findall(text))
+
+
+def without_secrets(value: Any, hidden: str, depth: int = 10) -> Any:
+    """Return a value of a config, of whatever shape, with something else for what is secret by its name.
+
+    Args:
+        value: plain JSON; ``NAME=VALUE`` and ``NAME: VALUE`` are seen in its texts.
+        hidden: what is shown instead.
+        depth: levels that are shown: a value may be nested without end.
+    """
+    if isinstance(value, dict | list | tuple) and depth == 0:
+        return hidden
+    if isinstance(value, dict):
+        shown = {name: without_secrets(inner, hidden, depth - 1) for name, inner in value.items()}
+        return {name: hidden if is_secret_path((str(name),)) else inner for name, inner in shown.items()}
+    if isinstance(value, list | tuple):
+        return [without_secrets(inner, hidden, depth - 1) for inner in value]
+    if isinstance(value, str) and (named := _NAMED.match(value)) and is_secret_name(named[1], "variable"):
+        return f"{named[0]}{hidden}"
+    return value
+
+
+def without_logins(text: str) -> str:
+    """Return a text without what lets anybody in of the addresses in it: users, passwords, keys."""
+    text = _USER_INFO.sub(f"{HIDDEN}@", text)
+    return _PARAMETER.sub(
+        lambda found: f"{found[1]}={HIDDEN}" if is_secret_name(found[1], "field") else found[0], text
+    )
+
+
+def redacted(value: Any, secrets: Sequence[str] = (), key: str = "", inside: str = "") -> Any:
+    """Return plain JSON with secrets replaced by ``***``.
+
+    Args:
+        value: plain JSON.
+        secrets: texts that must not be shown wherever they stand.
+        key: the key that the value stands under; one such as ``api_key`` hides it.
+        inside: the key of the block that it stands in; what stands in an ``env`` are variables.
+    """
+    if isinstance(value, dict):
+        return {name: redacted(inner, secrets, name, key) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [redacted(inner, secrets, key, inside) for inner in value]
+    if not isinstance(value, str) or not value:
+        return value
+    is_variable = inside == "env"
+    if is_secret_name(key, "variable" if is_variable else "key") and (
+        is_variable or not _VARIABLE.match(value)
+    ):
+        return HIDDEN
+    for secret in secrets:
+        value = value.replace(secret, HIDDEN)
+    return _USER_INFO.sub(f"{HIDDEN}@", value)

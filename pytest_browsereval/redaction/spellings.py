@@ -1,0 +1,80 @@
+"""How secrets are written: quoted, in addresses, in markup, in base64."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable, Iterator
+from html import escape
+from urllib.parse import quote, quote_plus
+
+_SHORTEST = 7
+"""Characters; fewer would be found in pictures by chance."""
+
+
+LONG_LINE = 16
+"""Characters from which on a line of a secret is one by itself."""
+
+_STAYS = {
+    "component": "!'()*",  # encodeURIComponent
+    "uri": "!'()*;,/?:@&=+$#",  # encodeURI
+    "query": "!$%&()*+,/:;=?@[\\]^`{|}",  # typed behind a question mark
+    "path": "!$%&()*+,/:;=@[]'",  # typed in a path
+    "hash": "!$%&()*+,/:;=?@[\\]^{|}'",  # typed behind a hash
+}
+
+
+def spellings(secrets: Iterable[str]) -> tuple[str, ...]:
+    """Return secrets as they are, quoted by JSON and Python, in a URL and in HTML; the longest first.
+
+    A grader quotes an answer in its reasoning; a form sends what was typed in the address; the page's markup
+    is recorded.
+    """
+    found = set()
+    for secret in _with_lines(filter(None, secrets)):
+        found |= {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
+        found |= {repr(secret)[1:-1], quote(secret), quote(secret, safe=""), quote_plus(secret)}
+        found |= {escape(secret), *browser_spellings(secret).values()}
+    return tuple(sorted(found, key=lambda text: (-len(text), text)))
+
+
+def _with_lines(secrets: Iterable[str]) -> Iterator[str]:
+    """Yield secrets, and the longer lines of those of several: output is written line by line."""
+    for secret in secrets:
+        yield secret
+        lines = [line.strip() for line in secret.splitlines()]
+        yield from (line for line in lines if len(lines) > 1 and len(line) >= LONG_LINE)
+
+
+def browser_spellings(secret: str) -> dict[str, str]:
+    """Return a text as browsers write it into forms, addresses and markup, by the names of these ways."""
+    ways = {"form": quote_plus(secret, safe="*").replace("~", "%7E")}
+    ways |= {name: quote(secret, safe=stays) for name, stays in _STAYS.items()}
+    # Markup: between tags, and in attributes of both ages.
+    text = escape(secret, quote=False).replace("\xa0", "&nbsp;")
+    ways |= {"text": text, "attribute": text.replace('"', "&quot;")}
+    older = secret.replace("&", "&amp;").replace("\xa0", "&nbsp;").replace('"', "&quot;")
+    return ways | {"older": older}
+
+
+def base64_forms(secrets: Iterable[str]) -> tuple[str, ...]:
+    """Return what of secrets is the same in base64 whatever stands beside them, the longest first.
+
+    Three bytes become four characters, so that a secret has three forms, by how much stands before it. A
+    character that says something of a neighbour as well is in none of them; at the end of a text the last
+    one has no neighbour.
+    """
+    found: set[str] = set()
+    for secret in secrets:
+        data = secret.encode("utf-8", "surrogatepass")
+        for before in range(3):
+            plain = base64.b64encode(bytes(before) + data).decode()
+            start = -(-8 * before // 6)
+            form = plain[start : 8 * (before + len(data)) // 6]
+            if len(form) < _SHORTEST:
+                continue
+            # Where nothing stands behind it, the last character is the secret's alone.
+            for each in (form, plain[start:], plain[start:].rstrip("=")):
+                # In an address both signs of the first are quoted; the second is made for addresses.
+                found |= {each, quote(each, safe=""), each.replace("+", "-").replace("/", "_")}
+    return tuple(sorted(found, key=lambda text: (-len(text), text)))

@@ -1,0 +1,43 @@
+"""Texts of JSON without secrets, and fit for UTF-8."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.redaction.spellings import spellings
+from pytest_browsereval.redaction.text import redacted, safe_line
+
+SECRET = 'pässword "one" & two'
+
+
+def without(text: str) -> str:
+    for spelling in spellings([SECRET, "", "pässword"]):
+        text = text.replace(spelling, "***")
+    return text
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"a": [1, 2.5, True, None, "ü\u2028\x7f\t"]},
+        {"text": SECRET, SECRET: ["in a name"]},
+        {"quoted": json.dumps(SECRET), "twice": json.dumps(json.dumps(SECRET)), "python": repr(SECRET)},
+        {"lines": f"one\ntwo {SECRET}\nthree"},
+        {"half": "\ud83d", "whole": "\ud83d\ude00", SECRET: "\udc00"},
+        {"first": SECRET[:9], "second": SECRET[9:]},
+    ],
+    ids=lambda value: next(iter(value))[:6],
+)
+def test_a_line_is_what_it_is_text_by_text(value: Any) -> None:
+    """Looking at all texts at once finds what looking at each one finds, and takes out no more."""
+    line, changed = safe_line(value, without)
+    expected = redacted(value, without)
+    assert line.endswith(b"\n")
+    assert json.loads(line) == expected == (value if changed is None else changed)
+    assert b"one" not in line or "one" in str(expected)
+    plain = redacted(value, str)
+    written = json.dumps(plain, ensure_ascii=False, separators=(",", ":")) + "\n"
+    assert safe_line(value, str)[0].decode() == written
