@@ -29,6 +29,7 @@ ROWS: tuple[frozenset[str], ...] = tuple(
             {"tools"},
             {"agents", "graders"},
             {"builtins", "config"},
+            {"replay"},
             {"run"},
             {"analysis", "exchange"},
             {"report"},

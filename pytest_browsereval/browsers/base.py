@@ -4,29 +4,30 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.registry import Component
 
+if TYPE_CHECKING:
+    from playwright.async_api import BrowserContext
+
 PictureFormat = Literal["jpeg", "png", "webp"]
 
 
-@dataclass(frozen=True)
-class RecordedAnswers:
+class RecordedAnswers(ABC):
     """Replies of servers that were recorded, and stand in for them."""
 
-    har: Path
-    """The recording; it is read while the window is open."""
-    live: tuple[str, ...] = ()
-    """Origins that are asked all the same: those of the config's sites."""
-    missed: list[str] = field(default_factory=list)
-    """``GET https://...``: what pages asked for that was not recorded, in that order."""
-    missed_parts: list[str] = field(default_factory=list)
-    """The same of pictures, fonts, what pages only tell their servers, and what they gave up themselves: a
-    page may do without."""
+    @abstractmethod
+    async def attach(self, context: BrowserContext) -> None:
+        """Answer the requests of a window from now on.
+
+        Raises:
+            OSError: the recording cannot be read.
+            ValueError: it is not a HAR file.
+        """
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ from pytest_browsereval.hooks.termination import Termination
 from pytest_browsereval.hooks.viewing import Viewing
 from pytest_browsereval.hooks.whole_runs import WholeRuns
 from pytest_browsereval.redaction.known import redact_known
-from pytest_browsereval.run.cassettes import ModelCalls
+from pytest_browsereval.replay.cassettes import ModelCalls
 
 
 def start(config: pytest.Config) -> EvalSession:

@@ -6,8 +6,8 @@ from functools import cached_property
 
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.llm.client import set_interceptor
-from pytest_browsereval.llm.taping import Taping
-from pytest_browsereval.run.cassettes import ModelCalls
+from pytest_browsereval.replay.calls import Taping
+from pytest_browsereval.replay.cassettes import ModelCalls
 
 
 class Replaying:

@@ -19,7 +19,7 @@ from pytest_browsereval.hooks.homes import Homes
 from pytest_browsereval.hooks.names import is_eval
 from pytest_browsereval.hooks.registration import Registration
 from pytest_browsereval.redaction.known import redact_known
-from pytest_browsereval.run.cassettes import ModelCalls
+from pytest_browsereval.replay.cassettes import ModelCalls
 from pytest_browsereval.run.evals2 import Evals2
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.lookup import LATEST, run_folder

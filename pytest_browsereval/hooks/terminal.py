@@ -17,6 +17,7 @@ from pytest_browsereval.hooks.reruns import describe_reruns
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.display import counted, wrapped
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.replay.cassettes import ModelCalls
 from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.report.table import (
     corrected,
@@ -27,7 +28,6 @@ from pytest_browsereval.report.table import (
     totals,
     warnings_of_passed,
 )
-from pytest_browsereval.run.cassettes import ModelCalls
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.regrade import Regrading
 from pytest_browsereval.run.resume import Resuming

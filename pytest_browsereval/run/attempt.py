@@ -35,16 +35,16 @@ from pytest_browsereval.errors import (
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.bounded import bounded
 from pytest_browsereval.graders.observations import observation_keys
-from pytest_browsereval.llm.taping import ReplayingTape, Tape
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import ErrorMessage, now
 from pytest_browsereval.model.results import AgentResult, TaskError, TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.replay.calls import ReplayingTape, Tape
+from pytest_browsereval.replay.cassettes import Cassettes, leftover
+from pytest_browsereval.replay.cassettes import Traffic as PageTraffic
 from pytest_browsereval.run.behaviour import Behaviour
 from pytest_browsereval.run.budget import Budget
-from pytest_browsereval.run.cassettes import Cassettes, leftover
-from pytest_browsereval.run.cassettes import Traffic as PageTraffic
 from pytest_browsereval.run.control import Control
 from pytest_browsereval.run.grading import decide, grade_all, total_cost
 from pytest_browsereval.run.guard import CallGuard, MessageListener
@@ -109,7 +109,7 @@ async def run_attempt(job: Job, services: Services) -> tuple[TaskMetadata, Attem
     try:
         with (
             kept_output(file, services.redact, is_passed_on=is_passed_on) as attempt.output,
-            services.cassettes.taping(job.key) as attempt.tape,
+            services.cassettes.taping(job.key.cassette) as attempt.tape,
         ):
             await attempt.run()
     except Fault as error:
@@ -126,7 +126,7 @@ async def run_attempt(job: Job, services: Services) -> tuple[TaskMetadata, Attem
         folder.finished()
         raise
     metadata = attempt.save()
-    services.cassettes.keep(job.key, metadata, attempt.tape, attempt.traffic.recording)
+    services.cassettes.keep(job.key.cassette, metadata, attempt.tape, attempt.traffic.recording)
     return metadata, folder
 
 
@@ -206,7 +206,7 @@ class _Attempt:
             return
         wanted = Traffic.all_of(grader.reads_traffic(task) for grader in graders)
         async with (
-            services.cassettes.traffic(key, urls.values()) as self.traffic,
+            services.cassettes.traffic(key.cassette, urls.values()) as self.traffic,
             recorded_traffic(self.folder.path, wanted, services.redact, self.traffic.keep) as har,
         ):
             try:

@@ -22,6 +22,7 @@ from pytest_browsereval.redaction.hiding import Hiding
 from pytest_browsereval.redaction.known import Redactor, know_secrets
 from pytest_browsereval.redaction.spellings import base64_forms, spellings
 from pytest_browsereval.registry import Registry
+from pytest_browsereval.replay.cassettes import Cassettes, ModelCalls
 from pytest_browsereval.run.attempt import Job, Services, record_fault, run_trial
 from pytest_browsereval.run.behaviour import Behaviour
 from pytest_browsereval.run.browser_checks import (
@@ -32,7 +33,6 @@ from pytest_browsereval.run.browser_checks import (
     survey_of,
 )
 from pytest_browsereval.run.budget import Budget
-from pytest_browsereval.run.cassettes import Cassettes, ModelCalls
 from pytest_browsereval.run.control import Control
 from pytest_browsereval.run.drift import drift
 from pytest_browsereval.run.manifest import config_folder, manifest
@@ -193,7 +193,7 @@ class Evaluation:
     def asks_no_model(self) -> bool:
         """Whether the model calls of all its trials are replayed, so that no key is needed."""
         cassettes = self.cassettes
-        return all(cassettes.replays(entry.key) for entry in self.plan.entries())
+        return all(cassettes.replays(entry.key.cassette) for entry in self.plan.entries())
 
     # -- before anything is spent
 
@@ -276,7 +276,7 @@ class Evaluation:
         """
         entries = list(entries)
         self.plan.check(entries)
-        self.cassettes.check(entry.key for entry in entries)
+        self.cassettes.check(entry.key.cassette for entry in entries)
         seen: set[str] = set()
         for entry in entries:
             for grader in self.plan.ready(entry).graders:

@@ -88,6 +88,11 @@ class TrialKey:
     variant: str = "default"
     trial: int = 1
 
+    @property
+    def cassette(self) -> Path:
+        """The name of the trial's cassette."""
+        return Path(safe_folder(self.variant), f"{safe_folder(self.query_id)}-{self.trial}")
+
 
 @dataclass(frozen=True)
 class AttemptFolder:
@@ -310,11 +315,10 @@ class RunStore:
         marker.write_text(json.dumps({"node_id": node_id, "pid": os.getpid(), "folder": relative}))
         return AttemptFolder(path, number, marker)
 
-    def in_flight(self, worker: str | None = None) -> list[str]:
+    def in_flight(self, worker: str = "*") -> list[str]:
         """Return the node ids of attempts that have begun and are not finished, of one worker or all."""
-        pattern = f"{worker}-*.json" if worker else "*.json"
         found = []
-        for path in sorted((self.root / IN_FLIGHT).glob(pattern)):
+        for path in sorted((self.root / IN_FLIGHT).glob(f"{worker}-*.json")):
             with contextlib.suppress(OSError, ValueError, KeyError):
                 found.append(str(json.loads(path.read_text())["node_id"]))
         return found
@@ -346,10 +350,7 @@ class RunStore:
 
     def take_all_flights(self) -> list[str]:
         """Return the same of processes that have died, all of them, and forget that they were in flight."""
-        found = self.in_flight()
-        for path in (self.root / IN_FLIGHT).glob("*.json"):
-            path.unlink(missing_ok=True)
-        return found
+        return self.take_flight("*")
 
     def folders(self) -> Iterator[Path]:
         """Yield the folder of every attempt, finished or not, in the order of their names.
@@ -359,10 +360,9 @@ class RunStore:
         """
         top = str(self.root / "tasks")
         if os.path.isdir(top):  # noqa: PTH112 strings all the way: a path object for each folder costs more
-            for trial in _below(top, depth=3):
-                for folder in _below(trial, depth=1):
-                    if attempt_number(os.path.basename(folder)) is not None:  # noqa: PTH119 the same
-                        yield Path(folder)
+            for folder in _below(top, depth=4):
+                if attempt_number(os.path.basename(folder)) is not None:  # noqa: PTH119 the same
+                    yield Path(folder)
 
     def check_version(self) -> None:
         """Refuse a run that a newer version of this package has written: it may mean something else.

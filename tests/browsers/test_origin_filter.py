@@ -15,11 +15,12 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.browsers import cdp
-from pytest_browsereval.browsers.base import RecordedAnswers, WindowRequest, WindowTraffic
+from pytest_browsereval.browsers.base import WindowRequest, WindowTraffic
 from pytest_browsereval.browsers.cdp import CdpBrowserConfig
 from pytest_browsereval.browsers.origin_filter import OriginFilter
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, PlaywrightBrowserConfig
 from pytest_browsereval.browsers.playwright.origins import AllowedOrigins
+from pytest_browsereval.replay.answers import HarAnswers
 from tests.browsers.listening import Listening
 from tests.support import PageServer, Run, configured
 
@@ -154,9 +155,7 @@ def test_traffic_is_recorded_and_answered_from_a_recording(
         assert [(entry["request"]["url"], entry["response"]["status"]) for entry in entries] == [(url, 200)]
         pages.page("/recorded", "<title>Live</title>")
         asked = len(pages.requests)
-        replayed = await browser.open_window(
-            replace(request, traffic=WindowTraffic(answers=RecordedAnswers(har)))
-        )
+        replayed = await browser.open_window(replace(request, traffic=WindowTraffic(answers=HarAnswers(har))))
         assert await replayed.page.title() == "Recorded"
         assert len(pages.requests) == asked
         await replayed.close()

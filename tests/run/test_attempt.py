@@ -27,10 +27,10 @@ from pytest_browsereval.model.messages import AssistantMessage, ErrorMessage, Me
 from pytest_browsereval.model.results import AgentResult, TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.hiding import Hiding
+from pytest_browsereval.replay.cassettes import Cassettes, ModelCalls
 from pytest_browsereval.run.attempt import Job, Services, record_fault, run_attempt, run_trial
 from pytest_browsereval.run.behaviour import Behaviour
 from pytest_browsereval.run.budget import Budget
-from pytest_browsereval.run.cassettes import Cassettes, ModelCalls
 from pytest_browsereval.run.control import Control
 from pytest_browsereval.run.outages import Outages
 from pytest_browsereval.run.store import RunStore, TrialKey

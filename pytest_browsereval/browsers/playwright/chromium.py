@@ -9,7 +9,6 @@ from collections.abc import Coroutine
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_browsereval.browsers.answers import answer_from
 from pytest_browsereval.browsers.base import PLAIN_TRAFFIC, Browser, WindowRequest
 from pytest_browsereval.browsers.driver import END_S, stop_driver
 from pytest_browsereval.browsers.origin_filter import OriginFilter
@@ -269,7 +268,7 @@ class ChromiumBrowser(Browser):
         window = await self._ready_window(request) or await self._new_window(request)
         try:
             if request.traffic.answers is not None:
-                await answer_from(window.context, request.traffic.answers)
+                await request.traffic.answers.attach(window.context)
             if request.opened is not None:
                 await request.opened(window)
             await go_to_start(window, request)

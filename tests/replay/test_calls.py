@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, StopRun, TerminationReason
-from pytest_browsereval.llm import taping
-from pytest_browsereval.llm.taping import Exchange, RecordingTape, ReplayingTape, Tape, Taping, Veil, taped
+from pytest_browsereval.replay import calls
+from pytest_browsereval.replay.calls import Exchange, RecordingTape, ReplayingTape, Tape, Taping, Veil, taped
 
 Json = dict[str, Any]
 
@@ -214,7 +214,7 @@ def test_whoever_waits_longer_than_then_is_told(
     monkeypatch: pytest.MonkeyPatch, ended: TerminationReason
 ) -> None:
     """An agent that has no time limit any more; so is one of an older recording."""
-    monkeypatch.setattr(taping, "MARGIN_S", 0.05)
+    monkeypatch.setattr(calls, "MARGIN_S", 0.05)
     tape = RecordingTape(same)
     asyncio.run(given_up(tape, "executor", "look"))
     after = recorded(("agent", asked("go on")))

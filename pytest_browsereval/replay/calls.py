@@ -14,7 +14,8 @@ from typing import Any
 
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, StopRun, TerminationReason
 from pytest_browsereval.llm.client import Send
-from pytest_browsereval.llm.volatile import (
+from pytest_browsereval.llm.wire import Body
+from pytest_browsereval.replay.volatile import (
     difference,
     digest_of,
     exchanged,
@@ -22,7 +23,6 @@ from pytest_browsereval.llm.volatile import (
     translation,
     without_pictures,
 )
-from pytest_browsereval.llm.wire import Body
 
 JUDGE = "judge"
 """The role that asks after the attempt, whose end does not stop it."""

@@ -18,20 +18,20 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.browsers.base import RecordedAnswers
 from pytest_browsereval.browsers.playwright.origins import shorten as shortened
 from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.config_text import shown
 from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.graders.veiling import veil_of
-from pytest_browsereval.llm.taping import RecordingTape, ReplayingTape, Tape, taped
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.hiding import Hiding
-from pytest_browsereval.run.recordings import (
+from pytest_browsereval.replay.answers import HarAnswers
+from pytest_browsereval.replay.calls import RecordingTape, ReplayingTape, Tape, taped
+from pytest_browsereval.replay.masking import veil_of
+from pytest_browsereval.replay.recordings import (
     AGAIN,
     CassetteError,
     cassette_lines,
@@ -40,7 +40,6 @@ from pytest_browsereval.run.recordings import (
     signed,
     without,
 )
-from pytest_browsereval.run.store import TrialKey
 from pytest_browsereval.temporary import own_folder
 
 TOLD = 5
@@ -64,7 +63,7 @@ class ModelCalls(StrEnum):
 class Traffic:
     """The requests of an attempt's pages, beyond the record that is kept of them for graders."""
 
-    answers: RecordedAnswers | None = None
+    answers: HarAnswers | None = None
     """Stand in for servers, where the attempt is a replay."""
     keep: Callable[[dict[str, Any]], None] | None = None
     """Gets the recording, where there is to be one."""
@@ -94,6 +93,8 @@ class Traffic:
 class Cassettes:
     """The cassettes of a config.
 
+    The name of a cassette is its path in their folder, without the suffix: ``<variant>/<row>-<trial>``.
+
     Args:
         config: what is run.
         mode: what becomes of the calls of models.
@@ -107,28 +108,28 @@ class Cassettes:
         """The folder of the config's cassettes."""
         self._hiding = hiding
 
-    def path(self, key: TrialKey) -> Path:
+    def path(self, name: Path) -> Path:
         """Return where the cassette of a trial is, or will be."""
-        return self.root / safe_folder(key.variant) / f"{safe_folder(key.query_id)}-{key.trial}.jsonl"
+        return self.root / f"{name}.jsonl"
 
-    def replays(self, key: TrialKey) -> bool:
+    def replays(self, name: Path) -> bool:
         """Whether the model calls of a trial are answered from its cassette."""
-        return self.mode is ModelCalls.REPLAY or (self.mode is ModelCalls.AUTO and self.path(key).exists())
+        return self.mode is ModelCalls.REPLAY or (self.mode is ModelCalls.AUTO and self.path(name).exists())
 
-    def recording(self, key: TrialKey) -> Path:
+    def recording(self, name: Path) -> Path:
         """Return where the replies of servers to a trial's pages are, or will be."""
-        return self.path(key).with_suffix(".har")
+        return self.path(name).with_suffix(".har")
 
-    def replays_pages(self, key: TrialKey) -> bool:
+    def replays_pages(self, name: Path) -> bool:
         """Whether the requests of a trial's pages are answered from a recording."""
-        return self._traffic == "replay" or (self._traffic == "auto" and self.replays(key))
+        return self._traffic == "replay" or (self._traffic == "auto" and self.replays(name))
 
-    def records_pages(self, key: TrialKey) -> bool:
+    def records_pages(self, name: Path) -> bool:
         """Whether the replies of servers to a trial's pages are kept."""
-        is_live = self.mode is ModelCalls.LIVE or self.replays(key)
+        is_live = self.mode is ModelCalls.LIVE or self.replays(name)
         return self._traffic == "record" or (self._traffic == "auto" and not is_live)
 
-    def check(self, keys: Iterable[TrialKey]) -> None:
+    def check(self, names: Iterable[Path]) -> None:
         """Check that what is to be replayed can be, and what is to be recorded be written.
 
         Raises:
@@ -137,12 +138,12 @@ class Cassettes:
         problems = []
         if self.mode in (ModelCalls.RECORD, ModelCalls.AUTO) or self._traffic == "record":
             self._check_folder()
-        for key in keys:
+        for name in names:
             try:
-                if self.replays(key):
-                    read_cassette(self.path(key))
-                if self.replays_pages(key):
-                    read_recording(self.recording(key))
+                if self.replays(name):
+                    read_cassette(self.path(name))
+                if self.replays_pages(name):
+                    read_recording(self.recording(name))
             except CassetteError as error:
                 problems.append(str(error))
         if problems:
@@ -155,13 +156,13 @@ class Cassettes:
             raise CassetteError(f"{shown(self.root)}: no cassette can be written there, because of {there}.")
 
     @contextmanager
-    def taping(self, key: TrialKey) -> Iterator[Tape | None]:
+    def taping(self, name: Path) -> Iterator[Tape | None]:
         """Have the model calls of this task go by the trial's cassette; gives the tape, if there is one.
 
         Raises:
             Fault: source *replay*: the cassette cannot be used any more.
         """
-        tape = self._tape(key)
+        tape = self._tape(name)
         with taped(tape):
             yield tape
 
@@ -176,12 +177,12 @@ class Cassettes:
         if tape is not None and (veil := veil_of(task, row)) is not None:
             tape.veils["judge"] = veil
 
-    def _tape(self, key: TrialKey) -> Tape | None:
+    def _tape(self, name: Path) -> Tape | None:
         if self.mode is ModelCalls.LIVE:
             return None
-        if not self.replays(key):
+        if not self.replays(name):
             return RecordingTape(self._hiding.hidden)
-        path = self.path(key)
+        path = self.path(name)
         try:
             cassette = read_cassette(path)
         except CassetteError as error:
@@ -196,17 +197,17 @@ class Cassettes:
         )
 
     @asynccontextmanager
-    async def traffic(self, key: TrialKey, live: Iterable[str]) -> AsyncIterator[Traffic]:
+    async def traffic(self, name: Path, live: Iterable[str]) -> AsyncIterator[Traffic]:
         """Give what becomes of the requests of an attempt's pages.
 
         Args:
-            key: the trial.
+            name: of the trial's cassette.
             live: origins of the config's sites, which are asked in every case.
 
         Raises:
             Fault: source *replay*: the recording cannot be used any more.
         """
-        if self.records_pages(key):
+        if self.records_pages(name):
             origins, traffic = tuple(live), Traffic()
 
             def keep(recording: dict[str, Any]) -> None:
@@ -214,9 +215,9 @@ class Cassettes:
 
             traffic.keep = keep
             yield traffic
-        elif self.replays_pages(key):
+        elif self.replays_pages(name):
             try:
-                content = await asyncio.to_thread(read_recording, self.recording(key))
+                content = await asyncio.to_thread(read_recording, self.recording(name))
             except CassetteError as error:
                 raise Fault(ErrorSource.REPLAY, str(error)) from None
             # With the secrets of this run in it: in a folder that nobody else can read, which goes.
@@ -224,7 +225,7 @@ class Cassettes:
             try:
                 file = place / "answers.har"
                 file.write_text(json.dumps(self._hiding.restored(content)), encoding="utf-8")
-                yield Traffic(RecordedAnswers(file, tuple(live)))
+                yield Traffic(HarAnswers(file, tuple(live)))
             finally:
                 await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
         else:
@@ -232,7 +233,7 @@ class Cassettes:
 
     def keep(
         self,
-        key: TrialKey,
+        name: Path,
         metadata: TaskMetadata,
         tape: Tape | None,
         recording: dict[str, Any] | None = None,
@@ -245,11 +246,11 @@ class Cassettes:
         taped = tape if isinstance(tape, RecordingTape) else None
         if metadata.verdict is Verdict.ERRORED or (taped is None and recording is None):
             return
-        self.path(key).parent.mkdir(parents=True, exist_ok=True)
+        self.path(name).parent.mkdir(parents=True, exist_ok=True)
         if recording is not None:
-            write_whole(self.recording(key), signed(recording))
+            write_whole(self.recording(name), signed(recording))
         if taped is not None:  # last: where it is, all of the trial is
-            write_whole(self.path(key), "".join(cassette_lines(key, taped.exchanges, metadata)))
+            write_whole(self.path(name), "".join(cassette_lines(taped.exchanges, metadata)))
 
 
 def leftover(tape: Tape | None) -> str | None:

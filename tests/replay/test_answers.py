@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from pytest_browsereval.browsers.base import RecordedAnswers, WindowRequest, WindowTraffic
+from pytest_browsereval.browsers.base import WindowRequest, WindowTraffic
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.har import Traffic, recorded_traffic
+from pytest_browsereval.replay.answers import HarAnswers
 from tests.support import PageServer, Run, serving
 
 TOKEN = "eyJhbGciOi.J9.of+a/user"
@@ -118,7 +119,7 @@ def test_a_site_that_is_gone_answers_as_it_did(run: Run, browser: PlaywrightBrow
     assert "topsecret" not in text
     har = tmp_path / "answers.har"
     har.write_text(text)
-    answers = RecordedAnswers(har)
+    answers = HarAnswers(har)
     assert run(buy(browser, url, WindowTraffic(answers=answers))) == ["3 left, für Ann", 3, "Thanks", ""]
     assert (answers.missed, answers.missed_parts) == ([], [])
 
@@ -203,7 +204,7 @@ def test_logins_are_met_by_what_was_recorded_without_them(
     har = tmp_path / "answers.har"
     har.write_text(text)
     for live in ("then-mug-12345", "now-cup-987654"):
-        answers = RecordedAnswers(har)
+        answers = HarAnswers(har)
         assert run(visited(browser, url, WindowTraffic(answers=answers), live)) == seen
         assert (answers.missed, answers.missed_parts) == ([], [])
 
@@ -215,7 +216,7 @@ def test_what_was_not_recorded_fails_and_is_told(
     url, _, kept = recording(run, browser, tmp_path)
     har = tmp_path / "answers.har"
     har.write_text(json.dumps(kept))
-    answers = RecordedAnswers(har, live=(pages.url,))
+    answers = HarAnswers(har, live=(pages.url,))
     local = pages.page("/local", "<title>Local</title>")
 
     async def visit() -> None:
@@ -266,7 +267,7 @@ async def send(browser: PlaywrightBrowser, url: str, traffic: WindowTraffic, *ca
 
 def replayed(
     run: Run, browser: PlaywrightBrowser, pages: PageServer, folder: Path, *, then: list[Any], now: list[Any]
-) -> tuple[list[Any], RecordedAnswers]:
+) -> tuple[list[Any], HarAnswers]:
     """Record what a page sends and have it send other things in a replay; return what came of these."""
     url = pages.page("/", "<title>Shop</title>")
     kept: list[dict[str, Any]] = []
@@ -279,7 +280,7 @@ def replayed(
     run(record())
     entries = [entry for entry in kept[0]["log"]["entries"] if "elsewhere" not in entry["request"]["url"]]
     (folder / "answers.har").write_text(json.dumps({"log": {**kept[0]["log"], "entries": entries}}))
-    answers = RecordedAnswers(folder / "answers.har")
+    answers = HarAnswers(folder / "answers.har")
     return run(send(browser, url, WindowTraffic(answers=answers), *now)), answers
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.graders.veiling import veil_of
-from pytest_browsereval.llm.taping import Veil
+from pytest_browsereval.replay.calls import Veil
+from pytest_browsereval.replay.masking import veil_of
 from tests.graders.support import make_task
 
 

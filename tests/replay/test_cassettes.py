@@ -14,15 +14,16 @@ import pytest
 from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import load_config
 from pytest_browsereval.errors import ErrorSource, Fault, TerminationReason
-from pytest_browsereval.llm.taping import Exchange, RecordingTape, ReplayingTape
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.redaction.hiding import Hiding
-from pytest_browsereval.run.cassettes import Cassettes, ModelCalls, leftover
-from pytest_browsereval.run.recordings import CassetteError, read_cassette
+from pytest_browsereval.replay.calls import Exchange, RecordingTape, ReplayingTape
+from pytest_browsereval.replay.cassettes import Cassettes, ModelCalls, leftover
+from pytest_browsereval.replay.recordings import CassetteError, read_cassette
 from pytest_browsereval.run.store import TrialKey
 
 KEY = TrialKey("mugs/Red", "fast", 2)
+NAME = KEY.cassette
 
 
 def made(folder: Path, mode: ModelCalls, **keys: Any) -> Cassettes:
@@ -70,8 +71,8 @@ def kept(folder: Path, exchanges: list[Exchange] = EXCHANGES) -> Path:
     cassettes = made(folder, ModelCalls.RECORD)
     tape = RecordingTape(lambda value: value)
     tape.exchanges += exchanges
-    cassettes.keep(KEY, metadata(Verdict.FAILED, TerminationReason.TIMEOUT), tape)
-    return cassettes.path(KEY)
+    cassettes.keep(NAME, metadata(Verdict.FAILED, TerminationReason.TIMEOUT), tape)
+    return cassettes.path(NAME)
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
@@ -105,7 +106,9 @@ def test_a_row_and_its_capitals_have_files_of_their_own(tmp_path: Path) -> None:
     """Also where the disk does not tell capitals apart, and whatever an id holds."""
     cassettes = made(tmp_path, ModelCalls.RECORD)
     ids = ["a", "A", "../a", "a-1", "a/b"]
-    paths = {str(cassettes.path(TrialKey(name, trial=trial))).lower() for name in ids for trial in (1, 11)}
+    paths = {
+        str(cassettes.path(TrialKey(name, trial=trial).cassette)).lower() for name in ids for trial in (1, 11)
+    }
     assert len(paths) == 10
     assert all(Path(path).resolve().parent == Path(path).parent for path in paths)
 
@@ -115,15 +118,15 @@ def test_an_errored_attempt_leaves_no_cassette(tmp_path: Path) -> None:
     path = kept(tmp_path)
     before = path.read_bytes()
     cassettes = made(tmp_path, ModelCalls.RECORD)
-    cassettes.keep(KEY, metadata(Verdict.ERRORED), RecordingTape(lambda value: value))
+    cassettes.keep(NAME, metadata(Verdict.ERRORED), RecordingTape(lambda value: value))
     assert path.read_bytes() == before
 
 
 def test_an_attempt_that_nothing_was_taken_down_of_leaves_no_folder(tmp_path: Path) -> None:
     """A live run makes no folder of cassettes."""
     cassettes = made(tmp_path, ModelCalls.LIVE)
-    cassettes.keep(KEY, metadata(), None)
-    assert not cassettes.path(KEY).parent.exists()
+    cassettes.keep(NAME, metadata(), None)
+    assert not cassettes.path(NAME).parent.exists()
 
 
 def _cut(text: str) -> str:
@@ -164,8 +167,8 @@ def test_a_damaged_cassette_is_refused(tmp_path: Path, damage: Callable[[str], s
         read_cassette(path)
     cassettes = made(tmp_path, ModelCalls.REPLAY)
     with pytest.raises(CassetteError, match=told):
-        cassettes.check([KEY])
-    with pytest.raises(Fault, match=told) as caught, cassettes.taping(KEY):
+        cassettes.check([NAME])
+    with pytest.raises(Fault, match=told) as caught, cassettes.taping(NAME):
         pass
     assert caught.value.source is ErrorSource.REPLAY
 
@@ -174,9 +177,9 @@ def test_what_is_missing_is_told_before_anything_runs(tmp_path: Path) -> None:
     """The first five, and how many more."""
     kept(tmp_path)
     cassettes = made(tmp_path, ModelCalls.REPLAY)
-    cassettes.check([KEY])
+    cassettes.check([NAME])
     with pytest.raises(CassetteError) as caught:
-        cassettes.check([KEY, *(TrialKey(f"r{number}") for number in range(7))])
+        cassettes.check([NAME, *(TrialKey(f"r{number}").cassette for number in range(7))])
     lines = str(caught.value).splitlines()
     assert len(lines) == 6
     assert "r0-1.jsonl: there is no such cassette. Record it again with  --eval-llm=record" in lines[0]
@@ -191,7 +194,7 @@ def test_modes(tmp_path: Path) -> None:
     for mode in ModelCalls:
         cassettes = made(tmp_path, mode)
         for key in (KEY, other) if mode is not ModelCalls.REPLAY else (KEY,):
-            with cassettes.taping(key) as tape:
+            with cassettes.taping(key.cassette) as tape:
                 kinds[mode.value, key.query_id] = type(tape)
     assert kinds == {
         ("live", "mugs/Red"): type(None),
@@ -209,7 +212,7 @@ def test_a_folder_that_cannot_be_written_is_told_before_anything_is_spent(tmp_pa
     (tmp_path / "kept").touch()
     cassettes = made(tmp_path, ModelCalls.RECORD, cassettes="kept")
     with pytest.raises(CassetteError, match="no cassette can be written there, because of"):
-        cassettes.check([KEY])
+        cassettes.check([NAME])
     made(tmp_path, ModelCalls.REPLAY, cassettes="kept").check([])
 
 
@@ -218,14 +221,14 @@ def test_a_read_only_folder_is_told_too(tmp_path: Path) -> None:
     """The same without root's rights."""
     (tmp_path / "kept").mkdir(mode=0o500)
     with pytest.raises(CassetteError, match="no cassette can be written there"):
-        made(tmp_path, ModelCalls.AUTO, cassettes="kept").check([KEY])
+        made(tmp_path, ModelCalls.AUTO, cassettes="kept").check([NAME])
 
 
 def test_calls_that_nobody_made_are_told(tmp_path: Path) -> None:
     """Not those that were never answered."""
     path = kept(tmp_path, [*EXCHANGES[:2], EXCHANGES[-1]])
     assert path.exists()
-    with made(tmp_path, ModelCalls.REPLAY).taping(KEY) as tape:
+    with made(tmp_path, ModelCalls.REPLAY).taping(NAME) as tape:
         assert leftover(tape) == "2 recorded model calls were not made; the first is call 1 of the agent"
     assert leftover(None) is None
     assert leftover(RecordingTape(lambda value: value)) is None
@@ -241,7 +244,7 @@ def test_a_cassette_of_an_older_version_is_replayed(tmp_path: Path) -> None:
         raise AssertionError(f"sent: {request}")
 
     request = exchange("agent", 1, "at /?pw=p%40ss+word").request
-    with cassettes.taping(KEY) as tape:
+    with cassettes.taping(NAME) as tape:
         assert tape is not None
         assert asyncio.run(tape.exchange("agent", request, nobody)) == {"choices": [{"n": 1}]}
 
@@ -259,4 +262,4 @@ def test_replies_to_pages_are_kept_when_they_are_asked_for(
     tmp_path: Path, har: str, mode: ModelCalls, *, keeps: bool
 ) -> None:
     """By the config alone, or with the calls of models; a run that only replays pages keeps none."""
-    assert made(tmp_path, mode, capture={"har": har}).records_pages(KEY) is keeps
+    assert made(tmp_path, mode, capture={"har": har}).records_pages(NAME) is keeps

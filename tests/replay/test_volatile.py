@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.llm.volatile import (
+from pytest_browsereval.replay.volatile import (
     PICTURE,
     difference,
     digest_of,

@@ -7,7 +7,7 @@ import base64
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,18 +45,39 @@ class _Recorded:
         return body.replace(boundary, b"") == self.body.replace(self.boundary, b"")
 
 
-async def answer_from(context: BrowserContext, answers: RecordedAnswers) -> None:
-    """Have the requests of a context answered from a recording; what was not recorded fails and is noted.
+@dataclass(frozen=True)
+class HarAnswers(RecordedAnswers):
+    """Answers the requests of a window from a HAR file; what was not recorded fails and is noted."""
 
-    Raises:
-        OSError: the recording cannot be read.
-        ValueError: it is no HAR file.
-    """
-    entries = await asyncio.to_thread(_entries, answers.har)
-    known = _known(entries)
+    har: Path
+    """The recording; it is read while the window is open."""
+    live: tuple[str, ...] = ()
+    """Origins that are asked all the same: those of the config's sites."""
+    missed: list[str] = field(default_factory=list)
+    """``GET https://...``: what pages asked for that was not recorded, in that order."""
+    missed_parts: list[str] = field(default_factory=list)
+    """The same of pictures, fonts, what pages only tell their servers, and what they gave up themselves: a
+    page may do without."""
 
-    def note(request: Request) -> None:
-        if _is_live(request.url, answers):
+    async def attach(self, context: BrowserContext) -> None:
+        """Answer the requests of a window from now on.
+
+        Raises:
+            OSError: the recording cannot be read.
+            ValueError: it is not a HAR file.
+        """
+        entries = await asyncio.to_thread(_entries, self.har)
+        known = _known(entries)
+        context.on("requestfailed", lambda request: self._note(request, known))
+        live = "|".join(re.escape(origin.rstrip("/")) for origin in self.live)
+        others = re.compile(rf"^(?!(?:{live})(?:[/?#]|$))https?:" if live else "^https?:")
+        await context.route_from_har(self.har, url=others, not_found="abort")
+        if fitting := Fitting(entries):  # asked first, since it is added last
+            await context.route(others, fitting.fit)
+
+    def _note(self, request: Request, known: Mapping[tuple[str, str], list[_Recorded]]) -> None:
+        """Note a request that failed, unless it failed in the recording too."""
+        if self._is_live(request.url):
             return
         of_address = known.get((request.method, request.url), [])
         alike = [one for one in of_address if one.is_for(_sent(request), _boundary(request.headers))]
@@ -64,16 +85,13 @@ async def answer_from(context: BrowserContext, answers: RecordedAnswers) -> None
         if alike and (was_given_up or any(one.has_failed for one in alike)):
             return  # as it was recorded, or by the page's own doing
         is_dispensable = was_given_up or request.resource_type in _DISPENSABLE
-        missed = answers.missed_parts if is_dispensable else answers.missed
+        missed = self.missed_parts if is_dispensable else self.missed
         another = " with another body" if of_address and not alike else ""
         missed.append(f"{request.method} {request.url}{another}")
 
-    context.on("requestfailed", note)
-    live = "|".join(re.escape(origin.rstrip("/")) for origin in answers.live)
-    others = re.compile(rf"^(?!(?:{live})(?:[/?#]|$))https?:" if live else "^https?:")
-    await context.route_from_har(answers.har, url=others, not_found="abort")
-    if fitting := Fitting(entries):  # asked first, since it is added last
-        await context.route(others, fitting.fit)
+    def _is_live(self, url: str) -> bool:
+        is_of_a_server = url.startswith(("http:", "https:"))
+        return not is_of_a_server or any(url.startswith(origin.rstrip("/") + "/") for origin in self.live)
 
 
 def _known(entries: Iterable[dict[str, Any]]) -> dict[tuple[str, str], list[_Recorded]]:
@@ -109,8 +127,3 @@ def _boundary(headers: Mapping[str, str]) -> bytes:
 def _entries(har: Path) -> list[dict[str, Any]]:
     entries: list[dict[str, Any]] = json.loads(har.read_bytes())["log"]["entries"]
     return entries
-
-
-def _is_live(url: str, answers: RecordedAnswers) -> bool:
-    is_of_a_server = url.startswith(("http:", "https:"))
-    return not is_of_a_server or any(url.startswith(origin.rstrip("/") + "/") for origin in answers.live)

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from pytest_browsereval.graders.protection import WITHHELD, pattern_of, wordings_of
-from pytest_browsereval.llm.taping import Veil
-from pytest_browsereval.llm.volatile import digest_of, volatile_spans
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.replay.calls import Veil
+from pytest_browsereval.replay.volatile import digest_of, volatile_spans
 
 _MARK = re.compile(r"\[withheld (\d+)\]")
 _ESCAPED = re.compile(r"(?<!\\)\\u(?!00[0-7]|[dD][89a-fA-F])([0-9a-fA-F]{4})")

@@ -16,10 +16,9 @@ from typing import Any
 
 from pytest_browsereval.config_text import shown
 from pytest_browsereval.errors import TerminationReason, UsageError
-from pytest_browsereval.llm.taping import Exchange
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.replay.calls import Exchange
 
 FORMAT = 1
 """Of the files; one of a higher number was written by a newer version."""
@@ -46,20 +45,19 @@ class Cassette:
 # -- model calls
 
 
-def cassette_lines(key: TrialKey, exchanges: Sequence[Exchange], metadata: TaskMetadata) -> Iterator[str]:
+def cassette_lines(exchanges: Sequence[Exchange], metadata: TaskMetadata) -> Iterator[str]:
     """Yield the lines of a cassette, with their ends.
 
     Args:
-        key: whose it is.
         exchanges: the calls, in the order in which they began.
-        metadata: how the attempt ended.
+        metadata: whose they are, and how the attempt ended.
     """
     records = [
         {
             "cassette": FORMAT,
-            "query_id": key.query_id,
-            "variant": key.variant,
-            "trial": key.trial,
+            "query_id": metadata.query_id,
+            "variant": metadata.variant,
+            "trial": metadata.trial,
             "recorded_at": now(),
         },
         *_calls(exchanges),
