@@ -35,7 +35,7 @@ from pytest_browsereval.capture.recording import Recording, recorded
 from pytest_browsereval.capture.screenshots import write_new
 from pytest_browsereval.capture.trace import TraceMode
 from pytest_browsereval.model.messages import ToolResultMessage
-from pytest_browsereval.redaction.spellings import spellings
+from pytest_browsereval.redaction.spellings import list_spellings
 from pytest_browsereval.sites.static import StaticSite
 from pytest_browsereval.tools.base import Toolbox
 from pytest_browsereval.tools.input import click
@@ -204,7 +204,7 @@ def line_us(secrets: Iterable[str]) -> float:
 
     The least of several batches: whatever else the machine does only adds to it.
     """
-    known = spellings(secrets)
+    known = list_spellings(secrets)
 
     def redact(text: str) -> str:
         for secret in known:

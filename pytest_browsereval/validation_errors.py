@@ -13,7 +13,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 
 from pytest_browsereval.errors import RegistryError, nearest
-from pytest_browsereval.redaction.config import is_secret_path, without_secrets
+from pytest_browsereval.redaction.config import hide_secrets, is_secret_path
 from pytest_browsereval.redaction.marks import HIDDEN
 from pytest_browsereval.registry import Plugged, Registry
 
@@ -43,7 +43,7 @@ def short(value: object) -> str:
     """Return a ``repr`` that fits in a sentence, without what is secret by its name."""
     limit = reprlib.Repr()
     limit.maxstring = limit.maxother = 80
-    return limit.repr(without_secrets(value, HIDDEN))
+    return limit.repr(hide_secrets(value))
 
 
 def field_names(model: type[BaseModel]) -> list[str]:

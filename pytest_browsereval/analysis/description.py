@@ -16,7 +16,7 @@ from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.config_text import shown
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.messages import SCHEMA_VERSION
-from pytest_browsereval.redaction.config import redacted
+from pytest_browsereval.redaction.config import redact_config
 from pytest_browsereval.run.resume import RESUMES_FILE
 from pytest_browsereval.run.store import RunStore
 
@@ -171,7 +171,7 @@ def describe(folder: Path) -> RunDescription:
     tasks = folder / "tasks"
     return RunDescription(
         folder=folder,
-        manifest=redacted(manifest),
+        manifest=redact_config(manifest),
         counts={key: value for key, value in counts.items() if value is not None},
         rules=_block(summary.get("gate", _block(manifest.get("config")).get("gate"))),
         rows=sum(row.is_dir() for row in tasks.iterdir()) if tasks.is_dir() else 0,
@@ -232,7 +232,7 @@ def _lines(file: Path, problems: list[str]) -> Iterator[dict[str, Any]]:
         except ValueError:
             value = None
         if isinstance(value, dict):
-            yield redacted(value)
+            yield redact_config(value)
         else:
             problems.append(f"{shown(file)}:{number} is damaged and left out.")
 

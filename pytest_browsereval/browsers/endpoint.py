@@ -9,6 +9,8 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from pytest_browsereval.addresses import find_certificates, is_local
 from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.errors import BrowserEvalError
+from pytest_browsereval.redaction.known import Redactor
+from pytest_browsereval.redaction.marks import HIDDEN
 
 if TYPE_CHECKING:
     from httpx import Response
@@ -76,10 +78,7 @@ class DevToolsUrl:
 
     def plainly(self, text: str) -> str:
         """Return a message in which the address is shown without its secrets."""
-        text = text.replace(self.text, str(self))
-        for secret in self.secrets():
-            text = text.replace(secret, "***")
-        return text
+        return Redactor(self.secrets(), HIDDEN).redact(text.replace(self.text, str(self)))
 
     async def ask(self, limit_s: float) -> None:
         """Find out whether a browser answers there; a websocket is only known by connecting to it.

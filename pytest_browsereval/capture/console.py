@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pytest_browsereval.browsers.playwright.clipboard import DONE
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.model.messages import now
-from pytest_browsereval.redaction.text import safe_line
+from pytest_browsereval.redaction.text import redact_line
 
 if TYPE_CHECKING:
     from playwright.async_api import ConsoleMessage, Page, WebError
@@ -136,7 +136,7 @@ class ConsoleLog:
         return safe if safe == beginning else self._redact(text)
 
     def _write(self, line: ConsoleLine) -> None:
-        data, _ = safe_line(line.model_dump(exclude_none=True), self._redact)
+        data, _ = redact_line(line.model_dump(exclude_none=True), self._redact)
         if self._file is not None:
             self._file.write(data)
         self._lines += 1

@@ -16,21 +16,18 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.capture.trajectory import write_whole
-from pytest_browsereval.redaction.names import is_secret_name
-from pytest_browsereval.redaction.text import redacted
-from pytest_browsereval.redaction.tokens import without_tokens
+from pytest_browsereval.redaction.logins import remove_logins
+from pytest_browsereval.redaction.marks import REMOVED
+from pytest_browsereval.redaction.text import redact_json
+from pytest_browsereval.redaction.tokens import remove_tokens
 from pytest_browsereval.temporary import own_folder
 
 HAR_FILE = "network.har"
 """Its name in the attempt's folder."""
 
-REMOVED = "[removed]"
-"""Stands in the place of what is taken out."""
-
 TEXT_LIMIT_BYTES = 1_000_000
 """What is longer, a file that is sent up say, is left out."""
 
-_COOKIE_HEADERS = ("cookie", "set-cookie", "set-cookie2")
 _JSON = re.compile(r"application/(?:[\w.-]+\+)?json")
 
 
@@ -98,8 +95,8 @@ def _save(
         reply = entry["response"].get("content", {})
         _complete(reply, raw.parent, keep=wanted.replies and bool(_JSON.search(reply.get("mimeType", ""))))
         for side in (entry["request"], entry["response"]):
-            without_logins(side, wanted.cookies)
-    safe = redacted(content, redact)
+            remove_logins(side, wanted.cookies)
+    safe = redact_json(content, redact)
     if folder.is_dir():
         write_whole(folder / HAR_FILE, json.dumps(safe, ensure_ascii=False, indent=1) + "\n")
 
@@ -118,9 +115,9 @@ def replayable(content: dict[str, Any], folder: Path) -> dict[str, Any]:
         for body in (entry["request"].get("postData"), entry["response"].get("content")):
             _embed(body, folder)
         for side in (entry["request"], entry["response"]):
-            without_logins(side)
+            remove_logins(side)
             side["headers"] = [header for header in side.get("headers", ()) if header["value"] != REMOVED]
-    safe: dict[str, Any] = without_tokens({"log": {**content["log"], "entries": entries}})
+    safe: dict[str, Any] = remove_tokens({"log": {**content["log"], "entries": entries}})
     return safe
 
 
@@ -149,26 +146,3 @@ def _complete(content: dict[str, Any] | None, folder: Path, *, keep: bool) -> No
         content["text"] = file.read_bytes().decode(errors="replace")
     else:
         content["comment"] = f"{size} bytes are left out"
-
-
-def without_logins(side: dict[str, Any], kept: frozenset[str] = frozenset()) -> None:
-    """Take cookies and headers that log somebody in out of a request or a response, in place.
-
-    Args:
-        side: as a HAR file has it.
-        kept: cookies that stay, by their names.
-    """
-    side["cookies"] = [cookie for cookie in side.get("cookies", ()) if cookie.get("name") in kept]
-    for header in side.get("headers", ()):
-        name = header["name"].lower()
-        if name in _COOKIE_HEADERS:
-            header["value"] = _kept(header["value"], kept, is_list=name == "cookie")
-        elif is_secret_name(name, "field"):
-            header["value"] = REMOVED
-
-
-def _kept(text: str, kept: frozenset[str], *, is_list: bool) -> str:
-    """Return a header's cookies, those that nobody looks at taken out."""
-    parts = re.split(r";\s*", text) if is_list else text.split("\n")
-    safe = [part if part.partition("=")[0].strip() in kept else REMOVED for part in parts]
-    return ("; " if is_list else "\n").join(dict.fromkeys(safe))

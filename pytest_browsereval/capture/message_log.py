@@ -10,7 +10,7 @@ from typing import Any
 from pydantic_core import PydanticSerializationError
 
 from pytest_browsereval.model.messages import AssistantMessage, Message, message_adapter, read_message
-from pytest_browsereval.redaction.text import safe_line
+from pytest_browsereval.redaction.text import redact_line
 
 DEEPEST = 100
 """Levels of a value; about twice as many could be written, and not be read again."""
@@ -48,7 +48,7 @@ class MessageLogger:
             ValueError: the log is closed.
         """
         message, plain = _writable(message)
-        line, changed = safe_line(plain, self._redact)
+        line, changed = redact_line(plain, self._redact)
         if changed is not None:
             message = message_adapter.validate_python(changed)
         self._append(line)

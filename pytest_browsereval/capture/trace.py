@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 from pytest_browsereval.browsers.playwright.waiting import is_playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.capture.har import without_logins
-from pytest_browsereval.redaction.text import redacted
+from pytest_browsereval.redaction.logins import remove_logins
+from pytest_browsereval.redaction.text import redact_json
 from pytest_browsereval.temporary import own_folder
 
 TRACE_FILE = "trace.zip"
@@ -126,12 +126,13 @@ def _events(data: bytes, kept: set[str], redact: Callable[[str], str]) -> Iterat
         if event.get("type") == "resource-snapshot":
             _clean_exchange(snapshot)
         kept |= set(_files(snapshot))
-        yield json.dumps(redacted(event, redact), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+        safe = redact_json(event, redact)
+        yield json.dumps(safe, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
 def _clean_exchange(exchange: dict[str, Any]) -> None:
-    without_logins(exchange["request"])
-    without_logins(exchange["response"])
+    remove_logins(exchange["request"])
+    remove_logins(exchange["response"])
     reply = exchange["response"].get("content", {})
     if not _DRAWN.match(str(reply.get("mimeType", ""))):
         for key in ("_sha1", "_file", "text"):

@@ -17,7 +17,7 @@ from pytest_browsereval.datasets.rows import GOLD_KEYS
 from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.model.results import ExecutorRecord, TaskMetadata
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.redaction.text import redacted
+from pytest_browsereval.redaction.text import redact_json
 
 TASK_FILE = "task.json"
 """The checked row, its graders, the addresses of its sites, and which graders could not observe the page."""
@@ -144,7 +144,7 @@ class TrajectorySaver:
         self._on_record = on_record
 
     def _save(self, name: str, value: Any) -> None:
-        self._write(name, redacted(value, self._redact))
+        self._write(name, redact_json(value, self._redact))
 
     def _write(self, name: str, safe: Any, *, fsync: bool = False) -> bytes:
         content = (json.dumps(safe, ensure_ascii=False, indent=1) + "\n").encode()
@@ -207,7 +207,7 @@ class TrajectorySaver:
         """
         path = self._folder / HISTORY_FILE
         known = path.read_bytes().removesuffix(b"\n").split(b"\n") if path.exists() else []
-        line = json.dumps(redacted(dict(record), self._redact), ensure_ascii=False).encode()
+        line = json.dumps(redact_json(dict(record), self._redact), ensure_ascii=False).encode()
         if line not in known:
             write_whole(path, b"".join(each + b"\n" for each in (*known, line)))
 
@@ -215,7 +215,7 @@ class TrajectorySaver:
         """Save what came of a delegation."""
         (self._folder / EXECUTORS).mkdir(exist_ok=True)
         plain = record.model_dump(mode="json")
-        safe = {**redacted(plain, self._redact), **{name: plain[name] for name in _EXECUTOR_NAMES}}
+        safe = {**redact_json(plain, self._redact), **{name: plain[name] for name in _EXECUTOR_NAMES}}
         self._write(f"{EXECUTORS}/{record.executor_id}.json", safe)
 
     def save_metadata(self, metadata: TaskMetadata) -> TaskMetadata:
@@ -224,7 +224,7 @@ class TrajectorySaver:
         Call it last: an attempt is finished if and only if this file is there.
         """
         plain = metadata.model_dump(mode="json")
-        safe = {**redacted(plain, self._redact), **{name: plain[name] for name in _NAMES}}
+        safe = {**redact_json(plain, self._redact), **{name: plain[name] for name in _NAMES}}
         if self._top is not None:
             sync_all(self._folder, self._top)
         content = self._write("metadata.json", safe, fsync=self._top is not None)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_browsereval.config_text import DocumentError, KeyPath, parse
-from pytest_browsereval.redaction.config import is_secret_path, names_secrets, without_logins
+from pytest_browsereval.redaction.config import hide_logins, is_secret_path, names_secrets
 from pytest_browsereval.redaction.known import Redactor
 from pytest_browsereval.redaction.marks import HIDDEN
-from pytest_browsereval.redaction.spellings import spellings
+from pytest_browsereval.redaction.spellings import list_spellings
 from pytest_browsereval.validation_errors import Problem, snake, written_key
 
 ALIASES: dict[KeyPath, KeyPath] = {
@@ -192,7 +192,7 @@ class Draft:
         return list(dict.fromkeys(self._one_line(message) for _, message in told))
 
     def _one_line(self, message: str) -> str:
-        message = without_logins(Redactor(spellings(self.secrets), HIDDEN).redact(message))
+        message = hide_logins(Redactor(list_spellings(self.secrets), HIDDEN).redact(message))
         return message.replace("\r", "\\r").replace("\n", "\\n")
 
     def _told(self, problem: Problem) -> tuple[int, str]:

@@ -19,7 +19,7 @@ from pytest_browsereval.config_text import Document, DocumentError, KeyPath, par
 from pytest_browsereval.datasets.rows import TYPE_BY_SUFFIX
 from pytest_browsereval.errors import ConfigError, nearest
 from pytest_browsereval.redaction.known import know_secrets
-from pytest_browsereval.redaction.spellings import spellings
+from pytest_browsereval.redaction.spellings import list_spellings
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.validation_errors import (
     Problem,
@@ -209,7 +209,7 @@ def _draft(document: Document, path: Path, environment: Interpolation) -> Draft:
 
 
 def _finished(draft: Draft, path: Path, registry: Registry, environment: Interpolation) -> EvalConfig:
-    know_secrets(spellings(environment.secrets))  # of what is found only when rows are read, say
+    know_secrets(list_spellings(environment.secrets))  # of what is found only when rows are read, say
     convert_blocks(draft, registry)
     draft.problems += take_refused(draft.tree)
     _complete(draft, path)

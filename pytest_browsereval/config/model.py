@@ -28,7 +28,7 @@ from pytest_browsereval.errors import ConfigError, nearest
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.verdicts import PassWhen, Primary
 from pytest_browsereval.llm.judge import JudgeConfig
-from pytest_browsereval.redaction.config import redacted
+from pytest_browsereval.redaction.config import redact_config
 from pytest_browsereval.registry import Plugged
 from pytest_browsereval.sites import SiteConfig
 from pytest_browsereval.tools.kit import ToolkitConfig
@@ -279,9 +279,9 @@ class EvalConfig(Block):
             if folder.is_relative_to(self.base_dir):
                 dump[key] = folder.relative_to(self.base_dir).as_posix()
         members = (*self.variants.values(), *self.graders, *self.toolkits, self.browser)
-        secrets = {secret for member in members for secret in member.secrets() if secret}
-        secrets |= set(self.judge.secrets()) if self.judge else set()
-        result: dict[str, Any] = redacted(dump, [*self.secrets(), *sorted(secrets, key=len, reverse=True)])
+        secrets = {secret for member in members for secret in member.secrets()}
+        secrets |= {*self.secrets(), *(self.judge.secrets() if self.judge else ())}
+        result: dict[str, Any] = redact_config(dump, secrets)
         return result
 
     def content_hash(self) -> str:

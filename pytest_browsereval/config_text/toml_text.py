@@ -9,6 +9,7 @@ from datetime import date, time
 from typing import Any
 
 from pytest_browsereval.config_text.base import Document, DocumentError, KeyPath
+from pytest_browsereval.redaction.text import map_leaves
 
 
 def parse_toml(text: str) -> Document:
@@ -25,14 +26,10 @@ def parse_toml(text: str) -> Document:
         raise DocumentError(f"not TOML: {said}.", int(where[1]) if where else None) from None
     except RecursionError:
         raise DocumentError("not readable: nested too deeply.") from None
-    return Document(_without_dates(value), lambda path: _toml_line(text, path))
+    return Document(map_leaves(value, _without_date), lambda path: _toml_line(text, path))
 
 
-def _without_dates(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_dates(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_without_dates(inner) for inner in value]
+def _without_date(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date | time) else value
 
 

@@ -23,7 +23,7 @@ from pytest_browsereval.model.messages import SCHEMA_VERSION, Message, ToolCallM
 from pytest_browsereval.model.results import EvalWarning, TaskError, TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
-from pytest_browsereval.redaction.config import redacted
+from pytest_browsereval.redaction.config import redact_config
 from pytest_browsereval.run.store import RunStore, TrialKey, check_new
 
 NOT_GRADED = "not graded yet: `browsereval regrade` does it"
@@ -176,7 +176,7 @@ def _metadata(attempt: Imported, node_id: str) -> TaskMetadata:
         final_answer=attempt.final_answer,
         errors=attempt.errors,
         warnings=attempt.warnings,
-        agent_config=redacted(dict(attempt.agent_config)),
+        agent_config=redact_config(dict(attempt.agent_config)),
         grader_results=dict(attempt.grades),
         usage=attempt.usage,
         verdict=verdict,

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from pytest_browsereval.capture.har import Traffic
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.redaction.text import redacted
+from pytest_browsereval.redaction.text import redact_json
 
 
 def observation_keys(
@@ -28,7 +28,7 @@ def observation_keys(
         redact: takes secrets out, so that one that was renewed makes no difference.
     """
     return {
-        label: hashlib.sha256(json.dumps(redacted(what, redact), sort_keys=True).encode()).hexdigest()[:16]
+        label: hashlib.sha256(json.dumps(redact_json(what, redact), sort_keys=True).encode()).hexdigest()[:16]
         for label, what in _observations(graders, task)
     }
 

@@ -15,9 +15,10 @@ from pydantic import JsonValue
 
 from pytest_browsereval.model.grades import Criterion, GraderResult
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.redaction.text import map_leaves
 
 WITHHELD = "[withheld]"
-"""What stands in the place of a reference answer."""
+"""What stands in the place of a reference answer, which is not a secret: whoever has the row has it."""
 
 _WORD = re.compile(r"[^\W_]+")
 _THOUSANDS = re.compile(r"(?<=\d)[,'\u2019\u00a0\u202f ](?=\d{3}(?!\d))")
@@ -95,15 +96,14 @@ def _criterion(criterion: Criterion, mask: Callable[[str], str]) -> Criterion:
 
 
 def _value(value: JsonValue, mask: Callable[[str], str], *, with_numbers: bool = False) -> JsonValue:
-    if isinstance(value, str):
-        return mask(value)
-    if isinstance(value, list):
-        return [_value(item, mask, with_numbers=with_numbers) for item in value]
-    if isinstance(value, dict):
-        return {mask(key): _value(item, mask, with_numbers=with_numbers) for key, item in value.items()}
-    if with_numbers and isinstance(value, int | float) and not isinstance(value, bool):
-        return value if mask(str(value)) == str(value) else WITHHELD
-    return value
+    def masked_leaf(leaf: JsonValue) -> JsonValue:
+        if isinstance(leaf, str):
+            return mask(leaf)
+        is_number = isinstance(leaf, int | float) and not isinstance(leaf, bool)
+        return WITHHELD if with_numbers and is_number and mask(str(leaf)) != str(leaf) else leaf
+
+    masked_value: JsonValue = map_leaves(value, masked_leaf, mask)
+    return masked_value
 
 
 # -- what is looked for

@@ -18,9 +18,7 @@ from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.prices import cost_usd
 from pytest_browsereval.llm.retries import RetryPolicy, TryFailed
 from pytest_browsereval.llm.wire import Body, Wire
-from pytest_browsereval.redaction.known import beginning
-
-REDACTED = "[redacted]"
+from pytest_browsereval.redaction.known import Redactor, beginning
 
 LONGEST_MESSAGE = 500
 """Characters of a provider's message that are passed on."""
@@ -176,7 +174,8 @@ class ChatClient:
         where = f"{config.provider} {config.model_name} at {urlsplit(config.url).netloc}"
         what = f"answered {failure.status}" if failure.status else "gave no usable reply"
         after = f" after {tries} tries" if tries > 1 else ""
-        text = f"{where} {what}{after}: {beginning(self._redacted(str(failure)), LONGEST_MESSAGE)}"
+        said = Redactor(self.config.secrets()).redact(str(failure))
+        text = f"{where} {what}{after}: {beginning(said, LONGEST_MESSAGE)}"
         if failure.ends_the_run:
             return StopRun(
                 ErrorSource.PROVIDER, f"{text}. Check {self._key_name()} and the account behind it."
@@ -196,11 +195,6 @@ class ChatClient:
     def _key_name(self) -> str:
         named = self.config.model_dump(mode="json")["api_key"] or self.config.traits.key_variable
         return f"the key {named}" if named and "*" not in named else "the api_key"
-
-    def _redacted(self, text: str) -> str:
-        for secret in self.config.secrets():
-            text = text.replace(secret, REDACTED)
-        return text
 
 
 def _unreadable(error: Exception) -> TryFailed:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from pytest_browsereval.redaction.known import Redactor
 from pytest_browsereval.redaction.marks import HIDDEN
 from pytest_browsereval.redaction.names import is_secret_name
 
@@ -54,27 +55,26 @@ def names_secrets(text: str) -> bool:
     return any(name in _BLOCKS or is_secret_name(name, "variable") for name in _GIVEN.findall(text))
 
 
-def without_secrets(value: Any, hidden: str, depth: int = 10) -> Any:
-    """Return a value of a config, of whatever shape, with something else for what is secret by its name.
+def hide_secrets(value: Any, depth: int = 10) -> Any:
+    """Return a value of a config, of whatever shape, without what is secret by its name, for a message.
 
     Args:
         value: plain JSON; ``NAME=VALUE`` and ``NAME: VALUE`` are seen in its texts.
-        hidden: what is shown instead.
         depth: levels that are shown: a value may be nested without end.
     """
     if isinstance(value, dict | list | tuple) and depth == 0:
-        return hidden
+        return HIDDEN
     if isinstance(value, dict):
-        shown = {name: without_secrets(inner, hidden, depth - 1) for name, inner in value.items()}
-        return {name: hidden if is_secret_path((str(name),)) else inner for name, inner in shown.items()}
+        shown = {name: hide_secrets(inner, depth - 1) for name, inner in value.items()}
+        return {name: HIDDEN if is_secret_path((str(name),)) else inner for name, inner in shown.items()}
     if isinstance(value, list | tuple):
-        return [without_secrets(inner, hidden, depth - 1) for inner in value]
+        return [hide_secrets(inner, depth - 1) for inner in value]
     if isinstance(value, str) and (named := _NAMED.match(value)) and is_secret_name(named[1], "variable"):
-        return f"{named[0]}{hidden}"
+        return f"{named[0]}{HIDDEN}"
     return value
 
 
-def without_logins(text: str) -> str:
+def hide_logins(text: str) -> str:
     """Return a text without what lets anybody in of the addresses in it: users, passwords, keys."""
     text = _USER_INFO.sub(f"{HIDDEN}@", text)
     return _PARAMETER.sub(
@@ -82,19 +82,22 @@ def without_logins(text: str) -> str:
     )
 
 
-def redacted(value: Any, secrets: Sequence[str] = (), key: str = "", inside: str = "") -> Any:
-    """Return plain JSON with secrets replaced by ``***``.
+def redact_config(value: Any, secrets: Iterable[str] = ()) -> Any:
+    """Return a config, as plain JSON, as it is shown and recorded.
 
     Args:
-        value: plain JSON.
+        value: with the names of its keys.
         secrets: texts that must not be shown wherever they stand.
-        key: the key that the value stands under; one such as ``api_key`` hides it.
-        inside: the key of the block that it stands in; what stands in an ``env`` are variables.
     """
+    return _redacted(value, Redactor(secrets, HIDDEN).redact)
+
+
+def _redacted(value: Any, redact: Callable[[str], str], key: str = "", inside: str = "") -> Any:
+    """Return the same of what stands under a key in the block ``inside``: an ``env`` has variables."""
     if isinstance(value, dict):
-        return {name: redacted(inner, secrets, name, key) for name, inner in value.items()}
+        return {name: _redacted(inner, redact, name, key) for name, inner in value.items()}
     if isinstance(value, list):
-        return [redacted(inner, secrets, key, inside) for inner in value]
+        return [_redacted(inner, redact, key, inside) for inner in value]
     if not isinstance(value, str) or not value:
         return value
     is_variable = inside == "env"
@@ -102,6 +105,4 @@ def redacted(value: Any, secrets: Sequence[str] = (), key: str = "", inside: str
         is_variable or not _VARIABLE.match(value)
     ):
         return HIDDEN
-    for secret in secrets:
-        value = value.replace(secret, HIDDEN)
-    return _USER_INFO.sub(f"{HIDDEN}@", value)
+    return _USER_INFO.sub(f"{HIDDEN}@", redact(value))

@@ -7,16 +7,14 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pytest_browsereval.redaction.spellings import browser_spellings
-from pytest_browsereval.redaction.text import redacted
+from pytest_browsereval.redaction.marks import MARK
+from pytest_browsereval.redaction.spellings import spell_for_browsers
+from pytest_browsereval.redaction.text import redact_json
 
 _ESCAPED = "ascii"
 """The way of JSON that has only ASCII; texts that are JSON have the other one."""
 
 _MARK = re.compile(r"\[secret:(?P<name>[^\]|]+)(?:\|(?P<way>[a-z]+))?\]")
-
-_UNNAMED = "[redacted]"
-"""What stands in older recordings for a secret as an address, a form or markup has it."""
 
 
 class Hiding:
@@ -46,15 +44,15 @@ class Hiding:
 
     def hidden(self, value: Any) -> Any:
         """Return the value without secrets."""
-        return redacted(value, self._out)
+        return redact_json(value, self._out)
 
     def restored(self, value: Any) -> Any:
         """Return the value with the secrets that the config names."""
-        return redacted(value, self._in)
+        return redact_json(value, self._in)
 
     def compared(self, value: Any) -> Any:
         """Return what was hidden as recordings of all versions have it, to be compared with these."""
-        return redacted(value, lambda text: _MARK.sub(_as_before, text))
+        return redact_json(value, lambda text: _MARK.sub(_as_before, text))
 
     def _out(self, text: str) -> str:
         for secret, mark in self._pairs:
@@ -77,7 +75,7 @@ class Hiding:
 
 def _spelt(secret: str) -> dict[str, str]:
     """Return the ways in which a secret is written; as it is by the name of nothing."""
-    return {"": secret, _ESCAPED: json.dumps(secret)[1:-1], **browser_spellings(secret)}
+    return {"": secret, _ESCAPED: json.dumps(secret)[1:-1], **spell_for_browsers(secret)}
 
 
 def _in_json(text: str) -> str:
@@ -85,7 +83,8 @@ def _in_json(text: str) -> str:
 
 
 def _as_before(mark: re.Match[str]) -> str:
-    return f"[secret:{mark['name']}]" if mark["way"] in (None, _ESCAPED) else _UNNAMED
+    # Older recordings have this for a secret as an address, a form or markup writes it.
+    return f"[secret:{mark['name']}]" if mark["way"] in (None, _ESCAPED) else MARK
 
 
 def _is_json(text: str) -> bool:

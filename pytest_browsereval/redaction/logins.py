@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from pytest_browsereval.redaction.marks import REMOVED, TOKEN_MARK
 from pytest_browsereval.redaction.names import is_password_name, is_secret_name
 
 if TYPE_CHECKING:
@@ -22,28 +22,23 @@ _PARAMETER = re.compile(r"(?<=[?&#;])([^=&#;?\s\"'<>]+)=([^&#;\s\"'<>]+)")
 _FIELD = re.compile(r'"([^"\\]+)"(\s*:\s*)"((?:[^"\\]|\\.)+)"')
 _PART = re.compile(r'(name="([^"]+)"\r\n\r\n)(.*?)(?=\r\n--)', re.DOTALL)
 _BOUNDARY = re.compile(r"boundary=\"?([^\";]+)")
-_MARK = re.compile(r"-removed-\d+-")
+_COOKIE_HEADERS = ("cookie", "set-cookie", "set-cookie2")
 
 Change = Callable[[str, str], str]
 """Takes a name and its value as it is written, returns what is written instead."""
 
 
-def mark(number: int) -> str:
-    """Return what stands for a token: each has its own, of signs that no address writes in another way."""
-    return f"-removed-{number}-"
-
-
-def is_hidden(name: str, value: str) -> bool:
+def is_login(name: str, value: str) -> bool:
     """Return whether a named value is hidden: passwords of any length, tokens that are no kinds of token."""
     return is_password_name(name) or (len(value) >= SHORTEST_TOKEN and is_secret_name(name, "field"))
 
 
-def in_address(text: str, change: Change) -> str:
+def change_address(text: str, change: Change) -> str:
     """Return an address, or a text with some in it, with its parameters changed."""
     return _PARAMETER.sub(lambda match: f"{match[1]}={change(match[1], match[2])}", text)
 
 
-def in_body(text: str, kind: str, change: Change) -> str:
+def change_body(text: str, kind: str, change: Change) -> str:
     """Return what was sent with its fields changed.
 
     Args:
@@ -52,7 +47,7 @@ def in_body(text: str, kind: str, change: Change) -> str:
         change: is asked for each field.
     """
     if "x-www-form-urlencoded" in kind:
-        return in_address("&" + text, change)[1:]
+        return change_address("&" + text, change)[1:]
     if "multipart/form-data" in kind:
         return _PART.sub(lambda match: match[1] + change(match[2], match[3]), text)
     if "json" in kind or text.lstrip().startswith(("{", "[")):  # ``fetch`` calls its JSON plain text
@@ -64,12 +59,35 @@ def _shape(text: str, kind: str | None = None) -> str:
     """Return an address or a body with one mark for all that would be hidden in a recording."""
 
     def change(name: str, value: str) -> str:
-        return "-removed-" if is_hidden(name, value) else value
+        return "-removed-" if is_login(name, value) else value
 
     if kind and (boundary := _BOUNDARY.search(kind)):  # made up anew each time
         text = text.replace(boundary[1], "")
-    plain = JWT.sub("-removed-", _MARK.sub("-removed-", text))
-    return in_address(plain, change) if kind is None else in_body(plain, kind, change)
+    plain = JWT.sub("-removed-", TOKEN_MARK.sub("-removed-", text))
+    return change_address(plain, change) if kind is None else change_body(plain, kind, change)
+
+
+def remove_logins(side: dict[str, Any], kept: frozenset[str] = frozenset()) -> None:
+    """Take cookies and headers that log somebody in out of a request or a response, in place.
+
+    Args:
+        side: as a HAR file has it.
+        kept: cookies that stay, by their names.
+    """
+    side["cookies"] = [cookie for cookie in side.get("cookies", ()) if cookie.get("name") in kept]
+    for header in side.get("headers", ()):
+        name = header["name"].lower()
+        if name in _COOKIE_HEADERS:
+            header["value"] = _kept(header["value"], kept, is_list=name == "cookie")
+        elif is_secret_name(name, "field"):
+            header["value"] = REMOVED
+
+
+def _kept(text: str, kept: frozenset[str], *, is_list: bool) -> str:
+    """Return a header's cookies, those that nobody looks at taken out."""
+    parts = re.split(r";\s*", text) if is_list else text.split("\n")
+    safe = [part if part.partition("=")[0].strip() in kept else REMOVED for part in parts]
+    return ("; " if is_list else "\n").join(dict.fromkeys(safe))
 
 
 class Fitting:
@@ -86,7 +104,7 @@ class Fitting:
             request = entry["request"]
             url, sent = request["url"], request.get("postData") or {}
             body = sent.get("text", "")
-            if _MARK.search(url + body):
+            if TOKEN_MARK.search(url + body):
                 self._known.add((request["method"], url, body))
                 shape = (request["method"], _shape(url), _shape(body, sent.get("mimeType", "")))
                 self._shapes.setdefault(shape, (url, body))
@@ -108,23 +126,3 @@ class Fitting:
             await route.fallback(url=shape[0], post_data=shape[1])
         else:
             await route.fallback(url=shape[0])
-
-
-def named_in(value: Any, name: str = "") -> Iterable[str]:
-    """Yield what JSON says that logs somebody in, and is long enough to be hidden wherever it stands."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from named_in(inner, key)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from named_in(inner, name)
-    elif isinstance(value, str) and len(value) >= SHORTEST_TOKEN and is_secret_name(name, "field"):
-        yield value
-
-
-def tokens_in(text: str) -> Iterable[str]:
-    """Yield the same of a text that is JSON; nothing if it is none."""
-    try:
-        yield from named_in(json.loads(text))
-    except (ValueError, RecursionError):
-        return

@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 MARK = "[redacted]"
 """In what is recorded, and in messages about it."""
 
 HIDDEN = "***"
 """In a config that is shown. Another word: the hash by which a run goes on is that of the config as shown."""
+
+REMOVED = "[removed]"
+"""In recorded traffic: a cookie or a header taken out as a whole, secret or only not asked for."""
+
+TOKEN_MARK = re.compile(r"-removed-\d+-")
+"""In traffic that is replayed: each token has its own, of signs that no address writes in another way."""
+
+
+def mark_token(number: int) -> str:
+    """Return what stands for a token."""
+    return f"-removed-{number}-"

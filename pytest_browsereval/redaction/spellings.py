@@ -24,7 +24,7 @@ _STAYS = {
 }
 
 
-def spellings(secrets: Iterable[str]) -> tuple[str, ...]:
+def list_spellings(secrets: Iterable[str]) -> tuple[str, ...]:
     """Return secrets as they are, quoted by JSON and Python, in a URL and in HTML; the longest first.
 
     A grader quotes an answer in its reasoning; a form sends what was typed in the address; the page's markup
@@ -34,7 +34,7 @@ def spellings(secrets: Iterable[str]) -> tuple[str, ...]:
     for secret in _with_lines(filter(None, secrets)):
         found |= {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
         found |= {repr(secret)[1:-1], quote(secret), quote(secret, safe=""), quote_plus(secret)}
-        found |= {escape(secret), *browser_spellings(secret).values()}
+        found |= {escape(secret), *spell_for_browsers(secret).values()}
     return tuple(sorted(found, key=lambda text: (-len(text), text)))
 
 
@@ -46,7 +46,7 @@ def _with_lines(secrets: Iterable[str]) -> Iterator[str]:
         yield from (line for line in lines if len(lines) > 1 and len(line) >= LONG_LINE)
 
 
-def browser_spellings(secret: str) -> dict[str, str]:
+def spell_for_browsers(secret: str) -> dict[str, str]:
     """Return a text as browsers write it into forms, addresses and markup, by the names of these ways."""
     ways = {"form": quote_plus(secret, safe="*").replace("~", "%7E")}
     ways |= {name: quote(secret, safe=stays) for name, stays in _STAYS.items()}
@@ -57,7 +57,7 @@ def browser_spellings(secret: str) -> dict[str, str]:
     return ways | {"older": older}
 
 
-def base64_forms(secrets: Iterable[str]) -> tuple[str, ...]:
+def list_base64_forms(secrets: Iterable[str]) -> tuple[str, ...]:
     """Return what of secrets is the same in base64 whatever stands beside them, the longest first.
 
     Three bytes become four characters, so that a secret has three forms, by how much stands before it. A

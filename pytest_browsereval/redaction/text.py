@@ -20,22 +20,47 @@ def well_formed(text: str) -> str:
     return text
 
 
-def redacted(value: Any, redact: Callable[[str], str]) -> Any:
+def map_leaves(
+    value: Any, change: Callable[[Any], Any], change_name: Callable[[str], str] | None = None
+) -> Any:
+    """Return plain JSON with all changed that is neither an object nor a list.
+
+    Args:
+        value: is not changed itself.
+        change: returns what stands in the place of a text, a number, a boolean or ``None``.
+        change_name: the same for the names of fields, which stay without it.
+    """
+    if isinstance(value, dict):
+        return {
+            change_name(name) if change_name else name: map_leaves(inner, change, change_name)
+            for name, inner in value.items()
+        }
+    if isinstance(value, list):
+        return [map_leaves(inner, change, change_name) for inner in value]
+    return change(value)
+
+
+def map_texts(
+    value: Any, change: Callable[[str], Any], change_name: Callable[[str], str] | None = None
+) -> Any:
+    """Return plain JSON with its texts changed, as ``map_leaves`` does it."""
+    return map_leaves(value, lambda leaf: change(leaf) if isinstance(leaf, str) else leaf, change_name)
+
+
+def redact_json(value: Any, redact: Callable[[str], str]) -> Any:
     """Return a JSON value with every text in it redacted and fit for UTF-8, names of fields too.
 
     Before it becomes JSON text: there a quote or a line break in a secret would be written in another
     way, and the secret not be found.
     """
-    if isinstance(value, str):
-        return redact(well_formed(value))
-    if isinstance(value, dict):
-        return {redact(well_formed(name)): redacted(inner, redact) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [redacted(inner, redact) for inner in value]
-    return value
+
+    def safe(text: str) -> str:
+        return redact(well_formed(text))
+
+    return map_texts(value, safe, safe)
 
 
-def safe_line(value: Any, redact: Callable[[str], str]) -> tuple[bytes, Any]:
+def redact_line(value: Any, redact: Callable[[str], str]) -> tuple[bytes, Any]:
     """Return a JSON value as one line without secrets, with its end; and the value, if that was changed.
 
     Most lines hold no secret: all texts of one are looked through at once, and only a line in which
@@ -50,7 +75,7 @@ def safe_line(value: Any, redact: Callable[[str], str]) -> tuple[bytes, Any]:
             return to_json(value) + b"\n", None
         except PydanticSerializationError:  # halves of surrogate pairs
             pass
-    safe = redacted(value, redact)
+    safe = redact_json(value, redact)
     return to_json(safe) + b"\n", None if safe == value else safe
 
 

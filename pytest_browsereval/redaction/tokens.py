@@ -12,21 +12,20 @@ from urllib.parse import unquote
 from pytest_browsereval.redaction.logins import (
     JWT,
     SHORTEST_TOKEN,
-    in_address,
-    in_body,
-    is_hidden,
-    mark,
-    tokens_in,
+    change_address,
+    change_body,
+    is_login,
 )
+from pytest_browsereval.redaction.marks import TOKEN_MARK, mark_token
 from pytest_browsereval.redaction.names import is_secret_name
-from pytest_browsereval.redaction.spellings import spellings
-from pytest_browsereval.redaction.text import redacted
+from pytest_browsereval.redaction.spellings import list_spellings
+from pytest_browsereval.redaction.text import redact_json
 
 _TAG = re.compile(r"<(?:meta|input)\b[^>]*>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>\"']+))")
 
 
-def without_tokens(recording: dict[str, Any]) -> dict[str, Any]:
+def remove_tokens(recording: dict[str, Any]) -> dict[str, Any]:
     """Return a recording without what logs somebody in.
 
     A token is known by its name (of a field of JSON or of a form, of a parameter of an address, of a ``meta``
@@ -40,11 +39,11 @@ def without_tokens(recording: dict[str, Any]) -> dict[str, Any]:
     entries = recording["log"]["entries"]
     found = dict.fromkeys(token for entry in entries for token in _tokens(entry))
     found |= dict.fromkeys(JWT.findall(json.dumps(entries)))
-    marks = {text: mark(n) for n, token in enumerate(found, 1) for text in spellings([token])}
+    marks = {text: mark_token(n) for n, token in enumerate(found, 1) for text in list_spellings([token])}
     safe = recording
     if marks:
         wanted = re.compile("|".join(map(re.escape, sorted(marks, key=len, reverse=True))))
-        safe = redacted(recording, lambda text: wanted.sub(lambda match: marks[match[0]], text))
+        safe = redact_json(recording, lambda text: wanted.sub(lambda match: marks[match[0]], text))
     _Named(len(found)).hide(safe["log"]["entries"])
     return safe
 
@@ -59,19 +58,39 @@ def _tokens(entry: dict[str, Any]) -> Iterator[str]:
         return value
 
     for address in _addresses(entry):
-        in_address(address, note)
+        change_address(address, note)
     for body in (request.get("postData") or {}, response.get("content") or {}):
         text, kind = body.get("text", ""), body.get("mimeType", "")
         if body.get("encoding") == "base64":
             continue
-        yield from tokens_in(text)
-        in_body(text, kind, note)
+        yield from _tokens_of_json(text)
+        change_body(text, kind, note)
         if "html" in kind:
-            in_address(text, note)
+            change_address(text, note)
             named += _tags(text)
     for name, value in named:
         if len(value) >= SHORTEST_TOKEN and is_secret_name(name, "field"):
             yield _plain(value)
+
+
+def _named_tokens(value: Any, name: str = "") -> Iterator[str]:
+    """Yield what JSON says that logs somebody in, and is long enough to be hidden wherever it stands."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _named_tokens(inner, key)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _named_tokens(inner, name)
+    elif isinstance(value, str) and len(value) >= SHORTEST_TOKEN and is_secret_name(name, "field"):
+        yield value
+
+
+def _tokens_of_json(text: str) -> Iterator[str]:
+    """Yield the same of a text that is JSON; nothing if it is not."""
+    try:
+        yield from _named_tokens(json.loads(text))
+    except (ValueError, RecursionError):
+        return
 
 
 def _plain(value: str) -> str:
@@ -107,19 +126,19 @@ class _Named:
     def hide(self, entries: list[dict[str, Any]]) -> None:
         for entry in entries:
             request, response = entry["request"], entry["response"]
-            request["url"] = in_address(request.get("url", ""), self._change)
+            request["url"] = change_address(request.get("url", ""), self._change)
             if "redirectURL" in response:
-                response["redirectURL"] = in_address(response["redirectURL"], self._change)
+                response["redirectURL"] = change_address(response["redirectURL"], self._change)
             for side in (request, response):
                 for header in side.get("headers", ()):
-                    header["value"] = in_address(header["value"], self._change)
+                    header["value"] = change_address(header["value"], self._change)
             sent = request.get("postData") or {}
             if "text" in sent:
-                sent["text"] = in_body(sent["text"], sent.get("mimeType", ""), self._change)
+                sent["text"] = change_body(sent["text"], sent.get("mimeType", ""), self._change)
             for pair in (*request.get("queryString", ()), *sent.get("params", ())):
                 pair["value"] = self._change(pair["name"], pair.get("value", ""))
 
     def _change(self, name: str, value: str) -> str:
-        if not value or value.startswith("-removed-") or not is_hidden(name, value):
+        if not value or TOKEN_MARK.match(value) or not is_login(name, value):
             return value
-        return self._marks.setdefault(value, mark(self._taken + len(self._marks) + 1))
+        return self._marks.setdefault(value, mark_token(self._taken + len(self._marks) + 1))

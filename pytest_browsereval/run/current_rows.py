@@ -8,7 +8,7 @@ from pytest_browsereval.datasets.plugged import read_row
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.redaction.text import redacted
+from pytest_browsereval.redaction.text import redact_json
 from pytest_browsereval.run.plan import Entry, ReadyTask, read_graders
 from pytest_browsereval.run.stored_trials import StoredEntry, StoredPlan, StoredTask, read_stored
 
@@ -59,8 +59,8 @@ class CurrentPlan(StoredPlan):
 
     def _changed(self, task: Task, stored: StoredTask) -> Iterator[str]:
         """Yield the keys of a row that are not what the run has stored of it; answers may not be stored."""
-        known = redacted(stored.task.model_dump(mode="json"), self.redact)
-        now = redacted(task.model_dump(mode="json"), self.redact)
+        known = redact_json(stored.task.model_dump(mode="json"), self.redact)
+        now = redact_json(task.model_dump(mode="json"), self.redact)
         yield from (key for key, value in now.items() if value != known[key])
 
     def edited(self) -> list[str]:

@@ -20,7 +20,7 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.redaction.hiding import Hiding
 from pytest_browsereval.redaction.known import Redactor, know_secrets
-from pytest_browsereval.redaction.spellings import base64_forms, spellings
+from pytest_browsereval.redaction.spellings import list_base64_forms, list_spellings
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.replay.cassettes import Cassettes, ModelCalls
 from pytest_browsereval.run.attempt import Job, Services, record_fault, run_trial
@@ -150,7 +150,7 @@ class Evaluation:
 
     def _take_secrets(self) -> None:
         """Have the secrets redacted, in all their spellings, and no text cut through one."""
-        self._redactor = Redactor((*spellings(self._secrets), *base64_forms(self._secrets)))
+        self._redactor = Redactor((*list_spellings(self._secrets), *list_base64_forms(self._secrets)))
         know_secrets(self._redactor.spellings)
 
     def hide(self, graders: Iterable[GraderConfig]) -> None:

@@ -24,12 +24,11 @@ from pytest_browsereval.graders.verdicts import check_pass_when
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.messages import read_message
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.redaction.marks import MARK
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.run.plan import Entry, Plan, ReadyTask, check_judges, mark_names, read_graders
 from pytest_browsereval.run.store import RunStore, TrialKey
 from pytest_browsereval.sites import fill
-
-REDACTED = "[redacted]"
 
 
 class StoredTask(BaseModel):
@@ -293,7 +292,7 @@ class StoredPlan(Plan):
         return tuple(grader.filled(site_urls) for grader in self.config.graders)
 
     def _of_attempt(self, stored: StoredTask, where: str) -> tuple[GraderConfig, ...]:
-        if REDACTED in json.dumps(stored.graders):
+        if MARK in json.dumps(stored.graders):
             raise DatasetError(
                 f"{where}: its graders hold a secret, which is not stored. Write the graders into the config."
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResultMessage, read_message
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.redaction.known import Redactor
 from pytest_browsereval.testing.browsers import LIMIT_S
 from pytest_browsereval.testing.site import ConformanceSite
 from pytest_browsereval.tools.base import Toolbox
@@ -84,7 +85,8 @@ class Bench:
         window = await manager.create_window("row", task.start_url, wants_cdp=config.wants_cdp)
         attempt = self.folder / "attempt"
         attempt.mkdir()
-        capture = CaptureContext(CaptureContextConfig(attempt, redact=_redacting(config)), window)
+        redact = Redactor(config.secrets()).redact
+        capture = CaptureContext(CaptureContextConfig(attempt, redact=redact), window)
         try:
             tools = resolve_tools({})
             config.check(task, {tool.name: tool for tool in tools})
@@ -244,15 +246,6 @@ async def _executed(context: AgentContext) -> tuple[AgentResult | None, Exceptio
             return await context.config.build(context).execute(), None
     except (Fault, LimitReached) as ending:
         return None, ending
-
-
-def _redacting(config: AgentConfig) -> Callable[[str], str]:
-    def redact(text: str) -> str:
-        for secret in config.secrets():
-            text = text.replace(secret, "[redacted]")
-        return text
-
-    return redact
 
 
 def _is_of(task: asyncio.Task[object], member: type[AgentConfig]) -> bool:

@@ -22,7 +22,7 @@ from pytest_browsereval.capture.recording import Recording, recorded
 from pytest_browsereval.capture.trace import TRACE_FILE, TraceMode, cleaned
 from pytest_browsereval.config.loading import load_config
 from pytest_browsereval.errors import ConfigError
-from pytest_browsereval.redaction.spellings import spellings
+from pytest_browsereval.redaction.spellings import list_spellings
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.temporary import remove_own_folder
 from tests.browsers.listening import Listening
@@ -42,7 +42,7 @@ LOGIN = """globalThis.login = async () => {
 
 
 def redact(text: str) -> str:
-    for spelling in spellings([PASSWORD]):
+    for spelling in list_spellings([PASSWORD]):
         text = text.replace(spelling, "***")
     return text
 

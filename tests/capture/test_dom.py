@@ -13,14 +13,14 @@ from pytest_browsereval.browsers.base import WindowRequest
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.capture.dom import INERT, LONGEST, DomCapture
 from pytest_browsereval.model.messages import ToolResultMessage
-from pytest_browsereval.redaction.spellings import spellings
+from pytest_browsereval.redaction.spellings import list_spellings
 from tests.support import PageServer, Run, StillWindow, Visits, visiting
 
 SECRET = 'key"<1>&'
 
 
 def redact(text: str) -> str:
-    for spelling in spellings([SECRET]):
+    for spelling in list_spellings([SECRET]):
         text = text.replace(spelling, "***")
     return text
 

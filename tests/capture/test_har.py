@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.capture.har import HAR_FILE, REMOVED, Traffic, recorded_traffic
+from pytest_browsereval.capture.har import HAR_FILE, Traffic, recorded_traffic
+from pytest_browsereval.redaction.marks import REMOVED
 
 KEPT = ("referer", "accept", ":authority", "sec-fetch-user", "content-type", "x-request-id", "authored-by")
 REMOVED_NAMES = (

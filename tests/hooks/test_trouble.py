@@ -15,7 +15,7 @@ from xml.etree import ElementTree as ET
 import psutil
 import pytest
 
-from pytest_browsereval.redaction.spellings import spellings
+from pytest_browsereval.redaction.spellings import list_spellings
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls, done, refuses
 from tests.hooks.launched import (
     FUNCTION,
@@ -407,7 +407,7 @@ def test_models_that_fail_and_models_that_tell_secrets(evals: Evals) -> None:
     }
     assert (model.asked["broken"], model.asked["busy"]) == (4, 2)  # two tries in each of two attempts
     assert "answered 500 after 2 tries" in output
-    assert files_with(evals.path, *spellings([KEY, PASSWORD])) == []
+    assert files_with(evals.path, *list_spellings([KEY, PASSWORD])) == []
     assert "[redacted]" in output
 
 

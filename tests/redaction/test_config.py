@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_browsereval.redaction.config import is_secret_path, names_secrets, redacted, without_secrets
+from pytest_browsereval.redaction.config import hide_secrets, is_secret_path, names_secrets, redact_config
 
 
 def test_redaction_keeps_the_shape() -> None:
@@ -17,7 +17,7 @@ def test_redaction_keeps_the_shape() -> None:
         "none": None,
         "empty": {"password": ""},
     }
-    assert redacted(value, ["hunter22"]) == {
+    assert redact_config(value, ["hunter22"]) == {
         "api_key": "***",
         "apiKey": "OPENAI_API_KEY",
         "max_tokens": 5,
@@ -45,10 +45,10 @@ def test_blocks_of_another_shape_are_secret_as_a_whole() -> None:
     assert is_secret_path(("browser", "env"))
     assert is_secret_path((0, "env", 0))
     assert is_secret_path(("browser", "headers", "X-Shop"))
-    assert without_secrets(["A_TOKEN=x", "PORT=1", {"env": ["y"]}], "*") == [
-        "A_TOKEN=*",
+    assert hide_secrets(["A_TOKEN=x", "PORT=1", {"env": ["y"]}]) == [
+        "A_TOKEN=***",
         "PORT=1",
-        {"env": "*"},
+        {"env": "***"},
     ]
     assert names_secrets("{env: [x]}")
     assert names_secrets('[{"api_key": "x"}]')

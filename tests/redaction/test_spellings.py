@@ -11,7 +11,7 @@ import pytest
 
 from pytest_browsereval.browsers.base import WindowRequest
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
-from pytest_browsereval.redaction.spellings import base64_forms, spellings
+from pytest_browsereval.redaction.spellings import list_base64_forms, list_spellings
 from tests.support import Run
 
 SECRET = 'pässword "one" & two'
@@ -20,7 +20,7 @@ SECRETS = ("secret-of-the-shop", "sk-0123456789", "pässwörd€", "k>?>?>?~~~",
 
 
 def without(text: str) -> str:
-    for spelling in spellings([SECRET, "", "pässword"]):
+    for spelling in list_spellings([SECRET, "", "pässword"]):
         text = text.replace(spelling, "***")
     return text
 
@@ -36,7 +36,7 @@ def test_a_secret_is_found_whatever_stands_beside_it(
     assert callable(encode)
     text = encode((before + secret + after).encode()).decode()
     safe = text
-    for form in base64_forms([secret]):
+    for form in list_base64_forms([secret]):
         safe = safe.replace(form, "#")
     assert safe.count("#") == 1
     size = len(secret.encode())
@@ -53,15 +53,15 @@ def test_nothing_of_a_secret_stays_at_the_end(secret: str, before: str, left_out
     """The last characters are redacted too, and what fills them up: nobody else's bits are in them."""
     text = base64.b64encode((before + secret).encode()).decode()
     safe = text.rstrip(left_out)
-    for form in base64_forms([secret]):
+    for form in list_base64_forms([secret]):
         safe = safe.replace(form, "#")
     assert safe.endswith("#")
 
 
 def test_what_is_too_short_is_left() -> None:
     """A few characters stand in any picture by chance."""
-    assert base64_forms(["", "abc", "abcd"]) == ()
-    assert base64_forms(["abcdef", "abcdef"])
+    assert list_base64_forms(["", "abc", "abcd"]) == ()
+    assert list_base64_forms(["abcdef", "abcdef"])
 
 
 def test_a_secret_is_found_in_quotes_and_addresses() -> None:
@@ -99,7 +99,7 @@ def test_a_secret_is_found_in_what_browsers_write(run: Run, browser: PlaywrightB
 
     for text in run(written()):
         safe = text
-        for spelling in spellings([secret]):
+        for spelling in list_spellings([secret]):
             safe = safe.replace(spelling, "***")
         assert "***" in safe, text
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.redaction.spellings import spellings
-from pytest_browsereval.redaction.text import redacted, safe_line
+from pytest_browsereval.redaction.spellings import list_spellings
+from pytest_browsereval.redaction.text import redact_json, redact_line
 
 SECRET = 'pässword "one" & two'
 
 
 def without(text: str) -> str:
-    for spelling in spellings([SECRET, "", "pässword"]):
+    for spelling in list_spellings([SECRET, "", "pässword"]):
         text = text.replace(spelling, "***")
     return text
 
@@ -33,11 +33,11 @@ def without(text: str) -> str:
 )
 def test_a_line_is_what_it_is_text_by_text(value: Any) -> None:
     """Looking at all texts at once finds what looking at each one finds, and takes out no more."""
-    line, changed = safe_line(value, without)
-    expected = redacted(value, without)
+    line, changed = redact_line(value, without)
+    expected = redact_json(value, without)
     assert line.endswith(b"\n")
     assert json.loads(line) == expected == (value if changed is None else changed)
     assert b"one" not in line or "one" in str(expected)
-    plain = redacted(value, str)
+    plain = redact_json(value, str)
     written = json.dumps(plain, ensure_ascii=False, separators=(",", ":")) + "\n"
-    assert safe_line(value, str)[0].decode() == written
+    assert redact_line(value, str)[0].decode() == written

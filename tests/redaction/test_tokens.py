@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.redaction.tokens import without_tokens
+from pytest_browsereval.redaction.tokens import remove_tokens
 
 JWT = "eyJhbGciOi.eyJzdWIi.c2ln"
 TOKEN = "t0ken-of-a/user+1"
@@ -57,7 +57,7 @@ def html(text: str) -> dict[str, Any]:
 def test_what_logs_somebody_in_is_nowhere(leak: dict[str, Any], secret: str) -> None:
     """By its name or its form; another entry that only has the value is cleaned too, if it is long enough."""
     other = html(f"Hello {secret}, {json.dumps(secret)}") if len(secret) > 12 else html("Hello")
-    safe = json.dumps(without_tokens({"log": {"entries": [leak, other]}}))
+    safe = json.dumps(remove_tokens({"log": {"entries": [leak, other]}}))
     assert secret not in safe
     assert "-removed-1-" in safe
 
@@ -69,7 +69,7 @@ def test_a_kind_of_token_and_an_ordinary_word_stay() -> None:
         entry("http://shop.test/talks?session=morning&passenger=Ann-of-Green-Gables"),
         entry(reply=body("application/json", json.dumps(said))),
     ]
-    assert without_tokens({"log": {"entries": json.loads(json.dumps(entries))}}) == {
+    assert remove_tokens({"log": {"entries": json.loads(json.dumps(entries))}}) == {
         "log": {"entries": entries}
     }
 
@@ -80,7 +80,7 @@ def test_each_token_has_its_own_mark() -> None:
         entry(f"http://shop.test/?pageToken=next-page-{n}", reply=body("text/plain", f"page {n}"))
         for n in (1, 2)
     ]
-    safe = without_tokens({"log": {"entries": pages}})
+    safe = remove_tokens({"log": {"entries": pages}})
     assert len({one["request"]["url"] for one in safe["log"]["entries"]}) == 2
 
 
@@ -90,5 +90,5 @@ def test_marks_of_short_values_follow_those_of_tokens() -> None:
         entry(f"http://shop.test/?access_token={TOKEN}{n}", sent=body("text/plain", f'{{"pin": "47{n}"}}'))
         for n in range(4)
     ]
-    text = json.dumps(without_tokens({"log": {"entries": pages}}))
+    text = json.dumps(remove_tokens({"log": {"entries": pages}}))
     assert sorted(re.findall(r"-removed-(\d+)-", text)) == [str(n) for n in range(1, 9)]

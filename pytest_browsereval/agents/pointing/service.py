@@ -16,7 +16,7 @@ from pytest_browsereval.addresses import find_certificates, is_local
 from pytest_browsereval.errors import ErrorSource, Fault, Outage, StopRun
 from pytest_browsereval.llm.client import exchange
 from pytest_browsereval.llm.retries import RetryPolicy, TryFailed, retry_after, told_by
-from pytest_browsereval.redaction.known import beginning
+from pytest_browsereval.redaction.known import Redactor, beginning
 
 if TYPE_CHECKING:
     import httpx
@@ -25,7 +25,6 @@ LONGEST_BODY = 1_000_000
 """Bytes of a reply; an action is a line."""
 LONGEST_MESSAGE = 300
 """Characters of what a service says that are passed on."""
-REDACTED = "[redacted]"
 
 
 _LOG = logging.getLogger("httpx")
@@ -166,7 +165,7 @@ class ActionService:
     def _fault(self, failure: TryFailed, tries: int) -> Fault:
         what = f"answered {failure.status}" if failure.status else "gave no usable reply"
         after = f" after {tries} tries" if tries > 1 else ""
-        said = str(failure).replace(self._key, REDACTED) if self._key else str(failure)
+        said = Redactor([self._key or ""]).redact(str(failure))
         text = f"{shown(self._url)} {what}{after}: {beginning(said, LONGEST_MESSAGE)}"
         if failure.ends_the_run:
             return StopRun(ErrorSource.PROVIDER, f"{text}. Check the api_key and the account behind it.")

@@ -12,6 +12,7 @@ from pytest_browsereval.browsers.mcp.mapping import Mapped, MappingProblem, Tool
 from pytest_browsereval.browsers.mcp.window import McpWindow
 from pytest_browsereval.browsers.mcp.wire import CallRefused, Endpoint, McpSession, ServerGone
 from pytest_browsereval.errors import ErrorSource, Fault, StopRun
+from pytest_browsereval.redaction.known import Redactor
 from pytest_browsereval.redaction.marks import HIDDEN
 
 NO_CDP = (
@@ -35,9 +36,7 @@ class McpServer:
 
     def told(self, text: str) -> str:
         """Return a text without the secrets."""
-        for secret in self.secrets:
-            text = text.replace(secret, HIDDEN)
-        return text
+        return Redactor(self.secrets, HIDDEN).redact(text)
 
     def mapped(self, tools: Sequence[ForeignTool]) -> Mapped:
         """Return which of the tools does what.

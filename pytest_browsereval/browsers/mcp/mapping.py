@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 from pytest_browsereval.browsers.base import ForeignTool
 from pytest_browsereval.browsers.mcp.servers import KNOWN
 from pytest_browsereval.errors import nearest
+from pytest_browsereval.redaction.text import map_texts
 
 Purpose = Literal["navigate", "snapshot", "screenshot", "close", "pages"]
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
@@ -140,7 +141,7 @@ class Mapped:
             if given == "{format}":
                 found[name] = _format(schema, str(values["format"]))
             else:
-                found[name] = _typed(_filled(given, values), schema)
+                found[name] = _typed(map_texts(given, lambda text: _filled(text, values)), schema)
         return found
 
 
@@ -276,17 +277,10 @@ def placeholders(value: Any) -> set[str]:
     return set().union(*map(placeholders, inner)) if inner else set()
 
 
-def _filled(value: Any, values: Mapping[str, Any]) -> Any:
-    if isinstance(value, str):
-        whole = _PLACEHOLDER.fullmatch(value)
-        if whole:
-            return values.get(whole[1])
-        return _PLACEHOLDER.sub(lambda match: str(values.get(match[1])), value)
-    if isinstance(value, dict):
-        return {name: _filled(inner, values) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_filled(inner, values) for inner in value]
-    return value
+def _filled(text: str, values: Mapping[str, Any]) -> Any:
+    if whole := _PLACEHOLDER.fullmatch(text):
+        return values.get(whole[1])
+    return _PLACEHOLDER.sub(lambda match: str(values.get(match[1])), text)
 
 
 def _typed(value: Any, schema: Mapping[str, Any]) -> Any:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pytest_browsereval.graders.judging.fences import Fence
 from pytest_browsereval.llm.judge import Output
 from pytest_browsereval.redaction.known import beginning
-from pytest_browsereval.redaction.text import redacted
+from pytest_browsereval.redaction.text import redact_json
 
 PARSER = 1
 """Raised when the same reply may be read in another way; part of every fingerprint."""
@@ -139,7 +139,7 @@ def _json_text(text: str, mode: Output, fence: Fence) -> str:
 def to_record(value: JudgeReply, redact: Callable[[str], str]) -> Any:
     """Return a reply as it is written: what the judge says is redacted, the words of the form are kept."""
     fixed = frozenset(_fixed(schema_of(type(value))))
-    return redacted(value.model_dump(mode="json"), lambda text: text if text in fixed else redact(text))
+    return redact_json(value.model_dump(mode="json"), lambda text: text if text in fixed else redact(text))
 
 
 def _fixed(schema: Any) -> Iterator[str]:
