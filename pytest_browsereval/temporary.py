@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import contextlib
 import os
 import shutil
 import tempfile
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,6 +62,21 @@ def own_folder() -> Path:
             _owned = OwnedFolder()
             _folder = _owned.path
     return _folder
+
+
+@contextlib.asynccontextmanager
+async def private_folder(prefix: str) -> AsyncIterator[Path]:
+    """Give a new folder in that of this process, and remove it.
+
+    Args:
+        prefix: of its name.
+    """
+    # Not in a thread: a folder made while this is cancelled would be known to nobody.
+    place = Path(tempfile.mkdtemp(prefix=prefix, dir=own_folder()))
+    try:
+        yield place
+    finally:
+        await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
 
 
 def use_parent(folder: Path) -> None:

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import copy
 import json
 import re
-import shutil
-import tempfile
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -17,10 +13,8 @@ from typing import Any
 
 from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.redaction.logins import remove_logins
-from pytest_browsereval.redaction.marks import REMOVED
 from pytest_browsereval.redaction.text import redact_json
-from pytest_browsereval.redaction.tokens import remove_tokens
-from pytest_browsereval.temporary import own_folder
+from pytest_browsereval.temporary import private_folder
 
 HAR_FILE = "network.har"
 """Its name in the attempt's folder."""
@@ -29,6 +23,9 @@ TEXT_LIMIT_BYTES = 1_000_000
 """What is longer, a file that is sent up say, is left out."""
 
 _JSON = re.compile(r"application/(?:[\w.-]+\+)?json")
+
+Keep = Callable[[dict[str, Any], Path], None]
+"""Gets what a browser recorded, as it is, and the folder of the bodies that it refers to."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +50,7 @@ async def recorded_traffic(
     folder: Path,
     wanted: Traffic,
     redact: Callable[[str], str],
-    keep: Callable[[dict[str, Any]], None] | None = None,
+    keep: Keep | None = None,
 ) -> AsyncIterator[Path]:
     """Give the path at which a window records, and save what it recorded once it has closed.
 
@@ -63,17 +60,13 @@ async def recorded_traffic(
         folder: the attempt's; nothing is written there where the window recorded nothing.
         wanted: what has to be kept for graders.
         redact: takes the run's secrets out of a text.
-        keep: gets the recording with all that was sent and answered, to be replayed; see ``replayable``.
+        keep: gets the raw recording, to be replayed.
     """
-    # Not in a thread: a folder made while this is cancelled would be known to nobody.
-    place = Path(tempfile.mkdtemp(prefix="har-", dir=own_folder()))
-    try:
+    async with private_folder("har-") as place:
         try:
             yield place / HAR_FILE
         finally:  # what went on before something broke is worth most
             await asyncio.to_thread(_save, place / HAR_FILE, folder, wanted, redact, keep)
-    finally:
-        await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
 
 
 def _save(
@@ -81,7 +74,7 @@ def _save(
     folder: Path,
     wanted: Traffic,
     redact: Callable[[str], str],
-    keep: Callable[[dict[str, Any]], None] | None,
+    keep: Keep | None,
 ) -> None:
     try:
         content = json.loads(raw.read_bytes())
@@ -89,7 +82,7 @@ def _save(
     except (FileNotFoundError, ValueError, KeyError, TypeError):  # the browser died before it could tell
         return
     if keep is not None:
-        keep(replayable(content, raw.parent))
+        keep(content, raw.parent)
     for entry in entries:
         _complete(entry["request"].get("postData"), raw.parent, keep=True)
         reply = entry["response"].get("content", {})
@@ -101,45 +94,22 @@ def _save(
         write_whole(folder / HAR_FILE, json.dumps(safe, ensure_ascii=False, indent=1) + "\n")
 
 
-def replayable(content: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Return a recording as one file that pages can be answered from, without what logs a reader in.
-
-    Cookies and headers that log somebody in are left out, and so are tokens and passwords.
+def take_attachment(content: dict[str, Any] | None, folder: Path) -> Path | None:
+    """Return the file of a body that was recorded beside the HAR file, which names it no longer.
 
     Args:
-        content: what a browser recorded.
-        folder: where it put the bodies of requests and replies.
+        content: of a request or a response, if it has one.
+        folder: of the HAR file.
     """
-    entries = copy.deepcopy(content["log"]["entries"])
-    for entry in entries:
-        for body in (entry["request"].get("postData"), entry["response"].get("content")):
-            _embed(body, folder)
-        for side in (entry["request"], entry["response"]):
-            remove_logins(side)
-            side["headers"] = [header for header in side.get("headers", ()) if header["value"] != REMOVED]
-    safe: dict[str, Any] = remove_tokens({"log": {**content["log"], "entries": entries}})
-    return safe
-
-
-def _embed(content: dict[str, Any] | None, folder: Path) -> None:
-    """Put a body that was recorded beside the file into it: as text, or else in base 64."""
     name = content.pop("_file", None) if content else None
-    file = folder / Path(str(name)).name
-    if content is None or name is None or not file.is_file():
-        return
-    data = file.read_bytes()
-    try:
-        content["text"] = data.decode()
-    except UnicodeDecodeError:
-        content["text"], content["encoding"] = base64.b64encode(data).decode(), "base64"
+    return None if name is None else folder / Path(str(name)).name
 
 
 def _complete(content: dict[str, Any] | None, folder: Path, *, keep: bool) -> None:
     """Put a text that was recorded beside the file into it, or drop it."""
-    name = content.pop("_file", None) if content else None
-    if content is None or name is None or not keep:
+    file = take_attachment(content, folder)
+    if content is None or file is None or not keep:
         return
-    file = folder / Path(str(name)).name
     if not file.is_file():
         content["comment"] = "its text was not recorded"
     elif (size := file.stat().st_size) <= TEXT_LIMIT_BYTES:

@@ -26,7 +26,7 @@ from pytest_browsereval.hooks.prefetch import Ahead
 from pytest_browsereval.hooks.progress import Progress
 from pytest_browsereval.hooks.records import RecordKeeping
 from pytest_browsereval.hooks.redaction import SafeReports
-from pytest_browsereval.hooks.replay import Replaying
+from pytest_browsereval.hooks.replay import ReplayHooks
 from pytest_browsereval.hooks.reruns import OneTry
 from pytest_browsereval.hooks.scoring import ScoreFile
 from pytest_browsereval.hooks.selecting import Selecting
@@ -69,7 +69,7 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     manager.register(Selecting(session), "browsereval-selecting")
     manager.register(RecordKeeping(session), "browsereval-record-keeping")
     if session.model_calls is not ModelCalls.LIVE:
-        manager.register(Replaying(session), "browsereval-replaying")
+        manager.register(ReplayHooks(session), "browsereval-replaying")
     if (given := config.getoption("eval_shard")) is not None:
         manager.register(Sharding(session, shard_of(given)), "browsereval-sharding")
     elif config.getoption("eval_shard_by") is not None:

@@ -6,20 +6,20 @@ from functools import cached_property
 
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.llm.client import set_interceptor
-from pytest_browsereval.replay.calls import Taping
+from pytest_browsereval.replay.calls import CallInterceptor
 from pytest_browsereval.replay.cassettes import ModelCalls
 
 
-class Replaying:
-    """Has the model calls of this process go by cassettes until pytest ends.
+class ReplayHooks:
+    """Records or replays the model calls of this process until pytest ends.
 
     Args:
-        session: whose attempts have tapes.
+        session: whose attempts they are of.
     """
 
     def __init__(self, session: EvalSession) -> None:
         self._session = session
-        self._before = set_interceptor(Taping(lambda: self._asks_nobody))
+        self._before = set_interceptor(CallInterceptor(lambda: self._asks_nobody))
 
     @cached_property
     def _asks_nobody(self) -> bool:

@@ -6,20 +6,20 @@ import asyncio
 import base64
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.base import RecordedAnswers
 from pytest_browsereval.redaction.logins import Fitting
+from pytest_browsereval.replay.page_file import match_recorded
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Request
 
 _DISPENSABLE = frozenset({"image", "media", "font", "texttrack", "manifest", "ping", "cspreport", "other"})
 """Kinds of requests without whose reply a page works: they may be told apart by a number that is made up."""
-
 
 _GIVEN_UP = "net::ERR_ABORTED"
 """How a request fails that the page itself gave up, or left behind; one without an answer fails otherwise."""
@@ -28,7 +28,7 @@ _BOUNDARY = re.compile(r"multipart/form-data.*boundary=(\S+)")
 
 
 @dataclass(frozen=True)
-class _Recorded:
+class _RecordedRequest:
     """A request of a recording."""
 
     body: bytes | None
@@ -66,21 +66,21 @@ class HarAnswers(RecordedAnswers):
             OSError: the recording cannot be read.
             ValueError: it is not a HAR file.
         """
-        entries = await asyncio.to_thread(_entries, self.har)
-        known = _known(entries)
-        context.on("requestfailed", lambda request: self._note(request, known))
-        live = "|".join(re.escape(origin.rstrip("/")) for origin in self.live)
-        others = re.compile(rf"^(?!(?:{live})(?:[/?#]|$))https?:" if live else "^https?:")
-        await context.route_from_har(self.har, url=others, not_found="abort")
-        if fitting := Fitting(entries):  # asked first, since it is added last
-            await context.route(others, fitting.fit)
+        entries = await asyncio.to_thread(_read_entries, self.har)
+        known, recorded = _index_requests(entries), match_recorded(self.live)
 
-    def _note(self, request: Request, known: Mapping[tuple[str, str], list[_Recorded]]) -> None:
+        def note(request: Request) -> None:
+            if recorded.match(request.url):
+                self._note(request, known.get((request.method, request.url), []))
+
+        context.on("requestfailed", note)
+        await context.route_from_har(self.har, url=recorded, not_found="abort")
+        if fitting := Fitting(entries):  # asked first, since it is added last
+            await context.route(recorded, fitting.fit)
+
+    def _note(self, request: Request, of_address: Sequence[_RecordedRequest]) -> None:
         """Note a request that failed, unless it failed in the recording too."""
-        if self._is_live(request.url):
-            return
-        of_address = known.get((request.method, request.url), [])
-        alike = [one for one in of_address if one.is_for(_sent(request), _boundary(request.headers))]
+        alike = [one for one in of_address if one.is_for(_sent_body(request), _boundary(request.headers))]
         was_given_up = request.failure == _GIVEN_UP
         if alike and (was_given_up or any(one.has_failed for one in alike)):
             return  # as it was recorded, or by the page's own doing
@@ -89,31 +89,32 @@ class HarAnswers(RecordedAnswers):
         another = " with another body" if of_address and not alike else ""
         missed.append(f"{request.method} {request.url}{another}")
 
-    def _is_live(self, url: str) -> bool:
-        is_of_a_server = url.startswith(("http:", "https:"))
-        return not is_of_a_server or any(url.startswith(origin.rstrip("/") + "/") for origin in self.live)
+
+def _read_entries(har: Path) -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = json.loads(har.read_bytes())["log"]["entries"]
+    return entries
 
 
-def _known(entries: Iterable[dict[str, Any]]) -> dict[tuple[str, str], list[_Recorded]]:
+def _index_requests(entries: Iterable[dict[str, Any]]) -> dict[tuple[str, str], list[_RecordedRequest]]:
     """Return the recorded requests by method and address."""
-    known: dict[tuple[str, str], list[_Recorded]] = {}
+    known: dict[tuple[str, str], list[_RecordedRequest]] = {}
     for entry in entries:
         request, response = entry["request"], entry["response"]
         headers = {header["name"].lower(): header["value"] for header in request.get("headers", ())}
         has_failed = response.get("status", 0) <= 0 or bool(response.get("_failureText"))
-        one = _Recorded(_body(request.get("postData")), _boundary(headers), has_failed)
+        one = _RecordedRequest(_read_body(request.get("postData")), _boundary(headers), has_failed)
         known.setdefault((request["method"], request["url"]), []).append(one)
     return known
 
 
-def _body(content: dict[str, Any] | None) -> bytes | None:
+def _read_body(content: dict[str, Any] | None) -> bytes | None:
     if content is None:
         return None
     text: str = content.get("text", "")
     return base64.b64decode(text) if content.get("encoding") == "base64" else text.encode()
 
 
-def _sent(request: Request) -> bytes | None:
+def _sent_body(request: Request) -> bytes | None:
     """Return the body of a request, where answers are told apart by it."""
     return request.post_data_buffer if request.method == "POST" else None
 
@@ -122,8 +123,3 @@ def _boundary(headers: Mapping[str, str]) -> bytes:
     """Return what stands between the parts of a form with files: browsers make it up; empty in others."""
     match = _BOUNDARY.search(headers.get("content-type", ""))
     return match[1].encode() if match else b""
-
-
-def _entries(har: Path) -> list[dict[str, Any]]:
-    entries: list[dict[str, Any]] = json.loads(har.read_bytes())["log"]["entries"]
-    return entries

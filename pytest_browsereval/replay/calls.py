@@ -1,4 +1,4 @@
-"""Model calls of an attempt: taken down as they are made, or answered from what was taken down."""
+"""Model calls of an attempt: recorded as they are made, or answered from a recording."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from typing import Any
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, StopRun, TerminationReason
 from pytest_browsereval.llm.client import Send
 from pytest_browsereval.llm.wire import Body
+from pytest_browsereval.replay.masking import AnswerMask
 from pytest_browsereval.replay.volatile import (
-    difference,
-    digest_of,
-    exchanged,
-    marked,
-    translation,
-    without_pictures,
+    compute_digest,
+    describe_difference,
+    mark_volatile,
+    replace_pictures,
+    replace_volatile,
 )
 
 JUDGE = "judge"
@@ -34,20 +34,8 @@ Change = Callable[[Any], Any]
 """Takes plain JSON, returns it changed."""
 
 
-@dataclass(frozen=True)
-class Veil:
-    """Keeps out of the calls of a role what may stand in no cassette, beside secrets."""
-
-    hidden: Change
-    """Takes it out of plain JSON."""
-    restored: Change
-    """Puts it in again."""
-    digest: str
-    """Over what is kept out: a request is not answered by a recording in which that was something else."""
-
-
 @dataclass
-class Exchange:
+class RecordedCall:
     """One model call, as it is in a cassette: without pictures and without secrets."""
 
     role: str
@@ -63,33 +51,37 @@ class Exchange:
     """When whoever asked gave the call up, since the attempt began; 0 if they did not, or nobody knows."""
 
     @property
-    def is_cut(self) -> bool:
+    def is_given_up(self) -> bool:
         """Whether it was given up before there was a reply: its time, or the attempt's, was over."""
         return self.reply is None and self.fault is None
 
 
-class Tape(ABC):
+class AttemptCalls(ABC):
     """Stands between the models of one attempt and the network.
 
     Args:
-        hidden: takes secrets out of plain JSON.
+        hide: takes secrets out of plain JSON.
     """
 
-    def __init__(self, hidden: Change) -> None:
-        self.veils: dict[str, Veil] = {}
-        """By the role whose calls they are for."""
-        self._secretless = hidden
+    def __init__(self, hide: Change) -> None:
+        self.judge_mask: AnswerMask | None = None
+        """Keeps the reference answer of a protected task out of the calls of its judges."""
+        self._hide = hide
+        self._counts: Counter[str] = Counter()
 
-    def _hidden(self, role: str, value: Any) -> Any:
+    def _mask(self, role: str) -> AnswerMask | None:
+        return self.judge_mask if role == JUDGE else None
+
+    def _clean(self, role: str, value: Any) -> Any:
         """Return plain JSON as it may stand in a cassette."""
-        safe, veil = self._secretless(value), self.veils.get(role)
-        return safe if veil is None else veil.hidden(safe)
+        safe, mask = self._hide(value), self._mask(role)
+        return safe if mask is None else mask.mask(safe)
 
-    def _asked(self, role: str, request: Body) -> Body:
+    def _clean_request(self, role: str, request: Body) -> Body:
         """Return a request as it is in a cassette."""
-        taken: Body = self._hidden(role, without_pictures(request))
-        veil = self.veils.get(role)
-        return taken if veil is None else {**taken, "withheld": veil.digest}
+        safe: Body = self._clean(role, replace_pictures(request))
+        mask = self._mask(role)
+        return safe if mask is None else {**safe, "withheld": mask.digest}
 
     @abstractmethod
     async def exchange(self, role: str, request: Body, send: Send) -> Body:
@@ -100,19 +92,22 @@ class Tape(ABC):
             LimitReached: the recorded attempt was out of time here.
         """
 
+    def warning(self) -> str | None:
+        """Return what a reader should know of the calls; None if there is nothing."""
+        return None
 
-class RecordingTape(Tape):
-    """Sends every request and takes down what became of it.
+
+class CallRecorder(AttemptCalls):
+    """Sends every request and records what becomes of it.
 
     Args:
-        hidden: takes secrets out of plain JSON.
+        hide: takes secrets out of plain JSON.
     """
 
-    def __init__(self, hidden: Change) -> None:
-        super().__init__(hidden)
-        self.exchanges: list[Exchange] = []
+    def __init__(self, hide: Change) -> None:
+        super().__init__(hide)
+        self.calls: list[RecordedCall] = []
         """In the order in which they began."""
-        self._counts: Counter[str] = Counter()
         self._began = time.perf_counter()
 
     async def exchange(self, role: str, request: Body, send: Send) -> Body:
@@ -122,25 +117,25 @@ class RecordingTape(Tape):
             Fault: there is no reply.
         """
         self._counts[role] += 1
-        # Taken down before it is sent: agents go on writing into the list of their messages.
-        taken = Exchange(role, self._counts[role], self._asked(role, request))
-        self.exchanges.append(taken)
+        # Recorded before it is sent: agents go on writing into the list of their messages.
+        call = RecordedCall(role, self._counts[role], self._clean_request(role, request))
+        self.calls.append(call)
         started = time.perf_counter()
         try:
             reply = await send(request)
         except Fault as fault:
-            taken.fault = {
-                "message": self._hidden(role, str(fault)),
+            call.fault = {
+                "message": self._clean(role, str(fault)),
                 "status": fault.status,
                 "stops_run": isinstance(fault, StopRun),
             }
             raise
         except asyncio.CancelledError:
-            taken.given_up_ms = _ms_since(self._began)
+            call.given_up_ms = _ms_since(self._began)
             raise
         finally:
-            taken.duration_ms = _ms_since(started)
-        taken.reply = self._hidden(role, reply)
+            call.duration_ms = _ms_since(started)
+        call.reply = self._clean(role, reply)
         return reply
 
 
@@ -148,140 +143,145 @@ def _ms_since(moment: float) -> float:
     return round((time.perf_counter() - moment) * 1000, 3)
 
 
-class ReplayingTape(Tape):
-    """Answers every request from a recording; one that was not made then is a fault.
+class CallReplayer(AttemptCalls):
+    """Answers every request from a recording; a request that was not recorded is a fault.
 
-    A request is met by the first one of its role that was not played yet and differs in nothing but what is
-    volatile. As a rule that is the next one; roles that ask several things at once may change their order.
-    One that was given up then has no reply: it is waited for until whoever asks gives it up again.
+    The first call of the role answers that was not replayed yet and differs in nothing but what is volatile.
+    As a rule that is the next one; roles that ask several things at once may change their order.
+    A call that was given up has no reply: the replayer waits until whoever asks gives it up again.
 
     Args:
-        exchanges: what was taken down.
+        calls: the recorded ones.
         where: what they are called in messages: the cassette's file.
         ended: why the recorded agent stopped.
-        hidden: takes secrets out of plain JSON.
-        restored: puts them in again.
+        hide: takes secrets out of plain JSON.
+        restore: puts them in again.
     """
 
     def __init__(
         self,
-        exchanges: Sequence[Exchange],
+        calls: Sequence[RecordedCall],
         *,
         where: str,
         ended: TerminationReason,
-        hidden: Change,
-        restored: Change,
+        hide: Change,
+        restore: Change,
     ) -> None:
-        super().__init__(hidden)
+        super().__init__(hide)
         self._where = where
-        self._ended = ended
-        self._restored = restored
-        self._left = [(one, *marked(one.request)) for one in exchanges]
-        """What was not played yet, its request with marks for what is volatile, and what that was."""
-        self._counts: Counter[str] = Counter()
-        self._stopped = {one.role for one in exchanges} - {JUDGE}
+        self._was_late = ended is TerminationReason.TIMEOUT
+        self._restore = restore
+        self._left = [(call, *mark_volatile(call.request)) for call in calls]
+        """What was not replayed yet, its request with marks for what is volatile, and what that was."""
+        self._stopped = {call.role for call in calls} - {JUDGE}
         """Roles whose next call the end of the attempt may have prevented."""
-        self._last = next((one for one in reversed(exchanges) if one.role != JUDGE), None)
-        self._patience_s = dict(_patience(exchanges))
+        self._last = next((call for call in reversed(calls) if call.role != JUDGE), None)
+        self._patience_s = dict(_compute_patience(calls))
 
-    @property
-    def left(self) -> list[Exchange]:
-        """Recorded calls that nobody has made, but for those that were never answered."""
-        return [one for one, _, _ in self._left if not one.is_cut]
+    def warning(self) -> str | None:
+        """Tell of recorded calls that nobody has made, except those that had no reply."""
+        left = [call for call, _, _ in self._left if not call.is_given_up]
+        if not left:
+            return None
+        first = f"the first is call {left[0].number} of the {left[0].role}"
+        return f"{len(left)} recorded model calls were not made; {first}"
 
     async def exchange(self, role: str, request: Body, send: Send) -> Body:
-        """Return what was answered then; nothing is sent.
+        """Return the recorded reply; nothing is sent.
 
         Raises:
-            Fault: source *replay*: the request was not made then; or what the recorded call met.
+            Fault: source *replay*: the request was not recorded; or what the recorded call met.
             LimitReached: the recorded attempt was out of time here.
         """
         del send
         self._counts[role] += 1
-        given, now = marked(self._asked(role, request))
-        waiting = [place for place, (one, _, _) in enumerate(self._left) if one.role == role]
-        digest = digest_of(given)
-        found = next((place for place in waiting if digest_of(self._left[place][1]) == digest), None)
+        asked, now = mark_volatile(self._clean_request(role, request))
+        waiting = [place for place, (call, _, _) in enumerate(self._left) if call.role == role]
+        digest = compute_digest(asked)
+        found = next((place for place in waiting if compute_digest(self._left[place][1]) == digest), None)
         if found is None:
-            raise self._miss(role, given, [self._left[place][:2] for place in waiting])
-        one, _, then = self._left.pop(found)
-        if one.fault is not None:
-            raise _fault(one.fault)
-        if one.reply is None:
-            raise await self._given_up(one)
-        reply, veil = exchanged(one.reply, translation(then, now)), self.veils.get(role)
-        said: Body = self._restored(reply if veil is None else veil.restored(reply))
-        return said
+            raise self._refuse(role, asked, [self._left[place][:2] for place in waiting])
+        call, _, then = self._left.pop(found)
+        if call.fault is not None:
+            raise _rebuild_fault(call.fault)
+        if call.reply is None:
+            raise await self._wait_for_end(call)
+        reply, mask = replace_volatile(call.reply, then, now), self._mask(role)
+        restored: Body = self._restore(reply if mask is None else mask.unmask(reply))
+        return restored
 
-    def _miss(self, role: str, given: Any, waiting: Sequence[tuple[Exchange, Any]]) -> Exception:
+    def _refuse(self, role: str, asked: Any, waiting: Sequence[tuple[RecordedCall, Any]]) -> Exception:
+        """Return what is wrong with a request that was not recorded."""
         number = self._counts[role]
         if not waiting:
-            if self._ended is TerminationReason.TIMEOUT and role in self._stopped:
-                return self._out_of_time(role)
-            told = f"only {number - 1} were recorded"
+            if self._was_late and role in self._stopped:
+                return self._stop(role)
+            why = f"only {number - 1} were recorded"
         else:
             expected, template = waiting[0]
-            # An older recording has in clear what is kept out now.
-            told = difference(template if "withheld" in template else self._hidden(role, template), given)
+            # In an older recording the answer is not masked.
+            why = describe_difference(
+                template if "withheld" in template else self._clean(role, template), asked
+            )
             if expected.number != number:
-                told = f"recorded was call {expected.number}: {told}"
+                why = f"recorded was call {expected.number}: {why}"
         return Fault(
             ErrorSource.REPLAY,
-            f"call {number} of the {role} was not recorded in {self._where}: {told}. If the change is meant, "
+            f"call {number} of the {role} was not recorded in {self._where}: {why}. If the change is meant, "
             "record again with  --eval-llm=record",
         )
 
-    async def _given_up(self, one: Exchange) -> Exception:
+    async def _wait_for_end(self, call: RecordedCall) -> Exception:
         """Wait to be given up as then; returns what ends the attempt, or is wrong if nobody does that."""
-        if one is self._last and self._ended is TerminationReason.TIMEOUT:
-            return self._out_of_time(one.role)
-        await asyncio.sleep(self._patience_s[one.role, one.number])
+        if call is self._last and self._was_late:
+            return self._stop(call.role)
+        await asyncio.sleep(self._patience_s[call.role, call.number])
         return Fault(
             ErrorSource.REPLAY,
-            f"call {self._counts[one.role]} of the {one.role} was given up before there was a reply, in "
+            f"call {self._counts[call.role]} of the {call.role} was given up before there was a reply, in "
             f"{self._where}, and is not given up now. Record again with  --eval-llm=record",
         )
 
-    def _out_of_time(self, role: str) -> LimitReached:
-        told = f"the recorded attempt was out of time at call {self._counts[role]} of the {role}"
-        return LimitReached(TerminationReason.TIMEOUT, told)
+    def _stop(self, role: str) -> LimitReached:
+        why = f"the recorded attempt was out of time at call {self._counts[role]} of the {role}"
+        return LimitReached(TerminationReason.TIMEOUT, why)
 
 
-def _patience(exchanges: Sequence[Exchange]) -> Iterator[tuple[tuple[str, int], float]]:
+def _compute_patience(calls: Sequence[RecordedCall]) -> Iterator[tuple[tuple[str, int], float]]:
     """Yield how many seconds calls that were given up are waited for, by their roles and numbers.
 
     Whoever gave one up has had a time limit then, which began after the attempt and was over when they did;
     as the calls before it take no time now, all of that may be left.
     """
     asked_ms = 0.0
-    for one in exchanges:
-        asked_ms += one.duration_ms
-        yield (one.role, one.number), (one.given_up_ms or asked_ms) / 1000 + MARGIN_S
+    for call in calls:
+        asked_ms += call.duration_ms
+        yield (call.role, call.number), (call.given_up_ms or asked_ms) / 1000 + MARGIN_S
 
 
-def _fault(told: dict[str, Any]) -> Fault:
-    kind = StopRun if told.get("stops_run") else Fault
-    return kind(ErrorSource.PROVIDER, str(told.get("message", "")), status=told.get("status"))
+def _rebuild_fault(recorded: dict[str, Any]) -> Fault:
+    kind = StopRun if recorded.get("stops_run") else Fault
+    return kind(ErrorSource.PROVIDER, str(recorded.get("message", "")), status=recorded.get("status"))
 
 
-_tape: ContextVar[Tape | None] = ContextVar("browsereval_tape", default=None)
+_current: ContextVar[AttemptCalls | None] = ContextVar("browsereval_calls", default=None)
 
 
 @contextmanager
-def taped(tape: Tape | None) -> Iterator[None]:
-    """Have the model calls of this task, and of those that it starts, go by a tape."""
-    token = _tape.set(tape)
+def use_calls(calls: AttemptCalls | None) -> Iterator[None]:
+    """Record or replay the model calls of this task, and of those that it starts."""
+    token = _current.set(calls)
     try:
         yield
     finally:
-        _tape.reset(token)
+        _current.reset(token)
 
 
-class Taping:
-    """Hands the model calls of a process to the tapes of their attempts.
+class CallInterceptor:
+    """Hands the model calls of a process to the recorders and replayers of their attempts.
 
     Args:
-        is_offline: tells whether nothing is ever sent: a call without a tape is refused then.
+        is_offline: tells whether nothing is ever sent: a call outside of an attempt is refused then.
     """
 
     def __init__(self, is_offline: Callable[[], bool]) -> None:
@@ -299,9 +299,9 @@ class Taping:
             Fault: there is none.
             LimitReached: the recorded attempt was out of time here.
         """
-        tape = _tape.get()
-        if tape is not None:
-            return await tape.exchange(role, request, send)
+        calls = _current.get()
+        if calls is not None:
+            return await calls.exchange(role, request, send)
         if self.is_offline:
             raise Fault(
                 ErrorSource.REPLAY,

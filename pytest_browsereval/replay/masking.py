@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
 from typing import Any
 
 from pytest_browsereval.graders.protection import WITHHELD, pattern_of, wordings_of
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.replay.calls import Veil
-from pytest_browsereval.replay.volatile import digest_of, volatile_spans
+from pytest_browsereval.redaction.text import map_texts
+from pytest_browsereval.replay.volatile import compute_digest, find_volatile
 
 _MARK = re.compile(r"\[withheld (\d+)\]")
 _ESCAPED = re.compile(r"(?<!\\)\\u(?!00[0-7]|[dD][89a-fA-F])([0-9a-fA-F]{4})")
 """A letter beyond ASCII as JSON may write it: an answer spelled like that would not be found."""
 
 
-def veil_of(task: Task, row: Task) -> Veil | None:
+def make_mask(task: Task, row: Task) -> AnswerMask | None:
     """Return what keeps the reference answer out of the calls of a task's judges; None if nothing has to.
 
     Args:
@@ -27,32 +26,39 @@ def veil_of(task: Task, row: Task) -> Veil | None:
     pattern = pattern_of(task)
     if pattern is None:
         return None
-    veiling = _Veiling(pattern, wordings_of(task))
-    # Shorter than what counts as volatile.
-    return Veil(veiling.hidden, veiling.restored, digest_of(row.answer)[:12])
+    digest = compute_digest(row.answer)[:12]  # shorter than what counts as volatile
+    return AnswerMask(pattern, wordings_of(task), digest)
 
 
-class _Veiling:
+class AnswerMask:
     """``[withheld 3]`` stands for a wording by its number: the reply of a judge has to come back as it was.
 
     A wording that only the judge knows is ``[withheld]`` for good.
+
+    Args:
+        pattern: finds the answer.
+        wordings: of the answer.
+        digest: over the answer: a recording of another one answers no request.
     """
 
-    def __init__(self, pattern: re.Pattern[str], wordings: tuple[str, ...]) -> None:
+    def __init__(self, pattern: re.Pattern[str], wordings: tuple[str, ...], digest: str) -> None:
+        self.digest = digest
         self._pattern = pattern
         self._wordings = wordings
         self._numbers = {wording: number for number, wording in enumerate(wordings)}
 
-    def hidden(self, value: Any) -> Any:
-        return _texts(value, self._out)
+    def mask(self, value: Any) -> Any:
+        """Return plain JSON without the answer."""
+        return map_texts(value, self._mask_text)
 
-    def restored(self, value: Any) -> Any:
-        return _texts(value, lambda text: _MARK.sub(self._wording, text))
+    def unmask(self, value: Any) -> Any:
+        """Return plain JSON with the answer in it again."""
+        return map_texts(value, lambda text: _MARK.sub(self._wording, text))
 
-    def _out(self, text: str) -> str:
+    def _mask_text(self, text: str) -> str:
         text = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)
         text = unicodedata.normalize("NFC", text)
-        spans = volatile_spans(text)
+        spans = find_volatile(text)
 
         def mark(match: re.Match[str]) -> str:
             start, end = match.span()
@@ -66,12 +72,3 @@ class _Veiling:
     def _wording(self, match: re.Match[str]) -> str:
         number = int(match[1])
         return self._wordings[number] if number < len(self._wordings) else match[0]
-
-
-def _texts(value: Any, change: Callable[[str], str]) -> Any:
-    """Return plain JSON with its texts changed; names of fields stay, they are those of the protocol."""
-    if isinstance(value, dict):
-        return {name: _texts(inner, change) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_texts(inner, change) for inner in value]
-    return change(value) if isinstance(value, str) else value

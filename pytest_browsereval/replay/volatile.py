@@ -1,12 +1,14 @@
-"""What of a model call differs each time that it is made, and means nothing: told apart from the rest."""
+"""What differs in a model call each time that it is made, and means nothing: ports, times, ids, pictures."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
+
+from pytest_browsereval.redaction.text import map_texts
 
 PICTURE = "<picture>"
 """Stands for a picture: drawn anew, it is never the same to the last bit."""
@@ -29,79 +31,58 @@ _AROUND = 30
 """Characters that are shown on either side of a difference."""
 
 
-def without_pictures(value: Any) -> Any:
+def replace_pictures(value: Any) -> Any:
     """Return plain JSON with ``<picture>`` for every picture in it."""
-    if isinstance(value, str):
-        return PICTURE if _BARE_PICTURE.match(value) else _PICTURE.sub(PICTURE, value)
-    if isinstance(value, dict):
-        return {name: without_pictures(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [without_pictures(inner) for inner in value]
-    return value
+    return map_texts(
+        value, lambda text: PICTURE if _BARE_PICTURE.match(text) else _PICTURE.sub(PICTURE, text)
+    )
 
 
-def marked(value: Any) -> tuple[Any, list[str]]:
+def mark_volatile(value: Any) -> tuple[Any, list[str]]:
     """Return plain JSON with marks for what is volatile, and what that was, in order.
 
-    Volatile are ports of this machine, dates and times, UUIDs and hexadecimal numbers of 16 digits or more.
+    Ports of this machine, dates and times, UUIDs and hexadecimal numbers of 16 digits or more are volatile.
     """
     found: list[str] = []
-    return _marked(value, found), found
+
+    def mark(match: re.Match[str]) -> str:
+        found.append(match[0])
+        return f"<{match.lastgroup}>"
+
+    # The order of fields means nothing: that of a provider or an agent may change.
+    ordered = json.loads(json.dumps(value, sort_keys=True))
+    return map_texts(ordered, lambda text: _VOLATILE.sub(mark, text)), found
 
 
-def _marked(value: Any, found: list[str]) -> Any:
-    if isinstance(value, str):
-        return _VOLATILE.sub(lambda match: _mark(match, found), value)
-    if isinstance(value, dict):  # in one order, whatever the provider's or the agent's is
-        return {name: _marked(value[name], found) for name in sorted(value)}
-    if isinstance(value, list):
-        return [_marked(inner, found) for inner in value]
-    return value
-
-
-def _mark(match: re.Match[str], found: list[str]) -> str:
-    found.append(match[0])
-    return f"<{match.lastgroup}>"
-
-
-def volatile_spans(text: str) -> list[tuple[int, int]]:
+def find_volatile(text: str) -> list[tuple[int, int]]:
     """Return where in a text something volatile stands: from which character, and before which."""
     return [match.span() for match in _VOLATILE.finditer(text)]
 
 
-def exchanged(value: Any, names: Mapping[str, str]) -> Any:
-    """Return plain JSON with volatile texts exchanged for others.
+def replace_volatile(value: Any, then: Sequence[str], now: Sequence[str]) -> Any:
+    """Return plain JSON with the present volatile texts in the place of recorded ones.
+
+    A text that has become several things stays as it was.
 
     Args:
-        value: a recorded reply, which names what was volatile in its request.
-        names: what stands in the request now, by what stood there then.
+        value: a recorded reply, which repeats what was volatile in its request.
+        then: what was volatile in the recorded request, in order.
+        now: what stands there in the present request.
     """
-    if isinstance(value, str):
-        return _VOLATILE.sub(lambda match: names.get(match[0], match[0]), value)
-    if isinstance(value, dict):
-        return {name: exchanged(inner, names) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [exchanged(inner, names) for inner in value]
-    return value
-
-
-def translation(then: Sequence[str], now: Sequence[str]) -> dict[str, str]:
-    """Return what volatile texts have become; those that have become several things are left out."""
-    names: dict[str, str] = {}
-    torn = set()
+    became: dict[str, set[str]] = {}
     for old, new in zip(then, now, strict=True):
-        if names.setdefault(old, new) != new:
-            torn.add(old)
-    return {old: new for old, new in names.items() if old not in torn and old != new}
+        became.setdefault(old, set()).add(new)
+    present = {old: new for old, (new, *others) in became.items() if not others}
+    return map_texts(value, lambda text: _VOLATILE.sub(lambda match: present.get(match[0], match[0]), text))
 
 
-def digest_of(value: Any) -> str:
-    """Return 16 hex digits over plain JSON."""
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False)
+def compute_digest(value: Any, before: str = "") -> str:
+    """Return 16 hex digits over plain JSON, and over what stands before it."""
+    text = before + json.dumps(value, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def difference(expected: Any, got: Any) -> str:
+def describe_difference(expected: Any, got: Any) -> str:
     """Return where two values of plain JSON differ first, and how; empty if they do not."""
     return next(_differences(expected, got, ""), "")
 

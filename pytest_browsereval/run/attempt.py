@@ -40,9 +40,9 @@ from pytest_browsereval.model.messages import ErrorMessage, now
 from pytest_browsereval.model.results import AgentResult, TaskError, TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
-from pytest_browsereval.replay.calls import ReplayingTape, Tape
-from pytest_browsereval.replay.cassettes import Cassettes, leftover
-from pytest_browsereval.replay.cassettes import Traffic as PageTraffic
+from pytest_browsereval.replay.calls import AttemptCalls, CallReplayer
+from pytest_browsereval.replay.cassettes import Cassettes, PageTraffic
+from pytest_browsereval.replay.masking import make_mask
 from pytest_browsereval.run.behaviour import Behaviour
 from pytest_browsereval.run.budget import Budget
 from pytest_browsereval.run.control import Control
@@ -109,7 +109,7 @@ async def run_attempt(job: Job, services: Services) -> tuple[TaskMetadata, Attem
     try:
         with (
             kept_output(file, services.redact, is_passed_on=is_passed_on) as attempt.output,
-            services.cassettes.taping(job.key.cassette) as attempt.tape,
+            services.cassettes.intercept_calls(job.key.cassette) as attempt.calls,
         ):
             await attempt.run()
     except Fault as error:
@@ -126,7 +126,7 @@ async def run_attempt(job: Job, services: Services) -> tuple[TaskMetadata, Attem
         folder.finished()
         raise
     metadata = attempt.save()
-    services.cassettes.keep(job.key.cassette, metadata, attempt.tape, attempt.traffic.recording)
+    services.cassettes.save(job.key.cassette, metadata, attempt.calls, attempt.traffic.recording)
     return metadata, folder
 
 
@@ -158,7 +158,7 @@ class _Attempt:
         )
         self.capture: CaptureContext | None = None
         self.output: AttemptOutput | None = None
-        self.tape: Tape | None = None
+        self.calls: AttemptCalls | None = None
         self.traffic = PageTraffic()
         self.recording: Recording | None = None
         tell = services.behaviour.message
@@ -206,7 +206,7 @@ class _Attempt:
             return
         wanted = Traffic.all_of(grader.reads_traffic(task) for grader in graders)
         async with (
-            services.cassettes.traffic(key.cassette, urls.values()) as self.traffic,
+            services.cassettes.intercept_pages(key.cassette, urls.values()) as self.traffic,
             recorded_traffic(self.folder.path, wanted, services.redact, self.traffic.keep) as har,
         ):
             try:
@@ -350,7 +350,8 @@ class _Attempt:
         stand_in, unobserved = self.services.behaviour.grade, self.progress.unobserved
         keys = observation_keys(graders, task, self.services.redact)
         self.saver.save_task(task, graders, urls, unobserved, row_hash=self.row_hash, observed=keys)
-        self.services.cassettes.withhold(self.tape, task, self.job.task)
+        if self.calls is not None:
+            self.calls.judge_mask = make_mask(task, self.job.task)
         grading = await grade_all(graders, recorded, unobserved=unobserved, stand_in=stand_in)
         grading.add_details(self.progress.unobserved_details, task)
         self.progress.grading = grading
@@ -441,7 +442,8 @@ class _Attempt:
         """Add what has come to light only now."""
         if self.capture is None:
             return
-        for warning in filter(None, (leftover(self.tape), self.traffic.warning())):
+        missed = (self.calls.warning() if self.calls else None, self.traffic.warning())
+        for warning in filter(None, missed):
             if self.progress.fault is None:
                 self.capture.add_warning(ErrorSource.REPLAY, warning)
         if self.output is not None and self.output.trouble is not None:
@@ -450,7 +452,7 @@ class _Attempt:
 
     @property
     def _is_replayed(self) -> bool:
-        return isinstance(self.tape, ReplayingTape)
+        return isinstance(self.calls, CallReplayer)
 
     def _verdict(self) -> tuple[Verdict, ErrorSource | None, str]:
         if self.progress.fault is not None:

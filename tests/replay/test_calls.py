@@ -1,9 +1,8 @@
-"""Model calls taken down, and answered from what was taken down."""
+"""Model calls recorded, and answered from recordings."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,8 +10,17 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, StopRun, TerminationReason
-from pytest_browsereval.replay import calls
-from pytest_browsereval.replay.calls import Exchange, RecordingTape, ReplayingTape, Tape, Taping, Veil, taped
+from pytest_browsereval.replay import calls as replay_calls
+from pytest_browsereval.replay.calls import (
+    AttemptCalls,
+    CallInterceptor,
+    CallRecorder,
+    CallReplayer,
+    RecordedCall,
+    use_calls,
+)
+from pytest_browsereval.replay.masking import AnswerMask, make_mask
+from tests.graders.support import make_task
 
 Json = dict[str, Any]
 
@@ -53,56 +61,56 @@ async def nobody(request: Json) -> Json:
 
 
 def replaying(
-    exchanges: Sequence[Exchange], ended: TerminationReason = TerminationReason.COMPLETED
-) -> ReplayingTape:
-    return ReplayingTape(exchanges, where="a.jsonl", ended=ended, hidden=same, restored=same)
+    calls: Sequence[RecordedCall], ended: TerminationReason = TerminationReason.COMPLETED
+) -> CallReplayer:
+    return CallReplayer(calls, where="a.jsonl", ended=ended, hide=same, restore=same)
 
 
-def recorded(*requests: tuple[str, Json], error: Exception | None = None) -> list[Exchange]:
-    tape, model = RecordingTape(same), Model(error)
+def recorded(*requests: tuple[str, Json], error: Exception | None = None) -> list[RecordedCall]:
+    recorder, model = CallRecorder(same), Model(error)
 
     async def ask() -> None:
         for role, request in requests:
             try:
-                await tape.exchange(role, request, model)
+                await recorder.exchange(role, request, model)
             except Fault:
                 assert error is not None
 
     asyncio.run(ask())
-    return tape.exchanges
+    return recorder.calls
 
 
 def test_what_was_recorded_is_replayed_and_nothing_is_sent() -> None:
     """Each role has an order of its own."""
     requests = [("agent", asked("a")), ("judge", asked("b")), ("agent", asked("c"))]
-    exchanges = recorded(*requests)
-    assert [(one.role, one.number) for one in exchanges] == [("agent", 1), ("judge", 1), ("agent", 2)]
-    tape = replaying(exchanges)
+    calls = recorded(*requests)
+    assert [(one.role, one.number) for one in calls] == [("agent", 1), ("judge", 1), ("agent", 2)]
+    replayer = replaying(calls)
     for role, request in [requests[1], requests[0], requests[2]]:
-        reply = asyncio.run(tape.exchange(role, request, nobody))
+        reply = asyncio.run(replayer.exchange(role, request, nobody))
         assert text_of(reply) == f"to {request['messages'][0]['content']}"
-    assert tape.left == []
+    assert replayer.warning() is None
 
 
 def test_a_request_is_taken_down_as_it_was_when_it_was_sent() -> None:
     """The agent goes on with the same list of messages while its call is under way."""
-    tape, request = RecordingTape(same), asked("first")
+    recorder, request = CallRecorder(same), asked("first")
 
     async def ask() -> None:
-        calling = asyncio.ensure_future(tape.exchange("agent", request, Model()))
+        calling = asyncio.ensure_future(recorder.exchange("agent", request, Model()))
         await asyncio.sleep(0)
         request["messages"].append({"role": "user", "content": "second"})
         await calling
 
     asyncio.run(ask())
-    assert [message["content"] for message in tape.exchanges[0].request["messages"]] == ["first"]
+    assert [message["content"] for message in recorder.calls[0].request["messages"]] == ["first"]
 
 
 def test_what_is_volatile_may_differ_and_is_the_present_one_in_the_reply() -> None:
     """The port of the site is another one in each run."""
-    exchanges = recorded(("agent", asked("open http://127.0.0.1:20001/ at 2026-01-01T10:00:00Z")))
+    calls = recorded(("agent", asked("open http://127.0.0.1:20001/ at 2026-01-01T10:00:00Z")))
     now = asked("open http://127.0.0.1:20002/ at 2026-02-02T11:11:11Z")
-    reply = asyncio.run(replaying(exchanges).exchange("agent", now, nobody))
+    reply = asyncio.run(replaying(calls).exchange("agent", now, nobody))
     assert text_of(reply) == "to open http://127.0.0.1:20002/ at 2026-02-02T11:11:11Z"
 
 
@@ -113,9 +121,9 @@ def test_pictures_are_neither_kept_nor_compared() -> None:
         part = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data * 40}"}}
         return {"model": "m", "messages": [{"role": "user", "content": [part]}]}
 
-    exchanges = recorded(("agent", seen("AAAA")))
-    assert "AAAA" not in str(exchanges[0].request)
-    asyncio.run(replaying(exchanges).exchange("agent", seen("BBBB"), nobody))
+    calls = recorded(("agent", seen("AAAA")))
+    assert "AAAA" not in str(calls[0].request)
+    asyncio.run(replaying(calls).exchange("agent", seen("BBBB"), nobody))
 
 
 @pytest.mark.parametrize(
@@ -132,38 +140,38 @@ def test_pictures_are_neither_kept_nor_compared() -> None:
 )
 def test_a_call_that_was_not_made_then_is_a_fault(second: Json, told: str) -> None:
     """It says which call, where the cassette is, and the first difference."""
-    tape = replaying(recorded(("agent", asked("start")), ("agent", asked("one mug"))))
-    asyncio.run(tape.exchange("agent", asked("start"), nobody))
+    replayer = replaying(recorded(("agent", asked("start")), ("agent", asked("one mug"))))
+    asyncio.run(replayer.exchange("agent", asked("start"), nobody))
     with pytest.raises(Fault) as caught:
-        asyncio.run(tape.exchange("agent", second, nobody))
+        asyncio.run(replayer.exchange("agent", second, nobody))
     assert told in str(caught.value)
     assert caught.value.source is ErrorSource.REPLAY
-    assert [one.number for one in tape.left] == [2]
+    assert str(replayer.warning()).endswith("the first is call 2 of the agent")
 
 
 def test_more_calls_than_were_made_then_are_a_fault() -> None:
     """Of another role too."""
-    tape = replaying(recorded(("agent", asked("a"))))
-    asyncio.run(tape.exchange("agent", asked("a"), nobody))
+    replayer = replaying(recorded(("agent", asked("a"))))
+    asyncio.run(replayer.exchange("agent", asked("a"), nobody))
     with pytest.raises(
         Fault, match=r"call 2 of the agent was not recorded in a\.jsonl: only 1 were recorded"
     ):
-        asyncio.run(tape.exchange("agent", asked("a"), nobody))
+        asyncio.run(replayer.exchange("agent", asked("a"), nobody))
     with pytest.raises(
         Fault, match=r"call 1 of the judge was not recorded in a\.jsonl: only 0 were recorded"
     ):
-        asyncio.run(tape.exchange("judge", asked("a"), nobody))
+        asyncio.run(replayer.exchange("judge", asked("a"), nobody))
 
 
 def test_a_provider_that_refused_then_refuses_again() -> None:
     """With status and kind: a judge steps down to a looser form because of the status."""
-    exchanges = recorded(("judge", asked("a")), error=Fault(ErrorSource.PROVIDER, "no schema", status=400))
+    calls = recorded(("judge", asked("a")), error=Fault(ErrorSource.PROVIDER, "no schema", status=400))
     with pytest.raises(Fault, match="no schema") as caught:
-        asyncio.run(replaying(exchanges).exchange("judge", asked("a"), nobody))
+        asyncio.run(replaying(calls).exchange("judge", asked("a"), nobody))
     assert (caught.value.source, caught.value.status) == (ErrorSource.PROVIDER, 400)
-    exchanges = recorded(("agent", asked("a")), error=StopRun(ErrorSource.PROVIDER, "no key", status=401))
+    calls = recorded(("agent", asked("a")), error=StopRun(ErrorSource.PROVIDER, "no key", status=401))
     with pytest.raises(StopRun, match="no key"):
-        asyncio.run(replaying(exchanges).exchange("agent", asked("a"), nobody))
+        asyncio.run(replaying(calls).exchange("agent", asked("a"), nobody))
 
 
 async def hang(request: Json) -> Json:
@@ -172,18 +180,18 @@ async def hang(request: Json) -> Json:
     return {}
 
 
-async def given_up(tape: Tape, role: str, text: str) -> None:
+async def given_up(recorder: AttemptCalls, role: str, text: str) -> None:
     """Ask for something that gets no reply in time."""
     with pytest.raises(TimeoutError):
-        await asyncio.wait_for(tape.exchange(role, asked(text), hang), 0.01)
+        await asyncio.wait_for(recorder.exchange(role, asked(text), hang), 0.01)
 
 
 def test_an_attempt_that_was_out_of_time_is_so_again() -> None:
     """In the middle of a call, or between two."""
-    tape = RecordingTape(same)
-    asyncio.run(given_up(tape, "agent", "a"))
-    assert tape.exchanges[0].is_cut
-    again = replaying(tape.exchanges, TerminationReason.TIMEOUT)
+    recorder = CallRecorder(same)
+    asyncio.run(given_up(recorder, "agent", "a"))
+    assert recorder.calls[0].is_given_up
+    again = replaying(recorder.calls, TerminationReason.TIMEOUT)
     with pytest.raises(LimitReached, match="out of time at call 1 of the agent") as caught:
         asyncio.run(again.exchange("agent", asked("a"), nobody))
     assert caught.value.reason is TerminationReason.TIMEOUT
@@ -196,17 +204,17 @@ def test_an_attempt_that_was_out_of_time_is_so_again() -> None:
 @pytest.mark.parametrize("ended", [TerminationReason.COMPLETED, TerminationReason.TIMEOUT])
 def test_a_call_that_was_given_up_is_given_up_again(ended: TerminationReason) -> None:
     """By an executor whose time was over, say: the attempt goes on, whatever ended it."""
-    tape = RecordingTape(same)
+    recorder = CallRecorder(same)
 
-    async def course(tape: Tape) -> list[str]:
-        await given_up(tape, "executor", "look")
-        reply = await tape.exchange("agent", asked("go on"), Model())
-        await given_up(tape, "judge", "right?")
+    async def course(recorder: AttemptCalls) -> list[str]:
+        await given_up(recorder, "executor", "look")
+        reply = await recorder.exchange("agent", asked("go on"), Model())
+        await given_up(recorder, "judge", "right?")
         return [text_of(reply)]
 
-    assert asyncio.run(course(tape)) == ["to go on"]
-    assert [one.given_up_ms > 0 for one in tape.exchanges] == [True, False, True]
-    assert asyncio.run(course(replaying(tape.exchanges, ended))) == ["to go on"]
+    assert asyncio.run(course(recorder)) == ["to go on"]
+    assert [one.given_up_ms > 0 for one in recorder.calls] == [True, False, True]
+    assert asyncio.run(course(replaying(recorder.calls, ended))) == ["to go on"]
 
 
 @pytest.mark.parametrize("ended", [TerminationReason.COMPLETED, TerminationReason.TIMEOUT])
@@ -214,34 +222,34 @@ def test_whoever_waits_longer_than_then_is_told(
     monkeypatch: pytest.MonkeyPatch, ended: TerminationReason
 ) -> None:
     """An agent that has no time limit any more; so is one of an older recording."""
-    monkeypatch.setattr(calls, "MARGIN_S", 0.05)
-    tape = RecordingTape(same)
-    asyncio.run(given_up(tape, "executor", "look"))
+    monkeypatch.setattr(replay_calls, "MARGIN_S", 0.05)
+    recorder = CallRecorder(same)
+    asyncio.run(given_up(recorder, "executor", "look"))
     after = recorded(("agent", asked("go on")))
-    for exchanges in (tape.exchanges, [replace(one, given_up_ms=0.0) for one in tape.exchanges]):
+    for calls in (recorder.calls, [replace(one, given_up_ms=0.0) for one in recorder.calls]):
         with pytest.raises(
             Fault, match=r"call 1 of the executor was given up .* in a\.jsonl, and is not given up now"
         ) as caught:
-            asyncio.run(replaying([*exchanges, *after], ended).exchange("executor", asked("look"), nobody))
+            asyncio.run(replaying([*calls, *after], ended).exchange("executor", asked("look"), nobody))
         assert caught.value.source is ErrorSource.REPLAY
 
 
 def test_an_end_by_time_stops_neither_judges_nor_who_was_not_there() -> None:
     """An agent of another kind was not out of time: it was not recorded. Judges ask after the end."""
-    tape = replaying(recorded(("agent", asked("a")), ("judge", asked("j"))), TerminationReason.TIMEOUT)
-    asyncio.run(tape.exchange("agent", asked("a"), nobody))
-    asyncio.run(tape.exchange("judge", asked("j"), nobody))
+    replayer = replaying(recorded(("agent", asked("a")), ("judge", asked("j"))), TerminationReason.TIMEOUT)
+    asyncio.run(replayer.exchange("agent", asked("a"), nobody))
+    asyncio.run(replayer.exchange("judge", asked("j"), nobody))
     with pytest.raises(Fault, match=r"call 1 of the orchestrator was not recorded .* only 0 were recorded"):
-        asyncio.run(tape.exchange("orchestrator", asked("a"), nobody))
+        asyncio.run(replayer.exchange("orchestrator", asked("a"), nobody))
     with pytest.raises(Fault, match=r"call 2 of the judge was not recorded .* only 1 were recorded"):
-        asyncio.run(tape.exchange("judge", asked("k"), nobody))
+        asyncio.run(replayer.exchange("judge", asked("k"), nobody))
 
 
 def test_calls_at_once_may_change_their_order() -> None:
     """Executors side by side; each gets the reply to its own request."""
-    tape = replaying(recorded(("executor", asked("a")), ("executor", asked("b"))))
-    assert text_of(asyncio.run(tape.exchange("executor", asked("b"), nobody))) == "to b"
-    assert text_of(asyncio.run(tape.exchange("executor", asked("a"), nobody))) == "to a"
+    replayer = replaying(recorded(("executor", asked("a")), ("executor", asked("b"))))
+    assert text_of(asyncio.run(replayer.exchange("executor", asked("b"), nobody))) == "to b"
+    assert text_of(asyncio.run(replayer.exchange("executor", asked("a"), nobody))) == "to a"
 
 
 def test_secrets_are_hidden_in_both_and_restored_in_the_reply() -> None:
@@ -256,79 +264,76 @@ def test_secrets_are_hidden_in_both_and_restored_in_the_reply() -> None:
     async def send(request: Json) -> Json:
         return {"text": f"type {request['text']}"}
 
-    tape = RecordingTape(hidden)
-    assert asyncio.run(tape.exchange("agent", {"text": "hunter2"}, send)) == {"text": "type hunter2"}
-    assert "hunter2" not in str(tape.exchanges)
-    again = ReplayingTape(
-        tape.exchanges, where="a", ended=TerminationReason.COMPLETED, hidden=hidden, restored=restored
+    recorder = CallRecorder(hidden)
+    assert asyncio.run(recorder.exchange("agent", {"text": "hunter2"}, send)) == {"text": "type hunter2"}
+    assert "hunter2" not in str(recorder.calls)
+    again = CallReplayer(
+        recorder.calls, where="a", ended=TerminationReason.COMPLETED, hide=hidden, restore=restored
     )
     reply = asyncio.run(again.exchange("agent", {"text": "[secret:1]"}, nobody))
     assert reply == {"text": "type swordfish"}
 
 
-def veil(answer: str) -> Veil:
-    def out(value: Any) -> Any:
-        return json.loads(json.dumps(value).replace(answer, "[withheld]"))
-
-    def back(value: Any) -> Any:
-        return json.loads(json.dumps(value).replace("[withheld]", answer))
-
-    return Veil(out, back, f"digest of {len(answer)}")
+def mask_of(answer: str) -> AnswerMask:
+    task = make_task(answer=answer, protected=True)
+    mask = make_mask(task, task)
+    assert mask is not None
+    return mask
 
 
 def test_what_is_withheld_of_a_role_is_in_no_cassette_and_comes_back() -> None:
     """The reference answer of a protected row: in what the judge is asked, what it says and what it meets."""
-    tape = RecordingTape(same)
-    tape.veils["judge"] = veil("42")
-    asyncio.run(tape.exchange("agent", asked("42"), Model()))
-    asyncio.run(tape.exchange("judge", asked("is it 42?"), Model()))
+    recorder = CallRecorder(same)
+    recorder.judge_mask = mask_of("42")
+    asyncio.run(recorder.exchange("agent", asked("42"), Model()))
+    asyncio.run(recorder.exchange("judge", asked("is it 42?"), Model()))
     with pytest.raises(Fault):
-        asyncio.run(tape.exchange("judge", asked("42!"), Model(Fault(ErrorSource.PROVIDER, "not 42"))))
-    agent, *judge = tape.exchanges
+        asyncio.run(recorder.exchange("judge", asked("42!"), Model(Fault(ErrorSource.PROVIDER, "not 42"))))
+    agent, *judge = recorder.calls
     assert "42" in str(agent)
-    assert "42" not in str(judge)
-    again = replaying(tape.exchanges)
-    again.veils["judge"] = veil("42")
+    assert "42" not in str([(call.request, call.reply, call.fault) for call in judge])
+    again = replaying(recorder.calls)
+    again.judge_mask = mask_of("42")
     assert text_of(asyncio.run(again.exchange("judge", asked("is it 42?"), nobody))) == "to is it 42?"
-    other = replaying(tape.exchanges)
-    other.veils["judge"] = veil("421")
-    with pytest.raises(Fault, match="withheld at character 11: expected 'digest of 2', got 'digest of 3'"):
+    other = replaying(recorder.calls)
+    other.judge_mask = mask_of("421")
+    with pytest.raises(Fault, match="withheld at character 1: expected"):
         asyncio.run(other.exchange("judge", asked("is it 421?"), nobody))
 
 
 def test_a_recording_that_has_it_in_clear_is_refused_without_telling_it() -> None:
     """Made by an earlier version: it is to be made again."""
     again = replaying(recorded(("judge", asked("is it 42?"))))
-    again.veils["judge"] = veil("42")
+    again.judge_mask = mask_of("42")
     with pytest.raises(Fault, match="withheld: expected nothing") as caught:
         asyncio.run(again.exchange("judge", asked("is it 42?"), nobody))
     assert "is it 42" not in str(caught.value)
 
 
-def test_each_task_has_its_own_tape() -> None:
-    """Lanes run side by side, and what they start goes by their tapes too."""
-    tapes = [RecordingTape(same), RecordingTape(same)]
-    models = Taping(lambda: False)
+def test_each_task_has_its_own_recorder() -> None:
+    """Lanes run side by side, and what they start goes by their recorders too."""
+    recorders = [CallRecorder(same), CallRecorder(same)]
+    models = CallInterceptor(lambda: False)
 
-    async def attempt(tape: RecordingTape, name: str) -> None:
-        with taped(tape):
+    async def attempt(recorder: CallRecorder, name: str) -> None:
+        with use_calls(recorder):
             await asyncio.gather(
                 *(models.exchange("agent", asked(f"{name}{number}"), Model()) for number in range(3))
             )
 
     async def lanes() -> None:
-        await asyncio.gather(attempt(tapes[0], "a"), attempt(tapes[1], "b"))
+        await asyncio.gather(attempt(recorders[0], "a"), attempt(recorders[1], "b"))
 
     asyncio.run(lanes())
-    asked_for = [[one.request["messages"][0]["content"] for one in tape.exchanges] for tape in tapes]
+    asked_for = [[one.request["messages"][0]["content"] for one in recorder.calls] for recorder in recorders]
     assert asked_for == [["a0", "a1", "a2"], ["b0", "b1", "b2"]]
 
 
-def test_a_call_without_a_tape_is_sent_or_refused() -> None:
+def test_a_call_outside_of_an_attempt_is_sent_or_refused() -> None:
     """Never sent where nothing may be."""
     model = Model()
-    assert text_of(asyncio.run(Taping(lambda: False).exchange("agent", asked("a"), model))) == "to a"
-    offline = Taping(lambda: True)
+    assert text_of(asyncio.run(CallInterceptor(lambda: False).exchange("agent", asked("a"), model))) == "to a"
+    offline = CallInterceptor(lambda: True)
     assert offline.is_offline
     with pytest.raises(Fault, match="the judge asked a model outside of its attempt") as caught:
         asyncio.run(offline.exchange("judge", asked("a"), nobody))

@@ -17,9 +17,9 @@ from pytest_browsereval.errors import ErrorSource, Fault, TerminationReason
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.redaction.hiding import Hiding
-from pytest_browsereval.replay.calls import Exchange, RecordingTape, ReplayingTape
-from pytest_browsereval.replay.cassettes import Cassettes, ModelCalls, leftover
-from pytest_browsereval.replay.recordings import CassetteError, read_cassette
+from pytest_browsereval.replay.calls import CallRecorder, CallReplayer, RecordedCall
+from pytest_browsereval.replay.cassette_file import CassetteError, read_cassette
+from pytest_browsereval.replay.cassettes import Cassettes, ModelCalls
 from pytest_browsereval.run.store import TrialKey
 
 KEY = TrialKey("mugs/Red", "fast", 2)
@@ -50,28 +50,28 @@ def metadata(
     )
 
 
-def exchange(role: str, number: int, *said: str, **more: Any) -> Exchange:
+def call(role: str, number: int, *said: str, **more: Any) -> RecordedCall:
     messages = [{"role": "user", "content": text} for text in said]
     request = {"model": "m", "messages": messages, "tools": ["click"], **more}
-    return Exchange(role, number, request, {"choices": [{"n": number}]}, None, 12.5)
+    return RecordedCall(role, number, request, {"choices": [{"n": number}]}, None, 12.5)
 
 
-EXCHANGES = [
-    exchange("agent", 1, "a"),
-    exchange("judge", 1, "a", "j"),
-    exchange("agent", 2, "a", "b", seed=1),
-    exchange("agent", 3, "b"),  # what was too long was left out
-    Exchange("agent", 4, {"model": "m", "messages": []}, fault={"message": "no", "status": 400}),
-    Exchange("agent", 5, {"messages": []}, duration_ms=3.5, given_up_ms=20.25),
-    Exchange("agent", 6, {"messages": []}),
+CALLS = [
+    call("agent", 1, "a"),
+    call("judge", 1, "a", "j"),
+    call("agent", 2, "a", "b", seed=1),
+    call("agent", 3, "b"),  # what was too long was left out
+    RecordedCall("agent", 4, {"model": "m", "messages": []}, fault={"message": "no", "status": 400}),
+    RecordedCall("agent", 5, {"messages": []}, duration_ms=3.5, given_up_ms=20.25),
+    RecordedCall("agent", 6, {"messages": []}),
 ]
 
 
-def kept(folder: Path, exchanges: list[Exchange] = EXCHANGES) -> Path:
+def kept(folder: Path, calls: list[RecordedCall] = CALLS) -> Path:
     cassettes = made(folder, ModelCalls.RECORD)
-    tape = RecordingTape(lambda value: value)
-    tape.exchanges += exchanges
-    cassettes.keep(NAME, metadata(Verdict.FAILED, TerminationReason.TIMEOUT), tape)
+    recorder = CallRecorder(lambda value: value)
+    recorder.calls += calls
+    cassettes.save(NAME, metadata(Verdict.FAILED, TerminationReason.TIMEOUT), recorder)
     return cassettes.path(NAME)
 
 
@@ -79,7 +79,7 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     """All calls of all roles, and how the attempt ended."""
     path = kept(tmp_path)
     cassette = read_cassette(path)
-    assert list(cassette.exchanges) == EXCHANGES
+    assert list(cassette.calls) == CALLS
     assert cassette.ended is TerminationReason.TIMEOUT
     names = ["cassettes", "shop", "fast"]
     assert [part.name for part in reversed(list(path.parents)[:3])] == names
@@ -90,16 +90,16 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\r", "\n"])
 def test_a_text_may_hold_any_separator_of_lines(tmp_path: Path, separator: str) -> None:
     """Pages hold some that are none in JSON."""
-    exchanges = [exchange("agent", 1, f"a{separator}b")]
-    assert list(read_cassette(kept(tmp_path, exchanges)).exchanges) == exchanges
+    calls = [call("agent", 1, f"a{separator}b")]
+    assert list(read_cassette(kept(tmp_path, calls)).calls) == calls
 
 
 def test_a_file_holds_a_long_conversation_once(tmp_path: Path) -> None:
     """Each request repeats all that was said before: kept as it is, a file would grow with its square."""
     said = [f"message {number}: " + "x" * 1_000 for number in range(100)]
-    path = kept(tmp_path, [exchange("agent", n, *said[:n]) for n in range(1, 101)])
+    path = kept(tmp_path, [call("agent", n, *said[:n]) for n in range(1, 101)])
     assert path.stat().st_size < 200_000
-    assert len(read_cassette(path).exchanges[-1].request["messages"]) == 100
+    assert len(read_cassette(path).calls[-1].request["messages"]) == 100
 
 
 def test_a_row_and_its_capitals_have_files_of_their_own(tmp_path: Path) -> None:
@@ -118,14 +118,14 @@ def test_an_errored_attempt_leaves_no_cassette(tmp_path: Path) -> None:
     path = kept(tmp_path)
     before = path.read_bytes()
     cassettes = made(tmp_path, ModelCalls.RECORD)
-    cassettes.keep(NAME, metadata(Verdict.ERRORED), RecordingTape(lambda value: value))
+    cassettes.save(NAME, metadata(Verdict.ERRORED), CallRecorder(lambda value: value))
     assert path.read_bytes() == before
 
 
 def test_an_attempt_that_nothing_was_taken_down_of_leaves_no_folder(tmp_path: Path) -> None:
     """A live run makes no folder of cassettes."""
     cassettes = made(tmp_path, ModelCalls.LIVE)
-    cassettes.keep(NAME, metadata(), None)
+    cassettes.save(NAME, metadata(), None)
     assert not cassettes.path(NAME).parent.exists()
 
 
@@ -168,7 +168,7 @@ def test_a_damaged_cassette_is_refused(tmp_path: Path, damage: Callable[[str], s
     cassettes = made(tmp_path, ModelCalls.REPLAY)
     with pytest.raises(CassetteError, match=told):
         cassettes.check([NAME])
-    with pytest.raises(Fault, match=told) as caught, cassettes.taping(NAME):
+    with pytest.raises(Fault, match=told) as caught, cassettes.intercept_calls(NAME):
         pass
     assert caught.value.source is ErrorSource.REPLAY
 
@@ -194,16 +194,16 @@ def test_modes(tmp_path: Path) -> None:
     for mode in ModelCalls:
         cassettes = made(tmp_path, mode)
         for key in (KEY, other) if mode is not ModelCalls.REPLAY else (KEY,):
-            with cassettes.taping(key.cassette) as tape:
-                kinds[mode.value, key.query_id] = type(tape)
+            with cassettes.intercept_calls(key.cassette) as recorder:
+                kinds[mode.value, key.query_id] = type(recorder)
     assert kinds == {
         ("live", "mugs/Red"): type(None),
         ("live", "other"): type(None),
-        ("record", "mugs/Red"): RecordingTape,
-        ("record", "other"): RecordingTape,
-        ("replay", "mugs/Red"): ReplayingTape,
-        ("auto", "mugs/Red"): ReplayingTape,
-        ("auto", "other"): RecordingTape,
+        ("record", "mugs/Red"): CallRecorder,
+        ("record", "other"): CallRecorder,
+        ("replay", "mugs/Red"): CallReplayer,
+        ("auto", "mugs/Red"): CallReplayer,
+        ("auto", "other"): CallRecorder,
     }
 
 
@@ -226,27 +226,27 @@ def test_a_read_only_folder_is_told_too(tmp_path: Path) -> None:
 
 def test_calls_that_nobody_made_are_told(tmp_path: Path) -> None:
     """Not those that were never answered."""
-    path = kept(tmp_path, [*EXCHANGES[:2], EXCHANGES[-1]])
+    path = kept(tmp_path, [*CALLS[:2], CALLS[-1]])
     assert path.exists()
-    with made(tmp_path, ModelCalls.REPLAY).taping(NAME) as tape:
-        assert leftover(tape) == "2 recorded model calls were not made; the first is call 1 of the agent"
-    assert leftover(None) is None
-    assert leftover(RecordingTape(lambda value: value)) is None
+    with made(tmp_path, ModelCalls.REPLAY).intercept_calls(NAME) as replayer:
+        assert replayer is not None
+        assert replayer.warning() == "2 recorded model calls were not made; the first is call 1 of the agent"
+    assert CallRecorder(lambda value: value).warning() is None
 
 
 def test_a_cassette_of_an_older_version_is_replayed(tmp_path: Path) -> None:
     """It has the address that a form with a secret leads to redacted."""
-    kept(tmp_path, [exchange("agent", 1, "at /?pw=[redacted]")])
+    kept(tmp_path, [call("agent", 1, "at /?pw=[redacted]")])
     cassettes = made(tmp_path, ModelCalls.REPLAY)
     cassettes._hiding = Hiding({"PW": "p@ss word"}, str)
 
     async def nobody(request: Any) -> Any:
         raise AssertionError(f"sent: {request}")
 
-    request = exchange("agent", 1, "at /?pw=p%40ss+word").request
-    with cassettes.taping(NAME) as tape:
-        assert tape is not None
-        assert asyncio.run(tape.exchange("agent", request, nobody)) == {"choices": [{"n": 1}]}
+    request = call("agent", 1, "at /?pw=p%40ss+word").request
+    with cassettes.intercept_calls(NAME) as recorder:
+        assert recorder is not None
+        assert asyncio.run(recorder.exchange("agent", request, nobody)) == {"choices": [{"n": 1}]}
 
 
 @pytest.mark.parametrize(

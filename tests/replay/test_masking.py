@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.replay.calls import Veil
-from pytest_browsereval.replay.masking import veil_of
+from pytest_browsereval.replay.masking import AnswerMask, make_mask
 from tests.graders.support import make_task
 
 
-def veil(answer: Any, **row: Any) -> Veil:
+def mask_of(answer: Any, **row: Any) -> AnswerMask:
     task = make_task(query="Which city?", answer=answer, protected=True, **row)
-    found = veil_of(task, task)
+    found = make_mask(task, task)
     assert found is not None
     return found
 
@@ -35,45 +34,45 @@ def veil(answer: Any, **row: Any) -> Veil:
 )
 def test_a_reply_comes_back_as_it_was(answer: Any, said: str) -> None:
     """To the letter: it has to stay JSON, and the words of its form to be those of the form."""
-    kept = veil(answer)
-    hidden = kept.hidden({"role": "judge", "content": [{"text": said}]})
-    assert hidden["role"] == "judge"
+    kept = mask_of(answer)
+    masked = kept.mask({"role": "judge", "content": [{"text": said}]})
+    assert masked["role"] == "judge"
     for text in json.dumps(answer, ensure_ascii=False).strip('"'), said:
-        assert text not in json.dumps(hidden, ensure_ascii=False)
-    assert kept.restored(hidden) == {"role": "judge", "content": [{"text": said}]}
+        assert text not in json.dumps(masked, ensure_ascii=False)
+    assert kept.unmask(masked) == {"role": "judge", "content": [{"text": said}]}
 
 
 def test_another_spelling_is_gone_for_good() -> None:
     """As it is in grades: nobody could tell what it was."""
-    kept = veil("Plastic Man")
-    hidden = kept.hidden("pLaStIc--mAn")
-    assert hidden == kept.restored(hidden) == "[withheld]"
+    kept = mask_of("Plastic Man")
+    masked = kept.mask("pLaStIc--mAn")
+    assert masked == kept.unmask(masked) == "[withheld]"
 
 
 def test_letters_that_json_escapes_are_found() -> None:
     """Some providers write every letter beyond ASCII so."""
     said = json.dumps({"reasoning": 'It is Université, 北京, a quote " and \n'})
     for answer in ("Université", "北京"):
-        kept = veil(answer)
-        hidden = kept.hidden(said)
-        assert json.dumps(answer).strip('"') not in hidden
-        assert json.loads(kept.restored(hidden)) == json.loads(said)
+        kept = mask_of(answer)
+        masked = kept.mask(said)
+        assert json.dumps(answer).strip('"') not in masked
+        assert json.loads(kept.unmask(masked)) == json.loads(said)
 
 
 def test_a_number_within_a_date_or_an_address_is_none_of_the_answer() -> None:
     """They are others in each run, and a request would not be met again."""
     text = "Date of the attempt: 2026-11-23, at http://127.0.0.1:23/; 23 in all"
-    assert veil("23").hidden(text).endswith("2026-11-23, at http://127.0.0.1:23/; [withheld 0] in all")
+    assert mask_of("23").mask(text).endswith("2026-11-23, at http://127.0.0.1:23/; [withheld 0] in all")
 
 
 def test_only_protected_tasks_have_one() -> None:
     """Cassettes of all others are as they were."""
-    assert veil_of(make_task(answer="42"), make_task(answer="42")) is None
+    assert make_mask(make_task(answer="42"), make_task(answer="42")) is None
     none = make_task(protected=True)
-    assert veil_of(none, none) is None
+    assert make_mask(none, none) is None
 
 
 def test_another_reference_has_another_digest() -> None:
     """Else the old verdict would be replayed for a row whose answer was put right."""
-    assert veil("12").digest != veil("13").digest
-    assert len(veil("12").digest) < 16
+    assert mask_of("12").digest != mask_of("13").digest
+    assert len(mask_of("12").digest) < 16
