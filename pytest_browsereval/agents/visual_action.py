@@ -25,7 +25,7 @@ from pytest_browsereval.agents.tool_loop import Picture
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, TerminationReason
 from pytest_browsereval.llm.client import needs_keys
-from pytest_browsereval.llm.config import BOTH_SPELLINGS, KEYLESS, SHORTEST_SECRET, ApiKey
+from pytest_browsereval.llm.config import BOTH_SPELLINGS, KEYLESS, SHORTEST_KEY, ApiKey
 from pytest_browsereval.llm.retries import RetryPolicy
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.providers import resolve_env_value
@@ -95,7 +95,7 @@ class VisualActionConfig(PointingConfig):
         except ConfigError:
             key = None
         query = urlsplit(self.url).query
-        return tuple(value for value in (key, query) if value and len(value) >= SHORTEST_SECRET)
+        return tuple(value for value in (key, query) if value and len(value) >= SHORTEST_KEY)
 
     def build(self, context: AgentContext) -> AgentEvaluator:
         """Return the evaluator of one attempt."""

@@ -11,14 +11,13 @@ from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.errors import BrowserEvalError
 from pytest_browsereval.redaction.known import Redactor
 from pytest_browsereval.redaction.marks import HIDDEN
+from pytest_browsereval.redaction.names import SHORTEST_SECRET
 
 if TYPE_CHECKING:
     from httpx import Response
 
 SCHEMES = ("http", "https", "ws", "wss")
 HOW_TO_LISTEN = "chromium --remote-debugging-port=9222 --user-data-dir=FOLDER"
-SHORTEST_SECRET = 6
-"""Shorter parts of an address are not hidden: every ``1`` of a report would go with them."""
 _LONG_SEGMENT = 16
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_browsereval.errors import nearest
-from pytest_browsereval.redaction.names import SHORTEST_VALUE, is_secret_name
+from pytest_browsereval.redaction.names import SHORTEST_SECRET, is_secret_name
 from pytest_browsereval.validation_errors import Problem
 
 _REFERENCE = re.compile(r"\$\$\{|\$\{([^}]*)\}")
@@ -54,7 +54,7 @@ class Interpolation:
             self.problems.append(Problem(path, f"{told} Set it, or write $${{ for a plain ${{."))
             return match[0]
         value = self.environ[name]
-        if is_secret_name(name, "variable") and len(value) >= SHORTEST_VALUE:
+        if is_secret_name(name, "variable") and len(value) >= SHORTEST_SECRET:
             self.named[name] = value
         elif value:
             self.in_clear[name] = None

@@ -32,7 +32,7 @@ from pytest_browsereval.providers import (
 KEYLESS = "none"
 """What ``api_key`` is set to for a server that wants no key."""
 
-SHORTEST_SECRET = 8
+SHORTEST_KEY = 8
 """Shorter values (``none``, ``ollama``) are place-holders; redacting them would spoil every text."""
 
 
@@ -270,7 +270,7 @@ class LLMConfig(BaseModel):
             if field is not None:
                 value = field.get_secret_value()
                 found.append(os.environ.get(value) if is_variable_name(value) else value)
-        return tuple(value for value in found if value and len(value) >= SHORTEST_SECRET)
+        return tuple(value for value in found if value and len(value) >= SHORTEST_KEY)
 
 
 def _as_header(key: str) -> str:

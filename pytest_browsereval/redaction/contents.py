@@ -14,9 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_browsereval.redaction.marks import MARK
-
-_USUAL = 6
-"""Characters that a secret has at least, so that parts beside it are not looked for in it."""
+from pytest_browsereval.redaction.names import SHORTEST_SECRET
 
 _DEPTH = 3
 """Archives inside of archives that are opened."""
@@ -91,7 +89,8 @@ class Cleaner:
         after = self.redact(before)
         if after == before:
             return data
-        for shortest in (_USUAL, 1):
+        # What stands beside a secret is not looked for in it, unless it is shorter than most are.
+        for shortest in (SHORTEST_SECRET, 1):
             parts: list[bytes] = []
             for text, is_secret in _aligned(before, after, shortest):
                 raw = text.encode(encoding, errors)

@@ -1,16 +1,13 @@
-"""What logs somebody in, in addresses and in what is sent: hidden in recordings, found again in replays."""
+"""What logs somebody in: in addresses, in headers and in what is sent."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
-from pytest_browsereval.redaction.marks import REMOVED, TOKEN_MARK
+from pytest_browsereval.redaction.marks import REMOVED
 from pytest_browsereval.redaction.names import is_password_name, is_secret_name
-
-if TYPE_CHECKING:
-    from playwright.async_api import Route
 
 SHORTEST_TOKEN = 12
 """Characters: what is shorter is a kind of token, say, and stands in many places."""
@@ -21,7 +18,6 @@ JWT = re.compile(r"(?<![\w-])eyJ[\w-]*\.[\w-]+(?:\.[\w-]*)+")
 _PARAMETER = re.compile(r"(?<=[?&#;])([^=&#;?\s\"'<>]+)=([^&#;\s\"'<>]+)")
 _FIELD = re.compile(r'"([^"\\]+)"(\s*:\s*)"((?:[^"\\]|\\.)+)"')
 _PART = re.compile(r'(name="([^"]+)"\r\n\r\n)(.*?)(?=\r\n--)', re.DOTALL)
-_BOUNDARY = re.compile(r"boundary=\"?([^\";]+)")
 _COOKIE_HEADERS = ("cookie", "set-cookie", "set-cookie2")
 
 Change = Callable[[str, str], str]
@@ -55,18 +51,6 @@ def change_body(text: str, kind: str, change: Change) -> str:
     return text
 
 
-def _shape(text: str, kind: str | None = None) -> str:
-    """Return an address or a body with one mark for all that would be hidden in a recording."""
-
-    def change(name: str, value: str) -> str:
-        return "-removed-" if is_login(name, value) else value
-
-    if kind and (boundary := _BOUNDARY.search(kind)):  # made up anew each time
-        text = text.replace(boundary[1], "")
-    plain = JWT.sub("-removed-", TOKEN_MARK.sub("-removed-", text))
-    return change_address(plain, change) if kind is None else change_body(plain, kind, change)
-
-
 def remove_logins(side: dict[str, Any], kept: frozenset[str] = frozenset()) -> None:
     """Take cookies and headers that log somebody in out of a request or a response, in place.
 
@@ -88,41 +72,3 @@ def _kept(text: str, kept: frozenset[str], *, is_list: bool) -> str:
     parts = re.split(r";\s*", text) if is_list else text.split("\n")
     safe = [part if part.partition("=")[0].strip() in kept else REMOVED for part in parts]
     return ("; " if is_list else "\n").join(dict.fromkeys(safe))
-
-
-class Fitting:
-    """Finds the recorded request that one of a replay stands for, where a login was taken out of it.
-
-    Args:
-        entries: of the recording.
-    """
-
-    def __init__(self, entries: Iterable[dict[str, Any]]) -> None:
-        self._known: set[tuple[str, str, str]] = set()
-        self._shapes: dict[tuple[str, str, str], tuple[str, str]] = {}
-        for entry in entries:
-            request = entry["request"]
-            url, sent = request["url"], request.get("postData") or {}
-            body = sent.get("text", "")
-            if TOKEN_MARK.search(url + body):
-                self._known.add((request["method"], url, body))
-                shape = (request["method"], _shape(url), _shape(body, sent.get("mimeType", "")))
-                self._shapes.setdefault(shape, (url, body))
-
-    def __bool__(self) -> bool:
-        return bool(self._shapes)
-
-    async def fit(self, route: Route) -> None:
-        """Have a request looked up as it was recorded: with marks for what logs somebody in."""
-        request = route.request
-        url, body = request.url, (request.post_data_buffer or b"").decode(errors="replace")
-        shape = None
-        if (request.method, url, body) not in self._known:  # else a page has sent on what a reply has
-            kind = request.headers.get("content-type", "")
-            shape = self._shapes.get((request.method, _shape(url), _shape(body, kind)))
-        if shape is None:
-            await route.fallback()
-        elif shape[1]:
-            await route.fallback(url=shape[0], post_data=shape[1])
-        else:
-            await route.fallback(url=shape[0])

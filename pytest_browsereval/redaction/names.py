@@ -14,7 +14,7 @@ Place = Literal["key", "variable", "field"]
 """Where a name stands: a key of a config's block (or an option of a command), an environment variable, or a
 header, a parameter or a field of what pages send."""
 
-SHORTEST_VALUE = 6
+SHORTEST_SECRET = 6
 """Shorter values are not looked for in texts: ``test`` would vanish from each."""
 
 _PASSWORDS = ("[a-z]*pass_?(?:word|wd|phrase|code)", "[a-z]*pwd", "pw", "pin", "[th]?otp")
@@ -81,7 +81,7 @@ def secret_values(variables: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(
         value
         for name, value in variables.items()
-        if len(value) >= SHORTEST_VALUE and is_secret_name(name, "variable")
+        if len(value) >= SHORTEST_SECRET and is_secret_name(name, "variable")
     )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.base import RecordedAnswers
-from pytest_browsereval.redaction.logins import Fitting
+from pytest_browsereval.replay.lookup import RequestLookup
 from pytest_browsereval.replay.page_file import match_recorded
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ class HarAnswers(RecordedAnswers):
 
         context.on("requestfailed", note)
         await context.route_from_har(self.har, url=recorded, not_found="abort")
-        if fitting := Fitting(entries):  # asked first, since it is added last
-            await context.route(recorded, fitting.fit)
+        if lookup := RequestLookup(entries):  # asked first, since it is added last
+            await context.route(recorded, lookup.pass_on)
 
     def _note(self, request: Request, of_address: Sequence[_RecordedRequest]) -> None:
         """Note a request that failed, unless it failed in the recording too."""

@@ -20,11 +20,9 @@ from pytest_browsereval.browsers.mcp.process import Program
 from pytest_browsereval.browsers.mcp.wire import CallRefused, Endpoint, ServerGone
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.redaction.marks import HIDDEN
-from pytest_browsereval.redaction.names import is_secret_name
+from pytest_browsereval.redaction.names import SHORTEST_SECRET, is_secret_name
 
 ENDPOINT_PATH = "/mcp"
-SHORTEST_SECRET = 6
-"""Shorter values of headers are not blotted out: they would spoil every text."""
 
 _OLDEST_SDK = "2.3"
 """The first one that limits how much one event of a server may hold."""
