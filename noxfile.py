@@ -14,9 +14,11 @@ PYTHON = sys.executable
 TELLING = (
     *(
         f"tests/{name}"
-        for name in ("config", "datasets", "llm", "model", "agents/programs/server", "report/dashboard")
+        for name in ("config", "datasets", "llm", "model", "agents/programs/server", "features/dashboard")
     ),
-    *("tests/stats/test_statistics.py", "tests/browsers/mcp/test_browser.py", "tests/hooks/test_junit.py"),
+    "tests/stats/test_statistics.py",
+    "tests/browsers/mcp/test_browser.py",
+    "tests/features/junit/test_hooks.py",
 )
 """Tests of what packages do for us: those that fail with a version that is too old."""
 

@@ -179,11 +179,11 @@ READERS = {"summary": summarise, "gate": gate}
 
 def ways(run: Path, other: Path) -> Iterator[tuple[str, list[str]]]:
     """Yield the name and the command of everything that reads the run and is there."""
-    from pytest_browsereval.__main__ import COMMANDS as KNOWN
+    from pytest_browsereval.__main__ import gather_commands
 
     for name in READERS:
         yield name, [sys.executable, __file__, name, str(run)]
-    known = {command.name for command in KNOWN}
+    known = {command.name for command in gather_commands(print)}
     for name, words in COMMANDS.items():
         if words[0] in known:
             filled = [word.format(run=run, other=other) for word in words]

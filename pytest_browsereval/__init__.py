@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.browsers.base import WindowRequest as WindowRequest
     from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow as PlaywrightWindow
     from pytest_browsereval.capture.context import CaptureContext as CaptureContext
+    from pytest_browsereval.commands.base import Command as Command
     from pytest_browsereval.config import EvalConfig as EvalConfig
     from pytest_browsereval.datasets.base import DatasetConfig as DatasetConfig
     from pytest_browsereval.datasets.base import RowRef as RowRef
@@ -62,6 +63,10 @@ if TYPE_CHECKING:
     from pytest_browsereval.model.tasks import Task as Task
     from pytest_browsereval.model.usage import Usage as Usage
     from pytest_browsereval.registry import Registry as Registry
+    from pytest_browsereval.run.foreign import Exported as Exported
+    from pytest_browsereval.run.foreign import ExportFormat as ExportFormat
+    from pytest_browsereval.run.foreign import Imported as Imported
+    from pytest_browsereval.run.foreign import ImportFormat as ImportFormat
     from pytest_browsereval.tools.base import Tool as Tool
     from pytest_browsereval.tools.base import Toolbox as Toolbox
     from pytest_browsereval.tools.base import ToolError as ToolError
@@ -83,6 +88,7 @@ _HOMES = {
     "BrowserConfig": "browsers.base",
     "CaptureContext": "capture.context",
     "ChatClient": "llm.client",
+    "Command": "commands.base",
     "Completion": "llm.completion",
     "ConfigError": "errors",
     "Criterion": "model.grades",
@@ -94,12 +100,16 @@ _HOMES = {
     "ErrorMessage": "model.messages",
     "ErrorSource": "errors",
     "EvalConfig": "config",
+    "ExportFormat": "run.foreign",
+    "Exported": "run.foreign",
     "Fault": "errors",
     "ForeignResult": "browsers.base",
     "ForeignTool": "browsers.base",
     "Golden": "graders.base",
     "GraderConfig": "graders.base",
     "GraderResult": "model.grades",
+    "ImportFormat": "run.foreign",
+    "Imported": "run.foreign",
     "JudgeConfig": "llm.judge",
     "LLMConfig": "llm.config",
     "LimitReached": "errors",

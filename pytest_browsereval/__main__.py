@@ -1,45 +1,32 @@
-"""The ``browsereval`` command: what is useful beside pytest, one module of ``commands`` for each group."""
+"""The ``browsereval`` command: what is useful beside pytest."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from pytest_browsereval import builtins
 from pytest_browsereval.commands import (
-    calibrating,
+    browser,
     comparing,
-    exchanging,
     flaking,
-    importing,
     listing,
-    machine,
     merging,
     regrading,
     showing,
     toolkits,
     viewing,
 )
-from pytest_browsereval.commands.base import version_of
+from pytest_browsereval.commands.base import Command, version_of
 from pytest_browsereval.errors import BrowserEvalError, UsageError
 from pytest_browsereval.redaction.known import redact_known
+from pytest_browsereval.registry import OURS
 
-COMMANDS = (
-    *machine.COMMANDS,
-    *listing.COMMANDS,
-    *toolkits.COMMANDS,
-    *importing.COMMANDS,
-    *regrading.COMMANDS,
-    *exchanging.COMMANDS,
-    *calibrating.COMMANDS,
-    *comparing.COMMANDS,
-    *flaking.COMMANDS,
-    *merging.COMMANDS,
-    *showing.COMMANDS,
-    *viewing.COMMANDS,
-)
-"""In the order in which help lists them."""
+HOOK = "pytest_browsereval_commands"
+CORE = (browser, comparing, flaking, listing, merging, regrading, showing, toolkits, viewing)
+"""Modules with subcommands that every run needs."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -70,11 +57,38 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="browsereval", description="Commands beside pytest's own.")
     parser.add_argument("--version", action="version", version=version_of("pytest-browsereval"))
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in COMMANDS:
+    for command in gather_commands(_report):
         subparser = commands.add_parser(command.name, help=command.help, description=command.help)
         command.add_arguments(subparser)
         subparser.set_defaults(run=command.run)
     return parser
+
+
+def gather_commands(report: Callable[[str], None]) -> list[Command]:
+    """Return the subcommands by name.
+
+    Args:
+        report: called with a sentence for each package whose subcommands are left out, and why: one that is
+            broken does not keep the others from working.
+    """
+    ours = ((OURS, command) for module in CORE for command in module.COMMANDS)
+    found: dict[str, tuple[str, Command]] = {}
+    for owner, command in (*ours, *builtins.gather_offers(HOOK, report)):
+        if not isinstance(command, Command):
+            report(f"{owner}: {HOOK} returned {command!r}, which is not a Command. It is left out.")
+        elif command.name in found:
+            other = found[command.name][0]
+            report(
+                f"{owner} and {other} both have a subcommand {command.name!r}. That of {other} is used; "
+                "rename the other one."
+            )
+        else:
+            found[command.name] = (owner, command)
+    return [command for _, (_, command) in sorted(found.items())]
+
+
+def _report(sentence: str) -> None:
+    print(redact_known(f"browsereval: {sentence}"), file=sys.stderr)
 
 
 if __name__ == "__main__":

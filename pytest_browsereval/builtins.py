@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import pkgutil
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from pytest_browsereval import benchmarks
+from pytest_browsereval import benchmarks, features
 from pytest_browsereval.errors import RegistryError, name_raised
-from pytest_browsereval.registry import Registry
+from pytest_browsereval.leaves import load_leaves
+from pytest_browsereval.registry import OURS, Registry
 
 GROUP = "pytest_browsereval"
 """The entry-point group of packages that bring members or hooks."""
@@ -67,8 +66,8 @@ def pytest_browsereval_register(registry: Registry) -> None:
         for names, place in members:
             name, *aliases = names.split()
             registry.announce(family, name, f"pytest_browsereval.{place}", aliases=tuple(aliases))
-    for leaf in sorted(found.name for found in pkgutil.iter_modules(benchmarks.__path__)):
-        import_module(f"{benchmarks.__name__}.{leaf}.members").pytest_browsereval_register(registry)
+    for _, leaf in load_leaves(benchmarks, "members"):
+        leaf.pytest_browsereval_register(registry)
 
 
 def builtin_registry() -> Registry:
@@ -91,6 +90,26 @@ def installed_registry() -> Registry:
         if hasattr(module, "pytest_browsereval_register"):
             hand_over(module, registry, owner=owner_of(point), prefix=point.name)
     return registry
+
+
+def gather_offers(hook: str, report: Callable[[str], None]) -> Iterator[tuple[str, Any]]:
+    """Yield what plug-ins return from a hook that is called beside pytest, each with its owner.
+
+    Args:
+        hook: its name. Asked are the features, then installed packages.
+        report: called with a sentence for each package that is left out, and why: a broken one does not keep
+            the others from working.
+    """
+    for _, plugin in load_leaves(features, "plugin"):
+        yield from ((OURS, one) for one in getattr(plugin, hook, tuple)())
+    for point in installed_points():
+        try:
+            with named_in_errors(point):
+                offered = tuple(getattr(point.load(), hook, tuple)())
+        except RegistryError as error:
+            report(f"{error} What it offers to this command is left out.")
+        else:
+            yield from ((owner_of(point), one) for one in offered)
 
 
 # -- one package at a time

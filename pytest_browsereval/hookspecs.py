@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
     from pytest_browsereval.analysis.summary import RunSummary
     from pytest_browsereval.browsers.base import Window
+    from pytest_browsereval.commands.base import Command
     from pytest_browsereval.config import EvalConfig
     from pytest_browsereval.graders.base import GraderConfig, Recorded
     from pytest_browsereval.model.grades import GraderResult
@@ -24,8 +26,34 @@ if TYPE_CHECKING:
     from pytest_browsereval.model.results import TaskMetadata
     from pytest_browsereval.model.tasks import Task
     from pytest_browsereval.registry import Registry
+    from pytest_browsereval.run.foreign import ExportFormat, ImportFormat
+
+# ---------------------------------------------------------------- beside pytest
+
+
+@pytest.hookspec
+def pytest_browsereval_commands() -> Sequence[Command]:  # type: ignore[empty-body]
+    """Called by the ``browsereval`` command: return subcommands.
+
+    Asked are this package's features and installed packages. Return ``Command`` objects; import what they
+    need when they run, so that other subcommands start as fast as before.
+    """
+
+
+@pytest.hookspec
+def pytest_browsereval_run_formats() -> Sequence[ImportFormat | ExportFormat]:  # type: ignore[empty-body]
+    """Called by ``browsereval import-run`` and ``browsereval export``: return forms of runs."""
+
 
 # ---------------------------------------------------------------- before the run
+
+
+@pytest.hookspec(historic=True)
+def pytest_browsereval_start(config: pytest.Config) -> None:
+    """Called once in each process when an eval is asked for; for a conftest that is loaded later, then.
+
+    A feature registers its plug-ins of pytest here: ``config.pluginmanager.register(...)``.
+    """
 
 
 @pytest.hookspec

@@ -6,7 +6,6 @@ pytest (budget: 30 ms of CPU; ``benchmarks/startup.py`` measures it).
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -122,23 +121,6 @@ def _add_options_of_runs(add: Callable[..., None]) -> None:
         help="... by the answers, checks and rubrics that the run has stored, or by those of today "
         "(default: stored)",
     )
-    add(
-        "--eval-dashboard",
-        nargs="?",
-        const=0,
-        type=port_number,
-        metavar="PORT",
-        help="serve a page of the run while it goes on, to this machine only (needs the extra 'dashboard')",
-    )
-
-
-def port_number(text: str) -> int:
-    """Read an option that may be followed by a file, which argparse takes for its value."""
-    number = int(text) if text.isascii() and text.isdecimal() else -1
-    if not 0 <= number <= 65535:
-        told = f"{text!r} is no port. Write --eval-dashboard=PORT, or put --eval-dashboard behind the files"
-        raise argparse.ArgumentTypeError(told)
-    return number
 
 
 def positive_integer(text: str) -> int:
@@ -158,10 +140,13 @@ def rate_from_0_to_1(text: str) -> float:
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
-    """Add the hooks of ``hookspecs``."""
-    from pytest_browsereval import hookspecs
+    """Add the hooks of ``hookspecs``, and the features that are there; ``-p no:NAME`` leaves one out."""
+    from pytest_browsereval import features, hookspecs
+    from pytest_browsereval.leaves import load_leaves
 
     pluginmanager.add_hookspecs(hookspecs)
+    for name, plugin in load_leaves(features, "plugin"):
+        pluginmanager.register(plugin, f"browsereval.{name}")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -199,18 +184,10 @@ def _usage_error(error: pluggy.PluginValidationError) -> Exception:
     return pytest.UsageError("\n".join(wrong)) if wrong else error
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
-    """Prepare what the command line asks for; an error of usage is printed after everything else is over."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Take what the command line asks for into pytest's arguments."""
     _take_configs(config)
-    try:
-        return (yield)
-    except pytest.UsageError as error:
-        if config.pluginmanager.has_plugin("browsereval-session"):
-            from pytest_browsereval.hooks.github import in_job, without_commands
-
-            error.args = tuple(without_commands(str(arg)) if in_job() else arg for arg in error.args)
-        raise
 
 
 def _take_configs(config: pytest.Config) -> None:
@@ -250,7 +227,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def wake(config: pytest.Config) -> Any:
     """Load what an eval needs, once; returns the ``EvalSession``."""
-    from pytest_browsereval.hooks.features import start
+    from pytest_browsereval.hooks.start import start
 
     return start(config)
 

@@ -20,7 +20,7 @@ ROWS: tuple[frozenset[str], ...] = tuple(
     map(
         frozenset,
         (
-            {"addresses", "deadline", "errors", "processes", "session_caches", "unsupported"},
+            {"addresses", "deadline", "errors", "leaves", "processes", "session_caches", "unsupported"},
             {"contracts", "redaction", "registry", "temporary"},
             {"config_text", "validation_errors"},
             {"model", "providers", "stats"},
@@ -31,24 +31,25 @@ ROWS: tuple[frozenset[str], ...] = tuple(
             {"builtins", "config"},
             {"replay"},
             {"run"},
-            {"analysis", "exchange"},
+            {"analysis"},
             {"report"},
-            {"commands", "hooks", "plugin", "hookspecs", "__main__"},
-            {"benchmarks", "testing"},
+            {"commands", "hooks", "hookspecs"},
+            {"benchmarks", "features"},
+            {"plugin", "__main__", "testing"},
         ),
     )
 )
 """Lowest first. A module imports from rows below its own; the parts of one row do not know each other."""
 
 WITHIN_A_ROW = {
-    ("__main__", "commands"): "the command line gathers its subcommands",
-    ("plugin", "hooks"): "the entry point loads the hooks once an eval is asked for",
     ("hooks", "hookspecs"): "hooks of plug-ins are compared with the specifications",
+    ("hookspecs", "commands"): "the specification names what a hook returns",
+    ("testing", "__main__"): "the driver of evals runs the command in its own process",
     ("builtins", "benchmarks"): "each folder that is there registers its own members",
-    ("plugin", "hookspecs"): "the entry point hands the specifications to pytest",
+    ("builtins", "features"): "each folder that is there offers its own subcommands and formats",
 }
 
-LEAVES = ("benchmarks",)
+LEAVES = ("benchmarks", "features")
 """Folders whose folders can be left out, one by one: nobody imports them, and they do not know each other."""
 
 FAMILIES = ("agents", "graders", "browsers", "datasets", "tools")
@@ -71,8 +72,8 @@ DOORS: dict[str, set[str]] = {
         "agents.programs.server.served",
         "agents.programs.server.stdio",
     },  # asked, served, passed on
-    "uvicorn": {"agents.programs.server.http", "report.dashboard.server"},
-    "starlette": {"report.dashboard.app"},
+    "uvicorn": {"agents.programs.server.http", "features.dashboard.server"},
+    "starlette": {"features.dashboard.app"},
     "httpx2": {"browsers.mcp.http", "agents.programs.server.stdio"},
     "jsonschema": {"tools.foreign"},
     "PIL": {
@@ -252,8 +253,8 @@ def test_no_import_cycle() -> None:
 
 
 def test_only_the_top_row_imports_pytest() -> None:
-    """Pytest is known to the plugin, its hooks and the shipped test helpers alone."""
-    allowed = {"plugin", "hookspecs", "hooks", "testing"}
+    """Pytest is known to the plugin, its hooks, features and the shipped test helpers alone."""
+    allowed = {"plugin", "hookspecs", "hooks", "features", "testing"}
     runners = {"pytest", "_pytest", "pluggy", "xdist", "pytest_html"}
     found = {
         part(a.source) for a in every_arrow() if a.target.partition(".")[0] in runners and not a.is_for_types

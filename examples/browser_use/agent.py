@@ -27,7 +27,7 @@ from browser_use import Agent, BrowserSession, ChatOpenAI
 
 def tell(kind: str, **fields: Any) -> None:
     """Print an event of the form that a ``command`` agent reads."""
-    print(json.dumps({"type": kind, **fields}), flush=True)  # noqa: T201 that is its output
+    print(json.dumps({"type": kind, **fields}), flush=True)
 
 
 async def tell_step(agent: Agent) -> None:

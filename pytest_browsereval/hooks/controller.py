@@ -31,6 +31,9 @@ KEEPS_TOGETHER = ("no", "load", "loadgroup")
 """Ways to distribute items that let one process run what is tied together."""
 
 
+controller_key = pytest.StashKey["Controller"]()
+
+
 class Controller:
     """Knows which items must finish, which have, and what the run folders say.
 

@@ -43,6 +43,9 @@ def _rules(evaluation: Evaluation, summary: RunSummary) -> Iterator[RuleResult]:
         yield contradicted
 
 
+gating_key = pytest.StashKey["Gating"]()
+
+
 class Gating:
     """Decides the gate of each config after the last item, in the process that all reports reach."""
 

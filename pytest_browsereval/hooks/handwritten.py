@@ -19,9 +19,9 @@ from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.config import config_from
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.graders.base import GraderConfig
-from pytest_browsereval.hooks.features import start
 from pytest_browsereval.hooks.prefetch import Ahead
 from pytest_browsereval.hooks.session import EvalSession
+from pytest_browsereval.hooks.start import start
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.tasks import Task

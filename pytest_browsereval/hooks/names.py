@@ -10,8 +10,16 @@ planned_processes_key = pytest.StashKey[int]()
 ini_markers_key = pytest.StashKey[tuple[str, ...]]()
 """Lines of the ini option ``markers`` as the user has them, before code registers more."""
 
+is_controlled_key = pytest.StashKey[bool]()
+"""Whether attempts wait for whoever pauses, stops or repeats them: a feature sets it when it starts."""
+
 SUFFIXES = (".eval.yaml", ".eval.yml", ".eval.json", ".eval.toml")
 """Files with these endings are collected wherever pytest looks."""
+
+
+def is_worker(config: pytest.Config) -> bool:
+    """Whether this process is a worker of pytest-xdist, which neither gates nor prints."""
+    return hasattr(config, "workerinput")
 
 
 def runs_nothing(config: pytest.Config) -> bool:

@@ -16,7 +16,7 @@ from pytest_browsereval.config_text import shown
 from pytest_browsereval.errors import ConfigError, RegistryError, UsageError, nearest
 from pytest_browsereval.hooks.behaviour import connect
 from pytest_browsereval.hooks.homes import Homes
-from pytest_browsereval.hooks.names import is_eval
+from pytest_browsereval.hooks.names import is_controlled_key, is_eval
 from pytest_browsereval.hooks.registration import Registration
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.replay.cassettes import ModelCalls
@@ -260,8 +260,8 @@ class EvalSession:
             evaluation.notes.append(self.evals2.note(asks_models=asks))
 
     def _obey(self, evaluation: Evaluation) -> None:
-        """Have attempts begin as the dashboard wants it, if there is one."""
-        if self.config.getoption("eval_dashboard") is not None:
+        """Have attempts begin as somebody wants it who controls the run, if anybody does."""
+        if self.config.stash.get(is_controlled_key, False):
             evaluation.obey(self.run_id)
 
     def _overrides(self) -> Iterator[str]:

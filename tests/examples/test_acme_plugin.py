@@ -100,6 +100,25 @@ def test_its_toolkit_works(installed: Installed) -> None:
     assert read == {"note": "Thank you for pressing.", "empty": "There are no notes."}
 
 
+@pytest.mark.slow
+def test_its_subcommand_and_its_format_are_ours_too(installed: Installed) -> None:
+    """Help lists the subcommand, which reads a run; ``export`` writes the package's format."""
+    out = installed.folder / "out-steps"
+    result = installed.pytest("--eval-config=evals/button.yaml", f"--eval-output={out}", *PATIENCE)
+    assert result.returncode == 0, result.stdout + result.stderr
+    (summary,) = out.glob("*/*/summary.json")
+    ids = sorted(one["query_id"] for one in json.loads(summary.read_text())["results"])
+    assert "acme-steps" in installed.run("browsereval", "--help").stdout
+    counted = installed.run("browsereval", "acme-steps", summary.parent)
+    assert sorted(counted.stdout.splitlines()) == [f"{name}: 2" for name in ids], counted.stderr
+    written = installed.run("browsereval", "export", summary.parent, "--to", "acme/steps", "-o", "steps")
+    assert written.returncode == 0, written.stderr
+    assert sorted((installed.folder / "steps/steps.csv").read_text().split()) == [f"{name},2" for name in ids]
+    unknown = installed.run("browsereval", "export", summary.parent, "--to", "acme/step", "-o", "steps2")
+    assert unknown.returncode == 4
+    assert "Did you mean 'acme/steps'?" in unknown.stderr
+
+
 PROOF = """
 import asyncio
 from acme_plugin.notes import NotesConfig, read_notes, write_note

@@ -1,4 +1,4 @@
-"""Folders of `benchmarks` can be left out: the quickstart does not need them, and says what is not there."""
+"""Folders of `benchmarks` and `features` can be left out: the quickstart does not need them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 import pytest_browsereval
-from pytest_browsereval import benchmarks
 from tests.hooks.small_evals import Evals
 
 PACKAGE = Path(pytest_browsereval.__file__).parent
 QUICKSTART = PACKAGE.parent / "examples" / "quickstart"
 LEAVES = sorted(
-    path.name for path in Path(benchmarks.__path__[0]).iterdir() if (path / "__init__.py").exists()
+    path.parent.relative_to(PACKAGE).as_posix()
+    for room in ("benchmarks", "features")
+    for path in PACKAGE.glob(f"{room}/*/__init__.py")
 )
 
 
@@ -25,7 +26,7 @@ def without(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(PACKAGE, copy, ignore=ignored)
     for leaf in request.param:
-        shutil.rmtree(copy / "benchmarks" / leaf)
+        shutil.rmtree(copy / leaf)
     monkeypatch.setenv("PYTHONPATH", str(copy.parent))
     return copy
 
@@ -36,7 +37,7 @@ EACH = [pytest.param([leaf], id=leaf, marks=pytest.mark.slow) for leaf in LEAVES
 @pytest.mark.parametrize(
     "without", [pytest.param(LEAVES, id="all", marks=pytest.mark.slow), *EACH], indirect=True
 )
-def test_a_benchmark_can_be_left_out(without: Path, evals: Evals) -> None:
+def test_a_folder_can_be_left_out(without: Path, evals: Evals) -> None:
     """Without its folder the quickstart passes, and a config that asks for it is refused."""
     out = f"--eval-output={evals.path / 'out'}"
     result = evals.run_process(f"--eval-config={QUICKSTART / 'eval.yaml'}", out, "--eval-limit=4")

@@ -1,11 +1,12 @@
-"""What the package brings: one agent, one grader, one toolkit."""
+"""What the package brings: one agent, one grader, one toolkit, one subcommand, one export format."""
 
 from __future__ import annotations
 
 from acme_plugin.clicker import ClickerConfig
+from acme_plugin.counting import COMMAND, FORMAT
 from acme_plugin.notes import NotesConfig
 from acme_plugin.politeness import PolitenessConfig
-from pytest_browsereval import Registry
+from pytest_browsereval import Command, ExportFormat, Registry
 
 
 def pytest_browsereval_register(registry: Registry) -> None:
@@ -13,3 +14,13 @@ def pytest_browsereval_register(registry: Registry) -> None:
     registry.register(ClickerConfig)
     registry.register(PolitenessConfig)
     registry.register(NotesConfig)
+
+
+def pytest_browsereval_commands() -> tuple[Command, ...]:
+    """Return the subcommand: ``browsereval acme-steps RUN``."""
+    return (COMMAND,)
+
+
+def pytest_browsereval_run_formats() -> tuple[ExportFormat, ...]:
+    """Return the format: ``browsereval export RUN --to acme/steps -o DIR``."""
+    return (FORMAT,)

@@ -1,0 +1,21 @@
+"""``install-browser``: make sure that there is a browser that starts."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+
+from pytest_browsereval.commands.base import Command
+
+
+def install_browser(arguments: argparse.Namespace) -> int:
+    """Make sure that a browser starts, and print which."""
+    del arguments
+    from pytest_browsereval.browsers import install
+
+    print(asyncio.run(install.install_browser(lambda line: print(line, file=sys.stderr, flush=True))))
+    return 0
+
+
+COMMANDS = (Command("install-browser", "make sure that there is a browser, and launch it", install_browser),)

@@ -1,0 +1,275 @@
+"""Who may ask the dashboard, for what, and what is answered."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from pytest_browsereval.capture.trajectory import open_written
+from pytest_browsereval.features.dashboard.feed import Feed, Watched
+from pytest_browsereval.features.dashboard.flights import PICTURES
+from pytest_browsereval.features.dashboard.form import live_form
+from pytest_browsereval.redaction.text import well_formed
+from pytest_browsereval.report.viewer.attempts import message_log, names_in, read_attempt
+from pytest_browsereval.report.viewer.page import page, policy_of
+from pytest_browsereval.report.viewer.records import records_of
+from pytest_browsereval.run.store import TrialKey
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+MOST_BYTES = 64 * 1024
+"""Of what a page may send."""
+
+_JSON = "application/json"
+_ATTEMPT = re.compile(r"(?:[A-Za-z0-9_+-][\w.+-]*/){3}attempt-[0-9]{1,9}", re.ASCII)
+_PICTURE = re.compile(rf"[0-9]{{1,9}}\.({'|'.join(PICTURES)})")
+
+
+def _framed(policy: str) -> str:
+    return f"{policy}; frame-ancestors 'none'"
+
+
+AGAIN_S = 1
+WAITING = f"""<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="refresh" content="{AGAIN_S}">
+<title>Waiting for the run</title>
+<main>
+<h1>Waiting for the run</h1>
+<p>pytest is still reading the evals. This page loads itself again until there is something to see.</p>
+</main>
+</html>
+"""
+"""What is served before the first eval is known."""
+
+GUARDS = tuple(
+    (name, value.encode())
+    for name, value in (
+        (b"content-security-policy", _framed("default-src 'none'")),
+        (b"x-content-type-options", "nosniff"),
+        (b"referrer-policy", "no-referrer"),
+        (b"cross-origin-resource-policy", "same-origin"),
+        (b"cross-origin-opener-policy", "same-origin"),
+        (b"cache-control", "no-store"),
+    )
+)
+"""Headers of every answer that has not its own."""
+
+
+class Said(BaseModel):
+    """What a page wants of the run."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    want: Literal["pause", "resume", "stop", "skip", "keep"]
+    query_id: str = Field(default="", max_length=20_000)
+    variant: str = Field(default="default", max_length=20_000)
+    trial: int = Field(default=1, ge=1)
+
+
+class Dashboard:
+    """The pages of a session's runs.
+
+    Only requests that name this server's own address and its random token are answered; one that a page of
+    another origin has sent is not. Every file is asked for by parts that are checked, and none is a link.
+
+    Args:
+        runs: returns the runs that there are; there may be more of them later.
+        port: where the server listens.
+    """
+
+    def __init__(self, runs: Callable[[], Sequence[Watched]], port: int) -> None:
+        self._runs = runs
+        self.token = secrets.token_urlsafe(24)
+        self.hosts = tuple(f"{name}:{port}" for name in ("127.0.0.1", "localhost"))
+        self.feeds: list[Feed] = []
+
+    def feed(self, place: int) -> Feed | None:
+        """Return the news of a run, by its place; None if there is no such run."""
+        runs = self._runs()
+        self.feeds += [Feed(watched) for watched in runs[len(self.feeds) :]]
+        return self.feeds[place] if 0 <= place < len(self.feeds) else None
+
+    # -- requests
+
+    def app(self) -> ASGIApp:
+        """Return the application; it imports what serves it."""
+        inner = self._routes()
+
+        async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+            async def guarding(message: Message) -> None:
+                if message["type"] == "http.response.start":
+                    given = {name.lower() for name, _ in message["headers"]}
+                    message["headers"] += [pair for pair in GUARDS if pair[0] not in given]
+                await send(message)
+
+            why = self._refusal(scope)
+            if why is not None:
+                await _refused(403, why)(scope, receive, guarding)
+                return
+            await inner({**scope, "root_path": f"/{self.token}"}, receive, guarding)
+
+        return guarded
+
+    def _refusal(self, scope: Scope) -> str | None:
+        """Return why a request is not answered; None if it is."""
+        headers: dict[bytes, bytes] = {}
+        for name, value in scope["headers"]:
+            if name in (b"host", b"origin") and headers.setdefault(name, value) != value:
+                return "asked by two names"
+        if headers.get(b"host", b"").decode("latin-1") not in self.hosts:
+            return "asked by a name that is not this server's"
+        origins = {f"http://{host}" for host in self.hosts}
+        if headers.get(b"origin", next(iter(origins)).encode()).decode("latin-1") not in origins:
+            return "sent by a page of another origin"
+        token = str(scope["path"]).removeprefix("/").partition("/")[0]
+        if not secrets.compare_digest(token.encode("utf-8", "replace"), self.token.encode()):
+            return "the address lacks its token: take it from the terminal"
+        return None
+
+    def _routes(self) -> Starlette:
+        from starlette.applications import Starlette
+        from starlette.routing import Route
+
+        return Starlette(
+            routes=[
+                Route("/", self._home),
+                Route("/{run:int}/", self._page),
+                Route("/{run:int}/events", self._events),
+                Route("/{run:int}/attempts/{key:path}", self._attempt),
+                Route("/{run:int}/tasks/{key:path}/screenshots/{name}", self._picture),
+                Route("/{run:int}/control", self._control, methods=["POST"]),
+            ]
+        )
+
+    def _of(self, request: Request) -> Feed:
+        from starlette.exceptions import HTTPException
+
+        feed = self.feed(request.path_params["run"])
+        if feed is None:
+            raise HTTPException(404)
+        return feed
+
+    # -- answers
+
+    async def _home(self, request: Request) -> Response:
+        from starlette.responses import HTMLResponse, RedirectResponse
+
+        del request
+        if self.feed(0) is None:  # the address is printed before the evals are read
+            return HTMLResponse(WAITING, 503, headers={"Retry-After": str(AGAIN_S)})
+        return RedirectResponse(f"/{self.token}/0/")
+
+    async def _page(self, request: Request) -> Response:
+        from starlette.responses import HTMLResponse
+
+        feed = self._of(request)
+        data = feed.data()
+        names = [one.watched.name for one in self.feeds]
+        data["live"] |= {"runs": names, "own": request.path_params["run"]}
+        form = live_form()
+        text = page(data, feed.watched.name, form=form)
+        return HTMLResponse(text, headers={"Content-Security-Policy": _framed(policy_of(form))})
+
+    async def _events(self, request: Request) -> Response:
+        from starlette.responses import StreamingResponse
+
+        last = request.headers.get("last-event-id") or request.query_params.get("after", "")
+        stream = self._of(request).stream(last)
+        return StreamingResponse(stream, media_type="text/event-stream")
+
+    async def _attempt(self, request: Request) -> Response:
+        from starlette.responses import Response
+
+        key = request.path_params["key"]
+        folder = _folder(self._of(request), key)
+        if folder is None:
+            return _refused(404, "there is no such attempt")
+        stored = read_attempt(str(folder), key)
+        log, left_out = message_log(str(folder))
+        names = names_in(str(folder))
+        records = records_of(str(folder), names.files, ())  # files and markup are not served
+        told = [stored.text, log, [], names.pictures, left_out, stored.problem, records]
+        return Response(_as_bytes(told), media_type=_JSON)
+
+    async def _picture(self, request: Request) -> Response:
+        from starlette.responses import Response
+
+        folder = _folder(self._of(request), request.path_params["key"], "screenshots")
+        match = _PICTURE.fullmatch(request.path_params["name"])
+        if folder is None or match is None:
+            return _refused(404, "there is no such picture")
+        try:
+            with open_written(str(folder / match[0])) as file:
+                content = file.read()
+        except OSError:
+            return _refused(404, "there is no such picture")
+        return Response(content, media_type=PICTURES[match[1]])
+
+    async def _control(self, request: Request) -> Response:
+        from starlette.responses import Response
+
+        feed = self._of(request)
+        # Of this type no form of another page can send: its browser would ask here first.
+        is_ours = request.headers.get("content-type", "").partition(";")[0].strip() == _JSON
+        if not is_ours or "origin" not in request.headers:
+            return _refused(415, "not sent by the dashboard's page")
+        body = bytearray()
+        async for part in request.stream():
+            body += part
+            if len(body) > MOST_BYTES:
+                return _refused(413, f"more than {MOST_BYTES} bytes")
+        try:
+            said = Said.model_validate_json(bytes(body))
+        except ValidationError as error:
+            return _refused(400, str(error).partition("\n")[0])
+        try:
+            _obey(feed, said)
+        except OSError as error:
+            return _refused(500, f"the disk refused: {error.strerror or error}")
+        feed.catch_up()
+        return Response(b"{}", media_type=_JSON)
+
+
+def _obey(feed: Feed, said: Said) -> None:
+    control = feed.watched.control
+    if said.want in ("skip", "keep"):
+        key = TrialKey(said.query_id, said.variant, said.trial)
+        control.skip(key, is_skipped=said.want == "skip")
+        return
+    wanted = control.wanted()
+    paused = said.want == "pause" if said.want in ("pause", "resume") else wanted.paused
+    control.want(replace(wanted, paused=paused, stopped=wanted.stopped or said.want == "stop"))
+
+
+def _folder(feed: Feed, key: str, below: str = "") -> Path | None:
+    """Return the folder of an attempt, or one in it; None if there is none, or a link leads there."""
+    if not _ATTEMPT.fullmatch(key):
+        return None
+    top = (feed.watched.store.root / "tasks").resolve()
+    folder = top / key / below
+    return folder if folder.is_dir() and folder.resolve() == folder else None
+
+
+def _as_bytes(value: Any) -> bytes:
+    return well_formed(json.dumps(value, ensure_ascii=False)).encode()
+
+
+def _refused(status: int, why: str) -> Response:
+    from starlette.responses import Response
+
+    return Response(json.dumps({"error": why}), status, media_type=_JSON)

@@ -1,0 +1,324 @@
+"""What goes on in a run, for the pages that show it: drawn from its folder, while a page is open only.
+
+Two kinds of news. What happens (messages, attempts that have changed) is numbered, and a page that was cut
+off is told again what it has missed. How things stand (lanes, queue, figures) is sent whole when it changes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import secrets
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_browsereval.features.dashboard.flights import Flight, Flights, messages_of
+from pytest_browsereval.features.dashboard.queue import Queue, Trial
+from pytest_browsereval.report.viewer.attempts import (
+    StoredAttempt,
+    attempts_of,
+    read_attempt,
+    stored_attempts,
+)
+from pytest_browsereval.report.viewer.rows import Table, about_run
+from pytest_browsereval.report.viewer.standing import quarantine_of, repeats_of, resumes_of
+from pytest_browsereval.run.control import Control
+from pytest_browsereval.run.store import RunStore
+
+POLL_S = 0.25
+"""How often the folder is looked at while a page is open."""
+
+PING_S = 15.0
+"""After so long without news a page is told that all is well, so that dead connections are found."""
+
+MOST_EVENTS = 2000
+"""Events that are kept for pages that were cut off; one that has missed more loads itself anew."""
+
+SHOWN_AT_FIRST = 100
+"""Of the last events, how many a new page is given."""
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A run that goes on."""
+
+    name: str
+    store: RunStore
+    control: Control
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that has happened."""
+
+    number: int
+    kind: str
+    text: str
+    """JSON without a line end."""
+
+
+class Feed:
+    """The news of one run. All of it belongs to the server's loop.
+
+    Args:
+        watched: the run.
+    """
+
+    def __init__(self, watched: Watched) -> None:
+        self.watched = watched
+        self.events: deque[Event] = deque(maxlen=MOST_EVENTS)
+        self.states: dict[str, tuple[int, str]] = {}
+        """How things stand, as JSON by their names, each with a number that grows when it changes."""
+        self._life = secrets.token_hex(4)
+        self._tasks = watched.store.root / "tasks"
+        self._table = Table()
+        self._known: set[str] = set()
+        self._stored: dict[str, str] = {}
+        """Of each trial that was not seen to run, the last attempt that was there before: both by keys."""
+        self._has_scanned = False
+        self._flights = Flights(watched.store.root)
+        self._queue = Queue(watched.store, watched.control.session)
+        self._about: dict[str, Any] = {}
+        self._number = 0
+        self._changes = 0
+        self._watchers = 0
+        self._polling: asyncio.Task[None] | None = None
+        self._news = asyncio.Event()
+
+    # -- looking at the folder
+
+    def catch_up(self) -> None:
+        """Take what is new in the folder."""
+        over = self._queue.look()
+        begun, ended = self._flights.look()
+        if not self._has_scanned:
+            self._has_scanned = True  # what comes from now on is news, however short it is there
+            self._scan({flight.key for flight in self._flights})
+        for flight in begun:
+            self._begin(flight)
+        for flight in self._flights:
+            self._tell_all("message", flight.look())
+        for flight in ended:
+            self._end(flight)
+        for trial in over:
+            self._take_tries(parts := self._parts(trial), trial)
+            self._take_again("/".join(parts))
+        self._stand()
+
+    def _scan(self, in_flight: set[str]) -> None:
+        """Take the attempts that were there before anybody looked; a new page has them from the start."""
+        for attempt in stored_attempts(self._tasks):
+            if attempt.key not in in_flight:
+                self._table.add(attempt)
+                if attempt.metadata is not None or attempt.problem:  # else it may have begun just now
+                    self._known.add(attempt.key)
+                    self._stored[attempt.key.rpartition("/")[0]] = attempt.key
+
+    def _begin(self, flight: Flight) -> None:
+        trial = self._queue.trials.get(flight.node_id)
+        self._take_tries(tuple(flight.key.split("/"))[:-1], trial)
+        if flight.key not in self._known:  # else it is graded again: its row stays until then
+            self._tell_unfinished(flight.folder, flight.key, trial)
+
+    def _tell_unfinished(self, folder: str, key: str, trial: Trial | None) -> None:
+        query_id, query = (trial.key.query_id, trial.query) if trial else ("", "")
+        attempt = StoredAttempt(folder, key, None, "")
+        self._tell_rows(self._table.add(attempt, query_id=query_id, query=query))
+
+    def _end(self, flight: Flight) -> None:
+        self._tell_all("message", flight.look())
+        self._take(read_attempt(flight.folder, flight.key))
+
+    def _take_tries(self, parts: tuple[str, ...], trial: Trial | None) -> None:
+        """Take attempts of a trial that have come and gone between two looks; of a page's time in full."""
+        flying = {flight.key for flight in self._flights}
+        for attempt in attempts_of(str(self._tasks), parts, besides=self._known | flying):
+            if self._watchers:
+                self._tell_unfinished(attempt.folder, attempt.key, trial)
+                self._tell_all("message", messages_of(attempt.folder, attempt.key))
+            self._take(attempt)
+
+    def _take_again(self, trial: str) -> None:
+        """Take the last attempt of a trial that is over and was not seen: it may have been graded again."""
+        if (key := self._stored.get(trial)) is not None:
+            self._take(read_attempt(f"{self._tasks}{os.sep}{key}", key))
+
+    def _take(self, attempt: StoredAttempt) -> None:
+        self._stored.pop(attempt.key.rpartition("/")[0], None)
+        self._table.drop_unfinished(attempt.key)
+        self._known.add(attempt.key)
+        self._tell_rows(self._table.add(attempt))
+
+    def _parts(self, trial: Trial) -> tuple[str, ...]:
+        return self.watched.store.trial_folder(trial.key).relative_to(self._tasks).parts
+
+    # -- news
+
+    def _tell_rows(self, rows: Iterable[list[Any]]) -> None:
+        self._tell_all("rows", [[self._table.plain(row) for row in rows]])
+
+    def _tell_all(self, kind: str, news: Iterable[Any]) -> None:
+        for one in news:
+            self._number += 1
+            self.events.append(Event(self._number, kind, _as_json(one)))
+            self._is_news()
+
+    def _stand(self) -> None:
+        """Note how things stand, and what of it has changed."""
+        wanted = self.watched.control.wanted()
+        running = {flight.node_id for flight in self._flights}
+        self._note("lanes", self._lanes())
+        self._note("queue", self._queue.state(running, wanted))
+        self._note("wanted", {"paused": wanted.paused, "stopped": wanted.stopped})
+        self._note("run", {"totals": self._table.totals(), **self.about(), **self._standing()})
+        self._note("end", {"exit_code": self._queue.exit_code})
+
+    def _note(self, name: str, state: Any) -> None:
+        text = _as_json(state)
+        if self.states.get(name, (0, ""))[1] != text:
+            self._changes += 1
+            self.states[name] = (self._changes, text)
+            self._is_news()
+
+    def _is_news(self) -> None:
+        """Wake all pages up: each waits for an event of its time."""
+        news, self._news = self._news, asyncio.Event()
+        news.set()
+
+    def _lanes(self) -> dict[str, Any]:
+        flights = [
+            {
+                "key": one.key,
+                "worker": one.worker,
+                "place": one.place,
+                "began_ms": round(one.began_ms),
+                "steps": one.steps,
+                "cost": one.cost_usd,
+                "picture": one.picture,
+                "last": one.last,
+            }
+            for one in self._flights
+        ]
+        processes = self._queue.processes
+        expected = [f"gw{number}" for number in range(processes)]
+        seen = list(self._flights.workers)
+        busy = {flight.worker for flight in self._flights}
+        idle = [name for name in dict.fromkeys((*reversed(seen), *expected)) if name not in busy]
+        names = [*busy, *idle[: max(processes - len(busy), 0)]] or ["main"]
+        return {"workers": sorted(names, key=_by_number), "lanes": self._queue.lanes, "flights": flights}
+
+    def about(self) -> dict[str, Any]:
+        """Return what a page says of the run itself."""
+        if not self._about.get("facts", {}).get("Browser"):  # the manifest is written with the first browser
+            store, manifest = self.watched.store, self.watched.store.manifest()
+            self._about = about_run(manifest, store.root.name, None)
+            self._about["resumes"] = resumes_of(store.root, manifest)
+        return self._about
+
+    def _standing(self) -> dict[str, Any]:
+        """Return what the viewer tells beyond single verdicts; of repeats only once all trials are there."""
+        is_over = self._queue.exit_code is not None
+        trials = list(self._table.trials())
+        return {
+            "repeats": repeats_of(trials) if is_over else None,
+            "quarantine": quarantine_of(self.watched.store.gate(), trials),
+        }
+
+    def data(self) -> dict[str, Any]:
+        """Return the data of a new page: the viewer's, and how things stand beside it."""
+        self.catch_up()
+        live = {
+            "last": self._name_of(self._number),
+            "now_ms": round(time.time() * 1000),
+            "states": {name: json.loads(text) for name, (_, text) in self.states.items()},
+            "messages": [json.loads(one.text) for one in list(self.events) if one.kind == "message"][
+                -SHOWN_AT_FIRST:
+            ],
+            "folder": str(self.watched.store.root),
+        }
+        rows = self._table.as_json({**self.about(), "home": "", "details": ""})
+        return {**rows, **self._standing(), "live": live}
+
+    # -- pages
+
+    def _name_of(self, number: int) -> str:
+        return f"{self._life}-{number}"
+
+    def missed(self, last: str) -> list[Event] | None:
+        """Return the events after one that a page names; None if that is too long ago to tell."""
+        life, _, digits = last.partition("-")
+        number = int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 15 else -1
+        first = self.events[0].number if self.events else self._number + 1
+        if life != self._life or not first - 1 <= number <= self._number:
+            return None
+        return [event for event in list(self.events) if event.number > number]
+
+    async def stream(self, last: str) -> AsyncIterator[str]:
+        """Yield the news for a page as server-sent events, until the run has ended.
+
+        Args:
+            last: the name of the last event that it has seen.
+        """
+        seen: dict[str, int] = {}
+        with self._watching():
+            while True:
+                # All of it as it is now: what comes while a page is slow to take this has its turn after it.
+                news, is_over = self._news, self._queue.exit_code is not None
+                events, states = self.missed(last), list(self.states.items())
+                if events is None:
+                    yield _frame("anew", "{}")
+                    return
+                for event in events:
+                    last = self._name_of(event.number)
+                    yield _frame(event.kind, event.text, last)
+                for name, (version, text) in states:
+                    if seen.get(name) != version:
+                        seen[name] = version
+                        yield _frame(name, text)
+                if is_over:
+                    return
+                try:
+                    await asyncio.wait_for(news.wait(), PING_S)
+                except TimeoutError:
+                    yield ": all is well\n\n"
+
+    @contextlib.contextmanager
+    def _watching(self) -> Iterator[None]:
+        self._watchers += 1
+        if self._polling is None:
+            self._polling = asyncio.get_running_loop().create_task(self._poll())
+        try:
+            yield
+        finally:
+            self._watchers -= 1
+            if not self._watchers:
+                self._polling.cancel()
+                self._polling = None
+
+    async def _poll(self) -> None:
+        while True:
+            try:
+                self.catch_up()
+            except Exception as error:  # noqa: BLE001 a page must not stand still as if nothing went on
+                self._note("problem", {"text": f"{type(error).__name__}: {error}"})
+            await asyncio.sleep(POLL_S)
+
+
+def _frame(kind: str, text: str, name: str = "") -> str:
+    number = f"id: {name}\n" if name else ""
+    return f"{number}event: {kind}\ndata: {text}\n\n"
+
+
+def _as_json(value: Any) -> str:
+    """Return plain values as JSON in one line, whatever characters they have."""
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _by_number(worker: str) -> tuple[str, int]:
+    name = worker.rstrip("0123456789")
+    return name, int(worker[len(name) :] or 0)

@@ -1,0 +1,29 @@
+"""What the dashboard's page is made of: the viewer's parts, and a view of what goes on above them."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+from pytest_browsereval.report.viewer.page import SCRIPTS, Form, markup_of, part, script_named
+
+POLICY = (
+    "default-src 'none'; script-src {script}; style-src {style}; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+"""Only the page's own script runs, it asks nobody but this server, and can make no markup of a text."""
+
+
+@cache
+def live_form() -> Form:
+    """Return the form of the dashboard's page."""
+    own = files("pytest_browsereval.features.dashboard")
+
+    def read(name: str) -> str:
+        return own.joinpath(name).read_text(encoding="utf-8")
+
+    names = SCRIPTS["page"]
+    viewers = [read("script/asking.js") if name == "details" else script_named(name) for name in names]
+    scripts = (*viewers, *(read(f"script/{name}.js") for name in ("lanes", "queue", "live")))
+    style = part("page.css") + read("live.css")
+    return Form(markup_of("page"), scripts, style, POLICY, read("live.html"))

@@ -1,0 +1,193 @@
+"""``--eval-dashboard``: a page of the run while it goes on, and its controls."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Generator
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.dashboard.feed import Watched
+from pytest_browsereval.features.dashboard.server import DashboardServer
+from pytest_browsereval.hooks.controller import Controller
+from pytest_browsereval.hooks.session import EvalSession
+from pytest_browsereval.model.display import one_line
+from pytest_browsereval.redaction.known import redact_known
+from pytest_browsereval.run.evaluation import Evaluation
+from pytest_browsereval.run.journal import Journal, Places, Queued
+from pytest_browsereval.run.plan import Entry
+
+LONGEST = 160
+"""Characters of a task in the journal."""
+
+
+class LiveView:
+    """Serves the dashboard, and tells it by the run folders what attempts do not: the queue, and the end.
+
+    Args:
+        session: the eval session of this process, which is no worker.
+        controller: knows which rows are to run.
+        port: where to listen; 0 takes a free port.
+    """
+
+    def __init__(self, session: EvalSession, controller: Controller, port: int) -> None:
+        self._session = session
+        self._controller = controller
+        self._port = port
+        self._server: DashboardServer | None = None
+        self._journals: dict[Evaluation, Journal] = {}
+        self._pytest: pytest.Session | None = None
+        self._is_told = False
+        self._problem = ""
+
+    # -- the start
+
+    def pytest_sessionstart(self) -> None:
+        """Open the port once the configs are known to be usable, before the header is printed.
+
+        Raises:
+            pytest.UsageError: it cannot be opened.
+        """
+        self._open()
+
+    def _open(self) -> None:
+        if self._server is None:
+            try:
+                self._server = DashboardServer(self._runs, self._port)
+            except UsageError as error:
+                raise pytest.UsageError(redact_known(str(error))) from None
+
+    def pytest_collection_finish(self) -> None:
+        """Open it where the evals were found while collecting, before anything is spent.
+
+        Raises:
+            pytest.UsageError: it cannot be opened.
+        """
+        self._open()
+
+    def _runs(self) -> list[Watched]:
+        known = list(self._session.evaluations.values())  # in one piece: this is another thread
+        return [Watched(one.config.name, one.store, one.control) for one in known]
+
+    def _line(self) -> str:
+        self._is_told = True
+        return f"dashboard: {self._server.url if self._server else ''}"
+
+    def pytest_report_header(self) -> str:
+        """Tell the address."""
+        return self._line()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self) -> Generator[None, Any, Any]:
+        """Tell the address where there was no header, and which trials wait.
+
+        (The controller's wrapper is around this one: rows are checked by now.)
+        """
+        if not self._is_told:
+            self._write(self._line())
+        self._begin()
+        return (yield)
+
+    @pytest.hookimpl(optionalhook=True, trylast=True)
+    def pytest_xdist_node_collection_finished(self) -> None:
+        """Do so when the workers have collected."""
+        self._begin()
+
+    def _begin(self) -> None:
+        for evaluation in dict.fromkeys(self._controller.rows.values()):
+            if evaluation not in self._journals:
+                journal = self._journals[evaluation] = Journal(evaluation.store, self._session.run_id)
+                self._keep(journal.begin, self._queue(evaluation), self._places(evaluation))
+
+    def _queue(self, evaluation: Evaluation) -> list[Queued]:
+        """Return the trials of an eval in the order of the session."""
+        rows = self._controller.rows
+        names = {
+            node_id: node_id.partition("::")[2].partition("@")[0]
+            for node_id in self._controller.expected
+            if rows.get(node_id) is evaluation
+        }
+        only = {name.partition("[")[0] for name in names.values()}
+        entries = {entry.name: entry for entry in evaluation.plan.entries(only=only)}
+        found = ((node_id, entries[name]) for node_id, name in names.items() if name in entries)
+        return [Queued(node_id, entry.key, _task(evaluation, entry)) for node_id, entry in found]
+
+    def _places(self, evaluation: Evaluation) -> Places:
+        option = self._session.config.option
+        specs: list[str] = getattr(option, "tx", None) or []
+        counts = [spec.partition("*")[0] if "*" in spec else "1" for spec in specs]
+        processes = sum(int(count) for count in counts if count.isdecimal())
+        config = evaluation.config
+        most = max(processes, 1)
+        lanes = config.lanes if config.num_workers is None else -(-config.num_workers // most)
+        if processes and option.dist not in ("load", "no"):
+            lanes = min(lanes, 2)
+        return Places(processes=processes, lanes=lanes)
+
+    # -- the course
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Note that a trial is over."""
+        evaluation = self._controller.rows.get(report.nodeid)
+        journal = self._journals.get(evaluation) if evaluation is not None else None
+        if evaluation is None or journal is None or report.when != "setup" or report.outcome == "rerun":
+            return
+        verdict = getattr(report, "browsereval_verdict", None)
+        if verdict is not None:
+            self._keep(journal.over, report.nodeid, verdict)
+        elif report.outcome != "passed":
+            self._keep(journal.over, report.nodeid, None, _why(report, evaluation.redact))
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Keep what knows the exit code in the end."""
+        self._pytest = session
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Tell what could not be written."""
+        if self._problem:
+            terminalreporter.line(f"the dashboard lacked something: {self._problem}", yellow=True)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_unconfigure(self) -> None:
+        """Tell open pages that the run has ended, and give the port back."""
+        exit_code = int(self._pytest.exitstatus) if self._pytest else int(pytest.ExitCode.INTERNAL_ERROR)
+        for journal in self._journals.values():
+            self._keep(journal.end, exit_code)
+        if self._server is not None:
+            self._server.close()
+
+    def _keep(self, write: Callable[..., None], *told: Any) -> None:
+        """Write into a journal; that it cannot be written never breaks a run."""
+        try:
+            write(*told)
+        except OSError as error:
+            self._problem = str(error)
+
+    def _write(self, line: str) -> None:
+        reporter: Any = self._session.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None:
+            reporter.write_line(line)
+
+
+def _task(evaluation: Evaluation, entry: Entry) -> str:
+    try:
+        query = evaluation.plan.ready(entry).task.query
+    except UsageError:  # a stored attempt that cannot be graded again: it is told when its turn comes
+        return ""
+    return one_line(evaluation.redact(query), LONGEST)
+
+
+def _why(report: Any, redact: Callable[[str], str]) -> str:
+    """Return in a line why no attempt was made, as pytest tells it, without secrets."""
+    told = report.longrepr
+    if isinstance(told, tuple):
+        told = str(told[2]).removeprefix("Skipped: ")
+    if report.outcome == "failed":
+        with contextlib.suppress(AttributeError):
+            told = told.reprcrash.message
+        told = f"broke before its attempt: {told}"
+    return one_line(redact(str(told)), LONGEST)

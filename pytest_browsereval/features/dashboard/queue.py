@@ -1,0 +1,102 @@
+"""The queue of a run: its trials by what the session has told of them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_browsereval.features.dashboard.tail import Tail
+from pytest_browsereval.run.control import Wanted
+from pytest_browsereval.run.journal import JOURNAL
+from pytest_browsereval.run.store import RunStore, TrialKey
+
+NEXT = 100
+"""Trials that wait which are sent to a page; the rest is counted."""
+
+SKIPPED = 100
+"""Trials that were skipped which are sent, the last ones."""
+
+
+@dataclass(slots=True)
+class Trial:
+    """A trial of the session."""
+
+    key: TrialKey
+    query: str
+    is_over: bool = False
+    why: str = ""
+    """Why no attempt was made."""
+
+
+class Queue:
+    """Reads the journal of the session.
+
+    Args:
+        store: the run.
+        session: which one is watched; what an earlier one of the run has told is over.
+    """
+
+    def __init__(self, store: RunStore, session: str | None) -> None:
+        self._tail = Tail(str(store.root / JOURNAL))
+        self._session = session
+        self._has_begun = False
+        self.trials: dict[str, Trial] = {}
+        """By their items, in their order."""
+        self.processes, self.lanes = 1, 1
+        self.exit_code: int | None = None
+        """Of the session, once it has ended."""
+
+    def look(self) -> list[Trial]:
+        """Return the trials that are over since the last look and of which an attempt was made."""
+        made = []
+        while lines := self._tail.more():
+            for line in lines:
+                with contextlib.suppress(KeyError, TypeError, ValueError):  # not of our making
+                    made += self._take(line)
+        return made
+
+    def _take(self, line: dict[str, Any]) -> list[Trial]:
+        kind = line.get("kind")
+        self._has_begun = self._has_begun or (kind == "begin" and line["session"] == self._session)
+        if not self._has_begun:
+            return []
+        if kind == "begin":
+            self.trials, self.exit_code = {}, None
+            self.processes, self.lanes = int(line["processes"]), int(line["lanes"])
+        elif kind == "queue":
+            for node_id, query_id, variant, trial, query in line["trials"]:
+                self.trials[node_id] = Trial(TrialKey(query_id, variant, trial), query)
+        elif kind == "over":
+            return self._over(self.trials[line["node_id"]], line["verdict"], line["why"])
+        elif kind == "end":
+            self.exit_code = int(line["exit_code"])
+        return []
+
+    def _over(self, trial: Trial, verdict: str | None, why: str) -> list[Trial]:
+        trial.is_over, trial.why = True, "" if verdict else why
+        return [trial] if verdict else []
+
+    def state(self, running: Collection[str], wanted: Wanted) -> dict[str, Any]:
+        """Return what a page shows of the queue.
+
+        Args:
+            running: items of the attempts in flight.
+            wanted: what is wanted of the session.
+        """
+        waiting = [one for name, one in self.trials.items() if not one.is_over and name not in running]
+        skipped = [one for one in self.trials.values() if one.why]
+        return {
+            "trials": len(self.trials),
+            "over": sum(one.is_over for one in self.trials.values()),
+            "waiting": len(waiting),
+            "next": [{**_told(one), "is_skipped": one.key in wanted.skipped} for one in waiting[:NEXT]],
+            "skipped": len(skipped),
+            "last_skipped": [{**_told(one), "why": one.why} for one in skipped[-SKIPPED:]],
+        }
+
+
+def _told(one: Trial) -> dict[str, Any]:
+    key = one.key
+    return {"id": key.query_id, "variant": key.variant, "trial": key.trial, "query": one.query}

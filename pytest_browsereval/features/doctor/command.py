@@ -1,0 +1,127 @@
+"""``doctor``: all that a run needs is tried, and its rows are looked at, before money is spent."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_browsereval.commands.base import Command, registry_near
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.model.display import counted
+
+if TYPE_CHECKING:
+    from pytest_browsereval.features.doctor.doctor import Report
+    from pytest_browsereval.features.doctor.lint.base import Finding
+    from pytest_browsereval.features.doctor.validation import Validated
+
+SHOWN = 5
+"""Findings of a rule that are listed, unless all are asked for."""
+
+OPTIONS = ("online", "runs", "validate", "ask_judge", "eval_set", "all")
+"""What only has a meaning with a config."""
+
+
+def doctor(arguments: argparse.Namespace) -> int:
+    """Print what this machine has; of a config, all that it needs."""
+    if arguments.config is not None:
+        return examine_config(arguments)
+    if given := next((name for name in OPTIONS if getattr(arguments, name)), None):
+        option = {"runs": "run"}.get(given, given).replace("_", "-")
+        raise UsageError(f"--{option} is about a config. Write  browsereval doctor CONFIG --{option}")
+    from pytest_browsereval.features.doctor.machine import examine_machine
+
+    return examine_machine()
+
+
+def examine_config(arguments: argparse.Namespace) -> int:
+    """Print what was tried and what was found; 1 if a run would be in vain."""
+    from pytest_browsereval.config import load_config
+    from pytest_browsereval.features.doctor.doctor import Wishes, examine
+    from pytest_browsereval.run.lookup import run_folder
+
+    registry = registry_near(Path(arguments.config))
+    config = load_config(Path(arguments.config), registry=registry, overrides=arguments.eval_set)
+    wishes = Wishes(
+        today=date.today(),  # noqa: DTZ011 rows mean the reader's own day
+        runs=tuple(run_folder(config, name, Path.cwd()) for name in arguments.runs),
+        online=arguments.online,
+        ask_judge=arguments.ask_judge,
+        validate=arguments.validate,
+        sets=tuple(arguments.eval_set),
+    )
+    report = examine(config, registry, wishes)
+    for line in _told(report, most=None if arguments.all else SHOWN):
+        print(line)
+    return int(report.has_errors)
+
+
+def _told(report: Report, most: int | None) -> Iterator[str]:
+    width = min(max((len(one.subject) for one in report.checks), default=0), 40)
+    for one in report.checks:
+        first, *more = one.told.splitlines() or [""]
+        yield f"{one.state:<9}{one.area:<9}{one.subject:<{width}}  {first}".rstrip()
+        yield from (f"{'':<{20 + width}}{line}" for line in more)
+    if report.validated is not None:
+        yield from _proofs(report.validated)
+    yield from _findings(report.findings, most)
+    errors = sum(one.state == "error" for one in report.checks)
+    errors += sum(found.level == "error" for found in report.findings)
+    yield counted(errors, "error") if errors else "no errors: a run can begin"
+
+
+def _proofs(done: Validated) -> Iterator[str]:
+    proved = counted(len(done.proved), "row is", "rows are")
+    yield f"{'ok' if done.proved else 'skipped':<9}{'proof':<9}{proved} proved"
+    for why, ids in done.unproved.items():
+        more = ", ..." * (len(ids) > SHOWN)
+        yield f"{'skipped':<9}{'proof':<9}{counted(len(ids), 'row')}: {why}: {', '.join(ids[:SHOWN])}{more}"
+
+
+def _findings(findings: tuple[Finding, ...], most: int | None) -> Iterator[str]:
+    by_rule: dict[tuple[str, str], list[Finding]] = {}
+    for found in findings:
+        by_rule.setdefault((found.level, found.rule), []).append(found)
+    for (level, rule), same in by_rule.items():
+        yield f"{level:<9}{rule}: {len(same)}"
+        yield from (f"{'':<9}{found}" for found in same[:most])
+        if most is not None and len(same) > most:
+            yield f"{'':<9}... and {len(same) - most} more; --all lists them"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the config and what to do with it."""
+    parser.add_argument("config", metavar="CONFIG", nargs="?", help="an eval config; none: this machine only")
+    parser.add_argument(
+        "--online", action="store_true", help="ask start pages, and models elsewhere, if they answer"
+    )
+    parser.add_argument(
+        "--run",
+        dest="runs",
+        metavar="RUN",
+        action="append",
+        default=[],
+        help="an earlier run: its folder, its id or 'latest' (repeatable)",
+    )
+    parser.add_argument(
+        "--validate",
+        action="store_true",
+        help="run the rows: their own solutions have to pass, doing nothing has to fail",
+    )
+    parser.add_argument("--ask-judge", action="store_true", help="let models answer, which costs a little")
+    parser.add_argument(
+        "--eval-set", metavar="KEY=VALUE", action="append", default=[], help="override a key of the config"
+    )
+    parser.add_argument("--all", action="store_true", help="list every finding")
+
+
+COMMANDS = (
+    Command(
+        "doctor",
+        "show versions and launch the browser that is used; with a config, try all that it needs",
+        doctor,
+        add_arguments,
+    ),
+)

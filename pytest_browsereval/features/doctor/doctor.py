@@ -1,0 +1,304 @@
+"""What has to be right before money is spent: keys, sites, browser, tools, graders, rows."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from enum import StrEnum
+from pathlib import Path
+
+from pytest_browsereval.browsers.playwright.manager import WindowManager
+from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.config_text import shown
+from pytest_browsereval.errors import BrowserEvalError, ConfigError, DatasetError, Fault, UsageError
+from pytest_browsereval.features.doctor.lint.base import Finding, Level, Row
+from pytest_browsereval.features.doctor.lint.linting import lint
+from pytest_browsereval.features.doctor.lint.loading import load
+from pytest_browsereval.features.doctor.validation import Validated, validate
+from pytest_browsereval.graders.base import GraderConfig
+from pytest_browsereval.graders.golden import try_golden
+from pytest_browsereval.llm.client import ChatClient, check_key
+from pytest_browsereval.llm.judge import JudgeConfig
+from pytest_browsereval.llm.presence import ask_server, models_in
+from pytest_browsereval.llm.retries import KEY_STATUSES
+from pytest_browsereval.registry import Registry
+from pytest_browsereval.run.browser_checks import start_browser
+from pytest_browsereval.run.evaluation import Evaluation
+from pytest_browsereval.run.manifest import file_hash
+from pytest_browsereval.sites import Sites, check
+
+ANSWER_S = 120.0
+"""How long a browser, a site or a judge may take to answer."""
+
+SERVER_ERROR = 500
+"""The least status that says that a server is broken."""
+
+QUESTION = "Reply with the one word: ready"
+
+
+class State(StrEnum):
+    """What came of a check; an error makes the exit code 1."""
+
+    OK = "ok"
+    SKIPPED = "skipped"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was tried."""
+
+    state: State
+    area: str
+    subject: str
+    told: str = ""
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What to look at beyond what costs nothing."""
+
+    today: date
+    runs: tuple[Path, ...] = ()
+    online: bool = False
+    ask_judge: bool = False
+    validate: bool = False
+    sets: tuple[str, ...] = ()
+    """Overrides that the config was loaded with."""
+
+
+@dataclass
+class Report:
+    """All that was tried, and all that rules have found."""
+
+    checks: list[Check] = field(default_factory=list)
+    findings: tuple[Finding, ...] = ()
+    validated: Validated | None = None
+
+    @property
+    def has_errors(self) -> bool:
+        """True if a run would be in vain."""
+        bad = any(one.state is State.ERROR for one in self.checks)
+        return bad or any(found.level is Level.ERROR for found in self.findings)
+
+
+def examine(config: EvalConfig, registry: Registry, wishes: Wishes) -> Report:
+    """Try all that a run needs, and look at its rows.
+
+    Args:
+        config: what is to be run.
+        registry: where rows look their graders up.
+        wishes: what else to look at.
+
+    Raises:
+        ConfigError: the config cannot be used at all.
+    """
+    report = Report()
+    evaluation = Evaluation(config, registry, run_id="doctor")
+    loaded = load(config, registry)
+    graders = _distinct((*config.graders, *(grader for row in loaded.rows for grader in row.graders)))
+    report.checks += _agents(config)
+    report.checks += _judge(config)
+    report.checks += _tools(evaluation, report.checks)
+    report.checks += _rows(config, loaded.rows)
+    report.checks += _grader_setups(config, graders)
+    with tempfile.TemporaryDirectory(prefix="browsereval-doctor-") as name:
+        report.checks += asyncio.run(_live(config, registry, graders, wishes, Path(name)))
+        runs = wishes.runs
+        if wishes.validate:
+            done = validate(config, loaded.rows, Path(name), sets=wishes.sets, ask_judge=wishes.ask_judge)
+            report.validated, runs = done, (*runs, *done.runs)
+            loaded.findings += done.findings
+        report.findings = asyncio.run(
+            lint(config, registry, today=wishes.today, runs=runs, online=wishes.online, loaded=loaded)
+        )
+    report.checks = [Check(c.state, c.area, c.subject, evaluation.redact(c.told)) for c in report.checks]
+    return report
+
+
+# -- without a browser
+
+
+def _agents(config: EvalConfig) -> Iterator[Check]:
+    for name, agent in config.variants.items():
+        try:
+            agent.preflight(config.base_dir)
+        except ConfigError as error:
+            yield Check(State.ERROR, "agent", name, str(error))
+        else:
+            yield Check(State.OK, "agent", name, agent.type)
+
+
+def _judge(config: EvalConfig) -> Iterator[Check]:
+    if config.judge is None:
+        return
+    try:
+        check_key(config.judge)
+    except ConfigError as error:
+        yield Check(State.ERROR, "judge", _name(config.judge), str(error))
+    else:
+        yield Check(State.OK, "judge", _name(config.judge), "has a key")
+
+
+def _name(judge: JudgeConfig) -> str:
+    return judge.model or judge.provider
+
+
+def _tools(evaluation: Evaluation, before: Sequence[Check]) -> Iterator[Check]:
+    try:
+        evaluation.preflight()
+    except (UsageError, Fault) as error:
+        if not any(one.state is State.ERROR and one.told in str(error) for one in before):
+            yield Check(State.ERROR, "setup", evaluation.config.name, str(error))
+    else:
+        yield Check(State.OK, "tools", "", f"{len(evaluation.tools)} are on")
+        yield from (Check(State.WARNING, "setup", "", note) for note in evaluation.notes)
+
+
+def _rows(config: EvalConfig, rows: Sequence[Row]) -> Iterator[Check]:
+    for dataset in config.dataset:
+        count = sum(row.dataset is dataset for row in rows)
+        try:
+            path = dataset.file(config.base_dir)
+        except DatasetError as error:
+            yield Check(State.ERROR, "rows", dataset.type, str(error))
+            continue
+        told = f"{count} of type {dataset.type}, sha256 {(file_hash(path)['sha256'] or 'unknown')[:16]}"
+        yield Check(State.OK if count else State.ERROR, "rows", shown(path), told)
+
+
+def _distinct(graders: Iterable[GraderConfig]) -> list[GraderConfig]:
+    return list({grader.model_dump_json(): grader for grader in graders}.values())
+
+
+def _grader_setups(config: EvalConfig, graders: Iterable[GraderConfig]) -> Iterator[Check]:
+    for grader in graders:
+        try:
+            grader.preflight(config.base_dir)
+        except ConfigError as error:
+            yield Check(State.ERROR, "grader", grader.label, str(error))
+
+
+# -- with all that a run starts
+
+
+async def _live(
+    config: EvalConfig, registry: Registry, graders: Sequence[GraderConfig], wishes: Wishes, folder: Path
+) -> list[Check]:
+    checks = [one async for one in _goldens(config, registry, graders)]
+    checks += [one async for one in _models_there(config, graders, wishes)]
+    checks += [one async for one in _judges(config, graders)] if wishes.ask_judge else []
+    checks += [one async for one in _sites(config, folder)]
+    return [*checks, await _browser(config)]
+
+
+async def _goldens(
+    config: EvalConfig, registry: Registry, graders: Sequence[GraderConfig]
+) -> AsyncIterator[Check]:
+    """Yield whether each kind of grader still tells right from wrong on its own examples."""
+    for member in dict.fromkeys(type(grader) for grader in graders):
+        tried = [one async for one in try_golden(member, registry)]
+        wrong = [one for one in tried if not one.is_right]
+        for one in wrong:
+            got = one.problem or (f"{one.result.verdict}: {one.result.reasoning}" if one.result else "")
+            told = f"{one.golden.name!r} has to be {one.golden.verdict}; it is {got}"
+            yield Check(State.ERROR, "grader", member.type_name(), told)
+        if tried and not wrong:
+            yield Check(State.OK, "grader", member.type_name(), f"right on {len(tried)} known attempts")
+        elif not tried:
+            own = next(grader for grader in graders if type(grader) is member)
+            why = (
+                "a model judges; `calibrate` tells how well" if _models(own, config) else "no known attempts"
+            )
+            yield Check(State.SKIPPED, "grader", member.type_name(), why)
+
+
+def _models(grader: GraderConfig, config: EvalConfig) -> tuple[JudgeConfig, ...]:
+    try:
+        return grader.judges(config.judge)
+    except ValueError:
+        return ()  # that it has none is told with its rows
+
+
+async def _models_there(
+    config: EvalConfig, graders: Sequence[GraderConfig], wishes: Wishes
+) -> AsyncIterator[Check]:
+    """Yield whether the server of each model answers; those of others are asked with ``--online`` only."""
+    own = (model for agent in config.variants.values() for model in models_in(agent))
+    judges = (judge for grader in graders for judge in _models(grader, config))
+    servers = {(model.url, model.model_name): model for model in (*own, *judges)}
+    for (url, name), model in servers.items():
+        if not (model.is_local or wishes.online):
+            yield Check(State.SKIPPED, "model", name, f"{url} is not asked; --online asks it")
+            continue
+        try:
+            status = await ask_server(model)
+        except OSError as error:
+            told = f"{url} does not answer: {error}. Start it, or correct the base_url."
+            yield Check(State.ERROR, "model", name, told)
+        else:
+            is_bad = status >= SERVER_ERROR or status in KEY_STATUSES
+            state = State.WARNING if is_bad else State.OK
+            yield Check(state, "model", name, f"{url} answers" + f" with the status {status}" * is_bad)
+
+
+async def _judges(config: EvalConfig, graders: Sequence[GraderConfig]) -> AsyncIterator[Check]:
+    """Yield whether each model that graders ask answers one short question."""
+    judges: list[JudgeConfig] = []
+    for judge in (judge for grader in graders for judge in _models(grader, config)):
+        if judge in judges:
+            continue
+        judges.append(judge)
+        client = ChatClient(judge)
+        try:
+            async with asyncio.timeout(ANSWER_S):
+                reply = await client.complete([{"role": "user", "content": QUESTION}])
+        except (BrowserEvalError, TimeoutError) as error:
+            yield Check(State.ERROR, "judge", _name(judge), str(error) or f"no answer in {ANSWER_S:g} s")
+        else:
+            yield Check(
+                State.OK, "judge", _name(judge), f"answers in {(reply.duration_ms or 0) / 1000:.1f} s"
+            )
+        finally:
+            await client.close()
+
+
+async def _sites(config: EvalConfig, folder: Path) -> AsyncIterator[Check]:
+    """Yield whether each site starts, and is reset where it can be."""
+    try:
+        check(config.sites, config.base_dir)
+    except ConfigError:
+        return  # told as the setup
+    sites = Sites(config.sites, config.base_dir, folder / "sites")
+    try:
+        for name in config.sites:
+            try:
+                async with asyncio.timeout(ANSWER_S), sites.lease([name]) as urls:
+                    told = f"answers at {urls[name]}"
+            except (BrowserEvalError, TimeoutError) as error:
+                yield Check(State.ERROR, "site", name, str(error) or f"not up in {ANSWER_S:g} s")
+            else:
+                yield Check(State.OK, "site", name, told)
+    finally:
+        await sites.close()
+
+
+async def _browser(config: EvalConfig) -> Check:
+    """Return whether the browser starts and opens a window."""
+    kind = config.browser.type
+    try:
+        async with asyncio.timeout(ANSWER_S):
+            browser = await start_browser(config.browser.prepared(config.base_dir))
+            windows = WindowManager(browser, block=config.browser)
+            try:
+                await windows.create_window("doctor")
+                return Check(State.OK, "browser", kind, browser.description)
+            finally:
+                await windows.close_all()
+                await browser.close()
+    except (BrowserEvalError, TimeoutError) as error:
+        return Check(State.ERROR, "browser", kind, str(error) or f"no window in {ANSWER_S:g} s")

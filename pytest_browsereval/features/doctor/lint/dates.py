@@ -1,0 +1,127 @@
+"""Rules about time: what was true when a task was written and is not on the day it is run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date, datetime
+
+from pytest_browsereval.features.doctor.lint.base import Finding, Given, Level, Row, word
+
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
+    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+)
+_YEAR = r"(?:19|20)\d{2}"
+_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+_DATE = re.compile(
+    rf"\b(?:{_YEAR}-\d{{2}}-\d{{2}}|{_MONTH} {_DAY},? {_YEAR}|{_DAY}(?: of)? {_MONTH},? {_YEAR}"
+    rf"|\d{{1,2}}/\d{{1,2}}/{_YEAR})\b",
+    re.IGNORECASE,
+)
+_YEARS = re.compile(rf"(?<![\d.,/-]){_YEAR}(?![\d/-])")
+
+RELATIVE = word(
+    "tomorrow",
+    "today",
+    "tonight",
+    "yesterday",
+    r"(?:next|this|coming|last|past|previous) (?:week(?:end)?|month|year|summer|winter|spring|fall|autumn"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)",
+    r"in (?:\d+|two|three|a few) (?:days|weeks|months)",
+    r"(?:\d+|two|three) (?:days|weeks|months) (?:from now|ago|later)",
+)
+INCOMPLETE = word(_MONTH, r"(?:mon|tues|wednes|thurs|fri|satur|sun)day")
+"""Names of months and days, which state a date without a year."""
+
+_LATEST = word("latest", "current(?:ly)?", "most recent(?:ly)?", "newest", "upcoming", "right now", "so far")
+_NOW = word(
+    r"what time is it",
+    r"current (?:local )?time",
+    r"open(?:ing hours)? (?:right )?now",
+    r"local time",
+)
+_CLOCK = re.compile(r"new Date\(\s*\)|Date\.now\(|toLocale(?:Date|Time)?String\(|getTimezoneOffset")
+
+
+def dates_in(text: str) -> list[tuple[str, date]]:
+    """Return the absolute dates of a text as they are written and as they are; month first where both fit."""
+    from dateutil import parser
+
+    found = []
+    for match in _DATE.finditer(text):
+        try:
+            plain = re.sub(r"\bof\b", "", match[0], flags=re.IGNORECASE)
+            found.append((match[0], parser.parse(plain, default=datetime(2000, 1, 1)).date()))  # noqa: DTZ001
+        except (ValueError, OverflowError):
+            continue  # 2024-13-45 is no date
+    return found
+
+
+def expired_date(row: Row, given: Given) -> Iterator[Finding]:
+    """Find a date in the goal or in what is expected that lies before today."""
+    places = [("query", row.task.query), *row.expected()]
+    past = [
+        (key, written, day) for key, text in places for written, day in dates_in(text) if day < given.today
+    ]
+    if past:
+        key, written, day = past[0]
+        told = repr(written) if key == "query" else row.told(written)
+        yield row.found(
+            "expired-date",
+            Level.NOTE if row.is_local(given.config) else Level.WARNING,
+            f"{key}: {told} is past"
+            + ("." if row.task.protected else f" ({(given.today - day).days} days)."),
+            "Move the date, or leave the row out if it asks for something to come.",
+        )
+
+
+def hard_coded_year(row: Row, given: Given) -> Iterator[Finding]:
+    """Find a year in what is expected while the goal asks for what is current."""
+    del given
+    query = row.task.query
+    asks = RELATIVE.search(query) or _LATEST.search(query)
+    if asks is None:
+        return
+    known = set(_YEARS.findall(query))
+    for key, text in row.expected():
+        years = [year for year in _YEARS.findall(text) if year not in known]
+        if years:
+            yield row.found(
+                "hard-coded-year",
+                Level.WARNING,
+                f"{key} expects the year {row.told(years[0])}, and the goal asks for {asks[0]!r}.",
+                "Name the year in the goal, or check for what does not age.",
+            )
+            return
+
+
+def relative_date(row: Row, given: Given) -> Iterator[Finding]:
+    """Find words that mean another day at each run: no browser of ours has a frozen clock."""
+    if found := RELATIVE.search(row.task.query):
+        is_fixed = any(True for _ in row.expected())
+        yield row.found(
+            "relative-date",
+            Level.WARNING if is_fixed and not row.is_local(given.config) else Level.NOTE,
+            f"the goal says {found[0]!r}, which is another day at each run"
+            + (", and what is expected stays the same." if is_fixed else "."),
+            "Write the date, or have the site under test show a date of its own.",
+        )
+
+
+def timezone(row: Row, given: Given) -> Iterator[Finding]:
+    """Find goals and checks that depend on the time of the machine, unless the browser has a zone."""
+    if getattr(given.config.browser, "timezone", None) is not None:
+        return
+    scripts = [str(check.get("js", "")) for check in row.task.checks]
+    found = _NOW.search(row.task.query) or next(filter(None, map(_CLOCK.search, scripts)), None)
+    if found:
+        yield row.found(
+            "timezone",
+            Level.WARNING,
+            f"{found[0]!r} depends on the zone of the machine.",
+            "Fix it:  browser: {type: playwright, timezone: Europe/Oslo}",
+        )
+
+
+RULES = (expired_date, hard_coded_year, relative_date, timezone)

@@ -1,0 +1,113 @@
+"""Rules about the row itself: its id, its addresses, what of it must not be there."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from pytest_browsereval.config_text import shown
+from pytest_browsereval.datasets.benchmark import BenchmarkConfig
+from pytest_browsereval.datasets.rows import TYPE_BY_SUFFIX
+from pytest_browsereval.features.doctor.lint.base import Finding, Given, Level, Row
+from pytest_browsereval.sites import names_in, unknown_sites
+
+_UNSAFE_ID = re.compile(r"[/\\\x00-\x1f\x7f]|\.\.|^\s|\s$")
+_MARK = re.compile(r"__[A-Z][A-Z0-9_]*?__")
+_PORT = re.compile(r"\b(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]):(\d{2,5})\b")
+_PORT_KEYS = {"app_port", "app_base_port"}
+_PROTECTED = re.compile(r"browsecomp|bu[-_ ]?bench|stealth[-_ ]?bench|gaia|assistantbench", re.IGNORECASE)
+
+
+def unsafe_id(row: Row, given: Given) -> Iterator[Finding]:
+    """Find ids that are no plain names."""
+    del given
+    query_id = row.task.query_id
+    if found := _UNSAFE_ID.search(query_id):
+        told = f"the id has {found[0]!r}; folders and node ids are made of an encoded form."
+        yield row.found("unsafe-id", Level.NOTE, told, "Choose an id of letters, digits, '.', '_' and '-'.")
+
+
+def missing_start_url(row: Row, given: Given) -> Iterator[Finding]:
+    """Find rows that begin on an empty page."""
+    del given
+    if row.task.start_url is None and not re.search(r"https?://", row.task.query):
+        told = "it has no start page, and the goal names no address: the window opens empty."
+        yield row.found("missing-start-url", Level.WARNING, told, 'Write a "start_url".')
+
+
+def unresolved_placeholder(row: Row, given: Given) -> Iterator[Finding]:
+    """Find marks of a benchmark that were not filled in, and braces around what is no site."""
+    task = row.task
+    texts = {"start_url": task.start_url or "", "query": task.query}
+    texts |= {f"checks.{place}": str(check) for place, check in enumerate(task.checks)}
+    for key, text in texts.items():
+        if found := _MARK.search(text):
+            told = f"{key} has {found[0]!r}, which nobody filled in."
+            yield row.found("unresolved-placeholder", Level.ERROR, told, "Put the site's address there.")
+    refused = {name for _, name in unknown_sites({"start_url": task.start_url}, given.config.sites)}
+    for name in sorted(names_in(task.start_url or "") - set(given.config.sites) - refused):
+        told = f"start_url has {{{name}}}, and the config has no site of that name."
+        yield row.found("unresolved-placeholder", Level.ERROR, told, "Add it to the key `sites`.")
+
+
+def baked_port(row: Row, given: Given) -> Iterator[Finding]:
+    """Find the port of an app in the row: another program may listen there."""
+    del given
+    task = row.task
+    texts = {"start_url": task.start_url or "", "query": task.query, "checks": str(task.checks)}
+    advice = "Run the app as a site of the config (`sites`), and write its name in braces."
+    for key, text in texts.items():
+        if found := _PORT.search(text):
+            yield row.found("baked-port", Level.WARNING, f"{key} has the address {found[0]!r}.", advice)
+    for name in task.metadata.additional.keys() & _PORT_KEYS:
+        yield row.found("baked-port", Level.NOTE, f"metadata.additional.{name} is not used here.", advice)
+
+
+def plain_gold(row: Row, given: Given) -> Iterator[Finding]:
+    """Find answers of a protected set that stand in the file in clear."""
+    del given
+    task = row.task
+    is_plain = row.dataset.type in set(TYPE_BY_SUFFIX.values())
+    if not is_plain or (task.answer is None and task.metadata.source is None):
+        return
+    advice = "Read the benchmark's own encrypted file by its importer, and never publish this one."
+    if task.protected:
+        yield row.found("plain-gold", Level.ERROR, "it is protected, and its answer stands in clear.", advice)
+    elif task.answer is not None and (found := _PROTECTED.search(task.dataset)):
+        told = f"the data set {found[0]!r} asks that its answers are never in clear, and here they are."
+        yield row.found("plain-gold", Level.WARNING, told, advice)
+
+
+RULES = (unsafe_id, missing_start_url, unresolved_placeholder, baked_port, plain_gold)
+
+
+def same_ids(given: Given) -> Iterator[Finding]:
+    """Find ids that differ from another one in blanks and the case of letters only."""
+    folded = Counter(row.task.query_id.strip().casefold() for row in given.rows)
+    for row in given.rows:
+        if folded[row.task.query_id.strip().casefold()] > 1:
+            told = "another id is the same but for blanks and the case of letters."
+            yield row.found("unsafe-id", Level.WARNING, told, "Rename one: readers take them for one row.")
+
+
+def unpinned_data(given: Given) -> Iterator[Finding]:
+    """Find files of published benchmarks of which nobody says which revision they are."""
+    by_set: dict[Any, list[Row]] = {}
+    for row in given.rows:
+        by_set.setdefault(id(row.dataset), []).append(row)
+    for rows in by_set.values():
+        dataset = rows[0].dataset
+        if isinstance(dataset, BenchmarkConfig) and all(row.task.revision is None for row in rows):
+            yield Finding(
+                "unpinned-data",
+                Level.NOTE,
+                shown(dataset.file(given.config.base_dir)),
+                "",
+                f"no row of {dataset.title} has a revision; only the file's hash says which data it is.",
+                "Note where the file is from, its revision and its licence beside it.",
+            )
+
+
+SET_RULES = (same_ids, unpinned_data)

@@ -1,0 +1,130 @@
+"""Reads all rows of a config, as many as can be read, and tells the others as findings."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.config_text import shown
+from pytest_browsereval.datasets.base import DatasetConfig, RowRef, Select
+from pytest_browsereval.datasets.plugged import index_rows, read_row
+from pytest_browsereval.datasets.selection import check_depends_on
+from pytest_browsereval.errors import ConfigError, DatasetError
+from pytest_browsereval.features.doctor.lint.base import Finding, Level, Row
+from pytest_browsereval.registry import Registry
+from pytest_browsereval.run.plan import Entry, Plan
+
+_RULES: tuple[tuple[str, str], ...] = (
+    ("duplicate-id", r"the id .* is (?:also )?in |share an id"),
+    ("empty-file", r"has no rows|no such file"),
+    ("missing-field", r"missing; it has to be given|the row has no |is empty\. Give|there is no '"),
+    ("unknown-field", r"unknown key"),
+    ("no-grader", r"has no grader"),
+    ("untrusted-row", r"trusted: true"),
+    ("unknown-dependency", r"depends_on: no row|wait for each other"),
+    ("unknown-grader", r"unknown grader|the grader .* (?:is not supported|has no type)"),
+    ("bad-json", r"JSON|UTF-8|not CSV|cells, the header|expected a list of rows|a row is a block"),
+    ("unresolved-placeholder", r"is not a site of the config"),
+    ("wrong-grader", r"^(?:the )?graders? |the check |the reference .* of the grader"),
+)
+"""Rules by what messages say, the first that fits."""
+
+OTHER = "wrong-value"
+
+_PLACE = re.compile(r"^(?:(?P<where>[^\n]+?:\d+): )?(?:row '(?P<id>.*?)'(?: |: ))?(?P<told>.*)$", re.DOTALL)
+
+
+@dataclass
+class Loaded:
+    """What could be read, and what is wrong with the rest."""
+
+    rows: list[Row] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+
+def load(config: EvalConfig, registry: Registry) -> Loaded:
+    """Return all selected rows of the config with their graders."""
+    loaded = Loaded()
+    plan = Plan(config, registry, None)
+    variant = next(iter(config.variants))
+    seen: dict[str, str] = {}
+    for dataset in config.dataset:
+        for ref in _refs(dataset, config, loaded):
+            where = f"{shown(ref.path)}:{ref.line}"
+            if (other := seen.setdefault(ref.query_id, where)) != where:
+                told = f"the id {ref.query_id!r} is also in {other}."
+                advice = "Ids must differ over all datasets of a config; rename one."
+                loaded.findings.append(
+                    Finding("duplicate-id", Level.ERROR, where, ref.query_id, told, advice)
+                )
+                continue
+            loaded.rows += _row(plan, Entry(ref.query_id, ref, dataset, variant, 1), where, loaded)
+    loaded.findings += _dependencies(config, loaded.rows)
+    return loaded
+
+
+def _dependencies(config: EvalConfig, rows: Sequence[Row]) -> Iterator[Finding]:
+    """Yield what is wrong with ``depends_on``; rows that are not selected may be depended on."""
+    if not any(row.task.depends_on for row in rows):
+        return
+    known = {row.task.query_id for row in rows}
+    for dataset in config.dataset:
+        with contextlib.suppress(DatasetError):  # told already
+            whole = dataset.model_copy(update={"select": Select()})
+            known |= {ref.query_id for ref in index_rows(whole, config.base_dir)}
+    try:
+        check_depends_on([row.task for row in rows], known)
+    except DatasetError as error:
+        yield from findings_of(error, rows[0].where.rpartition(":")[0])
+
+
+def _refs(dataset: DatasetConfig, config: EvalConfig, loaded: Loaded) -> Sequence[RowRef]:
+    try:
+        return index_rows(dataset, config.base_dir)
+    except DatasetError as error:
+        loaded.findings += findings_of(error, shown((config.base_dir / dataset.path).absolute()))
+        return ()
+
+
+def _row(plan: Plan, entry: Entry, where: str, loaded: Loaded) -> Iterator[Row]:
+    """Yield the row if it can be read, with its graders if those can judge it."""
+    try:
+        ready = plan.ready(entry)
+    except DatasetError as error:
+        loaded.findings += findings_of(error, where, entry.ref.query_id)
+        with contextlib.suppress(DatasetError):  # told already
+            yield Row(read_row(entry.dataset, entry.ref), where, entry.dataset)
+    except ConfigError:  # of the run's judge, which the doctor tells by itself
+        yield Row(read_row(entry.dataset, entry.ref), where, entry.dataset)
+    else:
+        plan.forget(entry)
+        yield Row(ready.task, where, entry.dataset, ready.graders)
+
+
+def findings_of(error: DatasetError, where: str, query_id: str = "") -> Iterator[Finding]:
+    """Yield what an error says, one finding for each of its problems.
+
+    Args:
+        error: all of its problems are told, those too that its message only counts.
+        where: the place of problems that name none.
+        query_id: the row, where it is known.
+    """
+    for problem in error.problems:
+        place = _PLACE.match(problem.removeprefix(f"{where}: "))
+        assert place is not None  # noqa: S101 every text fits
+        told = place["told"]
+        rule = next((name for name, pattern in _RULES if re.search(pattern, told)), OTHER)
+        at = shown_place(place["where"]) if place["where"] else where
+        row = query_id or place["id"] or ""
+        message, _, advice = told.partition(". ")
+        yield Finding(rule, Level.ERROR, at, row, f"{message.removesuffix('.')}.", advice)
+
+
+def shown_place(where: str) -> str:
+    """Return a file and line with the file as a reader would type it."""
+    file, _, line = where.rpartition(":")
+    return f"{shown(Path(file))}:{line}"

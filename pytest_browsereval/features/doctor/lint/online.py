@@ -1,0 +1,71 @@
+"""Rules that ask the network: are the start pages still there? Only where that was asked for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping
+from urllib.parse import urlsplit
+
+from pytest_browsereval.features.doctor.lint.base import Finding, Level, Row
+
+TIMEOUT_S = 15.0
+"""For one page; all of them together take as long as their number says."""
+
+AT_ONCE = 8
+"""Pages that are asked at once."""
+
+_AGENT = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0 Safari/537.36"
+"""Some sites answer 403 to any client that calls itself otherwise."""
+
+_GONE = {404: "does not find it (404)", 410: "says that it is gone for good (410)"}
+_TAKEN_DOWN = 451
+_NEEDS_LOGIN = 401
+_BROKEN = 500
+
+
+async def ask_pages(rows: Iterable[Row]) -> tuple[Finding, ...]:
+    """Return what is wrong with the start pages, each asked once however many rows begin there."""
+    by_url: dict[str, list[Row]] = {}
+    for row in rows:
+        url = row.task.start_url or ""
+        if urlsplit(url).scheme in ("http", "https") and "{" not in url:
+            by_url.setdefault(url, []).append(row)
+    answers = await _answers(by_url)
+    return tuple(
+        finding for url, asked in by_url.items() for row in asked for finding in _told(row, url, answers[url])
+    )
+
+
+async def _answers(urls: Iterable[str]) -> Mapping[str, int | str]:
+    """Return the status of each page, or why there is none."""
+    import httpx
+
+    limit = asyncio.Semaphore(AT_ONCE)
+    headers = {"User-Agent": _AGENT}
+    async with httpx.AsyncClient(follow_redirects=True, timeout=TIMEOUT_S, headers=headers) as client:
+
+        async def ask(url: str) -> int | str:
+            try:
+                async with limit, asyncio.timeout(TIMEOUT_S), client.stream("GET", url) as response:
+                    return response.status_code
+            except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError) as error:
+                return str(error) or type(error).__name__
+
+        listed = list(urls)
+        return dict(zip(listed, await asyncio.gather(*map(ask, listed)), strict=True))
+
+
+def _told(row: Row, url: str, answer: int | str) -> Iterator[Finding]:
+    advice = "Name another start page, or leave the row out."
+    if isinstance(answer, str):
+        yield row.found("dead-url", Level.ERROR, f"{url} does not answer: {answer}.", advice)
+    elif answer in _GONE:
+        yield row.found("dead-url", Level.ERROR, f"{url}: the server {_GONE[answer]}.", advice)
+    elif answer == _TAKEN_DOWN:
+        yield row.found("takedown", Level.ERROR, f"{url} was taken down for legal reasons (451).", advice)
+    elif answer == _NEEDS_LOGIN:
+        told = f"{url} asks who is there (401)."
+        yield row.found("needs-login", Level.WARNING, told, "Prepare an account, or leave the row out.")
+    elif answer >= _BROKEN:
+        told = f"{url} answers with the status {answer}."
+        yield row.found("dead-url", Level.WARNING, told, "Look again later: it may be up by then.")

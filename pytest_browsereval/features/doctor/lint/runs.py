@@ -1,0 +1,180 @@
+"""Rules that look at earlier runs: what no attempt, each attempt or every other one could do."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_browsereval.errors import Fault
+from pytest_browsereval.features.doctor.lint.base import Finding, Given, Level, Row, word
+from pytest_browsereval.graders.values import look_up
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.run.store import RunStore
+
+ENOUGH = 3
+"""Judged trials without which a rate says nothing."""
+
+COIN = (0.25, 0.75)
+"""Rates between these, under one configuration, are those of a coin."""
+
+ENOUGH_FOR_A_COIN = 4
+
+_PAGE_BYTES = 4_000_000
+"""More of a message log is not searched."""
+
+_CRASH = re.compile(
+    r"500 Internal Server Error|502 Bad Gateway|503 Service (?:Temporarily )?Unavailable"
+    r"|Application error: a (?:client|server)-side exception|Internal Server Error</title>"
+    r"|(?:ECONN|ERR_)(?:REFUSED|CONNECTION_REFUSED)",
+    re.IGNORECASE,
+)
+_WALL = word("captcha", "verify (?:that )?you are (?:a )?human", "i'?m not a robot", "unusual traffic")
+_LOGIN_PAGE = re.compile(r"/(?:log-?in|sign-?in|sso|oauth2?|auth)(?:[/?#.]|$)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Made:
+    """An attempt of an earlier run."""
+
+    metadata: TaskMetadata
+    folder: Path
+
+    @property
+    def setting(self) -> str:
+        """Under which configuration it was made."""
+        return json.dumps([self.metadata.variant, self.metadata.agent_config], sort_keys=True, default=str)
+
+    @property
+    def agent(self) -> str:
+        """The type of the agent."""
+        return str(self.metadata.agent_config.get("type", ""))
+
+
+def attempts_of(runs: Iterable[Path]) -> dict[str, list[Made]]:
+    """Return all attempts of run folders by the ids of their rows.
+
+    Raises:
+        UsageError: a file of a run is damaged.
+    """
+    made: dict[str, list[Made]] = {}
+    for run in runs:
+        for folder, metadata in RunStore(run).attempts():
+            made.setdefault(metadata.query_id, []).append(Made(metadata, folder))
+    return made
+
+
+def ask_runs(given: Given, made: Mapping[str, list[Made]]) -> Iterator[Finding]:
+    """Yield what earlier attempts tell about the rows; attempts at another wording of a row do not count."""
+    for row in given.rows:
+        content = row.task.content_hash()
+        own = [one for one in made.get(row.task.query_id, ()) if one.metadata.row_hash == content]
+        if own:
+            yield from _rates(row, own)
+            yield from _pages(row, own)
+            yield from _unrecorded(row, own)
+
+
+def _rates(row: Row, made: list[Made]) -> Iterator[Finding]:
+    judged = [one for one in made if one.metadata.verdict is not Verdict.ERRORED]
+    passed = [one for one in judged if one.metadata.verdict is Verdict.PASSED]
+    if (idle := _last(judged, "noop")) is not None and idle in passed:
+        told = "an agent that does nothing passes it."
+        yield row.found("always-passes", Level.ERROR, told, "Check for something that has to be done.")
+    if (oracle := _last(judged, "scripted")) is not None and oracle not in passed:
+        told = f"its own solution fails: {oracle.metadata.reason or 'no reason was told'}."
+        yield row.found("never-passes", Level.ERROR, told, "Mend the solution, the check or the site.")
+    tried = [one for one in judged if one.agent not in ("noop", "scripted")]
+    good = [one for one in tried if one in passed]
+    agents = len({one.setting for one in tried})
+    of = f"{len(tried)} judged attempts by {agents} configuration{'s' * (agents != 1)}"
+    if len(tried) >= ENOUGH and not good:
+        advice = "Prove by a solution that it can be solved; keep it if it only is hard."
+        yield row.found("never-passes", Level.WARNING, f"none of {of} passed it.", advice)
+    if len(tried) >= ENOUGH and len(good) == len(tried):
+        told = f"all of {of} passed it."
+        yield row.found("always-passes", Level.NOTE, told, "It tells agents apart no more.")
+    yield from _coins(row, tried)
+
+
+def _last(made: list[Made], agent: str) -> Made | None:
+    """Return the newest attempt of a kind of agent: an older one played an older solution."""
+    own = [one for one in made if one.agent == agent]
+    return max(own, key=lambda one: one.metadata.started_at, default=None)
+
+
+def _coins(row: Row, tried: list[Made]) -> Iterator[Finding]:
+    by_setting: dict[str, list[Made]] = {}
+    for one in tried:
+        by_setting.setdefault(one.setting, []).append(one)
+    for own in by_setting.values():
+        good = sum(one.metadata.verdict is Verdict.PASSED for one in own)
+        if len(own) >= ENOUGH_FOR_A_COIN and COIN[0] <= good / len(own) <= COIN[1]:
+            name = own[0].metadata.variant
+            told = f"{good} of {len(own)} attempts of the variant {name!r} passed it, as a coin would fall."
+            advice = "Look whether goal, site or grader decides; compare by several trials."
+            yield row.found("coin-flip", Level.WARNING, told, advice)
+
+
+def _pages(row: Row, made: list[Made]) -> Iterator[Finding]:
+    """Yield what pages of earlier attempts have shown: crashes, walls, logins."""
+    texts = [(one, _log(one.folder)) for one in made]
+    crashed = next(((one, found) for one, text in texts if (found := _CRASH.search(text))), None)
+    if crashed is not None:
+        told = f"a page has shown {crashed[1][0]!r} ({crashed[0].folder})."
+        yield row.found("app-crash", Level.WARNING, told, "Mend the app: agents are judged by what it does.")
+    walled = [one for one, text in texts if _WALL.search(text)]
+    if walled and not _WALL.search(row.task.query):
+        told = f"{len(walled)} of {len(made)} attempts met a captcha or a wall against robots."
+        advice = "Its failures are the environment's: leave the row out, or run it where it is let in."
+        yield row.found("needs-captcha", Level.WARNING, told, advice)
+    logins = [one for one in made if _LOGIN_PAGE.search(one.metadata.final_url or "")]
+    if logins and len(logins) == len(made):
+        told = f"all of {len(made)} attempts ended on a page to log in at."
+        yield row.found("needs-login", Level.WARNING, told, "Prepare an account, or leave the row out.")
+
+
+def _log(folder: Path) -> str:
+    try:
+        with (folder / "messages.jsonl").open("rb") as file:
+            return file.read(_PAGE_BYTES).decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def _unrecorded(row: Row, made: list[Made]) -> Iterator[Finding]:
+    """Yield checks of a path that was in the state of no attempt."""
+    states = [state for one in made for state in _states(one.folder)]
+    if not states:
+        return
+    for place, check in enumerate(row.task.checks):
+        path = check.get("path")
+        absent = check.get("equals", ...) is None or check.get("absent") is True
+        if not isinstance(path, str) or absent or "js" in check or "storage" in check:
+            continue
+        if all(_at(path, state) is None for state in states):
+            told = f"checks.{place} reads {path!r}, which none of {len(states)} recorded states has."
+            advice = "Check the spelling, or have the site write it."
+            yield row.found("unrecorded-state", Level.WARNING, told, advice)
+
+
+def _states(folder: Path) -> Iterator[Any]:
+    try:
+        evidence = json.loads((folder / "evidence.json").read_bytes())
+    except (OSError, ValueError):
+        return
+    for seen in evidence.values() if isinstance(evidence, dict) else ():
+        if isinstance(seen, dict) and "state" in seen:
+            yield seen["state"]
+
+
+def _at(path: str, state: Any) -> Any:
+    try:
+        found, problem = look_up(path, state)
+    except (ValueError, Fault):
+        return ...  # the check itself is wrong, which is told where rows are read
+    return ... if problem else found

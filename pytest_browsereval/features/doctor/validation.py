@@ -1,0 +1,192 @@
+"""Proves a set: each row's own solution has to pass, and doing nothing has to fail."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from pathlib import Path
+
+from pytest_browsereval.analysis.summary import TrialOutcome, summary_of
+from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.features.doctor.lint.base import Finding, Level, Row
+from pytest_browsereval.graders.base import GraderConfig
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.processes import leashed
+from pytest_browsereval.run.store import RunStore
+
+ORACLE, NO_OP = "scripted", "noop"
+
+START_S = 120.0
+"""Besides the attempts: for pytest, browser and sites to start and end."""
+GRADING_S = 120.0
+"""For each attempt besides its agent's time."""
+GRACE_S = 5.0
+_TAIL = 15
+"""Lines of pytest's output that are told when it has made no attempt."""
+
+
+@dataclass
+class Validated:
+    """What became of the rows."""
+
+    runs: list[Path] = field(default_factory=list)
+    """Run folders, as long as their place is there."""
+    proved: list[str] = field(default_factory=list)
+    """Rows whose solution passes and that doing nothing does not."""
+    unproved: dict[str, list[str]] = field(default_factory=dict)
+    """Ids of rows by the reason why nothing is known of them."""
+    findings: list[Finding] = field(default_factory=list)
+    """Attempts that broke; those with a wrong verdict are for the rules about runs."""
+
+
+def asks_model(row: Row, grader: GraderConfig, config: EvalConfig) -> bool:
+    """Return whether a grader asks a model about the row."""
+    try:
+        return bool(grader.judges_of(row.task, config.judge))
+    except ValueError:  # it would, and there is none
+        return True
+
+
+def validate(
+    config: EvalConfig,
+    rows: Sequence[Row],
+    folder: Path,
+    *,
+    sets: Sequence[str] = (),
+    ask_judge: bool = False,
+) -> Validated:
+    """Run the rows by the agents ``scripted`` and ``noop``, in a pytest of their own.
+
+    Args:
+        config: what the rows are run under.
+        rows: with their graders.
+        folder: where the runs go; whoever made it removes it.
+        sets: overrides of the config, ``key.path=value``.
+        ask_judge: True runs the rows too that a model grades, which costs money.
+    """
+    result = Validated()
+    trial = _Trial(config, folder, tuple(sets), result)
+    usable = list(_usable(config, rows, result, ask_judge=ask_judge))
+    without = [row.task.query_id for row in usable if not row.task.solution]
+    if without:
+        result.unproved["it has no solution"] = without
+    solved = trial.by(ORACLE, _closed([row for row in usable if row.task.solution], result))
+    if result.findings and not solved:
+        return result  # pytest does not begin, and would not the next time either
+    idle = trial.by(NO_OP, _closed(usable, result))
+    failed = {query_id for query_id, verdict in idle.items() if verdict is Verdict.FAILED}
+    passed = (query_id for query_id, verdict in solved.items() if verdict is Verdict.PASSED)
+    result.proved = [query_id for query_id in passed if query_id in failed]
+    return result
+
+
+def _usable(config: EvalConfig, rows: Sequence[Row], result: Validated, *, ask_judge: bool) -> Iterator[Row]:
+    for row in rows:
+        if not row.graders:
+            why = "its graders cannot judge it"
+        elif row.task.protected:
+            why = "it is protected, so no copy of it is written"
+        elif not ask_judge and any(asks_model(row, grader, config) for grader in row.graders):
+            why = "a model grades it; --ask-judge lets it"
+        else:
+            yield row
+            continue
+        result.unproved.setdefault(why, []).append(row.task.query_id)
+
+
+def _closed(rows: list[Row], result: Validated) -> list[Row]:
+    """Return the rows that depend on none but each other."""
+    why = "it depends on a row that cannot be tried"
+    while True:
+        ids = {row.task.query_id for row in rows}
+        kept = [row for row in rows if set(row.task.depends_on) <= ids]
+        if len(kept) == len(rows):
+            return kept
+        known = result.unproved.setdefault(why, [])
+        known += sorted(ids - {row.task.query_id for row in kept} - set(known))
+        rows = kept
+
+
+# -- pytest
+
+
+@dataclass(frozen=True)
+class _Trial:
+    config: EvalConfig
+    folder: Path
+    sets: tuple[str, ...]
+    result: Validated
+
+    def by(self, agent: str, rows: list[Row]) -> dict[str, Verdict]:
+        """Return the verdicts of the rows by that agent."""
+        if not rows:
+            return {}
+        file, output = self.folder / f"{agent}.jsonl", self.folder / agent
+        lines = (json.dumps(row.task.model_dump(mode="json", exclude_defaults=True)) for row in rows)
+        file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        told = _pytest(self._command(agent, file, output), _limit_s(self.config, len(rows)))
+        runs = [path for path in output.glob("*/*") if (path / "tasks").is_dir()]
+        self.result.runs += runs
+        trials = {t.metadata.query_id: t for run in runs for t in summary_of(RunStore(run)).trials}
+        self.result.findings += (found for row in rows for found in _broken(row, agent, trials, told))
+        return {query_id: trial.metadata.verdict for query_id, trial in trials.items()}
+
+    def _command(self, agent: str, rows: Path, output: Path) -> list[str]:
+        dataset = json.dumps([{"type": "jsonl", "path": str(rows)}])
+        gate = ["gate={}"] if self.config.is_gated else []  # rows that it names may be left out
+        return [
+            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
+            *(f"--eval-config={self.config.path}", f"--eval-agent={agent}", "--eval-trials=1"),
+            f"--eval-output={output}",
+            *(f"--eval-set={text}" for text in (*self.sets, f"dataset={dataset}", *gate)),
+        ]
+
+
+def _limit_s(config: EvalConfig, rows: int) -> float:
+    lanes = config.lanes if config.num_workers is None else config.num_workers
+    attempts = ceil(rows / lanes) * (1 + config.retries)
+    return START_S + attempts * (config.limits.timeout_ms / 1000 + GRADING_S)
+
+
+def _pytest(command: list[str], limit_s: float) -> str:
+    """Run pytest to its end, and return the last lines of what it says."""
+    with subprocess.Popen(  # noqa: S603 ourselves
+        leashed(command, GRACE_S),
+        stdin=subprocess.PIPE,  # the leash: all ends when this process does
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as process:
+        try:
+            said = _said(process, limit_s)
+        except subprocess.TimeoutExpired:
+            process.terminate()
+            process.wait(GRACE_S * 4)
+            return f"pytest was not done within {limit_s:.0f} s"
+    return "\n".join(said.splitlines()[-_TAIL:])
+
+
+def _said(process: subprocess.Popen[str], limit_s: float) -> str:
+    """Wait for the end with the leash in hand: ``communicate`` would let go of it."""
+    lines: list[str] = []
+    reader = threading.Thread(target=lambda: lines.extend(process.stdout or ()), daemon=True)
+    reader.start()
+    process.wait(limit_s)
+    reader.join(GRACE_S)
+    return "".join(lines)
+
+
+def _broken(row: Row, agent: str, trials: dict[str, TrialOutcome], told: str) -> Iterator[Finding]:
+    trial = trials.get(row.task.query_id)
+    if trial is None:
+        message = f"the agent {agent!r} made no attempt: {told}"
+        yield row.found("errored-attempt", Level.ERROR, message, "Mend what pytest says.")
+    elif trial.metadata.verdict is Verdict.ERRORED:
+        message = f"the attempt of {agent!r} broke: {trial.metadata.reason}."
+        yield row.found("errored-attempt", Level.ERROR, message, "Mend it before a model is paid.")

@@ -1,0 +1,1 @@
+"""GitHub Actions: the job's summary and its annotations."""

@@ -1,0 +1,51 @@
+"""GitHub Actions: a summary, annotations, and no commands from what pages and agents say."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.hooks.names import is_worker
+
+SUMMARY = "GITHUB_STEP_SUMMARY"
+"""Names the file that a step's summary is appended to."""
+
+
+def in_job() -> bool:
+    """Whether this process runs in a job of GitHub Actions, which reads commands in its output."""
+    return os.environ.get("GITHUB_ACTIONS") == "true"
+
+
+def pytest_browsereval_start(config: pytest.Config) -> None:
+    """Have a job take no commands from what is printed from now on, and tell it what the run comes to.
+
+    A list of items has nothing of pages and agents in it, and programs read that list.
+    """
+    takes_commands = in_job() and not config.option.collectonly
+    if is_worker(config) or not (takes_commands or os.environ.get(SUMMARY)):
+        return
+    from pytest_browsereval.features.github.hooks import Commands, GitHub
+    from pytest_browsereval.hooks.controller import controller_key
+    from pytest_browsereval.hooks.gating import gating_key
+
+    commands = Commands(config) if takes_commands else None
+    if commands is not None:
+        commands.start()
+    told = GitHub(config.stash[controller_key], config.stash[gating_key], commands)
+    config.pluginmanager.register(told, "browsereval-github")
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
+    """Take commands out of an error of usage too, which is printed after everything else is over."""
+    try:
+        return (yield)
+    except pytest.UsageError as error:
+        if in_job() and config.pluginmanager.has_plugin("browsereval-session"):
+            from pytest_browsereval.features.github.hooks import without_commands
+
+            error.args = tuple(without_commands(str(arg)) for arg in error.args)
+        raise

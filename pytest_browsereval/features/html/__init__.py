@@ -1,0 +1,1 @@
+"""pytest-html: columns and details of attempts."""

@@ -1,0 +1,19 @@
+"""What pytest-html shows of an attempt."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_browsereval.hooks.names import is_worker
+
+
+def pytest_browsereval_start(config: pytest.Config) -> None:
+    """Add to pytest-html's report where there is one."""
+    if is_worker(config) or not config.pluginmanager.has_plugin("html"):
+        return
+    from pytest_browsereval.features.html.hooks import HtmlReport
+    from pytest_browsereval.hooks.controller import controller_key
+    from pytest_browsereval.hooks.session import eval_session_key
+
+    report = HtmlReport(config.stash[eval_session_key], config.stash[controller_key])
+    config.pluginmanager.register(report, "browsereval-html")

@@ -1,0 +1,166 @@
+"""A foreign attempt in our terms, and how a run folder is made of several."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from pytest_browsereval.capture.message_log import MessageLogger
+from pytest_browsereval.capture.trajectory import TrajectorySaver
+from pytest_browsereval.datasets.ids import safe_id
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.interop.files import picture_suffix, wrong
+from pytest_browsereval.model.messages import SCHEMA_VERSION, ToolCallMessage, now
+from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.redaction.config import redact_config
+from pytest_browsereval.run.foreign import Imported
+from pytest_browsereval.run.store import RunStore, TrialKey, check_new
+
+
+def write_run(attempts: Sequence[Imported], target: Path, kind: str, source: Path) -> RunStore:
+    """Make a run folder of foreign attempts; it is there as a whole or not at all.
+
+    Args:
+        attempts: one for each task.
+        target: the run folder, which is not there yet.
+        kind: which system's they are.
+        source: the folder that they were read from.
+
+    Raises:
+        UsageError: two attempts have one id, the folder is there already, or a picture is none.
+        OSError: it cannot be written.
+    """
+    check_new(target)
+    _check_ids(attempts)
+    partial = target.with_name(f".{target.name}.partial")
+    if partial.exists():
+        shutil.rmtree(partial)
+    try:
+        store = RunStore(partial, worker="import")
+        store.write_manifest(_manifest(attempts, target.name, kind, source))
+        for attempt in attempts:
+            _write(attempt, store)
+        shutil.rmtree(partial / "in-flight", ignore_errors=True)
+        if target.exists():
+            target.rmdir()
+        partial.replace(target)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    return RunStore(target, worker="import")
+
+
+def _check_ids(attempts: Sequence[Imported]) -> None:
+    seen: dict[TrialKey, Path] = {}
+    for attempt in attempts:
+        other = seen.setdefault(attempt.key, attempt.folder)
+        if other is not attempt.folder:
+            raise wrong(
+                attempt.folder,
+                f"has the id {attempt.task.query_id!r}, as {other} has. Import one of them into another run.",
+            )
+
+
+def _manifest(attempts: Sequence[Imported], name: str, kind: str, source: Path) -> dict[str, Any]:
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "started_at": min((a.started_at for a in attempts if a.started_at), default=None),
+        "name": name,
+        "imported_from": {"kind": kind, "folder": source.resolve().name, "imported_at": now()},
+        "packages": {"pytest-browsereval": version("pytest-browsereval")},
+    }
+
+
+def _write(attempt: Imported, store: RunStore) -> None:
+    task = attempt.task
+    is_one = attempt.key == TrialKey(task.query_id)
+    node_id = f"imported::{safe_id(task.query_id)}" + f"[{attempt.variant}-{attempt.trial}]" * (not is_one)
+    folder = store.begin_attempt(attempt.key, node_id)
+    saver = TrajectorySaver(folder.path)
+    _copy_pictures(attempt.pictures, folder.path / "screenshots")
+    log = MessageLogger(folder.path)
+    try:
+        for message in attempt.messages:
+            log.log(message)
+    finally:
+        log.close()
+    saver.save_task(task, (), {}, {})
+    if attempt.grades:
+        saver.save_grades(attempt.grades)
+    saver.save_metadata(_metadata(attempt, node_id))
+    folder.finished()
+
+
+def _copy_pictures(pictures: Mapping[int, Path], target: Path) -> None:
+    for number, path in pictures.items():
+        if number < 1:
+            raise wrong(path, "has no number from 1.")
+        target.mkdir(exist_ok=True)
+        shutil.copyfile(path, target / f"{number:03d}.{picture_suffix(path)}", follow_symlinks=False)
+
+
+def _metadata(attempt: Imported, node_id: str) -> TaskMetadata:
+    verdict, source, reason = attempt.verdict
+    task = attempt.task
+    return TaskMetadata(
+        query_id=task.query_id,
+        dataset=task.dataset,
+        query=task.query,
+        variant=attempt.variant,
+        trial=attempt.trial,
+        node_id=node_id,
+        tags=task.tags,
+        website=task.metadata.website,
+        row_hash=task.content_hash(),
+        start_url=task.start_url,
+        started_at=attempt.started_at,
+        completed_at=attempt.completed_at,
+        total_duration_ms=attempt.total_duration_ms,
+        agent_duration_ms=None,
+        total_steps=sum(isinstance(message, ToolCallMessage) for message in attempt.messages),
+        screenshot_count=len(attempt.pictures),
+        termination_reason=attempt.termination_reason,
+        final_answer=attempt.final_answer,
+        errors=attempt.errors,
+        warnings=attempt.warnings,
+        agent_config=redact_config(dict(attempt.agent_config)),
+        grader_results=dict(attempt.grades),
+        usage=attempt.usage,
+        verdict=verdict,
+        error_source=source,
+        reason=reason,
+    )
+
+
+def with_rows(attempts: Sequence[Imported], rows: Mapping[str, Task]) -> list[Imported]:
+    """Return the attempts with the rows that they were made for, which know more than their records.
+
+    Args:
+        attempts: as they were read.
+        rows: by their ids.
+
+    Raises:
+        UsageError: an attempt has no row, or another instruction than its row.
+    """
+    found = []
+    for attempt in attempts:
+        row = rows.get(attempt.task.query_id)
+        if row is None:
+            raise wrong(attempt.folder, f"the rows have none with the id {attempt.task.query_id!r}.")
+        if _words(row.query) != _words(attempt.task.query):
+            raise UsageError(
+                f"{attempt.folder}: its instruction is not that of the row {row.query_id!r}: "
+                f"{attempt.task.query[:80]!r} is not {row.query[:80]!r}."
+            )
+        found.append(replace(attempt, task=row))
+    return found
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())

@@ -1,0 +1,177 @@
+"""BrowserOS's task folders: ``metadata.json``, ``messages.jsonl``, ``screenshots/``, ``grades.json``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from pytest_browsereval.errors import ErrorSource, TerminationReason
+from pytest_browsereval.features.interop.files import numbered, read_as, read_value, task_folders
+from pytest_browsereval.features.interop.stream_events import read_log
+from pytest_browsereval.graders.verdicts import PassWhen, Primary
+from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.model.results import EvalWarning, TaskError
+from pytest_browsereval.model.tasks import RowMetadata, Task
+from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.run.foreign import Imported
+
+KIND = "browseros"
+METADATA = "metadata.json"
+GRADES = "grades.json"
+
+PRIMARY = (
+    "agisdk_state_diff",
+    "infinity_state",
+    "performance_grader",
+    "webvoyager_grader",
+    "fara_combined",
+    "fara_grader",
+)
+"""Of several grades the first of these decides there, else the first of all."""
+
+SOURCES = {
+    "agent_execution": ErrorSource.AGENT,
+    "mcp_tool": ErrorSource.TOOL,
+    "grading": ErrorSource.GRADER,
+    **{source.value: source for source in ErrorSource},
+}
+
+
+class _Block(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+Count = Annotated[int, Field(ge=0, strict=True)]
+
+
+class _Grade(_Block):
+    score: float = Field(ge=0, le=1, strict=True)
+    passed: bool = Field(alias="pass", strict=True)
+    reasoning: str = ""
+    details: dict[str, JsonValue] | None = None
+
+
+class _Grades(_Block):
+    grades: dict[str, _Grade]
+
+
+class _Trouble(_Block):
+    source: str = "unknown"
+    message: str = ""
+    timestamp: str = ""
+    details: JsonValue = None
+
+    @property
+    def known_source(self) -> ErrorSource:
+        """The source in our words."""
+        return SOURCES.get(self.source, ErrorSource.UNKNOWN)
+
+
+class _Tokens(_Block):
+    input_tokens: Count = 0
+    output_tokens: Count = 0
+    cache_read_tokens: Count = 0
+
+
+class _Metadata(_Block):
+    query_id: str = Field(min_length=1)
+    query: str = Field(min_length=1)
+    dataset: str = ""
+    started_at: str = ""
+    completed_at: str = ""
+    total_duration_ms: float | None = Field(default=None, ge=0, strict=True, allow_inf_nan=False)
+    termination_reason: TerminationReason = TerminationReason.UNKNOWN
+    final_answer: str | None = None
+    errors: list[_Trouble] = Field(default_factory=list)
+    warnings: list[_Trouble] = Field(default_factory=list)
+    agent_config: dict[str, JsonValue] = Field(default_factory=dict)
+    grader_results: dict[str, _Grade] = Field(default_factory=dict)
+    token_usage: _Tokens | None = None
+    task_metadata: dict[str, JsonValue] = Field(default_factory=dict)
+
+
+def read_run(folder: Path) -> list[Imported]:
+    """Return the attempts of a run's folder, or of one task's.
+
+    Raises:
+        UsageError: a file is missing or wrong; the message names it.
+    """
+    return [_read(task) for task in task_folders(folder, METADATA)]
+
+
+def _read(folder: Path) -> Imported:
+    file = folder / METADATA
+    data = read_as(_Metadata, read_value(file), file)
+    messages, cut = read_log(folder / "messages.jsonl")
+    grades = _grades(data.grader_results or _grades_of(folder / GRADES))
+    tokens = data.token_usage.model_dump() if data.token_usage else {}
+    return Imported(
+        folder=folder,
+        task=_task(data),
+        messages=messages,
+        pictures=numbered(folder / "screenshots", r"(\d+)\.(?:png|jpe?g|webp)"),
+        final_answer=data.final_answer,
+        termination_reason=data.termination_reason,
+        started_at=data.started_at,
+        completed_at=data.completed_at,
+        total_duration_ms=data.total_duration_ms,
+        agent_config=data.agent_config,
+        grades=grades,
+        pass_when=_rule(grades),
+        errors=tuple(map(_error, data.errors)),
+        warnings=(*map(_warning, data.warnings), *cut),
+        usage=Usage(**tokens),
+    )
+
+
+def _task(data: _Metadata) -> Task:
+    known, website = data.task_metadata, data.task_metadata.get("website")
+    level = known.get("difficulty")
+    return Task(
+        query_id=data.query_id,
+        query=data.query,
+        dataset=data.dataset,
+        level=level if isinstance(level, str) else None,
+        metadata=RowMetadata(
+            original_task_id=data.query_id,
+            website=website if isinstance(website, str) else None,
+            additional=known,
+        ),
+    )
+
+
+def _grades_of(file: Path) -> dict[str, _Grade]:
+    return read_as(_Grades, {"grades": read_value(file)}, file).grades if file.exists() else {}
+
+
+def _grades(found: dict[str, _Grade]) -> dict[str, GraderResult]:
+    return {
+        name: GraderResult(
+            grader=name,
+            verdict=Verdict.PASSED if grade.passed else Verdict.FAILED,
+            score=grade.score,
+            reasoning=grade.reasoning,
+            details=grade.details or {},
+            fingerprint=f"{KIND}/{name}",
+        )
+        for name, grade in found.items()
+    }
+
+
+def _rule(grades: dict[str, GraderResult]) -> PassWhen:
+    first = next((name for name in PRIMARY if name in grades), next(iter(grades), None))
+    return "all" if first is None else Primary(primary=first)
+
+
+def _error(trouble: _Trouble) -> TaskError:
+    given = trouble.details
+    details = given if given is None or isinstance(given, dict) else {"details": given}
+    return TaskError(
+        source=trouble.known_source, message=trouble.message, timestamp=trouble.timestamp, details=details
+    )
+
+
+def _warning(trouble: _Trouble) -> EvalWarning:
+    return EvalWarning(source=trouble.known_source, message=trouble.message, timestamp=trouble.timestamp)

@@ -1,0 +1,102 @@
+"""``import-run`` and ``export``: runs of other systems as run folders of ours, and ours in their form."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_browsereval.commands.base import Command
+from pytest_browsereval.commands.runs import HELP, add_config, named_run
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.model.display import counted
+
+if TYPE_CHECKING:
+    from pytest_browsereval.model.tasks import Task
+
+
+def import_run(arguments: argparse.Namespace) -> int:
+    """Make a run folder of another system's run, and tell what is in it."""
+    from pytest_browsereval.analysis.summary import summary_of
+    from pytest_browsereval.features.interop.attempts import with_rows, write_run
+    from pytest_browsereval.features.interop.readers import read_run
+    from pytest_browsereval.model.grades import Verdict
+
+    source, target = Path(arguments.folder), Path(arguments.output)
+    attempts = read_run(arguments.kind, source)
+    if arguments.rows is not None:
+        attempts = with_rows(attempts, _rows(Path(arguments.rows)))
+    try:
+        store = write_run(attempts, target, arguments.kind, source)
+        summary = summary_of(store)
+        store.write_summary({"selected": len(summary.trials), **summary.as_json()})
+    except OSError as error:
+        raise UsageError(f"{target} cannot be written: {error}.") from None
+    told = ", ".join(f"{summary.count(verdict)} {verdict}" for verdict in Verdict)
+    print(f"{counted(len(attempts), 'attempt')} in {target}: {told}")
+    ungraded = sum(not attempt.grades for attempt in attempts)
+    if ungraded:
+        print(f"{ungraded} of them have no grade yet. Type  browsereval regrade {target} --config FILE")
+    for attempt in attempts:
+        for warning in attempt.warnings:
+            print(f"note: {attempt.task.query_id}: {warning.message}")
+    return 0
+
+
+def _rows(path: Path) -> dict[str, Task]:
+    """Return the rows of a dataset of our own form by their ids."""
+    from pytest_browsereval.datasets.jsonl import JsonLinesConfig
+
+    dataset = JsonLinesConfig(path=path)
+    return {ref.query_id: dataset.read(ref) for ref in dataset.index(Path.cwd())}
+
+
+def export_run(arguments: argparse.Namespace) -> int:
+    """Write a run in another system's form, and tell what was left out."""
+    from pytest_browsereval.features.interop.readers import named_format
+    from pytest_browsereval.run.foreign import ExportFormat
+    from pytest_browsereval.run.store import RunStore
+
+    chosen = named_format(ExportFormat, arguments.to)
+    run, target = named_run(arguments.run_name, arguments.config), Path(arguments.output)
+    try:
+        exported = chosen.write(RunStore(run), target)
+    except OSError as error:
+        raise UsageError(f"{target} cannot be written: {error}.") from None
+    print(f"{counted(len(exported.folders), 'attempt')} in {target}")
+    for line in exported.left_out:
+        print(f"left out: {line}")
+    return 0
+
+
+def _import_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "kind",
+        metavar="FORMAT",
+        help="whose run it is: browseros, online-mind2web, webvoyager or a format of an installed package",
+    )
+    parser.add_argument("folder", metavar="FOLDER", help="the run, or one task of it")
+    parser.add_argument("-o", "--output", metavar="RUN", required=True, help="the run folder to make")
+    parser.add_argument(
+        "--rows",
+        metavar="FILE",
+        help="the rows that were run, as JSON Lines (see import): they have answers and rubrics",
+    )
+
+
+def _export_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run_name", metavar="RUN", help=HELP)
+    add_config(parser)
+    parser.add_argument(
+        "--to",
+        metavar="FORMAT",
+        required=True,
+        help="the form to write: online-mind2web or a format of an installed package",
+    )
+    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="the folder to make")
+
+
+COMMANDS = (
+    Command("import-run", "make a run folder of another system's run", import_run, _import_arguments),
+    Command("export", "write a run in another system's form", export_run, _export_arguments),
+)

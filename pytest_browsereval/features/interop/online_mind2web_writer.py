@@ -1,0 +1,202 @@
+"""A run of ours in Online-Mind2Web's form, so that other judges can read it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_browsereval.datasets.ids import safe_folder, safe_id
+from pytest_browsereval.errors import ErrorSource, UsageError
+from pytest_browsereval.features.interop.files import wrong
+from pytest_browsereval.features.interop.online_mind2web import (
+    ACTION,
+    KIND,
+    OURS,
+    RESULT,
+    SECOND_SCHEMA,
+    TRAJECTORY,
+)
+from pytest_browsereval.graders.judging.pictures import number_of, pictures_of
+from pytest_browsereval.graders.judging.steps import Step, messages_of, steps_of
+from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.messages import AssistantMessage, Message, ToolCallMessage, ToolResultMessage
+from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.run.foreign import Exported
+from pytest_browsereval.run.store import RunStore, check_new, read_metadata
+from pytest_browsereval.run.stored_trials import read_stored
+
+ENDS = "done"
+"""The tool that gives the answer: its judges are to see actions only, never what the agent says of them."""
+
+_FOLDER = re.compile(r"[^\x00-\x1f\x7f<>:\"/\\|?*]{1,80}")
+"""Ids that every file system takes for a name, other things being equal."""
+
+
+def write_run(store: RunStore, target: Path) -> Exported:
+    """Write the last attempt of each trial as a folder; each agent's and each repetition's apart.
+
+    Attempts that errored before there was anything to grade are left out and told.
+
+    Args:
+        store: the run.
+        target: the folder, which is not there yet; for a run with several agents or repetitions it gets a
+            folder for each, since the form has one attempt for each task.
+
+    Raises:
+        UsageError: the folder is there already, or nothing is to be written.
+        OSError: it cannot be written.
+    """
+    check_new(target)
+    trials = store.last_digests()
+    if not trials:
+        raise UsageError(f"{store.root} has no finished attempt.")
+    kinds = {(data.variant, data.trial) for _, data in trials}
+    names = folder_names(data.query_id for _, data in trials)
+    written, left_out = [], []
+    for folder, data in trials:
+        if data.verdict is Verdict.ERRORED and data.error_source is not ErrorSource.GRADER:
+            left_out.append(f"{data.query_id}: errored ({data.error_source}): {data.reason}")
+            continue
+        is_one = len(kinds) == 1
+        place = target if is_one else target / f"{safe_folder(data.variant)}-{data.trial}"
+        trial = {} if is_one else {OURS: {"variant": data.variant, "trial": data.trial}}
+        written.append(_write(folder, read_metadata(folder), place / names[data.query_id], trial))
+    return Exported(tuple(written), tuple(left_out))
+
+
+def folder_names(ids: Iterable[str]) -> dict[str, str]:
+    """Return the name of each row's folder: its own id, which other judges take from there.
+
+    An id that is no name of a folder everywhere is encoded, as is one of two that differ in case only.
+
+    Args:
+        ids: of rows.
+    """
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for query_id in sorted(set(ids), key=lambda one: (not _is_folder(one), one)):
+        encoded = safe_folder(query_id)
+        name = query_id if _is_folder(query_id) else encoded
+        while name.casefold() in taken:
+            name, encoded = encoded, f"{encoded}+"
+        taken.add(name.casefold())
+        names[query_id] = name
+    return names
+
+
+def _is_folder(query_id: str) -> bool:
+    plain = re.sub(r"[^A-Za-z0-9._-]", "x", query_id)  # what is left of it may still be a name like `con`
+    return (
+        _FOLDER.fullmatch(query_id) is not None and query_id == query_id.strip() and safe_id(plain) == plain
+    )
+
+
+def _write(folder: Path, data: TaskMetadata, target: Path, trial: Mapping[str, Any]) -> Path:
+    (target / TRAJECTORY).mkdir(parents=True)
+    names: dict[int, str] = {}
+    for picture in pictures_of(folder):
+        if picture.is_symlink():
+            raise wrong(picture, "is a link, which could lead anywhere. Put the picture in its place.")
+        number = number_of(picture)
+        names[number] = f"{number:04d}{picture.suffix}"  # they sort by the first number of a name
+        shutil.copyfile(picture, target / TRAJECTORY / names[number])
+    messages = messages_of(folder)
+    is_theirs = data.agent_config.get("type") == KIND
+    result = _theirs(folder, data, messages, names) if is_theirs else _ours(data, messages)
+    result |= {"image_names": list(names.values()), **trial}
+    text = json.dumps(result, ensure_ascii=False, indent=1)
+    (target / RESULT).write_text(text + "\n", encoding="utf-8")
+    return target
+
+
+def _ours(data: TaskMetadata, messages: Sequence[Message]) -> dict[str, Any]:
+    steps = [step for step in steps_of(messages) if step.tool != ENDS]
+    return {
+        "task_id": data.query_id,
+        "task": data.query,
+        "final_result_response": data.final_answer,
+        "action_history": [_line(step) for step in steps],
+        "thoughts": [step.thought for step in steps],
+        "start_url": data.start_url,
+    }
+
+
+def _line(step: Step) -> str:
+    return step.line(1000).partition(". ")[2]
+
+
+# -- attempts that were imported from this form
+
+
+@dataclass
+class _Block:
+    thought: str | None = None
+    action: Any = None
+    picture: int | None = None
+    has_action: bool = False
+
+
+def _theirs(
+    folder: Path, data: TaskMetadata, messages: Sequence[Message], names: Mapping[int, str]
+) -> dict[str, Any]:
+    """Return an imported attempt as it was read: its actions, thoughts and further keys, uncut."""
+    source = read_stored(folder).task.metadata.source
+    result = {**(source if isinstance(source, dict) else {}), "task_id": data.query_id, "task": data.query}
+    blocks = list(_blocks(messages))
+    if data.agent_config.get("schema_version") != SECOND_SCHEMA:
+        return result | {
+            "final_result_response": data.final_answer,
+            "action_history": _without_end([block.action for block in blocks]),
+            "thoughts": _without_end([block.thought for block in blocks]),
+        }
+    return result | {
+        "schema_version": SECOND_SCHEMA,
+        "agent_final_answer": data.final_answer,
+        "action_history": _history(blocks, names),
+    }
+
+
+def _history(blocks: list[_Block], names: Mapping[int, str]) -> list[dict[str, Any]]:
+    """Return the steps of the second schema; the last one holds the agent's output, and no action."""
+    if not blocks:
+        return []
+    end: dict[str, Any] = {"thought": None, "action": None}
+    if not blocks[-1].has_action:
+        end["action"] = blocks.pop().thought
+        if blocks and not blocks[-1].has_action:
+            end["thought"] = blocks.pop().thought
+    history = [
+        {"thought": block.thought, "action": block.action, "screenshot": names.get(block.picture or 0)}
+        for block in blocks
+    ]
+    return [*history, end]
+
+
+def _blocks(messages: Sequence[Message]) -> Iterator[_Block]:
+    """Yield the steps: a thought, an action, or a thought with the action that follows it."""
+    results = {m.tool_call_id: m for m in messages if isinstance(m, ToolResultMessage)}
+    block = _Block()
+    for message in messages:
+        if isinstance(message, AssistantMessage):
+            if block.thought is not None:
+                yield block
+            block = _Block(thought=message.content)
+        elif isinstance(message, ToolCallMessage):
+            result = results.get(message.tool_call_id)
+            action = next(iter(message.params.values()), None) if message.tool == ACTION else message.params
+            yield _Block(block.thought, action, result.screenshot if result else None, has_action=True)
+            block = _Block()
+    if block.thought is not None:
+        yield block
+
+
+def _without_end(values: list[Any]) -> list[Any]:
+    """Return a list without what is null at its end, which says nothing."""
+    while values and values[-1] is None:
+        values.pop()
+    return values

@@ -1,0 +1,58 @@
+"""Which systems' runs can be read and written: by the formats of this package and of installed ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from pytest_browsereval.builtins import gather_offers
+from pytest_browsereval.errors import UsageError, nearest
+from pytest_browsereval.features.interop.files import check_tree
+from pytest_browsereval.run.foreign import ExportFormat, Imported, ImportFormat
+
+HOOK = "pytest_browsereval_run_formats"
+Format = ImportFormat | ExportFormat
+FormatT = TypeVar("FormatT", ImportFormat, ExportFormat)
+
+
+def find_formats(left_out: list[str]) -> dict[tuple[type[Format], str], Format]:
+    """Return the formats by what they do and their name; what is left out gets a sentence in the list."""
+    found: dict[tuple[type[Format], str], Format] = {}
+    for owner, one in gather_offers(HOOK, left_out.append):
+        if not isinstance(one, ImportFormat | ExportFormat):
+            left_out.append(f"{owner}: {HOOK} returned {one!r}, which is not a format.")
+        elif (type(one), one.name) in found:
+            left_out.append(f"{owner}: there is another {type(one).__name__} {one.name!r}. Rename it.")
+        else:
+            found[type(one), one.name] = one
+    return found
+
+
+def named_format(kind: type[FormatT], name: str) -> FormatT:
+    """Return the format of that name.
+
+    Raises:
+        UsageError: there is none; the message has those that there are, and what was left out.
+    """
+    left_out: list[str] = []
+    known = {one.name: one for one in find_formats(left_out).values() if isinstance(one, kind)}
+    if name not in known:
+        told = f"unknown format {name!r}.{nearest(name, known)} Formats: {', '.join(known)}."
+        raise UsageError("\n".join((told, *left_out)))
+    return known[name]
+
+
+def read_run(name: str, folder: Path) -> Sequence[Imported]:
+    """Return the attempts of another system's run.
+
+    Args:
+        name: of its format.
+        folder: the run, or one task of it.
+
+    Raises:
+        UsageError: the format is not known, or a file is missing or wrong; the message names it.
+    """
+    chosen = named_format(ImportFormat, name)
+    check_tree(folder)
+    return chosen.read(folder)

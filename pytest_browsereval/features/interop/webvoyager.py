@@ -1,0 +1,150 @@
+"""WebVoyager's task folders: ``interact_messages.json`` and ``screenshot1.png``, ``screenshot2.png``, ..."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from pytest_browsereval.errors import ErrorSource, TerminationReason
+from pytest_browsereval.features.interop.files import numbered, read_as, read_value, task_folders, wrong
+from pytest_browsereval.model.messages import (
+    AssistantMessage,
+    Message,
+    ToolCallMessage,
+    ToolResultMessage,
+    UserMessage,
+)
+from pytest_browsereval.model.results import EvalWarning
+from pytest_browsereval.model.tasks import RowMetadata, Task
+from pytest_browsereval.run.foreign import Imported
+
+KIND = "webvoyager"
+MESSAGES = "interact_messages.json"
+PREFIX = "task"
+"""Begins the name of a task's folder; the id follows."""
+
+_TASK = re.compile(r"Now given a task:\s*(?P<query>.+?)\s*Please interact with\s+(?P<url>\S+)", re.DOTALL)
+_ACTION = re.compile(r"^\s*Action:\s*(?P<name>\w+)\s*;?\s*(?P<rest>.*)\Z", re.DOTALL | re.MULTILINE)
+_PICTURE = r"screenshot(\d+)\.png"
+_PLAIN = r"screenshot(\d+)_no_box\.png"
+"""The same picture without the labels that the agent saw."""
+
+
+class _Said(BaseModel):
+    model_config = ConfigDict(frozen=True, strict=True, extra="ignore")
+
+    role: Literal["system", "user", "assistant"]
+    content: str | list[dict[str, Any]]
+
+    @property
+    def text(self) -> str:
+        """The texts of the content; pictures are files of their own."""
+        if isinstance(self.content, str):
+            return self.content
+        texts = (part.get("text") for part in self.content if part.get("type") == "text")
+        return "\n".join(text for text in texts if isinstance(text, str))
+
+
+class _Course(BaseModel):
+    model_config = ConfigDict(frozen=True, strict=True)
+
+    messages: list[_Said]
+
+
+def read_run(folder: Path) -> list[Imported]:
+    """Return the attempts of a folder of task folders, or of one task's.
+
+    Raises:
+        UsageError: a file is missing or wrong; the message names it.
+    """
+    return [_read(task) for task in task_folders(folder, MESSAGES)]
+
+
+def _read(folder: Path) -> Imported:
+    file = folder / MESSAGES
+    course = read_as(_Course, {"messages": read_value(file)}, file)
+    told = [said for said in course.messages if said.role != "system"]
+    task = _task(told, file)
+    pictures = numbered(folder, _PICTURE)
+    left_out = len(numbered(folder, _PLAIN))
+    answer = _answer(told)
+    return Imported(
+        folder=folder,
+        task=task,
+        messages=[UserMessage(content=task.query, timestamp=""), *_steps(told[1:], pictures)],
+        pictures=pictures,
+        final_answer=answer,
+        termination_reason=TerminationReason.UNKNOWN if answer is None else TerminationReason.COMPLETED,
+        agent_config={"type": KIND, "system": [s.text for s in course.messages if s.role == "system"]},
+        warnings=(_left_out(left_out),) if left_out else (),
+    )
+
+
+def _left_out(count: int) -> EvalWarning:
+    told = (
+        f"{count} pictures without labels (*_no_box.png) were not imported: the labelled ones show the same"
+    )
+    return EvalWarning(source=ErrorSource.SCREENSHOT, message=told, timestamp="")
+
+
+def _task(told: list[_Said], file: Path) -> Task:
+    found = _TASK.search(told[0].text) if told and told[0].role == "user" else None
+    if found is None:
+        raise wrong(
+            file, "its first message gives no task: 'Now given a task: ... Please interact with ...'."
+        )
+    query_id = file.parent.name.removeprefix(PREFIX) or file.parent.name
+    website = query_id.partition("--")[0] if "--" in query_id else None
+    return Task(
+        query_id=query_id,
+        query=found["query"],
+        dataset=KIND,
+        start_url=found["url"],
+        metadata=RowMetadata(original_task_id=query_id, website=website),
+    )
+
+
+def _answer(told: list[_Said]) -> str | None:
+    """Return what the last message answers; None if it is another action."""
+    found = _ACTION.search(told[-1].text) if told[-1].role == "assistant" else None
+    if found is None or found["name"].upper() != "ANSWER":
+        return None
+    text = found["rest"].strip()
+    return text[1:-1] if text.startswith("[") and text.endswith("]") else text
+
+
+def _steps(told: list[_Said], pictures: dict[int, Path]) -> Iterator[Message]:
+    """Yield thoughts and actions; the picture of a turn has its number and is taken before its action."""
+    turn, call = 1, None
+    for said in told:
+        if said.role == "assistant":
+            yield AssistantMessage(content=said.text, timestamp="")
+            call = f"turn-{turn}"
+            if (action := _call(said.text, call)) is None:
+                call = None
+            else:
+                yield action
+            continue
+        turn += 1
+        if call is not None:
+            picture = turn if turn in pictures else None
+            yield ToolResultMessage(
+                tool_call_id=call, result=said.text, is_error=False, screenshot=picture, timestamp=""
+            )
+        else:  # what the agent said was no action
+            yield UserMessage(content=said.text, timestamp="")
+        call = None
+
+
+def _call(text: str, call: str) -> ToolCallMessage | None:
+    """Return the action of a turn, its arguments as they were written; None for an answer or no action."""
+    found = _ACTION.search(text)
+    if found is None or found["name"].upper() == "ANSWER":
+        return None
+    rest = found["rest"].strip()
+    params = {"argument": rest} if rest else {}
+    return ToolCallMessage(tool=found["name"].lower(), tool_call_id=call, params=params, timestamp="")

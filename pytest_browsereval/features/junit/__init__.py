@@ -1,0 +1,1 @@
+"""JUnit XML: verdicts, figures and pictures of attempts."""

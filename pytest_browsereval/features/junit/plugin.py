@@ -1,0 +1,19 @@
+"""What JUnit XML says of an attempt."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_browsereval.hooks.names import is_worker
+
+
+def pytest_browsereval_start(config: pytest.Config) -> None:
+    """Add to the file of ``--junitxml`` where one is asked for."""
+    if is_worker(config) or not config.getoption("xmlpath", None):
+        return
+    from pytest_browsereval.features.junit.hooks import JUnit
+    from pytest_browsereval.hooks.controller import controller_key
+    from pytest_browsereval.hooks.gating import gating_key
+
+    told = JUnit(config, config.stash[controller_key], config.stash[gating_key])
+    config.pluginmanager.register(told, "browsereval-junit")

@@ -1,0 +1,169 @@
+"""``label`` and ``calibrate``: people judge attempts, and graders are compared with them."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import json
+import threading
+import webbrowser
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_browsereval.commands.base import Command
+from pytest_browsereval.commands.reporting import write
+from pytest_browsereval.commands.runs import HELP, add_config, named_runs
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.model.display import counted
+
+if TYPE_CHECKING:
+    from pytest_browsereval.analysis.labels import LabelLine
+    from pytest_browsereval.run.store import RunStore
+
+
+def label(arguments: argparse.Namespace) -> int:
+    """Serve the labelling page until Ctrl-C."""
+    from pytest_browsereval.analysis.labels import FILE, attempts_of
+    from pytest_browsereval.config_text import shown
+    from pytest_browsereval.features.labelling.book import LabelBook
+    from pytest_browsereval.features.labelling.server import LabellingServer
+    from pytest_browsereval.run.stored_trials import check_log
+
+    (run,) = _runs([arguments.run_name], arguments.config)
+    found = attempts_of([run])
+    attempts = [one for one in found if one.metadata.grader_results]
+    if not attempts:
+        raise UsageError(f"{shown(run.root)} has no graded attempt, so there is nothing to label.")
+    for one in attempts:
+        check_log(
+            one.folder, is_empty_allowed=True
+        )  # a half of what an agent did would be labelled for the whole
+    book = LabelBook(arguments.labels or run.root / FILE, attempts, arguments.labeller or _person())
+    with LabellingServer(book, run.root.resolve().name, arguments.port) as server:
+        left = len(found) - len(attempts)
+        print(
+            f"{counted(len(attempts), 'attempt')} to label, {book.done} labelled by {book.labeller}",
+            flush=True,
+        )
+        if left:
+            print(f"{left} errored before they were graded and are left out", flush=True)
+        try:
+            print(f"{server.url}\nCtrl-C ends it", flush=True)
+            if not arguments.no_open:
+                webbrowser.open(server.url)
+            threading.Event().wait()
+        except KeyboardInterrupt:
+            print(f"\n{book.done} of {len(attempts)} labelled, in {shown(book.path)}")
+    return 0
+
+
+def calibrate(arguments: argparse.Namespace) -> int:
+    """Compare graders with labels; 1 if one misses the bar, or if there is nothing to compare."""
+    from pytest_browsereval.analysis.calibration import Bar, hold
+    from pytest_browsereval.analysis.calibration import calibrate as compare
+    from pytest_browsereval.features.labelling import report
+
+    runs = _runs(arguments.run_names, arguments.config)
+    result = compare(runs, _lines(arguments.labels, runs), arguments.grader)
+    bar = Bar(arguments.min_kappa, arguments.max_fpr, is_strict=arguments.strict)
+    rules = hold(result, bar, arguments.grader)
+    for line in report.text(result, rules):
+        print(line)
+    if arguments.json:
+        told = [{"name": r.name, "met": r.is_met, "message": r.message} for r in rules]
+        content = {**result.as_json(), "rules": told}
+        write(arguments.json, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+    if arguments.markdown:
+        write(arguments.markdown, report.markdown(result, rules))
+    return 0 if all(rule.is_met for rule in rules) else 1
+
+
+def _runs(given: Sequence[str], config: Path | None) -> list[RunStore]:
+    from pytest_browsereval.run.store import RunStore
+
+    folders, seen = named_runs(given, config), set[Path]()
+    for folder in folders:
+        if folder.resolve() in seen:
+            raise UsageError(f"the run {folder} is given twice. Leave one out.")
+        seen.add(folder.resolve())
+    return [RunStore(folder) for folder in folders]
+
+
+def _lines(files: Sequence[Path] | None, runs: Sequence[RunStore]) -> list[LabelLine]:
+    from pytest_browsereval.analysis.labels import FILE, own_labels, read_labels
+
+    if files:
+        return [line for file in files for line in read_labels(file)]
+    if not any((run.root / FILE).exists() for run in runs):
+        raise UsageError(
+            f"none of these runs has a file {FILE}. Write some by  browsereval label {runs[0].root}  or name "
+            "a file by --labels."
+        )
+    return [line for run in runs for line in own_labels(run)]
+
+
+def _person() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a user without a name, as in some containers
+        return ""
+
+
+def _share(text: str) -> float:
+    value = float(text)
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
+    return value
+
+
+def _label_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run_name", metavar="RUN", help=HELP)
+    add_config(parser)
+    parser.add_argument(
+        "--labels", metavar="FILE", type=Path, help="default: labels.jsonl in the run's folder"
+    )
+    parser.add_argument("--labeller", metavar="NAME", help="default: the name that you are logged in by")
+    parser.add_argument("--port", type=int, default=0, help="default: a free one")
+    parser.add_argument("--no-open", action="store_true", help="print the address, open no browser")
+
+
+def _calibrate_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run_names", metavar="RUN", nargs="+", help=HELP)
+    add_config(parser)
+    parser.add_argument(
+        "--labels",
+        metavar="FILE",
+        type=Path,
+        action="append",
+        help="JSON Lines of labels; may be repeated; default: labels.jsonl in the runs' folders",
+    )
+    parser.add_argument(
+        "--grader",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="look at this grader only; may be repeated. An advisory one is held to the bar only if named",
+    )
+    parser.add_argument("--min-kappa", metavar="X", type=_share, help="exit 1 if Cohen's kappa is under it")
+    parser.add_argument(
+        "--max-fpr", metavar="X", type=_share, help="exit 1 if it passes a larger share of what people fail"
+    )
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="hold the unfavourable ends of the 95 %% intervals to the bar, not the estimates",
+    )
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write all figures")
+    parser.add_argument("--markdown", metavar="FILE", type=Path, help="write the report")
+
+
+COMMANDS = (
+    Command("label", "serve a local page to label the attempts of a run", label, _label_arguments),
+    Command(
+        "calibrate",
+        "compare graders with people's labels; exit 1 below the bar",
+        calibrate,
+        _calibrate_arguments,
+    ),
+)

@@ -1,0 +1,296 @@
+"""Serves the labelling page to this machine, and to nobody who has not its address.
+
+The standard library's server is enough: one person, one browser, a few small answers. A framework would be a
+further dependency of a command that most users never type.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import socketserver
+import threading
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from pytest_browsereval.analysis.labels import LabelWord
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.labelling.book import LabelBook
+from pytest_browsereval.features.labelling.view import (
+    as_bytes,
+    attempt_view,
+    grades_view,
+    line_of,
+    picture_file,
+    reference_view,
+)
+
+HOST = "127.0.0.1"
+MOST_BYTES = 64 * 1024
+"""Of what a page may send."""
+
+_MOST_READ = 16 * MOST_BYTES
+_POLL_S = 0.05
+_PICTURES = {".jpeg": "image/jpeg", ".jpg": "image/jpeg", ".png": "image/png", ".webp": "image/webp"}
+_JSON = "application/json"
+
+
+class Said(BaseModel):
+    """What the page sends."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    place: int = Field(ge=0)
+    label: LabelWord | None
+    note: str = Field(default="", max_length=10_000)
+
+
+class _Refused(Exception):
+    def __init__(self, status: HTTPStatus, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+class LabellingServer:
+    """The page of one labeller, while it is open. Use it as a context manager.
+
+    Only requests that name this server's own address and its random token are answered; a request that a
+    page of another origin has sent is not. Attempts and pictures are asked for by number, never by path.
+
+    Args:
+        book: the labels.
+        run: the run's name, for the page's title.
+        port: where to listen; 0 takes a free port.
+
+    Raises:
+        UsageError: the port is taken.
+    """
+
+    def __init__(self, book: LabelBook, run: str, port: int = 0) -> None:
+        self.book = book
+        self.run = run
+        self.token = secrets.token_urlsafe(24)
+        try:
+            self._server = _Server((HOST, port), _Handler)
+        except (OSError, OverflowError) as error:
+            told = getattr(error, "strerror", None) or str(error)
+            raise UsageError(f"port {port} cannot be used: {told}. Name another by --port.") from None
+        self._server.page = self
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(_POLL_S,), name="labelling", daemon=True
+        )
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """By which names it may be asked: others would be those of a site that points them here."""
+        return tuple(f"{name}:{self._server.server_port}" for name in (HOST, "localhost"))
+
+    @property
+    def url(self) -> str:
+        """The page's address, with the token."""
+        return f"http://{self.hosts[0]}/{self.token}/"
+
+    def __enter__(self) -> Self:
+        """Serve from a thread."""
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Give the port back."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(5)
+
+    # -- answers
+
+    def page(self) -> tuple[bytes, str]:
+        """Return the page, and the nonce that its script and style sheet carry."""
+        parts = files("pytest_browsereval.features.labelling")
+        nonce = secrets.token_urlsafe(16)
+        text = parts.joinpath("page.html").read_text(encoding="utf-8").replace("@nonce@", nonce)
+        for name in ("page.css", "page.js"):
+            text = text.replace(f"@{name}@", parts.joinpath(name).read_text(encoding="utf-8"))
+        return text.encode(), nonce
+
+    def answer(self, path: str) -> Any:
+        """Return what the page asks for, as plain values.
+
+        Raises:
+            LookupError: there is no such thing.
+        """
+        book = self.book
+        if path == "attempts":
+            lines = [line_of(place, one, book.label(place)) for place, one in enumerate(book.attempts)]
+            return {"run": self.run, "labeller": book.labeller, "attempts": lines}
+        match = re.fullmatch(r"attempts/(\d{1,9})(?:/(reference|grades))?", path)
+        if match is None:
+            raise LookupError(path)
+        attempt = book.attempts[int(match[1])]
+        if match[2] == "reference":
+            return reference_view(attempt)
+        if match[2] == "grades":
+            book.show_grades(int(match[1]))
+            return grades_view(attempt)
+        return attempt_view(attempt)
+
+    def picture(self, path: str) -> tuple[bytes, str] | None:
+        """Return a picture and its type; None if the path asks for none.
+
+        Raises:
+            LookupError: it is not there.
+        """
+        match = re.fullmatch(r"attempts/(\d{1,9})/pictures/(\d{1,9})", path)
+        if match is None:
+            return None
+        file = picture_file(self.book.attempts[int(match[1])], int(match[2]))
+        if file is None:
+            raise LookupError(path)
+        return file.read_bytes(), _PICTURES[file.suffix]
+
+    def take(self, body: bytes) -> Any:
+        """Write down a label and return it as a line of the list.
+
+        Raises:
+            ValueError: it is none.
+            LookupError: there is no such attempt.
+            OSError: it could not be written.
+        """
+        said = Said.model_validate_json(body)
+        attempt = self.book.attempts[said.place]
+        label = self.book.write(said.place, said.label, said.note)
+        return line_of(said.place, attempt, label)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    page: LabellingServer
+
+    def server_bind(self) -> None:
+        # HTTPServer's own asks for the host's full name as well, which may wait for a name server.
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = self.server_address[:2]  # type: ignore[assignment]
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: browsers drop connections whenever they like."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    timeout = 30
+
+    def do_GET(self) -> None:
+        """Answer with the page, or with what it asks for."""
+        self._answer(self._get)
+
+    def do_POST(self) -> None:
+        """Take a label."""
+        given = self.headers.get("Content-Length", "")
+        length = int(given) if re.fullmatch(r"[0-9]{1,9}", given) else None
+        # Read before it is judged: a connection that is closed on unread bytes takes the answer with it.
+        body = self.rfile.read(min(length or 0, _MOST_READ))
+        self._answer(lambda path: self._post(path, length, body))
+
+    def _answer(self, respond: Callable[[str], None]) -> None:
+        try:
+            respond(self._inner_path())
+        except _Refused as refused:
+            self._send(_said(str(refused)), _JSON, status=refused.status)
+        except LookupError:
+            self._send(_said("there is no such thing"), _JSON, status=HTTPStatus.NOT_FOUND)
+        except OSError as error:
+            told = f"the disk refused: {error.strerror or error}"
+            self._send(_said(told), _JSON, status=HTTPStatus.INTERNAL_SERVER_ERROR)
+
+    def _inner_path(self) -> str:
+        """Return the path behind the token.
+
+        Raises:
+            _Refused: the request has not the token, or another site had it sent.
+        """
+        page, headers = self.server.page, self.headers
+        if headers.get("Host") not in page.hosts:
+            raise _Refused(HTTPStatus.FORBIDDEN, "asked by a name that is not this server's")
+        origins = {f"http://{host}" for host in page.hosts}
+        if headers.get("Origin", next(iter(origins))) not in origins:
+            raise _Refused(HTTPStatus.FORBIDDEN, "sent by a page of another origin")
+        token, slash, rest = self.path.partition("?")[0].removeprefix("/").partition("/")
+        if not slash or not secrets.compare_digest(token.encode(), page.token.encode()):
+            raise _Refused(HTTPStatus.FORBIDDEN, "the address lacks its token: take it from the terminal")
+        return rest
+
+    def _get(self, path: str) -> None:
+        page = self.server.page
+        if not path:
+            text, nonce = page.page()
+            self._send(text, "text/html; charset=utf-8", nonce=nonce)
+            return
+        picture = page.picture(path)
+        if picture is not None:
+            self._send(*picture)
+            return
+        self._send(as_bytes(page.answer(path)), _JSON)
+
+    def _post(self, path: str, length: int | None, body: bytes) -> None:
+        if path != "labels":
+            raise LookupError(path)
+        # Of this type no form of another page can send: its browser would ask here first.
+        if self.headers.get_content_type() != _JSON or "Origin" not in self.headers:
+            raise _Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "not sent by the labelling page")
+        if length is None or length > MOST_BYTES:
+            told = f"more than {MOST_BYTES} bytes, or of no length"
+            raise _Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, told)
+        try:
+            line = self.server.page.take(body)
+        except ValidationError as error:
+            raise _Refused(HTTPStatus.BAD_REQUEST, str(error).partition("\n")[0]) from None
+        self._send(as_bytes(line), _JSON)
+
+    def _send(
+        self, body: bytes, kind: str, *, status: HTTPStatus = HTTPStatus.OK, nonce: str | None = None
+    ) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        for name, value in _guards(nonce).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def version_string(self) -> str:
+        """Keep the versions of Python to ourselves."""
+        return "browsereval"
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 the base's name
+        """Say nothing: the token stands in every line."""
+
+
+def _said(why: str) -> bytes:
+    return json.dumps({"error": why}).encode()
+
+
+def _guards(nonce: str | None) -> Mapping[str, str]:
+    own = f"'nonce-{nonce}'" if nonce else "'none'"
+    policy = {
+        "default-src": "'none'",
+        "script-src": own,
+        "style-src": own,
+        "img-src": "'self' data:",
+        "connect-src": "'self'",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "frame-ancestors": "'none'",
+    }
+    return {
+        "Content-Security-Policy": "; ".join(f"{name} {value}" for name, value in policy.items()),
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cache-Control": "no-store",
+    }

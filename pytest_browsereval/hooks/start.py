@@ -1,0 +1,104 @@
+"""The start of an eval session: what serves it in this process is registered, each a module of its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.hooks.closing import Closing
+from pytest_browsereval.hooks.comparing import Comparing
+from pytest_browsereval.hooks.controller import Controller, controller_key
+from pytest_browsereval.hooks.endings import Endings
+from pytest_browsereval.hooks.gating import Gating, gating_key
+from pytest_browsereval.hooks.groups import Groups
+from pytest_browsereval.hooks.items import Reports
+from pytest_browsereval.hooks.leaving import Leaving
+from pytest_browsereval.hooks.names import planned_processes_key
+from pytest_browsereval.hooks.order import Order
+from pytest_browsereval.hooks.output import OutputRouting
+from pytest_browsereval.hooks.planning import Planning
+from pytest_browsereval.hooks.prefetch import Ahead
+from pytest_browsereval.hooks.progress import Progress
+from pytest_browsereval.hooks.records import RecordKeeping
+from pytest_browsereval.hooks.redaction import SafeReports
+from pytest_browsereval.hooks.replay import ReplayHooks
+from pytest_browsereval.hooks.reruns import OneTry
+from pytest_browsereval.hooks.scoring import ScoreFile
+from pytest_browsereval.hooks.selecting import Selecting
+from pytest_browsereval.hooks.session import EvalSession, eval_session_key
+from pytest_browsereval.hooks.sharding import Sharding, shard_of
+from pytest_browsereval.hooks.terminal import Terminal
+from pytest_browsereval.hooks.termination import Termination
+from pytest_browsereval.hooks.viewing import Viewing
+from pytest_browsereval.hooks.whole_runs import WholeRuns
+from pytest_browsereval.redaction.known import redact_known
+from pytest_browsereval.replay.cassettes import ModelCalls
+
+
+def start(config: pytest.Config) -> EvalSession:
+    """Return pytest's eval session, made at the first call together with the hooks that serve it."""
+    session = config.stash.get(eval_session_key, None)
+    if session is not None:
+        return session
+    try:
+        session = EvalSession(config)
+    except UsageError as error:
+        raise pytest.UsageError(redact_known(str(error))) from None
+    config.stash[eval_session_key] = session
+    _register(session, config)
+    config.hook.pytest_browsereval_start.call_historic(kwargs={"config": config})
+    return session
+
+
+def _register(session: EvalSession, config: pytest.Config) -> None:
+    """Register what this process needs; a worker neither gates nor prints."""
+    manager = config.pluginmanager
+    manager.register(session, "browsereval-session")
+    _register_one_try(config)  # before others, which have to see each item first
+    manager.register(Ahead(session), "browsereval-ahead")
+    manager.register(OutputRouting(config), "browsereval-output")
+    manager.register(Reports(), "browsereval-reports")
+    manager.register(SafeReports(), "browsereval-redaction")
+    manager.register(Groups(), "browsereval-groups")
+    manager.register(Order(), "browsereval-order")
+    manager.register(Closing(session), "browsereval-closing")
+    manager.register(Selecting(session), "browsereval-selecting")
+    manager.register(RecordKeeping(session), "browsereval-record-keeping")
+    if session.model_calls is not ModelCalls.LIVE:
+        manager.register(ReplayHooks(session), "browsereval-replaying")
+    if (given := config.getoption("eval_shard")) is not None:
+        manager.register(Sharding(session, shard_of(given)), "browsereval-sharding")
+    elif config.getoption("eval_shard_by") is not None:
+        raise pytest.UsageError("--eval-shard-by has no effect without --eval-shard. Write  --eval-shard=1/4")
+    if (scores := session.evals2.output_file) is not None:
+        path = config.invocation_params.dir / scores
+        manager.register(ScoreFile(path, session.began), "browsereval-scores")
+    if session.is_worker:
+        return
+    controller = config.stash[controller_key] = Controller(session)
+    manager.register(controller, "browsereval-controller")
+    manager.register(controller.records, "browsereval-records")
+    manager.register(Termination(), "browsereval-termination")
+    manager.register(Leaving(config), "browsereval-leaving")
+    gating = config.stash[gating_key] = Gating(session, controller)
+    manager.register(gating, "browsereval-gating")
+    if config.getoption("eval_baseline") is not None:
+        manager.register(Comparing(controller), "browsereval-comparing")
+    if config.getoption("eval_plan"):
+        planning = Planning(session, config.stash[planned_processes_key])
+        manager.register(planning, "browsereval-planning")
+    if manager.has_plugin("xdist"):
+        from pytest_browsereval.hooks.xdist import Distribution
+
+        manager.register(Distribution(session, controller), "browsereval-distribution")
+    manager.register(Progress(session, controller), "browsereval-progress")
+    manager.register(Terminal(session, controller), "browsereval-terminal")
+    manager.register(Endings(config, controller), "browsereval-endings")
+    manager.register(WholeRuns(controller), "browsereval-whole-runs")
+    manager.register(Viewing(), "browsereval-viewing")
+
+
+def _register_one_try(config: pytest.Config) -> None:
+    """Keep rows from pytest-rerunfailures, unless the user lets it run them again."""
+    if config.pluginmanager.has_plugin("rerunfailures") and not config.getoption("eval_allow_reruns"):
+        config.pluginmanager.register(OneTry(), "browsereval-one-try")

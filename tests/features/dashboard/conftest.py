@@ -1,0 +1,146 @@
+"""A run that goes on, served, and somebody with a browser who watches it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
+from pytest_browsereval.browsers.playwright.manager import WindowManager
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
+from pytest_browsereval.capture.message_log import MessageLogger
+from pytest_browsereval.capture.trajectory import TrajectorySaver
+from pytest_browsereval.features.dashboard.feed import Watched
+from pytest_browsereval.features.dashboard.server import DashboardServer
+from pytest_browsereval.model.messages import Message
+from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.run.control import Control, Wanted
+from pytest_browsereval.run.journal import Journal, Places, Queued
+from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey
+from tests.features.dashboard.asking import Asker
+from tests.labelled import paint
+from tests.report.viewer.conftest import SETTLED, Reader
+from tests.support import Run, browser, run
+
+__all__ = ["browser", "run"]
+
+
+class Flying:
+    """An attempt in flight, made by nobody."""
+
+    def __init__(self, store: RunStore, query_id: str) -> None:
+        self._attempt: AttemptFolder = store.begin_attempt(TrialKey(query_id), query_id)
+        self.folder = self._attempt.path
+        self._log = MessageLogger(self.folder)
+
+    def say(self, *messages: Message) -> None:
+        for message in messages:
+            self._log.log(message)
+
+    def picture(self, number: int) -> None:
+        (self.folder / "screenshots").mkdir(exist_ok=True)
+        paint(self.folder / "screenshots" / f"{number:03}.png", f"page {number}")
+
+    def close(self) -> None:
+        self._log.close()
+
+    def end(self, metadata: TaskMetadata | None) -> None:
+        """End it; without metadata it was given up."""
+        self.close()
+        if metadata is not None:
+            TrajectorySaver(self.folder).save_metadata(metadata)
+        self._attempt.finished()
+
+
+class Session:
+    """A session of a run, made by nobody: what its processes would write into the run's folder."""
+
+    def __init__(self, root: Path, name: str = "s1") -> None:
+        self.store = RunStore(root)
+        self.journal = Journal(self.store, name)
+        self.control = Control(self.store, name)
+        self._workers: dict[str, RunStore] = {}
+        self._flying: list[Flying] = []
+
+    def begin(self, *ids: str, processes: int = 0, lanes: int = 2) -> None:
+        queued = [Queued(name, TrialKey(name), f"Do {name}.") for name in ids]
+        self.journal.begin(queued, Places(processes=processes, lanes=lanes))
+
+    def fly(self, query_id: str, worker: str = "main") -> Flying:
+        store = self._workers.setdefault(worker, RunStore(self.store.root, worker=worker))
+        self._flying.append(flying := Flying(store, query_id))
+        return flying
+
+    def close(self) -> None:
+        """Close logs that were left open: nobody has ended these attempts."""
+        for one in self._flying:
+            one.close()
+
+    @property
+    def wanted(self) -> Wanted:
+        return self.control.wanted()
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Session]:
+    """Return a session that has begun nothing."""
+    with closing(Session(tmp_path / "a run #1")) as made:
+        yield made
+
+
+@pytest.fixture
+def server(session: Session) -> Iterator[DashboardServer]:
+    """Return the dashboard of the session."""
+    with closing(DashboardServer(lambda: [Watched("shop", session.store, session.control)])) as served:
+        yield served
+
+
+@pytest.fixture
+def asker(server: DashboardServer) -> Asker:
+    """Return somebody who has its address."""
+    return Asker.of(server.url)
+
+
+class Watcher(Reader):
+    """Somebody who watches a dashboard."""
+
+    def __init__(self, page: Any, url: str) -> None:
+        super().__init__(page, Path())
+        self.url = f"{url}0/"
+
+    async def open(self, place: str = "#?") -> None:
+        await self.page.goto("about:blank")
+        await self.page.goto(self.url + place)
+        if place.startswith("#/"):
+            await self.page.wait_for_function(SETTLED)
+
+
+class Watch(Protocol):
+    """Lets somebody watch a dashboard; whatever the page complains of fails the test."""
+
+    def __call__(self, url: str, work: Callable[[Watcher], Awaitable[None]], /) -> None: ...
+
+
+@pytest.fixture
+def watch(run: Run, browser: PlaywrightBrowser) -> Watch:
+    """Return how to watch in a real browser."""
+
+    def visit(url: str, work: Callable[[Watcher], Awaitable[None]]) -> None:
+        async def whole() -> None:
+            manager = WindowManager(browser)
+            try:
+                window = await manager.create_window("watch")
+                assert isinstance(window, PlaywrightWindow)
+                watcher = Watcher(window.page, url)
+                await work(watcher)
+                assert watcher.complaints == []
+            finally:
+                await manager.close_all()
+
+        run(whole())
+
+    return visit

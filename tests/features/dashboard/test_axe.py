@@ -1,0 +1,58 @@
+"""The dashboard as axe sees it (``-m peers``): nothing that keeps somebody from using it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.features.dashboard.server import DashboardServer
+from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage, UserMessage
+from pytest_browsereval.run.store import TrialKey
+from tests.features.dashboard.conftest import Session, Watch, Watcher
+from tests.labelled import grade, graded
+from tests.recorded import FAILED
+from tests.report.viewer.test_axe import LOOKS, axe
+
+__all__ = ["axe"]
+
+pytestmark = pytest.mark.peers
+
+
+def test_axe_finds_nothing(axe: str, server: DashboardServer, session: Session, watch: Watch) -> None:
+    """Wide and narrow, light and dark, running and paused: no violation of any rule."""
+    session.begin("buy", "find", "pay", "login", "search", processes=2)
+    session.fly("buy", "gw0").end(graded("buy", grade("state", FAILED), reason="No mug."))
+    session.journal.over("buy", "failed")
+    session.journal.over("pay", None, "budget: it is used up")
+    session.control.skip(TrialKey("search"))
+    flying = session.fly("find", "gw1")
+    flying.picture(1)
+    flying.say(
+        UserMessage(content="Find it."),
+        ToolCallMessage(tool="click", tool_call_id="1", params={"target": "e1"}),
+        ToolResultMessage(tool_call_id="1", result="Nothing there.", is_error=True, screenshot=1),
+    )
+
+    async def work(watcher: Watcher) -> None:
+        for width, scheme in LOOKS:
+            await watcher.page.set_viewport_size({"width": width, "height": 720})
+            await watcher.page.emulate_media(color_scheme=scheme)
+            await watcher.open()
+            await watcher.page.wait_for_selector("#lanes img")
+            if scheme == "dark":
+                await watcher.page.get_by_role("button", name="Pause").click()
+                await watcher.page.wait_for_selector("#now[data-state=paused]")
+            await watcher.page.evaluate(axe)
+            found: dict[str, Any] = await watcher.page.evaluate("axe.run()")
+            assert len(found["passes"]) > 10
+            told = [
+                {rule["id"]: [node["html"][:200] for node in rule["nodes"]]} for rule in found["violations"]
+            ]
+            assert told == [], f"{width} px, {scheme}: {json.dumps(told, indent=1)}"
+            if scheme == "dark":
+                await watcher.page.get_by_role("button", name="Resume").click()
+                await watcher.page.wait_for_selector("#now[data-state=running]")
+
+    watch(server.url, work)

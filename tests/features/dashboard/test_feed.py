@@ -1,0 +1,325 @@
+"""News of a run over a real connection: in their order, none twice, none lost when a page was cut off."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval.features.dashboard import feed
+from pytest_browsereval.features.dashboard.feed import Watched
+from pytest_browsereval.features.dashboard.flights import Flights
+from pytest_browsereval.features.dashboard.server import DashboardServer
+from pytest_browsereval.model.messages import (
+    AssistantMessage,
+    ToolCallMessage,
+    ToolResultMessage,
+    UserMessage,
+)
+from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.report.viewer.attempts import StoredAttempt, stored_attempts
+from tests.features.dashboard.asking import Asker, News, until
+from tests.features.dashboard.conftest import Flying, Session
+from tests.labelled import grade, graded
+from tests.recorded import FAILED, PASSED
+
+
+def said(news: list[News]) -> list[str]:
+    return [one.data["message"]["content"] for one in news if one.kind == "message"]
+
+
+def says(text: str) -> UserMessage:
+    return UserMessage(content=text)
+
+
+def test_a_page_that_was_cut_off_misses_nothing(asker: Asker, session: Session) -> None:
+    """It names the last event that it has seen, and is told what came after it, once."""
+    session.begin("buy", "find")
+    flying = session.fly("buy")
+    flying.say(says("1"), says("2"))
+    data = asker.data()
+    assert [one["message"]["content"] for one in data["live"]["messages"]] == ["1", "2"]
+    with asker.listening(data["live"]["last"]) as news:
+        flying.say(says("3"))
+        seen = until(news, lambda one: one.kind == "message")
+        assert said(seen) == ["3"]
+    flying.say(says("4"))
+    flying.end(graded("buy", grade("state", PASSED), cost_usd=0.5))
+    with asker.listening(seen[-1].name, by_header=True) as news:
+        rest = until(news, lambda one: one.kind == "run" and one.data["totals"]["passed"])
+        assert said(rest) == ["4"]
+        (rows,) = [one.data for one in rest if one.kind == "rows"]
+        assert [(row["key"], row["verdict"], row["cost"]) for row in rows] == [
+            ("buy/default/1/attempt-1", "passed", 0.5)
+        ]
+    last = [one.name for one in rest if one.name][-1]
+    with asker.listening(last, by_header=True) as news:
+        session.journal.end(0)
+        assert said(list(news)) == []
+
+
+@pytest.mark.parametrize("last", ["", "nonsense", "abcd-3", "-1", "abcd-" + "9" * 30])
+def test_a_page_that_names_no_event_of_this_run_loads_anew(asker: Asker, session: Session, last: str) -> None:
+    """An earlier server's, for example."""
+    session.begin("buy")
+    asker.data()
+    with asker.listening(last) as news:
+        assert [one.kind for one in news] == ["anew"]
+
+
+def test_a_page_that_has_missed_too_much_loads_anew(
+    asker: Asker, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Events are kept for a while, not for ever."""
+    monkeypatch.setattr(feed, "MOST_EVENTS", 3)
+    session.begin("buy")
+    first = asker.data()["live"]["last"]
+    flying = session.fly("buy")
+    flying.say(*(says(str(number)) for number in range(10)))
+    assert [one["message"]["content"] for one in asker.data()["live"]["messages"]] == ["7", "8", "9"]
+    flying.end(None)
+    with asker.listening(first) as news:
+        assert [one.kind for one in news] == ["anew"]
+
+
+def test_lanes_steps_and_spend(asker: Asker, session: Session) -> None:
+    """Each attempt in flight is in a lane of its worker, with its picture, steps and spend."""
+    session.begin("a", "b", "c", processes=2, lanes=2)
+    first, second, third = session.fly("a", "gw0"), session.fly("b", "gw0"), session.fly("c", "gw1")
+    usage = Usage(input_tokens=1, output_tokens=1, requests=1, cost_usd=0.25)
+    first.say(
+        AssistantMessage(content="I look.", usage=usage), AssistantMessage(content="Again.", usage=usage)
+    )
+    first.picture(1)
+    first.say(
+        ToolCallMessage(tool="click", tool_call_id="1", params={"target": "e1"}),
+        ToolResultMessage(
+            tool_call_id="1", result={"ok": True, "output": "ok"}, is_error=False, screenshot=1
+        ),
+    )
+    unpriced = Usage(input_tokens=1, output_tokens=1, requests=1)
+    second.say(AssistantMessage(content="I look.", usage=unpriced))
+    lanes = asker.data()["live"]["states"]["lanes"]
+    assert (lanes["workers"], lanes["lanes"]) == (["gw0", "gw1"], 2)
+    told = {one["key"].partition("/")[0]: one for one in lanes["flights"]}
+    assert [(told[name]["worker"], told[name]["place"]) for name in "abc"] == [
+        ("gw0", 0),
+        ("gw0", 1),
+        ("gw1", 0),
+    ]
+    assert [told[name]["cost"] for name in "abc"] == [0.5, None, 0.0]
+    assert (told["a"]["steps"], told["a"]["picture"]) == (1, "001.png")
+    first.end(None)
+    session.fly("a", "gw0")
+    flights = asker.data()["live"]["states"]["lanes"]["flights"]
+    assert sorted((one["worker"], one["place"]) for one in flights) == [("gw0", 0), ("gw0", 1), ("gw1", 0)]
+    third.end(None)
+
+
+def test_the_queue_is_that_of_the_session(asker: Asker, session: Session) -> None:
+    """What waits, what is over, what was skipped and why; a session that goes on with the run begins anew."""
+    session.begin(*(f"t{number}" for number in range(250)))
+    asker.want("skip", query_id="t5")
+    flying = session.fly("t0")
+    session.journal.over("t1", "passed")
+    session.journal.over("t2", None, "budget: it is used up")
+    queue = asker.data()["live"]["states"]["queue"]
+    assert (queue["trials"], queue["over"], queue["waiting"], queue["skipped"]) == (250, 2, 247, 1)
+    assert [one["id"] for one in queue["next"]][:3] == ["t3", "t4", "t5"]
+    assert [one["id"] for one in queue["next"] if one["is_skipped"]] == ["t5"]
+    assert len(queue["next"]) == 100
+    assert queue["last_skipped"][0]["why"] == "budget: it is used up"
+    flying.end(None)
+    again = Session(session.store.root, "s2")
+    again.begin("t2")
+    queue = asker.data()["live"]["states"]["queue"]
+    assert (queue["trials"], queue["waiting"], queue["skipped"]) == (1, 1, 0)
+
+
+def test_attempts_that_nobody_saw_are_found(asker: Asker, session: Session) -> None:
+    """One that came and went while no page was open, also the errored one before it."""
+    session.begin("buy", "find")
+    assert asker.data()["rows"] == []
+    session.fly("buy").end(graded("buy"))
+    session.fly("buy").end(graded("buy", grade("state", FAILED), attempt=2))
+    session.journal.over("buy", "failed")
+    data = asker.data()
+    tries = {row[data["columns"].index("key")]: row[data["columns"].index("tries")] for row in data["rows"]}
+    assert tries == {"buy/default/1/attempt-1": 0, "buy/default/1/attempt-2": 2}
+    assert data["totals"]["failed"] == 1
+
+
+def test_attempts_that_are_over_at_once_are_told_in_full(asker: Asker, session: Session) -> None:
+    """While a page is open: each message once, then the verdict, however short the attempt was."""
+    names = [f"t{number}" for number in range(20)]
+    session.begin(*names)
+    with asker.listening(asker.data()["live"]["last"]) as news:
+        until(news, lambda one: one.kind == "end")
+        for name in names:
+            flying = session.fly(name)
+            flying.say(says(f"1 {name}"), says(f"2 {name}"))
+            flying.end(graded(name, grade("state", PASSED)))
+            session.journal.over(name, "passed")
+        told = until(news, lambda one: one.kind == "run" and one.data["totals"]["passed"] == len(names))
+    assert sorted(said(told)) == sorted(f"{line} {name}" for name in names for line in (1, 2))
+    verdicts: dict[str, list[str]] = {}
+    for row in (row for one in told if one.kind == "rows" for row in one.data):
+        verdicts.setdefault(row["id"], []).append(row["verdict"])
+    assert verdicts == {name: ["unfinished", "passed"] for name in names}
+
+
+def test_an_attempt_that_is_graded_again_has_one_row(asker: Asker, session: Session) -> None:
+    """Its row is that of its latest grades."""
+    session.begin("buy")
+    flying = session.fly("buy")
+    flying.end(graded("buy", grade("state", FAILED), cost_usd=1.0))
+    assert asker.data()["totals"]["failed"] == 1
+    again = session.store.reopen(flying.folder, 1, "buy")
+    asker.data()
+    (flying.folder / "metadata.json").write_text(
+        graded("buy", grade("state", PASSED), cost_usd=1.5).model_dump_json()
+    )
+    again.finished()
+    data = asker.data()
+    assert len(data["rows"]) == 1
+    assert (data["totals"]["passed"], data["totals"]["failed"], data["totals"]["cost"]) == (1, 0, 1.5)
+
+
+def test_what_is_damaged_stops_nothing(asker: Asker, session: Session) -> None:
+    """A log with lines that are no messages, a marker that is none, a journal that somebody has edited."""
+    session.begin("buy")
+    flying = session.fly("buy")
+    nested = "[" * 50_000
+    with (flying.folder / "messages.jsonl").open("ab") as log:
+        log.write(b'[1]\n{"type": "user", "content": "\xff"}\n' + nested.encode() + b"\n")
+        log.write(json.dumps({"type": "user", "content": "x" * 100_000}).encode() + b"\n")
+        log.write(b'{"type": "user", "content": NaN}\n{"type": "cut')
+    in_flight = session.store.root / "in-flight"
+    (in_flight / "gw0-1.json").write_text('{"folder": "../../..", "node_id": "x"}')
+    (in_flight / "gw0-2.json").write_text("{")
+    with (session.store.root / "progress.jsonl").open("ab") as journal:
+        journal.write(b'{"kind": "over"}\n{"kind": "queue", "trials": 1}\nnull\n')
+    data = asker.data()
+    assert [one["key"] for one in data["live"]["states"]["lanes"]["flights"]] == ["buy/default/1/attempt-1"]
+    contents = [one["message"]["content"] for one in data["live"]["messages"]]
+    assert contents[0] == "[1]"
+    assert len(contents) == 5
+    assert max(map(len, contents)) == 401
+    assert contents[4] == "nan"
+    flying.end(None)
+
+
+def test_when_the_run_has_ended_pages_are_told(
+    asker: Asker, server: DashboardServer, session: Session
+) -> None:
+    """With the exit code, and whatever else they had not seen; then the server is gone."""
+    session.begin("buy")
+    flying = session.fly("buy")
+    last = asker.data()["live"]["last"]
+    with asker.listening(last) as news:
+        until(news, lambda one: one.kind == "end")
+        flying.say(says("last words"))
+        flying.end(graded("buy", grade("state", PASSED)))
+        session.journal.over("buy", "passed")
+        session.journal.end(0)
+        server.close()
+        rest = list(news)
+    assert said(rest) == ["last words"]
+    assert [one.data["exit_code"] for one in rest if one.kind == "end"] == [0]
+    with pytest.raises(ConnectionRefusedError):
+        asker.ask("0/")
+
+
+def test_an_attempt_that_is_graded_again_unseen_has_its_new_grades(asker: Asker, session: Session) -> None:
+    """It was there before, and was in flight for less than a look."""
+    flying = session.fly("buy")
+    flying.end(graded("buy", grade("state", FAILED)))
+    session.begin("buy")
+    assert asker.data()["totals"]["failed"] == 1
+    (flying.folder / "metadata.json").write_text(graded("buy", grade("state", PASSED)).model_dump_json())
+    session.journal.over("buy", "passed")
+    data = asker.data()
+    assert (len(data["rows"]), data["totals"]["passed"], data["totals"]["failed"]) == (1, 1, 0)
+
+
+def test_an_earlier_session_of_the_run_has_not_ended_this_one(asker: Asker, session: Session) -> None:
+    """A page may be open before the session has told of its trials."""
+    earlier = Session(session.store.root, "s0")
+    earlier.begin("a", "b")
+    earlier.journal.end(0)
+    states = asker.data()["live"]["states"]
+    assert (states["end"]["exit_code"], states["queue"]["trials"]) == (None, 0)
+    session.begin("b")
+    states = asker.data()["live"]["states"]
+    assert (states["end"]["exit_code"], states["queue"]["trials"]) == (None, 1)
+    session.journal.end(1)
+    assert asker.data()["live"]["states"]["end"]["exit_code"] == 1
+
+
+def test_an_attempt_that_begins_while_a_page_is_opened_is_followed(
+    asker: Asker, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its folder is there already when those of earlier attempts are read, its marker was not yet."""
+    session.begin("buy")
+    began: list[Flying] = []
+
+    def scan(tasks: Path) -> Iterator[StoredAttempt]:
+        began.append(session.fly("buy"))
+        yield from stored_attempts(tasks)
+
+    monkeypatch.setattr(feed, "stored_attempts", scan)
+    assert asker.data()["totals"]["unfinished"] == 1
+    began[0].end(graded("buy", grade("state", PASSED)))
+    session.journal.over("buy", "passed")
+    totals = asker.data()["totals"]
+    assert (totals["passed"], totals["unfinished"]) == (1, 0)
+
+
+def test_a_slow_page_gets_the_last_verdict(session: Session) -> None:
+    """What comes while it takes the news before is sent too, although the run has ended by then."""
+    session.begin("buy")
+    flying = session.fly("buy")
+    watched = feed.Feed(Watched("shop", session.store, session.control))
+    last = watched.data()["live"]["last"]
+    flying.say(says("1"))
+    watched.catch_up()
+
+    async def work() -> str:
+        stream = watched.stream(last)
+        sent = await anext(stream)
+        flying.end(graded("buy", grade("state", PASSED)))
+        session.journal.over("buy", "passed")
+        session.journal.end(0)
+        watched.catch_up()
+        return sent + "".join([one async for one in stream])
+
+    sent = asyncio.run(work())
+    assert sent.count("event: rows") == 1
+    assert sent.rindex("event: rows") < sent.rindex('{"exit_code":0}')
+
+
+def test_a_marker_that_goes_takes_no_other_with_it(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An attempt may end while the markers of all are read."""
+    session.begin("buy", "find")
+    session.fly("buy")
+    gone = session.fly("find")
+    flights = Flights(session.store.root)
+    scandir = os.scandir
+
+    @contextmanager
+    def vanishing(path: Path) -> Iterator[list[os.DirEntry[str]]]:
+        with scandir(path) as found:
+            entries = sorted(found, key=lambda entry: entry.inode() != inode)
+        gone.end(None)
+        yield entries
+
+    (marker,) = [file for file in (session.store.root / "in-flight").iterdir() if "find" in file.read_text()]
+    inode = marker.stat().st_ino
+    monkeypatch.setattr(os, "scandir", vanishing)
+    begun, _ = flights.look()
+    assert [one.key for one in begun] == ["buy/default/1/attempt-1"]

@@ -1,0 +1,342 @@
+"""``--eval-dashboard`` in real runs: the address, controls over all processes, what is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.features.dashboard.asking import Asker, until
+from tests.hooks.launched import FUNCTION, Launched, verdicts, wait_for, write_agent
+from tests.hooks.small_evals import Evals, errored_row, row
+
+AGENT = """
+async def solve(context):
+    name = begins(context)
+    await context.tools.call("wait", {"seconds": 0.01})
+    home = pathlib.Path(str(context.base_dir))
+    while not any((home / flag).exists() for flag in (f"go{name}", "go-all")):
+        await asyncio.sleep(0.02)
+    if name.startswith("breaks"):
+        raise RuntimeError("no")
+    return "right"
+"""
+"""Each attempt waits until the test lets it go on."""
+
+PLACES = pytest.mark.parametrize(
+    "args", [(), pytest.param(("-n2",), marks=pytest.mark.slow)], ids=["lanes", "workers"]
+)
+
+
+@contextmanager
+def watched(evals: Evals, *args: str) -> Iterator[tuple[Launched, Asker]]:
+    """Launch a run with a dashboard; yield it with somebody who has the address."""
+    launched = Launched(evals, *args, "--eval-dashboard")
+    try:
+        found: list[str] = []
+
+        def is_told() -> bool:
+            found[:] = re.findall(r"dashboard: (http://\S+)\n", launched.output)
+            return bool(found) or launched.process.poll() is not None
+
+        wait_for(is_told, "the address is printed")
+        assert found, launched.output
+        yield launched, Asker.of(found[0])
+    finally:
+        launched.kill()
+
+
+def go(evals: Evals, name: str = "-all") -> None:
+    (evals.path / f"go{name}").touch()
+
+
+def begun(evals: Evals, *names: str) -> Callable[[], bool]:
+    return lambda: all((evals.path / f"{name}.begun").exists() for name in names)
+
+
+def finished(evals: Evals, name: str) -> Callable[[], list[Path]]:
+    return lambda: list(evals.path.glob(f"results/shop/*/tasks/{name}/*/*/*/metadata.json"))
+
+
+@PLACES
+@pytest.mark.slow
+def test_stop_after_this(evals: Evals, args: tuple[str, ...]) -> None:
+    """What is in flight is finished, the rest is skipped and the run not green; it can be gone on with."""
+    write_agent(evals, AGENT)
+    names = "abcdefgh"
+    evals.write_rows(*(row(name) for name in names))
+    evals.write_config(agent=FUNCTION, lanes=2)
+    flying = "abcd" if args else "ab"
+    with watched(evals, "shop.eval.yaml", "-rs", *args) as (launched, asker):
+        wait_for(begun(evals, *flying), "all lanes are busy")
+        assert asker.want("stop") == 200
+        go(evals)
+        assert launched.wait() == pytest.ExitCode.TESTS_FAILED, launched.output
+    rest = len(names) - len(flying)
+    assert f"{len(flying)} passed, {rest} skipped" in launched.output
+    assert f"not run, since they were called off in the dashboard: {rest} of 8 trials:" in launched.output
+    assert "dashboard: the run was stopped there" in launched.output
+    assert verdicts(evals.summary()) == dict.fromkeys(flying, "passed")
+    assert (evals.summary()["called_off"], evals.summary()["skipped"]) == (rest, 0)
+    launched.assert_nothing_left()
+    again = evals.run("shop.eval.yaml", "--eval-resume", "--eval-dashboard", *args)
+    again.assert_outcomes(passed=8)
+
+
+@PLACES
+@pytest.mark.slow
+def test_a_task_is_skipped_while_the_run_is_paused(evals: Evals, args: tuple[str, ...]) -> None:
+    """A pause holds it back although a lane is free, however long; what is in flight goes on meanwhile."""
+    write_agent(evals, AGENT)
+    evals.write_rows(*(row(name) for name in "abcdef"))
+    evals.write_config(agent=FUNCTION, lanes=1, gate={"min_pass_rate": 0.5}, limits={"timeout_ms": 60_000})
+    flying, skipped, later = ("ab", "c", "def") if args else ("a", "b", "cdef")
+    with watched(evals, "shop.eval.yaml", "-rs", *args) as (launched, asker):
+        wait_for(begun(evals, *flying), "all lanes are busy")
+        assert asker.want("pause") == 200
+        for name in flying:
+            go(evals, name)
+        for name in flying:
+            wait_for(finished(evals, name), "what was in flight is finished")
+        data = asker.data()["live"]
+        assert data["states"]["wanted"] == {"paused": True, "stopped": False}
+        assert asker.want("skip", query_id=skipped) == 200
+        go(evals)
+        assert asker.want("resume") == 200
+        assert launched.wait() == pytest.ExitCode.TESTS_FAILED, launched.output
+    assert not begun(evals, skipped)()
+    assert verdicts(evals.summary()) == dict.fromkeys([*flying, *later], "passed")
+    assert "dashboard: it was skipped there" in launched.output
+    assert "1 of the run's 6 trials" in launched.output
+
+
+def test_an_errored_attempt_is_not_made_again_after_a_stop(evals: Evals) -> None:
+    """A further attempt would be one that nobody wants."""
+    write_agent(evals, AGENT)
+    evals.write_rows(row("breaks"), row("b"))
+    evals.write_config(agent=FUNCTION, retries=3)
+    with watched(evals, "shop.eval.yaml") as (launched, asker):
+        wait_for(begun(evals, "breaks"), "it is in flight")
+        assert asker.want("stop") == 200
+        go(evals)
+        assert launched.wait() == pytest.ExitCode.TESTS_FAILED
+    assert len(finished(evals, "breaks")()) == 1
+    assert verdicts(evals.summary()) == {"breaks": "errored (agent)"}
+
+
+@PLACES
+@pytest.mark.slow
+def test_the_news_of_a_run(evals: Evals, args: tuple[str, ...]) -> None:
+    """Each message once, each verdict, the queue, the workers, and the exit code at the end."""
+    write_agent(evals, AGENT)
+    evals.write_rows(row("a"), row("b", answer="other"), row("c"), row("d"))
+    evals.write_config(agent=FUNCTION, lanes=2)
+    with watched(evals, "shop.eval.yaml", *args) as (launched, asker):
+        wait_for(begun(evals, "a", "b"), "attempts are in flight")
+        data = asker.data()
+        flights = data["live"]["states"]["lanes"]
+        assert flights["workers"] == (["gw0", "gw1"] if args else ["main"])
+        assert {one["key"].partition("/")[0] for one in flights["flights"]} >= {"a", "b"}
+        with asker.listening(data["live"]["last"]) as news:
+            go(evals)
+            told = until(news, lambda one: one.kind == "end" and one.data["exit_code"] is not None)
+        assert launched.wait() == 1, launched.output
+    assert told[-1].data == {"exit_code": 1}
+    messages = [*data["live"]["messages"], *(one.data for one in told if one.kind == "message")]
+    places = [(one["key"], one["line"]) for one in messages]
+    assert len(set(places)) == len(places)
+    logs = {path.parent: path.read_text().splitlines() for path in evals.run_folder().rglob("messages.jsonl")}
+    assert len(places) == sum(map(len, logs.values()))
+    rows = {one["id"]: one["verdict"] for news in told if news.kind == "rows" for one in news.data}
+    assert rows == {"a": "passed", "b": "failed", "c": "passed", "d": "passed"}
+    queue = [one.data for one in told if one.kind == "queue"][-1]
+    assert (queue["trials"], queue["over"], queue["waiting"]) == (4, 4, 0)
+    assert [one.name for one in told if one.kind in ("message", "rows") and not one.name] == []
+
+
+def test_a_run_that_is_interrupted_says_so(evals: Evals) -> None:
+    """Ctrl-C: pages are told before the server goes."""
+    write_agent(evals, AGENT)
+    evals.write_rows(row("a"))
+    evals.write_config(agent=FUNCTION)
+    with watched(evals, "shop.eval.yaml") as (launched, asker):
+        wait_for(begun(evals, "a"), "it is in flight")
+        with asker.listening(asker.data()["live"]["last"]) as news:
+            launched.send(signal.SIGINT)
+            told = until(news, lambda one: one.kind == "end" and one.data["exit_code"] is not None)
+        assert told[-1].data == {"exit_code": 2}
+        assert launched.wait() == 2
+    launched.assert_nothing_left()
+
+
+LOADED = """
+import sys
+
+def pytest_unconfigure():
+    loaded = sorted(name for name in ("starlette", "uvicorn") if name in sys.modules)
+    print("loaded:", loaded)
+"""
+
+
+def test_nobody_looks(evals: Evals) -> None:
+    """Then nothing that serves it is even imported; the address is told where there is no header, too."""
+    evals.write_rows(row("a"))
+    evals.write_config()
+    evals.pytester.makeconftest(LOADED)
+    result = evals.run_process("shop.eval.yaml", "--eval-dashboard", "-q", "-s")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["dashboard: http://127.0.0.1:*/*/"])
+    assert "loaded: []" in result.stdout.str()
+    journal = [json.loads(line) for line in (evals.run_folder() / "progress.jsonl").read_text().splitlines()]
+    assert [line["kind"] for line in journal] == ["begin", "queue", "over", "end"]
+    assert not (evals.run_folder() / "control.json").exists()
+
+
+def test_grading_again_is_watched_like_a_run(evals: Evals) -> None:
+    """Its trials wait and are over; what is stored stays."""
+    evals.write_rows(row("a"), row("b", answer="other"), errored_row("c"))
+    evals.write_config()
+    evals.run("shop.eval.yaml")
+    result = evals.run("shop.eval.yaml", "--eval-regrade=latest", "--eval-dashboard")
+    result.assert_outcomes(passed=1, failed=1, errors=1)
+    lines = (evals.run_folder() / "progress.jsonl").read_text().splitlines()
+    told = [json.loads(line) for line in lines]
+    assert [line["verdict"] for line in told if line["kind"] == "over"] == ["passed", "failed", "errored"]
+    assert told[-1]["exit_code"] == 1
+
+
+HELD = """
+import pathlib, time, pytest
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol():
+    while not pathlib.Path("go-all").exists():
+        time.sleep(0.02)
+"""
+
+
+BREAKS = """
+import os, pytest
+
+@pytest.fixture(scope="session", autouse=True)
+def login():
+    raise RuntimeError("refused for " + os.environ["SHOP_KEY"])
+"""
+
+
+def test_what_is_not_graded_again_keeps_its_grades(evals: Evals) -> None:
+    """To stop is no fault of a trial; what is told goes on with the grading, not with the run."""
+    evals.write_rows(row("a"), row("b"))
+    evals.write_config()
+    evals.run("shop.eval.yaml")
+    evals.pytester.makeconftest(HELD)
+    with watched(evals, "shop.eval.yaml", "--eval-regrade=latest") as (launched, asker):
+        assert asker.want("stop") == 200
+        go(evals)
+        assert launched.wait() == pytest.ExitCode.TESTS_FAILED, launched.output
+    told = "not graded again, since they were called off in the dashboard: 2 of 2 trials:"
+    assert told in launched.output
+    assert "Grade the rest with" in launched.output
+    assert f"--eval-regrade={evals.run_folder().name}" in launched.output
+    assert verdicts(evals.summary()) == {"a": "passed", "b": "passed"}
+
+
+@PLACES
+def test_a_run_that_was_stopped_before_its_first_attempt(evals: Evals, args: tuple[str, ...]) -> None:
+    """It can be gone on with all the same."""
+    evals.write_rows(row("a"), row("b"))
+    evals.write_config()
+    evals.pytester.makeconftest(HELD)
+    with watched(evals, "shop.eval.yaml", *args) as (launched, asker):
+        wait_for(lambda: asker.want("stop") == 200, "the eval is known")
+        go(evals)
+        assert launched.wait() == pytest.ExitCode.TESTS_FAILED, launched.output
+    assert "was not written" not in launched.output
+    evals.run("shop.eval.yaml", "--eval-resume").assert_outcomes(passed=2)
+    (run,) = evals.path.glob("results/shop/2*")
+    assert run == evals.run_folder()
+
+
+def test_secrets_are_not_in_the_journal(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A task that holds one is redacted where it is written."""
+    monkeypatch.setenv("SHOP_KEY", "hush-hush-0123456789")
+    evals.write_rows(row("a", query="Say hush-hush-0123456789."))
+    evals.write_config(
+        judge={
+            "provider": "openai-compatible",
+            "model": "m",
+            "base_url": "http://x.test",
+            "api_key": "SHOP_KEY",
+        }
+    )
+    assert evals.run("shop.eval.yaml", "--eval-dashboard").ret == 0
+    assert "hush-hush" not in (evals.run_folder() / "progress.jsonl").read_text()
+
+
+def test_secrets_in_what_breaks_are_not_in_the_journal(evals: Evals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fixture may name one in its error."""
+    monkeypatch.setenv("SHOP_KEY", "hush-hush-0123456789")
+    evals.pytester.makeconftest(BREAKS)
+    evals.write_rows(row("a"))
+    judge = {
+        "provider": "openai-compatible",
+        "model": "m",
+        "base_url": "http://x.test",
+        "api_key": "SHOP_KEY",
+    }
+    evals.write_config(judge=judge)
+    evals.run("shop.eval.yaml", "--eval-dashboard").assert_outcomes(errors=1)
+    journal = (evals.run_folder() / "progress.jsonl").read_text()
+    assert "broke before its attempt: RuntimeError: refused for" in journal
+    assert "hush-hush" not in journal
+
+
+@pytest.mark.parametrize("library", ["starlette", "uvicorn"])
+def test_a_missing_extra_is_told_before_anything_is_spent(evals: Evals, library: str) -> None:
+    """With what to type."""
+    evals.write_rows(row("a"))
+    evals.write_config()
+    evals.pytester.makeconftest(f"import sys\nsys.modules[{library!r}] = None")
+    for files in (["--eval-config=shop.eval.yaml"], ["."]):
+        result = evals.run(*files, "--eval-dashboard")
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        told = (
+            f"--eval-dashboard needs {library}, which is not installed. Type  pip install 'pytest-browsereval"
+        )
+        assert told in result.stderr.str() + result.stdout.str()
+    assert not (evals.path / "results").exists()
+
+
+def test_a_port_that_cannot_be_used(evals: Evals) -> None:
+    """Taken, or a file that was taken for one: exit code 4, and nothing is spent."""
+    evals.write_rows(row("a"))
+    evals.write_config()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        result = evals.run("shop.eval.yaml", f"--eval-dashboard={port}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert f"--eval-dashboard={port}: the port cannot be used" in result.stderr.str() + result.stdout.str()
+    for given in ("70000", "-1", "x"):
+        result = evals.run("shop.eval.yaml", f"--eval-dashboard={given}")
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        assert f"{given!r} is no port" in result.stderr.str()
+    result = evals.run("--eval-dashboard", "shop.eval.yaml")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "'shop.eval.yaml' is no port. Write --eval-dashboard=PORT" in result.stderr.str()
+    assert not (evals.path / "results").exists()
+
+
+@pytest.mark.parametrize("option", ["--co", "--eval-plan", "--setup-only"])
+def test_where_nothing_runs_nothing_is_served(evals: Evals, option: str) -> None:
+    """There is nothing to watch."""
+    evals.write_rows(row("a"))
+    evals.write_config()
+    result = evals.run("shop.eval.yaml", "--eval-dashboard", option)
+    assert result.ret == 0
+    assert "dashboard: http" not in result.stdout.str()

@@ -1,0 +1,368 @@
+"""The dashboard's page in a real browser: what goes on is drawn as it comes, and what is hostile is text."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.features.dashboard.feed import Watched
+from pytest_browsereval.features.dashboard.server import DashboardServer
+from pytest_browsereval.model.messages import (
+    AssistantMessage,
+    ToolCallMessage,
+    ToolResultMessage,
+    UserMessage,
+)
+from pytest_browsereval.run.control import Wanted
+from pytest_browsereval.run.journal import Places, Queued
+from pytest_browsereval.run.store import TrialKey
+from tests.features.dashboard.conftest import Session, Watch, Watcher
+from tests.labelled import grade, graded
+from tests.recorded import FAILED, PASSED
+from tests.report.viewer.conftest import HOSTILE, SETTLED
+from tests.support import until
+
+
+def call(number: int, **params: Any) -> ToolCallMessage:
+    return ToolCallMessage(tool="click_at", tool_call_id=str(number), params=params)
+
+
+def result(number: int, output: str, *, picture: int | None = None) -> ToolResultMessage:
+    return ToolResultMessage(
+        tool_call_id=str(number), result={"ok": True, "output": output}, is_error=False, screenshot=picture
+    )
+
+
+@pytest.mark.slow
+def test_a_run_from_its_start_to_its_end(server: DashboardServer, session: Session, watch: Watch) -> None:
+    """The queue, an attempt with its picture and messages, its verdict, the figures, and the end."""
+
+    async def work(watcher: Watcher) -> None:
+        await watcher.open()
+        await watcher.sees("#now", "Running. 0 of 0 trials done")
+        session.begin("buy", "find")
+        await watcher.sees("#now", "0 of 2 trials done, 0 in flight, 2 waiting")
+        await watcher.sees("#queue li", "find Do find.")
+        flying = session.fly("buy")
+        await watcher.sees("#lanes .lane .task", "buy")
+        await watcher.sees("#lanes .lane.free h3", "lane 2")
+        flying.picture(1)
+        flying.say(UserMessage(content="Buy it."), call(1, x=3, y=4), result(1, "Clicked.", picture=1))
+        await watcher.sees("#stream li", "click_at x: 3, y: 4")
+        await watcher.page.wait_for_function(
+            "() => document.querySelector('#lanes img')?.naturalWidth === 640"
+        )
+        await watcher.sees("#lanes .figures", "1 step, $0")
+        flying.end(graded("buy", grade("state", FAILED), cost_usd=0.5, reason="No mug."))
+        session.journal.over("buy", "failed")
+        await watcher.sees("#stream li", "✗ failed No mug.")
+        await watcher.sees("#now", "1 of 2 trials done, 0 in flight, 1 waiting; $0.500 spent")
+        await watcher.sees("#rows tr", "No mug.")
+        await watcher.sees("#rate", "0 %")
+        session.fly("find").end(graded("find", grade("state", PASSED), cost_usd=0.0))
+        session.journal.over("find", "passed")
+        await watcher.sees("#rate", "50 %")
+        await watcher.sees("#kinds button", "passed 1")
+        session.journal.end(1)
+        server.close()
+        await watcher.sees("#now[data-state=ended]", "The run has ended: tasks failed")
+        assert await watcher.page.locator("#pause").is_disabled()
+        assert await watcher.texts("#rows .c-id a") == ["buy", "find"]
+        await watcher.page.locator("#rows a", has_text="buy").click()
+        await watcher.sees("#problem", "The run has ended, and what served this page with it.")
+        watcher.complaints = [text for text in watcher.complaints if "ERR_CONNECTION_REFUSED" not in text]
+
+    watch(server.url, work)
+
+
+def test_a_picture_stays_until_the_next_one_is_there(
+    server: DashboardServer, session: Session, watch: Watch
+) -> None:
+    """A lane is never blank between two pictures, and shows the newest one in the end."""
+    session.begin("buy")
+    flying = session.fly("buy")
+    flying.picture(1)
+    shown = "img => [img.naturalWidth, img.src.slice(-7), getComputedStyle(img).visibility]"
+
+    async def work(watcher: Watcher) -> None:
+        images = watcher.page.locator("#lanes img")
+        is_let_go = asyncio.Event()
+
+        async def wait(route: Any) -> None:
+            await is_let_go.wait()
+            await route.continue_()
+
+        await watcher.open()
+        flying.say(call(1), result(1, "Clicked.", picture=1))
+        await watcher.sees("#lanes .figures", "1 step")
+        await watcher.page.wait_for_function(
+            "() => document.querySelector('#lanes img')?.naturalWidth === 640"
+        )
+        await watcher.page.route("**/002.png", wait)
+        for number in (2, 3):
+            flying.picture(number)
+            flying.say(call(number), result(number, "Clicked.", picture=number))
+            await watcher.sees("#lanes .figures", f"{number} steps")
+        assert await images.evaluate_all(f"all => all.map({shown})") == [
+            [640, "001.png", "visible"],
+            [0, "002.png", "hidden"],
+        ]
+        is_let_go.set()
+        await watcher.page.wait_for_function(
+            "() => document.querySelector('#lanes img').src.endsWith('/003.png')"
+        )
+        assert await images.evaluate_all(f"all => all.map({shown})") == [[640, "003.png", "visible"]]
+
+    watch(server.url, work)
+
+
+def test_a_picture_that_is_no_picture(server: DashboardServer, session: Session, watch: Watch) -> None:
+    """It is told, and the next one is shown."""
+    session.begin("buy")
+    flying = session.fly("buy")
+    flying.picture(1)
+    (flying.folder / "screenshots" / "001.png").write_bytes(b"not a picture")
+
+    async def work(watcher: Watcher) -> None:
+        await watcher.open()
+        flying.say(call(1), result(1, "Clicked.", picture=1))
+        await watcher.sees("#lanes .view", "The picture 001.png cannot be shown.")
+        flying.picture(2)
+        flying.say(call(2), result(2, "Clicked.", picture=2))
+        await watcher.page.wait_for_function(
+            "() => document.querySelector('#lanes .view').textContent === ''"
+            " && document.querySelector('#lanes img').naturalWidth === 640"
+        )
+
+    watch(server.url, work)
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed(server: DashboardServer, session: Session, watch: Watch) -> None:
+    """The page says that nobody answers, and keeps what it shows."""
+    session.begin("buy")
+
+    async def work(watcher: Watcher) -> None:
+        await watcher.open()
+        await watcher.sees("#queue li", "buy")
+        server.close()  # without a word
+        await watcher.page.wait_for_selector("#now[data-state=lost]", timeout=120_000)
+        await watcher.sees("#queue li", "buy")
+        watcher.complaints = [text for text in watcher.complaints if "net::ERR_" not in text]
+
+    watch(server.url, work)
+
+
+def test_what_one_wants_of_the_run(server: DashboardServer, session: Session, watch: Watch) -> None:
+    """Pause and resume, skip and keep, stop: each is told by the page once the run folder has it."""
+    session.begin("buy", "find")
+
+    async def work(watcher: Watcher) -> None:
+        page = watcher.page
+        await watcher.open()
+        await page.get_by_role("button", name="Pause").click()
+        await watcher.sees("#now", "Paused: what is in flight goes on, nothing else begins.")
+        assert session.wanted.paused
+        await page.get_by_role("button", name="Resume").click()
+        await watcher.sees("#now", "Running.")
+        assert session.wanted == Wanted()
+        await page.get_by_role("button", name="Skip find").click()
+        await page.get_by_role("button", name="Keep find").wait_for()
+        assert session.wanted.skipped == {TrialKey("find")}
+        await page.get_by_role("button", name="Keep find").click()
+        await page.get_by_role("button", name="Skip find").wait_for()
+        assert session.wanted.skipped == frozenset()
+        page.once("dialog", lambda dialog: dialog.dismiss())
+        await page.get_by_role("button", name="Stop after this").click()
+        assert not session.wanted.stopped
+        page.once("dialog", lambda dialog: dialog.accept())
+        await page.get_by_role("button", name="Stop after this").click()
+        await watcher.sees("#now", "Stopping: what is in flight is finished, nothing else begins.")
+        assert session.wanted == Wanted(stopped=True)
+        assert await page.get_by_role("button", name="Skip find").count() == 0
+        session.journal.over("find", None, "dashboard: the run was stopped there")
+        await watcher.sees("#skipped li", "find dashboard: the run was stopped there")
+
+    watch(server.url, work)
+
+
+@pytest.mark.slow
+def test_an_attempt_that_is_open_grows(server: DashboardServer, session: Session, watch: Watch) -> None:
+    """Who looks at its last step goes on with it; at its end it has its verdict."""
+    session.begin("buy")
+    flying = session.fly("buy")
+    flying.say(UserMessage(content="Buy it."), call(1), result(1, "First."))
+
+    async def work(watcher: Watcher) -> None:
+        await watcher.open("#/buy/default/1/attempt-1")
+        assert await watcher.text("#attempt-verdict") == "… unfinished"
+        await watcher.sees("#detail h3", "Step 1: click_at")
+        flying.say(call(2), result(2, "Second."))
+        await watcher.sees("#detail h3", "Step 2: click_at")
+        await watcher.press("Home")
+        await watcher.sees("#detail h3", "Told")
+        flying.say(call(3), result(3, "Third."))
+        await watcher.page.wait_for_function("() => document.querySelectorAll('#entries > li').length === 4")
+        await watcher.sees("#detail h3", "Told")
+        flying.end(graded("buy", grade("state", PASSED)))
+        await watcher.sees("#attempt-verdict", "✓ passed")
+        await watcher.sees("#grades", "state says passed")
+
+    watch(server.url, work)
+
+
+def test_of_several_evals_each_has_its_page(session: Session, watch: Watch, tmp_path: Any) -> None:
+    """Their names lead from one to the other."""
+    from contextlib import closing
+
+    from pytest_browsereval.features.dashboard.feed import Watched
+
+    other = Session(tmp_path / "other")
+    session.begin("buy")
+    other.begin("pay")
+    runs = [Watched(HOSTILE, session.store, session.control), Watched("bank", other.store, other.control)]
+
+    async def work(watcher: Watcher) -> None:
+        await watcher.open()
+        await watcher.sees("#queue li", "buy")
+        await watcher.page.get_by_role("link", name="bank").click()
+        await watcher.sees("#queue li", "pay")
+        assert await watcher.page.locator("#runs [aria-current=page]").inner_text() == "bank"
+
+    with closing(DashboardServer(lambda: runs)) as served:
+        watch(served.url, work)
+
+
+def test_hostile_text_is_text(server: DashboardServer, session: Session, watch: Watch) -> None:
+    """Of rows, tasks, messages, verdicts and reasons: before the page was opened, and after it."""
+    session.journal.begin(
+        [Queued(f"n{place}{HOSTILE}", TrialKey(f"{place}{HOSTILE}", HOSTILE), HOSTILE) for place in range(3)],
+        Places(processes=0, lanes=1),
+    )
+    session.journal.over(f"n2{HOSTILE}", None, HOSTILE)
+    first = session.fly(HOSTILE)
+    messages = (
+        UserMessage(content=HOSTILE),
+        AssistantMessage(content=HOSTILE),
+        ToolCallMessage(tool=HOSTILE, tool_call_id="1", params={HOSTILE: HOSTILE, "__proto__": {"x": 1}}),
+        ToolResultMessage(
+            tool_call_id="1", result=HOSTILE, is_error=True, screenshot=7, url="javascript:alert(1)"
+        ),
+    )
+    first.say(*messages)
+
+    async def work(watcher: Watcher) -> None:
+        page = watcher.page
+        await watcher.open()
+        await watcher.sees("#queue li", "onerror")
+        assert await page.locator("#stream li").count() == 4
+        assert HOSTILE in await page.locator("#queue li .text").first.text_content()
+        second = session.fly(f"late{HOSTILE}")
+        second.say(*messages)
+        await until_lines(watcher, 8)
+        hostile = graded(HOSTILE, grade(HOSTILE, FAILED), query=HOSTILE, reason=HOSTILE, final_answer=HOSTILE)
+        first.end(hostile)
+        second.end(None)
+        await watcher.sees("#stream li", "failed")
+        with (session.store.root / "progress.jsonl").open("a") as journal:
+            journal.write(
+                json.dumps({"kind": "over", "node_id": f"n1{HOSTILE}", "verdict": None, "why": HOSTILE})
+                + "\n"
+            )
+        await page.wait_for_function("() => document.querySelectorAll('#skipped li').length === 2")
+        await page.locator("#rows a", has_text="owned").first.click()
+        await page.wait_for_function(SETTLED)
+        assert HOSTILE in await page.locator("#query").text_content()
+        named = await page.evaluate("[...document.querySelectorAll('a')].map(a => a.getAttribute('href'))")
+        assert [href for href in named if href.startswith(("javascript:", "data:", "//"))] == []
+        assert await page.locator("body script").count() == 2
+        assert await page.locator("img[src=x]").count() == 0
+        assert "owned" not in (await page.title()).partition("<")[0]
+        assert await page.title() != "owned"
+        assert await page.evaluate("({}).x === undefined")
+
+    watch(server.url, work)
+
+
+async def until_lines(watcher: Watcher, count: int) -> None:
+    script = f"() => document.querySelectorAll('#stream li').length === {count}"
+    await watcher.page.wait_for_function(script)
+
+
+def test_what_got_into_the_page_would_not_run(
+    server: DashboardServer, session: Session, watch: Watch
+) -> None:
+    """No script but its own, no markup out of a text, nothing from elsewhere: the browser refuses it."""
+    session.begin("buy")
+
+    async def work(watcher: Watcher) -> None:
+        await watcher.open()
+        await watcher.sees("#queue li", "buy")
+        refused = await watcher.page.evaluate(
+            """() => {
+              const refused = [];
+              for (const act of [
+                () => (document.body.innerHTML = "<p>x</p>"),
+                () => document.body.insertAdjacentHTML("beforeend", "<p>x</p>"),
+                () => (document.createElement("script").textContent = "document.title = 'owned'"),
+              ]) try { act(); refused.push(false); } catch { refused.push(true); }
+              document.body.append(document.createElement("img"));
+              document.body.lastElementChild.src = "http://x.test/a.png";
+              fetch("http://x.test/").catch(() => (document.body.dataset.fetched = "no"));
+              return refused;
+            }"""
+        )
+        assert refused == [True, True, True]
+        await watcher.page.wait_for_selector("body[data-fetched=no]")
+        await until(lambda: len(watcher.complaints) >= 5)
+        known = ("Content Security Policy", "'Trusted")
+        assert [text for text in watcher.complaints if not any(part in text for part in known)] == []
+        watcher.complaints.clear()
+
+    watch(server.url, work)
+
+
+def test_narrow_and_dark(server: DashboardServer, session: Session, watch: Watch) -> None:
+    """Nothing is wider than the window at 400 pixels, and dark is dark."""
+    session.begin(
+        "buy", "a-task-with-a-name-that-is-as-long-as-names-of-tasks-may-well-be-in-a-large-data-set", lanes=4
+    )
+    flying = session.fly("buy")
+    flying.picture(1)
+    flying.say(UserMessage(content="W" * 500), call(1, text="x" * 300), result(1, "y" * 500, picture=1))
+
+    async def work(watcher: Watcher) -> None:
+        for width in (400, 1280):
+            await watcher.page.set_viewport_size({"width": width, "height": 700})
+            await watcher.open()
+            await watcher.sees("#stream li", "click_at")
+            await watcher.page.wait_for_selector("#lanes img")
+            assert await watcher.page.evaluate("document.documentElement.scrollWidth") == width
+        colours = []
+        for scheme in ("light", "dark"):
+            await watcher.page.emulate_media(color_scheme=scheme)
+            colours.append(await watcher.page.evaluate("getComputedStyle(document.body).backgroundColor"))
+        assert colours == ["rgb(244, 245, 247)", "rgb(15, 19, 24)"]
+
+    watch(server.url, work)
+
+
+def test_who_comes_early_waits_for_the_run(session: Session, watch: Watch) -> None:
+    """Before an eval is known the address shows a page that loads itself again until the run is there."""
+    runs: list[Watched] = []
+    session.begin("buy")
+    with closing(DashboardServer(lambda: runs)) as server:
+
+        async def work(watcher: Watcher) -> None:
+            await watcher.page.goto(server.url)
+            assert (await watcher.text("main")).startswith("Waiting for the run pytest is still reading")
+            runs.append(Watched("shop", session.store, session.control))
+            await watcher.page.wait_for_url(f"{server.url}0/")
+            await watcher.sees("#run", "shop")
+            watcher.complaints.clear()  # the browser notes the status of the page that waits
+
+        watch(server.url, work)

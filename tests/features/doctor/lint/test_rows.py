@@ -1,0 +1,332 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.builtins import builtin_registry
+from pytest_browsereval.config import config_from
+from pytest_browsereval.features.doctor.lint.base import Finding, Level
+from pytest_browsereval.features.doctor.lint.linting import lint
+
+TODAY = date(2026, 3, 1)
+Lint = Callable[..., tuple[Finding, ...]]
+
+
+@pytest.fixture
+def linted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lint:
+    """Lints rows, or lines as they are, of a config with a site."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*rows: dict[str, Any] | str, **keys: Any) -> tuple[Finding, ...]:
+        lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+        Path("rows.jsonl").write_text("".join(f"{line}\n" for line in lines))
+        Path("shop").mkdir(exist_ok=True)
+        block = {"agent": "noop", "dataset": "rows.jsonl", "sites": {"shop": {"static": "shop"}}, **keys}
+        registry = builtin_registry()
+        config = config_from(block, path=tmp_path / "eval.yaml", registry=registry)
+        return asyncio.run(lint(config, registry, today=TODAY))
+
+    return run
+
+
+def row(**more: Any) -> dict[str, Any]:
+    plain = {
+        "query_id": "mug",
+        "query": "What does the blue mug cost?",
+        "start_url": "{shop}/",
+        "answer": "12",
+    }
+    return {**plain, "graders": [{"type": "answer", "match": "number"}], **more}
+
+
+LIVE = {"start_url": "https://shop.test/"}
+"""Sites of the config have a date of their own; others do not."""
+
+
+def matched(match: str = "includes", **options: Any) -> list[dict[str, Any]]:
+    return [{"type": "answer", "match": match, **options}]
+
+
+PAGE = {"graders": ["page_state"], "answer": None}
+STATE = {"graders": [{"type": "state_diff", "source": {"js": "window.state"}}], "answer": None}
+
+FOUND: list[tuple[str, str, dict[str, Any], str]] = [
+    ("unsafe-id", "note", {"query_id": "a/../b"}, "the id has '/'"),
+    ("missing-start-url", "warning", {"start_url": None}, "the window opens empty"),
+    ("unresolved-placeholder", "error", {"start_url": "__SHOPPING__/"}, "start_url has '__SHOPPING__'"),
+    ("unresolved-placeholder", "error", {"start_url": "{shopp}/"}, "'shopp' is not a site"),
+    ("unresolved-placeholder", "error", {"start_url": "http://x/{shopp}"}, "no site of that name"),
+    ("baked-port", "warning", {"start_url": "http://localhost:8004/"}, "'localhost:8004'"),
+    (
+        "baked-port",
+        "note",
+        {"metadata": {"additional": {"app_base_port": 8000}}},
+        "app_base_port is not used",
+    ),
+    ("plain-gold", "error", {"protected": True}, "its answer stands in clear"),
+    ("plain-gold", "warning", {"dataset": "BrowseComp"}, "answers are never in clear"),
+    (
+        "expired-date",
+        "warning",
+        {"query": "Book a room for January 10, 2026.", **LIVE},
+        "'January 10, 2026' is past (50 ",
+    ),
+    (
+        "expired-date",
+        "warning",
+        {"answer": "2025-12-31", "graders": matched("date"), **LIVE},
+        "answer: '2025-12-31'",
+    ),
+    (
+        "expired-date",
+        "warning",
+        {"query": "A flight on 3rd of May 2025?", **LIVE},
+        "'3rd of May 2025' is past",
+    ),
+    (
+        "hard-coded-year",
+        "warning",
+        {"query": "Who won the latest cup?", "answer": "Ann, 2025"},
+        "year '2025'",
+    ),
+    (
+        "relative-date",
+        "warning",
+        {"query": "What is on tomorrow?", **LIVE},
+        "'tomorrow', which is another day",
+    ),
+    (
+        "relative-date",
+        "note",
+        {"query": "Book next Friday.", **PAGE, "checks": []},
+        "the goal says 'next Friday'",
+    ),
+    ("timezone", "warning", {"query": "What time is it in Oslo?"}, "depends on the zone"),
+    (
+        "timezone",
+        "warning",
+        {**PAGE, "checks": [{"js": "new Date().getHours()", "equals": 12}]},
+        "'new Date()' depends",
+    ),
+    (
+        "goal-check-conflict",
+        "warning",
+        {**PAGE, "query": "Show all mugs.", "checks": [{"role": "listitem", "count": 1}]},
+        "'all', and checks.0 asks for exactly one",
+    ),
+    (
+        "goal-check-conflict",
+        "warning",
+        {**STATE, "query": "Buy a random mug.", "checks": [{"path": "cart[0].id", "equals": 7}]},
+        "'random', and checks.0 asks for a certain id",
+    ),
+    (
+        "goal-check-conflict",
+        "warning",
+        {**STATE, **LIVE, "query": "Book a table.", "checks": [{"path": "day", "equals": "2026-05-01"}]},
+        "date '2026-05-01', which the goal does not state",
+    ),
+    ("underspecified-answer", "warning", {"answer": "5", "graders": matched()}, "'5' is so short"),
+    (
+        "underspecified-answer",
+        "warning",
+        {**PAGE, "checks": [{"text": "ok"}]},
+        "checks.0.text: 'ok' is so short",
+    ),
+    (
+        "underspecified-answer",
+        "note",
+        {"query": "Name any mug.", "answer": "Blue", "graders": matched("exact")},
+        "'any', and one certain answer",
+    ),
+    (
+        "underspecified-answer",
+        "warning",
+        {
+            "answer": "Blue mug",
+            "graders": matched("exact", allow_possible=True),
+            "metadata": {"additional": {"answer_type": "possible"}},
+        },
+        "calls the answer possible",
+    ),
+    ("needs-login", "note", {"query": "Show my orders.", "start_url": "https://shop.test/"}, "'my orders'"),
+    ("needs-login", "note", {"metadata": {"additional": {"require_login": True}}}, "logged in"),
+    ("needs-captcha", "note", {"query": "Solve the captcha."}, "'captcha'"),
+]
+
+
+@pytest.mark.parametrize(("rule", "level", "more", "told"), FOUND)
+def test_a_rule_finds(linted: Lint, rule: str, level: str, more: dict[str, Any], told: str) -> None:
+    """Each rule finds its kind of row, with level, line and what to do; a sound row is left alone."""
+    sound = row(query_id="sound")
+    findings = linted(sound, row(**more))
+    assert [f.query_id for f in findings if f.query_id == "sound"] == []
+    found = [f for f in findings if f.rule == rule]
+    assert [f.level for f in found] == [level]
+    assert found[0].where == "rows.jsonl:2"
+    assert told in found[0].message
+    assert found[0].advice.endswith((".", ")", "}"))
+
+
+def test_sound_rows_have_no_findings(linted: Lint) -> None:
+    """Dates to come, years that the goal names, sites and words inside of other words are all right."""
+    assert (
+        linted(
+            row(query="Book a room for April 3, 2026."),
+            row(
+                query_id="b",
+                query="Who won the latest cup, that of 2025?",
+                answer="Ann in 2025",
+                graders=matched(),
+            ),
+            row(query_id="c", query="Is the ball in the manual 2024-13-45 or in 1/2?"),
+            row(query_id="d", query="What is on 2027-01-01?", answer="25", graders=matched("number")),
+            row(query_id="e", query="Open https://example.org and read.", start_url=None),
+            row(query_id="f", **STATE | {"checks": [{"path": "cart[0].id", "equals": 7}]}),
+        )
+        == ()
+    )
+
+
+def test_sites_of_the_config_have_a_date_of_their_own(linted: Lint) -> None:
+    """What would be stale on a live site is a note on one that never changes."""
+    check = {"path": "day", "equals": "2026-02-01"}
+    findings = linted(row(**STATE | {"query": "Book a table for me.", "checks": [check]}))
+    assert {(f.rule, f.level) for f in findings} == {
+        ("expired-date", Level.NOTE),
+        ("goal-check-conflict", Level.NOTE),
+    }
+    partly = linted(row(**STATE | {"query": "Book a table for next Sunday.", "checks": [check]}))
+    assert [f.rule for f in partly] == ["expired-date", "relative-date"]
+    assert {f.level for f in partly} == {Level.NOTE}
+
+
+def test_a_zone_of_the_browser_settles_it(linted: Lint) -> None:
+    """A browser with a time zone makes times the same on every machine."""
+    asks = row(query="What time is it in Oslo?")
+    assert linted(asks, browser={"type": "playwright", "timezone": "Europe/Oslo"}) == ()
+
+
+def test_answers_of_protected_rows_are_never_told(linted: Lint) -> None:
+    """A finding about a protected row names the key and keeps its value hidden."""
+    secret = row(protected=True, query="What is the latest?", answer="1999-01-07 and 1998", graders=matched())
+    findings = linted(secret)
+    assert {"expired-date", "hard-coded-year", "plain-gold"} <= {f.rule for f in findings}
+    assert not any("1999" in str(f) or "1998" in str(f) for f in findings)
+    unusable = linted({**secret, "graders": matched("number")})
+    assert "wrong-grader" in {f.rule for f in unusable}
+    assert not any("1999" in str(f) for f in unusable)
+
+
+GOLD = "Quetzaltenango"
+
+
+@pytest.mark.parametrize(
+    ("fields", "rule"),
+    [
+        ({"answer": {GOLD: "2019-01-02"}, **LIVE}, "expired-date"),
+        ({"query": f"The latest of {GOLD[::-1]}?", "answer": {GOLD: "In 1998"}}, "hard-coded-year"),
+        (
+            {"rubric": {"items": [{"criterion": f"Names {GOLD} if asked " + "x" * 60, "max_points": 2}]}},
+            "rubric-mismatch",
+        ),
+        ({"rubric": {"items": [{"criterion": GOLD, "max_points": 2}] * 2}}, "rubric-mismatch"),
+    ],
+)
+def test_keys_and_criteria_of_protected_rows_are_not_told_either(
+    linted: Lint, fields: dict[str, Any], rule: str
+) -> None:
+    graders = [{"type": "state_diff", "source": {"js": "window.state"}}]
+    for protected in (False, True):
+        told = [str(f) for f in linted(row(graders=graders, protected=protected, **fields)) if f.rule == rule]
+        assert told
+        assert any(GOLD.casefold() in text.casefold() for text in told) is not protected, told
+
+
+RUBRIC = {"criterion": "Finds it", "description": "d", "max_points": 2}
+
+
+@pytest.mark.parametrize(
+    ("rubric", "told"),
+    [
+        (
+            {"items": [RUBRIC], "total_points": 3},
+            "its total_points are 3, and those of its items add up to 2.",
+        ),
+        ({"items": [{**RUBRIC, "max_points": 0}]}, "an item has no max_points above 0."),
+        ({"items": [RUBRIC, {**RUBRIC, "criterion": "finds  IT"}]}, "two items are about 'finds it'."),
+        ({"items": [{**RUBRIC, "description": "if sold out"}]}, "'Finds it' says 'if' and has no condition."),
+    ],
+)
+def test_wrong_rubrics(linted: Lint, rubric: dict[str, Any], told: str) -> None:
+    """A rubric is told whose points do not add up, whose items overlap or hang on something unsaid."""
+    (found,) = linted(row(rubric=rubric))
+    assert found.rule == "rubric-mismatch"
+    assert told in found.message
+    assert linted(row(rubric={"items": [{**RUBRIC, "condition": "sold out", "description": "if"}]})) == ()
+
+
+def test_ids_that_look_alike(linted: Lint) -> None:
+    """Ids that differ in case and blanks only are told for both rows."""
+    findings = linted(row(query_id="Mug"), row(query_id="mug"), row(query_id="cup"))
+    assert [(f.rule, f.query_id, f.level) for f in findings] == [
+        ("unsafe-id", "Mug", Level.WARNING),
+        ("unsafe-id", "mug", Level.WARNING),
+    ]
+
+
+def test_all_load_errors_are_told(linted: Lint) -> None:
+    """Every row that cannot be used is told, also beyond the five that a message shows."""
+    wrong = [row(query_id=f"w{n}", graders=["answr"]) for n in range(7)]
+    lacks = row(query_id="lacks", graders=[])
+    findings = linted(*wrong, lacks, row(query_id="odd", querry=1), row(query_id="none", query=""))
+    rules = [(f.rule, f.where) for f in findings]
+    assert rules[:7] == [("unknown-grader", f"rows.jsonl:{line}") for line in range(1, 8)]
+    assert rules[7:] == [
+        ("no-grader", "rows.jsonl:8"),
+        ("unknown-field", "rows.jsonl:9"),
+        ("wrong-value", "rows.jsonl:10"),
+    ]
+    assert {f.level for f in findings} == {Level.ERROR}
+    assert "Did you mean 'answer'?" in findings[0].advice + findings[0].message
+
+
+@pytest.mark.parametrize(
+    ("lines", "rules"),
+    [
+        ([json.dumps(row()), json.dumps(row())], ["duplicate-id"]),
+        (["{", json.dumps(row()), "[1]", "{}"], ["bad-json", "bad-json", "missing-field"]),
+        ([""], ["empty-file"]),
+        ([json.dumps({**row(), "query_id": n}) for n in range(8)], ["wrong-value"] * 8),
+    ],
+)
+def test_files_that_cannot_be_listed(linted: Lint, lines: list[str], rules: list[str]) -> None:
+    """All problems of a file become findings, not its first five."""
+    assert [f.rule for f in linted(*lines)] == rules
+
+
+def test_dependencies_and_graders_that_cannot_judge(linted: Lint) -> None:
+    """A row that depends on one that is not there, and one whose grader lacks its reference, are told."""
+    bare = row(query_id="bare", answer=None)
+    findings = linted(row(depends_on=["cup"]), bare, row(query_id="cups"))
+    assert [(f.rule, f.query_id, f.where) for f in findings] == [
+        ("wrong-grader", "bare", "rows.jsonl:2"),
+        ("unknown-dependency", "mug", "rows.jsonl"),
+    ]
+    assert "Did you mean 'cups'?" in str(findings[1])
+    chosen = [{"type": "jsonl", "path": "rows.jsonl", "select": {"ids": ["mug"]}}]
+    assert linted(row(depends_on=["cup"]), row(query_id="cup"), dataset=chosen) == ()
+
+
+def test_a_benchmark_without_a_revision(linted: Lint) -> None:
+    """A published benchmark's file without a revision is told once."""
+    voyage = {"web_name": "A", "id": "A--1", "ques": "Find it.", "web": "https://a.test/"}
+    dataset = [{"type": "webvoyager", "path": "rows.jsonl", "graders": ["answer"]}]
+    findings = linted(voyage, {**voyage, "id": "A--2"}, dataset=dataset)
+    assert [f.rule for f in findings if f.level is Level.NOTE] == ["unpinned-data"]

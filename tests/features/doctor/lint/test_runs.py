@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.builtins import builtin_registry
+from pytest_browsereval.config import config_from
+from pytest_browsereval.features.doctor.lint.base import Finding, Level
+from pytest_browsereval.features.doctor.lint.linting import lint
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.run.store import RunStore, TrialKey
+from tests.recorded import ERRORED, FAILED, PASSED, attempt
+from tests.support import PageServer
+
+ROW: dict[str, Any] = {
+    "query_id": "mug",
+    "query": "Put a mug into the cart.",
+    "start_url": "data:text/html,shop",
+    "graders": [{"type": "state_diff", "source": {"js": "window.state"}}],
+    "checks": [{"path": "cart[0].name", "equals": "mug"}],
+}
+AI = {"type": "single", "model": "m"}
+
+
+class Folder:
+    """A run folder that attempts are written into."""
+
+    def __init__(self, root: Path) -> None:
+        self.store = RunStore(root)
+        self.number = 0
+
+    def add(self, verdict: Any, *, said: str = "", state: Any = None, **more: Any) -> None:
+        self.number += 1
+        given = {"agent_config": AI, "row_hash": Task(**ROW).content_hash(), "trial": self.number, **more}
+        folder = self.store.begin_attempt(TrialKey("mug", "default", self.number), "node").path
+        (folder / "metadata.json").write_text(attempt("mug", verdict, **given).model_dump_json())
+        (folder / "messages.jsonl").write_text(json.dumps({"type": "assistant", "content": said}))
+        if state is not None:
+            (folder / "evidence.json").write_text(json.dumps({"state_diff": {"state": state}}))
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Folder:
+    return Folder(tmp_path / "run")
+
+
+def linted(
+    folder: Path, *rows: dict[str, Any], runs: list[Path], online: bool = False
+) -> tuple[Finding, ...]:
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    registry = builtin_registry()
+    block = {"agent": "noop", "dataset": "rows.jsonl"}
+    config = config_from(block, path=folder / "eval.yaml", registry=registry)
+    return asyncio.run(lint(config, registry, today=date(2026, 3, 1), runs=runs, online=online))
+
+
+def rules(findings: tuple[Finding, ...]) -> list[tuple[str, Level]]:
+    return [(found.rule, found.level) for found in findings]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [
+        ([FAILED] * 3, [("never-passes", Level.WARNING)]),
+        ([FAILED] * 2 + [ERRORED] * 3, []),
+        ([PASSED] * 3, [("always-passes", Level.NOTE)]),
+        ([PASSED, FAILED, FAILED], []),
+        ([PASSED, FAILED, FAILED, PASSED], [("coin-flip", Level.WARNING)]),
+        ([PASSED] + [FAILED] * 4, []),
+    ],
+)
+def test_rates_of_earlier_runs(
+    tmp_path: Path, made: Folder, verdicts: list[Any], expected: list[Any]
+) -> None:
+    """Rows that none, all or every other judged attempt has passed are told; errors are no attempts."""
+    for verdict in verdicts:
+        made.add(verdict)
+    findings = linted(tmp_path, ROW, runs=[made.store.root])
+    assert rules(findings) == expected
+
+
+def test_a_coin_is_of_one_configuration(tmp_path: Path, made: Folder) -> None:
+    """A good and a bad agent are no coin; attempts at another wording of the row do not count."""
+    for verdict in (PASSED, FAILED):
+        for _ in range(3):
+            made.add(verdict, agent_config={"type": "single", "model": str(verdict)})
+    assert linted(tmp_path, ROW, runs=[made.store.root]) == ()
+    for _ in range(5):
+        made.add(FAILED, row_hash="other")
+    assert linted(tmp_path, ROW, runs=[made.store.root]) == ()
+    assert linted(tmp_path, {**ROW, "query": "Put a cup there."}, runs=[made.store.root]) == ()
+
+
+def test_oracle_and_no_op(tmp_path: Path, made: Folder) -> None:
+    """A solution that fails and a no-op that passes are errors, by one attempt each."""
+    made.add(FAILED, agent_config={"type": "scripted"}, reason="cart is empty")
+    made.add(PASSED, agent_config={"type": "noop"})
+    findings = linted(tmp_path, ROW, runs=[made.store.root])
+    assert rules(findings) == [("always-passes", Level.ERROR), ("never-passes", Level.ERROR)]
+    assert findings[1].message == "its own solution fails: cart is empty."
+
+
+def test_what_pages_have_shown(tmp_path: Path, made: Folder) -> None:
+    """Crashes, walls against robots and pages to log in at are the environment's."""
+    login = "https://shop.test/login?next=cart"
+    made.add(FAILED, said="500 Internal Server Error", final_url=login)
+    made.add(FAILED, said="Please verify you are human.", final_url=login)
+    findings = linted(tmp_path, ROW, runs=[made.store.root])
+    assert [f.rule for f in findings] == ["app-crash", "needs-captcha", "needs-login"]
+    assert "1 of 2 attempts" in findings[1].message
+
+
+def test_a_path_that_no_state_has(tmp_path: Path, made: Folder) -> None:
+    """A check of a key that the site has never written is told, once states were recorded."""
+    made.add(FAILED, state={"basket": []})
+    made.add(FAILED, state={"basket": [{"name": "cup"}]})
+    (found,) = linted(tmp_path, ROW, runs=[made.store.root])
+    assert (found.rule, found.level) == ("unrecorded-state", Level.WARNING)
+    assert found.message == "checks.0 reads 'cart[0].name', which none of 2 recorded states has."
+    made.add(PASSED, state={"cart": [{"name": "cup"}]})
+    assert linted(tmp_path, ROW, runs=[made.store.root]) == ()
+
+
+@pytest.fixture
+def server() -> Iterator[PageServer]:
+    server = PageServer()
+    yield server
+    server.close()
+
+
+def test_start_pages_that_are_gone(tmp_path: Path, server: PageServer) -> None:
+    """Each page is asked once; what it answers is told for every row that begins there."""
+    statuses = {"/ok": 200, "/gone": 410, "/law": 451, "/who": 401, "/down": 503, "/forbidden": 403}
+    page: Callable[[str], str] = lambda path: server.page(path, "x", status=statuses[path])  # noqa: E731
+    urls = [*map(page, statuses), f"{server.url}/lost", f"{server.url}/lost", "http://127.0.0.1:9/"]
+    sound = {key: ROW[key] for key in ("query", "graders", "checks")}
+    rows = [{**sound, "query_id": f"r{n}", "start_url": url} for n, url in enumerate(urls)]
+    findings = linted(tmp_path, *rows, runs=[], online=True)
+    told = [(f.rule, str(f.level), f.query_id) for f in findings if f.rule != "baked-port"]
+    assert sorted(told) == [
+        ("dead-url", "error", "r1"),
+        ("dead-url", "error", "r6"),
+        ("dead-url", "error", "r7"),
+        ("dead-url", "error", "r8"),
+        ("dead-url", "warning", "r4"),
+        ("needs-login", "warning", "r3"),
+        ("takedown", "error", "r2"),
+    ]
+    assert server.requests.count("/lost") == 1
+    server.requests.clear()
+    linted(tmp_path, *rows, runs=[])
+    assert server.requests == []

@@ -1,0 +1,187 @@
+"""Folders that cannot be used: told by the file, nothing skipped, nothing read or written elsewhere."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.__main__ import main
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.interop.attempts import write_run
+from pytest_browsereval.features.interop.readers import read_run
+from tests.features.interop.foreign import (
+    DESIGNED,
+    SECOND_SCHEMA,
+    browseros_task,
+    event,
+    online_mind2web_task,
+    picture,
+    webvoyager_task,
+    write_json,
+    write_lines,
+)
+
+Spoil = Callable[[Path], object]
+
+
+def browseros(run: Path, **metadata: Any) -> Path:
+    task = browseros_task(run, **metadata)
+    write_lines(task / "messages.jsonl", DESIGNED)
+    return task
+
+
+BROWSEROS: dict[str, tuple[Spoil, str]] = {
+    "no metadata": (lambda task: (task / "metadata.json").unlink(), "no folder has a metadata.json"),
+    "another folder": (lambda task: (task.parent / "stray").mkdir(), "stray: has no metadata.json"),
+    "no JSON": (lambda task: (task / "metadata.json").write_text("{"), "metadata.json:1: not JSON"),
+    "a key is missing": (
+        lambda task: write_json(task / "metadata.json", {"query": "x"}),
+        "query_id: Field required",
+    ),
+    "no messages": (lambda task: (task / "messages.jsonl").unlink(), "messages.jsonl: is missing"),
+    "a broken line": (
+        lambda task: (task / "messages.jsonl").write_text('{"type"\n{"type":"start"}\n'),
+        "messages.jsonl:1: not JSON",
+    ),
+    "an unknown type": (
+        lambda task: write_lines(task / "messages.jsonl", [event("start"), event("dance")]),
+        "messages.jsonl:2: the type 'dance'",
+    ),
+    "a lacking field": (
+        lambda task: write_lines(task / "messages.jsonl", [event("tool-output-available", output=1)]),
+        "messages.jsonl:1: the tool-output-available has no 'toolCallId'",
+    ),
+    "a wrong value": (
+        lambda task: write_lines(task / "messages.jsonl", [event("user", content=3)]),
+        "messages.jsonl:1: user.content",
+    ),
+    "no time": (
+        lambda task: write_lines(task / "messages.jsonl", [{"type": "user", "content": "Go."}]),
+        "messages.jsonl:1: the user has no timestamp",
+    ),
+    "a wrong time": (
+        lambda task: write_lines(task / "messages.jsonl", [event("user", content="Go.", timestamp="noon")]),
+        "messages.jsonl:1: user.timestamp: Value error, 'noon' is not an ISO 8601 date-time",
+    ),
+    "an event's wrong time": (
+        lambda task: write_lines(task / "messages.jsonl", [event("text-start", id="1", timestamp=3)]),
+        "messages.jsonl:1: timestamp: '3' is not an ISO 8601 date-time",
+    ),
+    "a score of 75": (
+        lambda task: browseros_task(task.parent, grader_results={"p": {"score": 75, "pass": True}}),
+        "grader_results.p.score",
+    ),
+    "a verdict in words": (
+        lambda task: browseros_task(task.parent, grader_results={"p": {"score": 1, "pass": "yes"}}),
+        "grader_results.p.pass: Input should be a valid boolean",
+    ),
+    "a score that is none": (
+        lambda task: browseros_task(task.parent, grader_results={"p": {"score": True, "pass": True}}),
+        "grader_results.p.score: Input should be a valid number",
+    ),
+    "less than no tokens": (
+        lambda task: browseros_task(task.parent, token_usage={"input_tokens": -1}),
+        "token_usage.input_tokens: Input should be greater than or equal to 0",
+    ),
+    "less than no time": (
+        lambda task: browseros_task(task.parent, total_duration_ms=-1),
+        "total_duration_ms: Input should be greater than or equal to 0",
+    ),
+    "an endless number": (
+        lambda task: (task / "metadata.json").write_text('{"query_id": "a", "total_duration_ms": 1e400}'),
+        "1e400 is too large a number",
+    ),
+    "no picture": (lambda task: (task / "screenshots/1.png").write_text("<svg>"), "1.png: is no picture"),
+    "a number twice": (
+        lambda task: (task / "screenshots/01.png").write_bytes(picture()),
+        "has the number of 01.png",
+    ),
+    "number 0": (
+        lambda task: (task / "screenshots/0.png").write_bytes(picture()),
+        "0.png: has no number from 1",
+    ),
+    "a link": (lambda task: (task / "screenshots/9.png").symlink_to("/etc/hostname"), "9.png: is a link"),
+    "a linked folder": (lambda task: (task.parent / "more").symlink_to("/etc"), "more: is a link"),
+    "a pipe": (lambda task: os.mkfifo(task / "grades.json"), "grades.json: is neither a file nor a folder"),
+    "one id twice": (
+        lambda task: write_lines(
+            browseros_task(task.parent, "copy", query_id="Allrecipes--3") / "messages.jsonl", DESIGNED
+        ),
+        "has the id 'Allrecipes--3'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BROWSEROS)
+def test_browseros(case: str, tmp_path: Path) -> None:
+    """Each is refused with the file's name, and no run folder is left."""
+    spoil, message = BROWSEROS[case]
+    task = browseros(tmp_path / "theirs")
+    spoil(task)
+    with pytest.raises(UsageError) as caught:
+        write_run(read_run("browseros", task.parent), tmp_path / "ours", "browseros", task.parent)
+    assert message in str(caught.value)
+    assert {path.name for path in tmp_path.iterdir()} == {"theirs"}
+
+
+def test_others(tmp_path: Path) -> None:
+    """Pictures without order, steps with pictures elsewhere, and talks without a task are refused."""
+    task = online_mind2web_task(tmp_path / "a", **SECOND_SCHEMA)
+    result = json.loads((task / "result.json").read_text())
+    result["action_history"][0]["screenshot"] = "../../secret.png"
+    write_json(task / "result.json", result)
+    (tmp_path / "secret.png").write_bytes(picture())
+    with pytest.raises(UsageError, match=r"action_history\.0: '\.\./\.\./secret\.png' is not in trajectory"):
+        read_run("online-mind2web", tmp_path / "a")
+    (task / "trajectory" / "last.png").write_bytes(picture())
+    with pytest.raises(UsageError, match=r"last\.png: has no number"):
+        read_run("online-mind2web", tmp_path / "a")
+    talk = webvoyager_task(tmp_path / "b") / "interact_messages.json"
+    write_json(talk, json.loads(talk.read_text())[:1])
+    with pytest.raises(UsageError, match=r"interact_messages\.json: its first message gives no task"):
+        read_run("webvoyager", tmp_path / "b")
+    with pytest.raises(UsageError, match="Did you mean 'browseros'"):
+        read_run("browser-os", tmp_path / "b")
+
+
+@pytest.mark.parametrize("query_id", ["../../../escaped", "/etc/passwd", "..", "a\0b", "x" * 300, "CON"])
+def test_hostile_ids_stay_inside(query_id: str, tmp_path: Path) -> None:
+    """An id is a name and never a path, whatever it is."""
+    task = browseros(tmp_path / "theirs")
+    metadata = json.loads((task / "metadata.json").read_text())
+    write_json(task / "metadata.json", {**metadata, "query_id": query_id})
+    target = tmp_path / "ours"
+    store = write_run(read_run("browseros", task.parent), target, "browseros", task.parent)
+    (attempt,) = store.attempts()
+    assert attempt[1].query_id == query_id
+    assert attempt[0].resolve().relative_to(target.resolve()).parts[0] == "tasks"
+    assert {path.name for path in tmp_path.iterdir()} == {"theirs", "ours"}
+
+
+def test_the_target_is_never_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder with files in it, a file, and a place that is not there are refused."""
+    browseros(tmp_path / "theirs")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine.txt").write_text("mine")
+    for target, message in (
+        ("full", "with files in it"),
+        ("full/mine.txt", "and no folder"),
+        ("none/run", "there is no folder"),
+    ):
+        assert main(["import-run", "browseros", str(tmp_path / "theirs"), "-o", str(tmp_path / target)]) == 4
+        assert message in capsys.readouterr().err
+    assert (tmp_path / "full" / "mine.txt").read_text() == "mine"
+
+
+def test_a_folder_beside_others_that_lacks_its_record(tmp_path: Path) -> None:
+    """It is named wherever it stands: its attempt would be missing without a word."""
+    for place in ("a-1", "a-2"):
+        online_mind2web_task(tmp_path / "run" / place)
+    (tmp_path / "run/a-2/lost/trajectory").mkdir(parents=True)
+    with pytest.raises(UsageError, match=r"run/a-2/lost: has no result\.json"):
+        read_run("online-mind2web", tmp_path / "run")

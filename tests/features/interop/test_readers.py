@@ -1,0 +1,179 @@
+"""Runs of other systems become run folders of ours: their facts, and nothing that they do not say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_browsereval.analysis.summary import summary_of
+from pytest_browsereval.features.interop.attempts import write_run
+from pytest_browsereval.features.interop.readers import read_run
+from pytest_browsereval.graders.judging.pictures import number_of, pictures_of
+from pytest_browsereval.graders.judging.steps import messages_of, steps_of
+from pytest_browsereval.model.messages import (
+    AssistantMessage,
+    DelegationMessage,
+    DelegationResultMessage,
+    ErrorMessage,
+    ToolCallMessage,
+)
+from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.run.stored_trials import read_stored
+from tests.features.interop.foreign import (
+    DESIGNED,
+    GRADES,
+    SECOND_SCHEMA,
+    STREAM,
+    browseros_task,
+    online_mind2web_task,
+    webvoyager_task,
+    write_json,
+    write_lines,
+)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    folder = tmp_path / "their-run"
+    folder.mkdir()
+    return folder
+
+
+def imported(kind: str, source: Path, tmp_path: Path) -> RunStore:
+    return write_run(read_run(kind, source), tmp_path / "ours", kind, source)
+
+
+def only(store: RunStore) -> tuple[Path, TaskMetadata]:
+    (attempt,) = store.attempts()
+    return attempt
+
+
+def test_browseros_designed_messages(source: Path, tmp_path: Path) -> None:
+    """Metadata, grades and the seven designed message types are taken over; keys are not."""
+    write_lines(browseros_task(source) / "messages.jsonl", DESIGNED)
+    (source / "summary.json").write_text("{}")
+    store = imported("browseros", source, tmp_path)
+    folder, data = only(store)
+    assert (data.query_id, data.query, data.dataset) == ("Allrecipes--3", "Find a recipe.", "webvoyager")
+    assert (data.final_answer, data.termination_reason) == ("Vegetable lasagna", "completed")
+    assert (data.total_duration_ms, data.agent_duration_ms, data.cost_usd) == (60000, None, None)
+    assert data.total_steps == 1
+    assert data.usage.input_tokens == 900
+    assert data.warnings[0].source == "tool"
+    assert data.agent_config == {"type": "single", "model": "kimi-k2", "apiKey": "***"}
+    assert (data.verdict, data.reason) == ("failed", "agisdk_state_diff: No order.")
+    assert {name: grade.fingerprint for name, grade in data.grader_results.items()} == {
+        name: f"browseros/{name}" for name in GRADES
+    }
+    messages = messages_of(folder)
+    assert [m.type for m in messages] == [line["type"] for line in DESIGNED]
+    assert steps_of(messages)[0].screenshot == 1
+    assert [(number_of(p), p.suffix) for p in pictures_of(folder)] == [(1, ".png"), (3, ".jpeg")]
+    assert store.manifest()["imported_from"]["kind"] == "browseros"
+    assert str(tmp_path) not in (store.root / "manifest.json").read_text()
+    assert summary_of(store).as_json()["failed"] == 1
+
+
+def test_browseros_stream_events(source: Path, tmp_path: Path) -> None:
+    """The released form gives the same log: texts put together, errors told, delegations nested."""
+    task = browseros_task(source, grader_results={})
+    write_lines(task / "messages.jsonl", STREAM)
+    with (task / "messages.jsonl").open("a") as file:
+        file.write('{"type":"text-delta","id"')
+    write_json(
+        task / "grades.json", {"fara_combined": {"score": 0.9, "pass": True, "reasoning": "Two of three."}}
+    )
+    folder, data = only(imported("browseros", source, tmp_path))
+    messages = messages_of(folder)
+    assert [m.content for m in messages if isinstance(m, AssistantMessage)] == ["Half done.", "It is right."]
+    assert [m.content for m in messages if isinstance(m, ErrorMessage)] == ["overloaded"]
+    navigate, act = steps_of(messages)
+    assert (navigate.tool, navigate.params, navigate.is_error, navigate.screenshot) == (
+        "navigate",
+        {"page": 1, "url": "http://r.test"},
+        False,
+        1,
+    )
+    assert (act.params, act.text, act.is_error) == ({"input": "not a block"}, "no such ref", True)
+    (begun,) = (m for m in messages if isinstance(m, DelegationMessage))
+    (ended,) = (m for m in messages if isinstance(m, DelegationResultMessage))
+    assert (begun.instruction, ended.summary, ended.status, ended.steps_used) == ("Look.", "Seen.", "done", 2)
+    assert {m.parent_id for m in messages if isinstance(m, ToolCallMessage)} == {begun.span_id}
+    assert data.verdict == "passed"
+    assert [w.message for w in data.warnings[1:]] == [
+        "the last line of messages.jsonl was cut and is left out",
+        "1 events (file, source-url) of messages.jsonl are left out",
+    ]
+
+
+def test_browseros_without_a_grade(source: Path, tmp_path: Path) -> None:
+    """No grade: errored and waiting for one; an agent that died is errored and stays so."""
+    write_lines(browseros_task(source, grader_results={}) / "messages.jsonl", DESIGNED)
+    error = {"source": "agent_execution", "message": "provider overloaded", "timestamp": "t"}
+    died = browseros_task(source, "x", termination_reason="error", errors=[error])
+    write_lines(died / "messages.jsonl", DESIGNED)
+    trials = {data.query_id: data for _, data in imported("browseros", source, tmp_path).attempts()}
+    waiting = trials["Allrecipes--3"]
+    assert (waiting.verdict, waiting.error_source) == ("errored", "grader")
+    assert waiting.reason.startswith("not graded yet")
+    assert (trials["x"].error_source, trials["x"].errors[0].source) == ("agent", "agent")
+    assert "provider overloaded" in trials["x"].reason
+
+
+def test_online_mind2web_first_schema(source: Path, tmp_path: Path) -> None:
+    """Pictures in the order of their numbers, thoughts before actions; what is not said stays unknown."""
+    online_mind2web_task(source)
+    folder, data = only(imported("online-mind2web", source, tmp_path))
+    assert (data.query_id, data.final_answer) == ("fb7b4f78_110325", "The schedule is open.")
+    assert (data.started_at, data.total_duration_ms, data.termination_reason) == ("", None, "unknown")
+    steps = steps_of(messages_of(folder))
+    assert [(s.thought, s.params["text"], s.screenshot) for s in steps] == [
+        ("The menu has it.", "<a> Schedules -> CLICK", None),
+        ("Now the season.", "<input> Season -> TYPE: winter", None),
+    ]
+    theirs = [source / "fb7b4f78_110325/trajectory" / f"{n}_full_screenshot.png" for n in (0, 2, 10)]
+    assert [p.read_bytes() for p in pictures_of(folder)] == [p.read_bytes() for p in theirs]
+    assert read_stored(folder).task.metadata.source == {"input_image_paths": None, "run_id": 7}
+
+
+def test_online_mind2web_second_schema(source: Path, tmp_path: Path) -> None:
+    """Steps are blocks with their pictures, and the last one's output is no action."""
+    online_mind2web_task(source, **SECOND_SCHEMA)
+    folder, data = only(imported("online-mind2web", source / "fb7b4f78_110325", tmp_path))
+    messages = messages_of(folder)
+    assert [(s.params["text"], s.screenshot) for s in steps_of(messages)] == [
+        ("click Schedules", 1),
+        ("type winter", 3),
+    ]
+    assert [m.content for m in messages if isinstance(m, AssistantMessage)] == [
+        "The menu.",
+        "Done.",
+        "TASK_COMPLETE",
+    ]
+    assert data.final_answer == "It is open."
+
+
+def test_webvoyager(source: Path, tmp_path: Path) -> None:
+    """Task, actions and answer are read from the talk; pictures keep their numbers and their turns."""
+    webvoyager_task(source)
+    webvoyager_task(source, "Google Map--7", answer=None)
+    store = imported("webvoyager", source, tmp_path)
+    attempts = {data.query_id: (folder, data) for folder, data in store.attempts()}
+    folder, data = attempts["Amazon--0"]
+    assert (data.query, data.start_url, data.website) == (
+        "Search a controller.",
+        "https://shop.test/",
+        "Amazon",
+    )
+    assert (data.final_answer, data.termination_reason) == ("A green one.", "completed")
+    assert [(s.tool, s.params, s.text, s.screenshot) for s in steps_of(messages_of(folder))] == [
+        ("type", {"argument": "[2]; green controller"}, "Observation: [3]: results", 2),
+        ("scroll", {"argument": "[WINDOW]; down"}, "Observation: [5]: green", 4),
+    ]
+    assert [number_of(p) for p in pictures_of(folder)] == [1, 2, 4]
+    assert "1 pictures without labels" in data.warnings[0].message
+    _, other = attempts["Google Map--7"]
+    assert (other.final_answer, other.termination_reason) == (None, "unknown")
+    assert other.total_steps == 3

@@ -1,0 +1,196 @@
+"""Reports of what is odd: links among the pictures, other tests' properties, crashes, unprintable names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from _pytest.junitxml import LogXML, xml_key
+
+from pytest_browsereval.features.html.hooks import HtmlReport
+from pytest_browsereval.features.junit.hooks import JUnit
+from pytest_browsereval.hooks.items import _printable, pictures_of, properties
+from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.model.usage import Usage
+
+HOSTILE = "a\x00b\x1b\ud800\ufffe"
+
+
+def html_of(tmp_path: Path) -> Any:
+    """Return what adds to an HTML report that is to stand alone, in a session that has found an eval."""
+    options = {"htmlpath": str(tmp_path / "report.html"), "self_contained_html": True}
+    config = SimpleNamespace(getoption=lambda name, default=None: options.get(name, default))
+    made: Any = HtmlReport(SimpleNamespace(config=config), None)  # type: ignore[arg-type]
+    made.pytest_html_results_table_header([])
+    return made
+
+
+def report_of(*told: tuple[str, object], **more: Any) -> Any:
+    given = {"nodeid": "test_a.py::test_a", "location": ("test_a.py", 1, "test_a"), "keywords": {}}
+    report: Any = pytest.TestReport(
+        **{**given, "outcome": "passed", "longrepr": None, "when": "call", **more, "user_properties": told}
+    )
+    return report
+
+
+def trial(tmp_path: Path) -> tuple[Path, tuple[tuple[str, object], ...]]:
+    """Make the folder of an attempt, and return it with what its report tells."""
+    folder = tmp_path / "run/tasks/r1/default/trial-1/attempt-1"
+    (folder / "screenshots").mkdir(parents=True)
+    page = f"{tmp_path}/run/index.html#/r1/default/trial-1/attempt-1"
+    told = (("verdict", "passed"), ("trial", 1), ("folder", str(folder)), ("page", page))
+    return folder, told
+
+
+class Owner:
+    """Stands for an evaluation."""
+
+    def __init__(self, name: str) -> None:
+        self.config = SimpleNamespace(name=name)
+
+
+class Xml:
+    """pytest's JUnit file with what the plug-in adds to it."""
+
+    def __init__(self, tmp_path: Path, summaries: Any = None) -> None:
+        self.file = tmp_path / "junit.xml"
+        self.log = LogXML(str(self.file), None, logging="all", family="xunit2")
+        controller: Any = SimpleNamespace(
+            has_looped=False,
+            summaries=summaries or {},
+            selected=lambda _: 1,
+            label=lambda owner: owner.config.name,
+        )
+        config: Any = SimpleNamespace(stash={xml_key: self.log})
+        gating: Any = SimpleNamespace(results=[])
+        self.ours = JUnit(config, controller, gating)
+        self.log.pytest_sessionstart()
+
+    def report(self, *told: tuple[str, object], node: object = None, **more: Any) -> None:
+        report = report_of(*told, **more)
+        if node is not None:
+            report.node = node
+        self.ours.pytest_runtest_logreport(report)
+        self.log.pytest_runtest_logreport(report)
+
+    def end(self) -> ET.Element:
+        self.ours.pytest_sessionfinish()
+        self.log.pytest_sessionfinish()
+        return ET.parse(self.file).getroot()  # noqa: S314 it was written here
+
+
+def test_only_plain_files_are_pictures(tmp_path: Path) -> None:
+    """A link that leads outside is not taken in; broken ones, folders and odd names do not end the run."""
+    folder, told = trial(tmp_path)
+    (tmp_path / "secret").write_text("secret")
+    pictures = folder / "screenshots"
+    (pictures / "001.jpeg").write_bytes(b"\xff\xd8")
+    (pictures / "997.jpeg").mkdir()
+    (pictures / "998.jpeg").symlink_to(tmp_path / "missing")
+    (pictures / "999.jpeg").symlink_to(tmp_path / "secret")
+    data: list[str] = []
+    html = html_of(tmp_path)
+    html.pytest_html_results_table_html(report_of(*told), data)
+    assert data[0].count("<img") == 1
+    assert 'base64,/9g=" alt="001.jpeg"' in data[0]
+    assert html._picture(pictures / "999.jpeg") == html._picture(pictures / "998.jpeg") == ""
+    assert html._picture(pictures / "997.jpeg") == ""
+
+
+@pytest.mark.parametrize("name", ["score.x", "cost_usd", "verdict", "folder"])
+def test_properties_of_other_tests_are_left_alone(tmp_path: Path, name: str) -> None:
+    """What they are called or hold, a plain test has empty cells, and nothing is added to it."""
+    cells: list[str] = []
+    report = report_of(("verdict", "passed"), (name, "high"))
+    html = html_of(tmp_path)
+    html.pytest_html_results_table_row(report, cells)
+    assert cells == ['<td class="browsereval"></td>'] * 4
+    data: list[str] = []
+    html.pytest_html_results_table_html(report, data)
+    assert data == []
+
+
+def test_fixtures_may_record_scores_as_text(tmp_path: Path) -> None:
+    """They apply to trials too."""
+    cells: list[str] = []
+    _, told = trial(tmp_path)
+    html_of(tmp_path).pytest_html_results_table_row(report_of(("score.x", "<high>"), *told), cells)
+    assert ">x &lt;high&gt;<" in cells[1]
+
+
+def test_a_crash_is_told_beside_another_workers_end(tmp_path: Path) -> None:
+    """With ``--dist=each``: one worker ends a test, another one dies in it."""
+    xml = Xml(tmp_path)
+    for when in ("setup", "call", "teardown"):
+        xml.report(node="gw0", when=when)
+    xml.report(node="gw1", when="???", outcome="failed", longrepr="worker 'gw1' crashed")
+    suite = xml.end()[0]
+    assert [[child.tag for child in case] for case in suite.iter("testcase")][1] == ["error"]
+    assert (suite.get("tests"), suite.get("errors")) == ("2", "1")
+
+
+def test_output_stands_before_errors(tmp_path: Path) -> None:
+    """In the order of pytest's schema, also with the line that is added."""
+    folder, told = trial(tmp_path)
+    (folder / "screenshots/001.jpeg").touch()
+    xml = Xml(tmp_path)
+    output = [("Captured stdout call", "hello"), ("Captured stderr call", "oh")]
+    for when in ("setup", "call"):
+        xml.report(when=when)
+    xml.report(*told, when="teardown", outcome="failed", longrepr="late", sections=output)
+    (case,) = xml.end().iter("testcase")
+    assert [child.tag for child in case] == ["properties", "error", "system-out", "system-err"]
+    assert "001.jpeg]]" in (case.findtext("system-out") or "")
+    import xmlschema
+
+    xmlschema.XMLSchema(str(Path(__file__).parent / "junit/xunit2.xsd")).validate(str(xml.file))
+
+
+def test_names_of_properties_are_printable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It escapes values only: what evals, graders and roles are called must leave the XML well-formed."""
+    grade = GraderResult(grader="g", verdict=Verdict.PASSED, score=1.0)
+    metadata: Any = SimpleNamespace(
+        verdict="passed",
+        error_source=None,
+        grader_results={HOSTILE: grade},
+        total_steps=1,
+        total_duration_ms=None,
+        termination_reason="done",
+        usage=Usage(),
+        usage_by_role={HOSTILE: SimpleNamespace(input_tokens=1, output_tokens=1, cost_usd=0.0)},
+        cost_usd=0.0,
+        variant="default",
+        trial=1,
+        attempt=1,
+        replayed=False,
+    )
+    folder, _ = trial(tmp_path)
+    xml = Xml(tmp_path, {Owner(HOSTILE): None, Owner("other"): None})
+    monkeypatch.setattr(xml.ours, "_properties", lambda *_: [("eval", HOSTILE)])
+    for when in ("setup", "call", "teardown"):
+        xml.report(*properties(metadata, folder), when=when)
+    names = {one.get("name") for one in xml.end().iter("property")}
+    assert {"score.a b   ", "tokens_in.a b   ", "cost_usd.a b   ", "a b   .eval", "other.eval"} <= names
+
+
+def test_a_grader_keeps_its_long_name() -> None:
+    """Names that differ at their ends only stay two."""
+    assert _printable("x" * 300 + "1") != _printable("x" * 300 + "2")
+
+
+def test_picture_1000_is_the_last(tmp_path: Path) -> None:
+    """Names have three digits up to 999."""
+    folder, told = trial(tmp_path)
+    for name in ("1000.jpeg", "1001.jpeg", "998.jpeg", "999.jpeg"):
+        (folder / "screenshots" / name).touch()
+    assert [one.stem for one in pictures_of(folder)] == ["998", "999", "1000", "1001"]
+    xml = Xml(tmp_path)
+    for when in ("setup", "call", "teardown"):
+        xml.report(*told, when=when)
+    assert "/1001.jpeg]]" in "".join(xml.end().itertext())
+    data: list[str] = []
+    html_of(tmp_path).pytest_html_results_table_html(report_of(*told), data)
+    assert "998.jpeg" not in data[0]

@@ -1,0 +1,112 @@
+"""A file of labels that only ever grows."""
+
+from __future__ import annotations
+
+import json
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.analysis.labels import attempts_of
+from pytest_browsereval.errors import UsageError
+from pytest_browsereval.features.labelling.book import LabelBook
+from tests.labelled import grade, graded, write_run
+
+
+def lines(book: LabelBook) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in book.path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_labels_are_appended(book: LabelBook) -> None:
+    """Each change is a line that says all of the attempt; the last one counts, now and when opened again."""
+    book.write(0, "pass", "well done")
+    book.write(0, "fail")
+    book.write(1, "unclear")
+    book.write(1, None)
+    written = lines(book)
+    assert [line["label"] for line in written] == ["pass", "fail", "unclear", None]
+    timestamp = written[0].pop("timestamp")
+    assert timestamp.endswith("Z")
+    assert written[0] == {
+        "run": "run",
+        "query_id": "a",
+        "variant": "default",
+        "trial": 1,
+        "attempt": 1,
+        "label": "pass",
+        "labeller": "anna",
+        "note": "well done",
+    }
+    again = LabelBook(book.path, book.attempts, "anna")
+    for one in (book, again):
+        assert one.done == 1
+        last = [one.label(place) for place in range(3)]
+        assert [label and label.label for label in last] == ["fail", None, None]
+
+
+def test_other_people_are_left_alone(book: LabelBook) -> None:
+    """Each labeller sees their own labels only, and no line of the others is touched."""
+    book.write(0, "pass")
+    ben = LabelBook(book.path, book.attempts, "ben")
+    assert (ben.done, ben.label(0)) == (0, None)
+    ben.write(0, "fail")
+    assert [(line["labeller"], line["label"]) for line in lines(book)] == [("anna", "pass"), ("ben", "fail")]
+
+
+def test_a_label_tells_that_the_grades_were_seen(book: LabelBook) -> None:
+    """Once they were shown, every later label of that attempt says so; also after the book was closed."""
+    book.write(0, "pass")
+    book.show_grades(0)
+    book.write(0, "fail")
+    book.write(1, "fail")
+    LabelBook(book.path, book.attempts, "anna").write(0, "pass")
+    assert [line.get("saw_grades", False) for line in lines(book)] == [False, True, False, True]
+
+
+def test_a_last_line_without_its_end_is_ended(book: LabelBook) -> None:
+    """A file that an editor has left without a line end stays one label a line."""
+    book.path.write_text('{"query_id": "a", "label": "pass", "labeller": "ben"}')
+    again = LabelBook(book.path, book.attempts, "anna")
+    again.write(0, "fail")
+    assert [line["labeller"] for line in lines(book)] == ["ben", "anna"]
+
+
+def test_a_damaged_file_is_not_opened(book: LabelBook) -> None:
+    """Nothing is written behind a line that nobody can read."""
+    book.path.write_text('{"query_id": "a", "la\n')
+    with pytest.raises(UsageError, match=r"labels\.jsonl:1: not JSON"):
+        LabelBook(book.path, book.attempts, "anna")
+
+
+@contextmanager
+def files_end_at(size: int) -> Iterator[None]:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_changes_nothing(book: LabelBook) -> None:
+    """A label that cannot be written is not there, in the file neither by half."""
+    book.write(0, "pass")
+    size = book.path.stat().st_size
+    with files_end_at(size + 20), pytest.raises(OSError, match="File too large"):
+        book.write(0, "fail")
+    assert book.path.stat().st_size == size
+    label = book.label(0)
+    assert label is not None
+    assert label.label == "pass"
+
+
+def test_attempts_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    """What is labelled next to ``add-9`` is ``add-10``."""
+    names = ["add-10", "add-9", "add-1"]
+    store = write_run(tmp_path / "run", *(graded(name, grade("judge")) for name in names))
+    book = LabelBook(tmp_path / "labels.jsonl", attempts_of([store]), "anna")
+    assert [one.metadata.query_id for one in book.attempts] == ["add-1", "add-9", "add-10"]

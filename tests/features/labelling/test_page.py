@@ -1,0 +1,240 @@
+"""The labelling page in a real browser: keys, what is kept, what is only text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
+from pytest_browsereval.browsers.playwright.manager import WindowManager
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
+from pytest_browsereval.features.labelling.book import LabelBook
+from pytest_browsereval.features.labelling.server import LabellingServer
+from tests.features.labelling.conftest import HOSTILE
+from tests.support import Run, until
+
+SETTLED = "() => shown && !busy && wanted === current"
+
+
+class Labeller:
+    """Somebody at the page."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.complaints: list[str] = []
+        page.on("console", lambda message: self.complaints.append(message.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    async def open(self, url: str) -> None:
+        await self.page.goto(url)
+        await self.page.wait_for_function(SETTLED)
+
+    async def press(self, *keys: str) -> None:
+        for key in keys:
+            await self.page.keyboard.press(key)
+            await self.page.wait_for_function(SETTLED)
+
+    async def text(self, selector: str) -> str:
+        found: str = await self.page.locator(selector).inner_text()
+        return " ".join(found.split())
+
+    async def sees(self, selector: str, text: str) -> None:
+        await self.page.locator(selector).filter(has_text=text).first.wait_for()
+
+
+def visit(
+    run: Run, browser: PlaywrightBrowser, url: str, work: Callable[[Labeller], Awaitable[None]]
+) -> None:
+    """Let somebody work at the page; whatever the page complains of fails the test."""
+
+    async def whole() -> None:
+        manager = WindowManager(browser)
+        try:
+            window = await manager.create_window("label")
+            assert isinstance(window, PlaywrightWindow)
+            labeller = Labeller(window.page)
+            await labeller.open(url)
+            await work(labeller)
+            assert labeller.complaints == []
+        finally:
+            await manager.close_all()
+
+    run(whole())
+
+
+def written(book: LabelBook) -> list[tuple[str, str | None]]:
+    lines = [json.loads(line) for line in book.path.read_text(encoding="utf-8").splitlines()]
+    return [(line["query_id"], line["label"]) for line in lines]
+
+
+def test_labels_by_keys(
+    run: Run, browser: PlaywrightBrowser, served: LabellingServer, book: LabelBook
+) -> None:
+    """Each key labels and goes on to the next; undo takes it back; a reload and a new visit keep all."""
+
+    async def work(labeller: Labeller) -> None:
+        assert await labeller.text("#name") == "a"
+        assert await labeller.text("#count") == "0 of 3 labelled"
+        await labeller.press("p")
+        assert await labeller.text("#name") == "b"
+        await labeller.press("f", "u")
+        await labeller.sees("#status", "c is labelled unclear. All attempts are labelled.")
+        assert await labeller.text("#count") == "3 of 3 labelled"
+        await labeller.press("z")
+        await labeller.sees("#status", "Undone: c has no label again.")
+        await labeller.press("ArrowLeft", "ArrowLeft", "f")
+        await labeller.sees("#status", "a is labelled fail.")
+        await labeller.press("z")
+        assert await labeller.text("#name") == "a"
+        assert await labeller.page.locator(".verdict [aria-pressed=true]").inner_text() == "✓ Pass p"
+        await labeller.page.reload()
+        await labeller.page.wait_for_function(SETTLED)
+        assert await labeller.text("#name") == "a"
+        assert await labeller.text("#count") == "2 of 3 labelled"
+        assert await labeller.page.locator("#undo").is_disabled()
+        await labeller.open(served.url)
+        assert await labeller.text("#name") == "c"
+
+    visit(run, browser, served.url, work)
+    given = [("a", "pass"), ("b", "fail"), ("c", "unclear"), ("c", None), ("a", "fail"), ("a", "pass")]
+    assert written(book) == given
+
+
+def test_a_note_is_written_and_keys_rest_meanwhile(
+    run: Run, browser: PlaywrightBrowser, served: LabellingServer, book: LabelBook
+) -> None:
+    """While a note is written letters are letters; Escape saves it, and so does leaving the attempt."""
+
+    async def work(labeller: Labeller) -> None:
+        await labeller.press("n")
+        await labeller.page.keyboard.type("puffin <b>")
+        await labeller.page.keyboard.press("Escape")
+        await labeller.page.wait_for_function("() => attempts[0].note")
+        assert book.done == 0
+        await labeller.press("f", "ArrowLeft")
+        assert await labeller.page.locator("#note").input_value() == "puffin <b>"
+        await labeller.page.locator(".help summary").click()
+        await labeller.page.locator("#keys").uncheck()
+        await labeller.press("p")
+        await labeller.page.locator("[data-label=unclear][aria-pressed]").click()
+        await labeller.sees("#status", "a is labelled unclear.")
+
+    visit(run, browser, served.url, work)
+    lines = [json.loads(line) for line in book.path.read_text().splitlines()]
+    assert {line["note"] for line in lines} == {"puffin <b>"}
+    assert [line["label"] for line in lines][-2:] == ["fail", "unclear"]
+
+
+def test_the_labeller_is_blind(
+    run: Run, browser: PlaywrightBrowser, served: LabellingServer, book: LabelBook
+) -> None:
+    """Reference and grades are shown when their keys are pressed, and hidden again at the next attempt."""
+
+    async def work(labeller: Labeller) -> None:
+        assert "29.90" not in await labeller.page.content()
+        assert "It is wrong" not in await labeller.page.content()
+        await labeller.press("r")
+        await labeller.sees("#reference-text", "29.90")
+        assert await labeller.page.locator("#reference").get_attribute("aria-expanded") == "true"
+        await labeller.press("g")
+        await labeller.sees("#grades-text", "judge: failed, score 0")
+        await labeller.press("g")
+        assert await labeller.text("#grades-text") == ""
+        await labeller.press("f")
+        assert "29.90" not in await labeller.page.content()
+        await labeller.press("p")
+
+    visit(run, browser, served.url, work)
+    seen = [json.loads(line).get("saw_grades", False) for line in book.path.read_text().splitlines()]
+    assert seen == [True, False]
+
+
+def test_steps_and_pictures(run: Run, browser: PlaywrightBrowser, served: LabellingServer) -> None:
+    """The last step is open with the page as it was left; arrows open others; pictures load when shown."""
+
+    async def work(labeller: Labeller) -> None:
+        asked: list[str] = []
+        labeller.page.on("request", lambda request: asked.append(request.url))
+        assert await labeller.text("#steps > li[data-open] .tool") == "done"
+        told = "No picture of its own; this is the page after step 1."
+        assert await labeller.text("#steps .step .hint") == told
+        await labeller.press("ArrowUp")
+        assert await labeller.page.locator("#steps .step .hint").count() == 0
+        assert await labeller.text("#steps > li[data-open] .tool") == "click"
+        assert "Clicked." in await labeller.text("#steps .step")
+        await labeller.page.wait_for_function(
+            "() => document.querySelector('.shot img').naturalWidth === 640"
+        )
+        assert {url for url in asked if "pictures" in url} <= {f"{served.url}attempts/0/pictures/0"}
+        await labeller.press("ArrowUp", "ArrowDown", "ArrowDown")
+        assert await labeller.text("#steps > li[data-open] .tool") == "done"
+        await labeller.press("ArrowRight", "ArrowRight", "ArrowRight")
+        assert await labeller.text("#name") == "c"
+        assert await labeller.text("#answer") == "It gave no answer."
+        assert await labeller.text("#steps") == "It made no step."
+
+    visit(run, browser, served.url, work)
+
+
+def test_hostile_text_is_text(run: Run, browser: PlaywrightBrowser, served: LabellingServer) -> None:
+    """Markup in a task, an answer, a tool, a result or a reason is shown as it stands and does nothing."""
+
+    async def work(labeller: Labeller) -> None:
+        await labeller.press("ArrowRight", "g")
+        await labeller.sees("#grades-text", HOSTILE)
+        assert await labeller.page.locator("#query").text_content() == HOSTILE
+        assert await labeller.page.locator("#answer").text_content() == HOSTILE
+        assert await labeller.page.locator("#steps .tool").text_content() == HOSTILE
+        assert await labeller.page.locator("#facts dd").first.text_content() == "javascript:alert(1)"
+        assert HOSTILE in await labeller.page.locator("#steps .step").text_content()
+        assert await labeller.page.locator("script").count() == 1
+        assert await labeller.page.locator("a[href^=javascript]").count() == 0
+        assert await labeller.page.title() == "2 of 3 · Label attempts"
+
+    visit(run, browser, served.url, work)
+
+
+def test_a_label_that_is_lost_is_told(
+    run: Run, browser: PlaywrightBrowser, served: LabellingServer, book: LabelBook
+) -> None:
+    """When the disk refuses, the page says so, stays, and shows no label that is not in the file."""
+
+    async def work(labeller: Labeller) -> None:
+        book.path.mkdir()
+        await labeller.press("p")
+        await labeller.sees("#problem", "Not done: the disk refused: Is a directory")
+        assert await labeller.text("#name") == "a"
+        assert await labeller.text("#count") == "0 of 3 labelled"
+        book.path.rmdir()
+        await labeller.press("p")
+        assert await labeller.text("#count") == "1 of 3 labelled"
+        assert not await labeller.page.locator("#problem").is_visible()
+        await until(lambda: labeller.complaints)
+        assert len(labeller.complaints) == 1  # the browser's own, of status 500
+        labeller.complaints.clear()
+
+    visit(run, browser, served.url, work)
+
+
+def test_narrow_and_dark(run: Run, browser: PlaywrightBrowser, served: LabellingServer) -> None:
+    """Nothing is wider than the window at 400 pixels, labels stay in reach, and dark is dark."""
+
+    async def work(labeller: Labeller) -> None:
+        page = labeller.page
+        for width in (400, 1280):
+            await page.set_viewport_size({"width": width, "height": 700})
+            for place in range(3):
+                await page.evaluate("place => show(place)", place)
+                assert await page.evaluate("document.documentElement.scrollWidth") == width
+        await page.set_viewport_size({"width": 400, "height": 700})
+        await page.evaluate("scrollTo(0, 1e6)")
+        box = await page.locator(".verdict [data-label=pass]").bounding_box()
+        assert 0 < box["y"] < 700
+        colours = []
+        for scheme in ("light", "dark"):
+            await page.emulate_media(color_scheme=scheme)
+            colours.append(await page.evaluate("getComputedStyle(document.body).backgroundColor"))
+        assert colours == ["rgb(244, 245, 247)", "rgb(15, 19, 24)"]
+
+    visit(run, browser, served.url, work)

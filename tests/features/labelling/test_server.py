@@ -1,0 +1,163 @@
+"""Who may ask the labelling server, and for what."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from pathlib import Path
+from typing import Any
+
+from pytest_browsereval.features.labelling.book import LabelBook
+from pytest_browsereval.features.labelling.server import LabellingServer
+
+
+class Plain(http.client.HTTPConnection):
+    def _encode_request(self, request: str) -> bytes:
+        return request.encode()
+
+
+def ask(
+    server: LabellingServer, path: str, body: str | None = None, *, token: str | None = None, **headers: str
+) -> tuple[int, bytes, dict[str, str]]:
+    """Send a request as it stands; nothing is tidied on the way."""
+    host = server.hosts[0]
+    connection = Plain(host, timeout=60)
+    given = {"Host": host, **{name.replace("_", "-"): value for name, value in headers.items() if value}}
+    target = f"/{server.token if token is None else token}/{path}"
+    connection.request("GET" if body is None else "POST", target, body, given)
+    response = connection.getresponse()
+    found = response.status, response.read(), {name.lower(): value for name, value in response.getheaders()}
+    connection.close()
+    return found
+
+
+def says(server: LabellingServer, said: Any, **headers: str) -> int:
+    """Send a label as the page does, but for these headers."""
+    given = {"Content_Type": "application/json", "Origin": f"http://{server.hosts[0]}", **headers}
+    return ask(server, "labels", json.dumps(said), **given)[0]
+
+
+def test_only_the_page_itself_is_answered(served: LabellingServer, book: LabelBook) -> None:
+    """Without token, by a foreign name or from a foreign page nothing is told, and nothing written."""
+    label = {"place": 0, "label": "pass"}
+    assert ask(served, "")[0] == 200
+    assert says(served, label) == 200
+    for token in ("", "x" * 32, served.token[:-1], served.token + "x", "é"):
+        status, body, _ = ask(served, "attempts", token=token)
+        assert status == 403
+        assert b"query_id" not in body
+        assert served.token.encode() not in body
+    port = served.hosts[0].partition(":")[2]
+    for host in ("evil.test", f"evil.test:{port}", "127.0.0.1", f"127.0.0.1:{port}.evil.test"):
+        assert ask(served, "attempts", Host=host)[0] == 403
+    assert ask(served, "attempts", Host=f"localhost:{port}")[0] == 200
+    for origin in ("http://evil.test", "null", f"https://127.0.0.1:{port}", "http://127.0.0.1:1"):
+        assert ask(served, "attempts", Origin=origin)[0] == 403
+        assert says(served, label, Origin=origin) == 403
+    assert says(served, label, Origin="") == 415
+    assert says(served, label, Content_Type="text/plain") == 415
+    assert len(book.path.read_text().splitlines()) == 1
+
+
+ELSEWHERE = (
+    "../",
+    "../../etc/passwd",
+    "..%2f..%2fetc%2fpasswd",
+    "attempts/../labels.jsonl",
+    "attempts/0/pictures/../../metadata.json",
+    "attempts/0/pictures/%2e%2e/1",
+    "attempts/0/pictures/1",
+    "attempts/0/pictures/-1",
+    "attempts/0/pictures/0/",
+    "attempts/3",
+    "attempts/-1",
+    "attempts/٣",
+    "attempts/99999999999999999999",
+    "labels",
+    "page.js",
+)
+
+
+def test_nothing_else_is_served(served: LabellingServer) -> None:
+    """What is not an attempt, a picture or the page, by number, is not found."""
+    for path in ELSEWHERE:
+        status, body, _ = ask(served, path)
+        assert (status, json.loads(body)) == (404, {"error": "there is no such thing"}), path
+
+
+def test_what_an_attempt_shows(served: LabellingServer) -> None:
+    """The course of an attempt at once; nothing of its solution, its grades or its verdict."""
+    status, body, _ = ask(served, "attempts/0")
+    seen = json.loads(body)
+    assert status == 200
+    assert (seen["query"], seen["answer"], seen["start_url"]) == ("Do a.", "42", "http://shop.test/")
+    assert [(step["tool"], step["result"], step["picture"]) for step in seen["steps"]] == [
+        ("click", "Clicked.", 0),
+        ("done", "Done.", None),
+    ]
+    everything = b"".join(ask(served, path)[1] for path in ("attempts", "attempts/0"))
+    for hidden in (b"29.90", b"in the cart", b"verdict", b"It is wrong", b"j/1"):
+        assert hidden not in everything
+    reference = json.loads(ask(served, "attempts/0/reference")[1])
+    assert reference == {"answer": "29.90", "checks": '[\n {\n  "text": "in the cart"\n }\n]'}
+    assert json.loads(ask(served, "attempts/2/reference")[1]) == {}
+    (grade,) = json.loads(ask(served, "attempts/0/grades")[1])["grades"]
+    assert (grade["grader"], grade["verdict"], grade["score"]) == ("judge", "failed", 0.0)
+
+
+def test_pictures_are_those_of_the_attempt(served: LabellingServer, tmp_path: Path) -> None:
+    """A picture comes with its type; a link to a file elsewhere, which a program has made, is none."""
+    status, body, headers = ask(served, "attempts/0/pictures/0")
+    assert (status, headers["content-type"], body[:4]) == (200, "image/png", b"\x89PNG")
+    (tmp_path / "secret.png").write_bytes(b"secret")
+    folder = served.book.attempts[0].folder / "screenshots"
+    (folder / "002.png").symlink_to(tmp_path / "secret.png")
+    assert ask(served, "attempts/0/pictures/1")[0] == 404
+
+
+NO_LABELS: tuple[Any, ...] = (
+    {"place": 3, "label": "pass"},
+    {"place": -1, "label": "pass"},
+    {"place": "0", "label": "pass"},
+    {"place": 0, "label": "passed"},
+    {"place": 0},
+    {"place": 0, "label": "pass", "labeller": "ben"},
+    {"place": 0, "label": "pass", "note": "x" * 10_001},
+    {"place": 0, "label": "pass", "note": "x" * 70_000},
+    [],
+)
+
+
+def test_what_is_no_label_is_refused(served: LabellingServer, book: LabelBook) -> None:
+    """Nothing is written of it."""
+    statuses = [says(served, said) for said in NO_LABELS]
+    assert statuses == [404, 400, 400, 400, 400, 400, 400, 413, 400]
+    assert not book.path.exists()
+
+
+def test_a_label_that_cannot_be_written_is_told(served: LabellingServer, book: LabelBook) -> None:
+    """The page learns that the disk refused, and that nothing has changed."""
+    book.path.mkdir()
+    body = json.dumps({"place": 0, "label": "pass"})
+    origin = f"http://{served.hosts[0]}"
+    status, said, _ = ask(served, "labels", body, Content_Type="application/json", Origin=origin)
+    assert (status, json.loads(said)) == (500, {"error": "the disk refused: Is a directory"})
+    assert book.label(0) is None
+
+
+def test_answers_are_guarded(served: LabellingServer) -> None:
+    """Scripts run by a nonce of this one answer; nothing is loaded from elsewhere, framed or stored."""
+    _, page, headers = ask(served, "")
+    policy = headers["content-security-policy"]
+    nonce = policy.partition("script-src 'nonce-")[2].partition("'")[0]
+    assert page.count(f'nonce="{nonce}"'.encode()) == 2
+    assert ask(served, "")[2]["content-security-policy"] != policy
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert b"http:" not in page.replace(b"http://www.w3.org", b"")
+    assert b" onclick=" not in page
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["cache-control"] == "no-store"
+    assert "Python" not in headers["server"]
+    assert "script-src 'none'" in ask(served, "attempts/0/pictures/0")[2]["content-security-policy"]

@@ -1,0 +1,110 @@
+"""Features are plug-ins of pytest like anybody's, and anybody may bring subcommands and formats."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_browsereval.__main__ import main
+from tests.hooks.small_evals import Evals, row
+from tests.hooks.test_registration import install
+
+STARTS = """
+def pytest_browsereval_start(config):
+    print("started:", __file__.rpartition("/")[0].rpartition("/")[2], hasattr(config, "workerinput"))
+"""
+
+
+def test_a_feature_is_left_out_by_its_name(evals: Evals) -> None:
+    """``-p no:browsereval.github`` leaves its summary out; its options are unknown then."""
+    evals.write_rows(row("a"))
+    evals.write_config()
+    summary = evals.path / "summary.md"
+    evals.pytester._monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    assert evals.run("shop.eval.yaml", "-p", "no:browsereval.github").ret == 0
+    assert not summary.exists()
+    assert evals.run("shop.eval.yaml").ret == 0
+    assert summary.exists()
+    refused = evals.run("shop.eval.yaml", "-p", "no:browsereval.dashboard", "--eval-dashboard")
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    refused.stderr.fnmatch_lines(["*unrecognized arguments: --eval-dashboard*"])
+
+
+def test_a_feature_starts_once(evals: Evals) -> None:
+    """The hook is called when an eval is asked for, also in a conftest that comes up after that."""
+    evals.write_rows(row("a"), row("b"))
+    evals.write_config()
+    (evals.path / "conftest.py").write_text(STARTS)
+    below = evals.path / "z_below"
+    below.mkdir()
+    (below / "conftest.py").write_text(STARTS)
+    (below / "test_more.py").write_text("def test_more(): pass\n")
+    result = evals.run("-s")
+    assert result.ret == 0
+    started = [line.split("started: ")[1] for line in result.outlines if "started: " in line]
+    assert sorted(started) == sorted([f"{evals.path.name} False", "z_below False"])
+    other = evals.run("-s", "z_below")
+    assert "started: " not in other.stdout.str()
+
+
+def test_a_worker_starts_features_too(evals: Evals) -> None:
+    """Each process calls the hook, and can tell which it is."""
+    evals.write_rows(row("a"), row("b"))
+    evals.write_config()
+    (evals.path / "conftest.py").write_text(
+        "def pytest_browsereval_start(config):\n"
+        "    name = getattr(config, 'workerinput', {}).get('workerid', 'main')\n"
+        f"    open({str(evals.path)!r} + '/started-' + name, 'x').close()\n"
+    )
+    assert evals.run_process("shop.eval.yaml", "-n1").ret == 0
+    assert sorted(path.name for path in evals.path.glob("started-*")) == ["started-gw0", "started-main"]
+
+
+OFFERS = """
+from pytest_browsereval import Command, ExportFormat, Exported
+
+def greet(arguments):
+    print("hello from a package")
+    return 3
+
+def pytest_browsereval_commands():
+    return [Command("greet", "say hello", greet), Command("view", "another page", greet), "not a command"]
+
+def pytest_browsereval_run_formats():
+    return [ExportFormat("acme/none", lambda store, target: Exported((), ("all of it",)))]
+"""
+
+
+def test_a_package_brings_subcommands(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are called like ours; what clashes or is none is left out, which is said."""
+    install(evals, "acme_offers", OFFERS)
+    assert main(["greet"]) == 3
+    told = capsys.readouterr()
+    assert told.out == "hello from a package\n"
+    assert "both have a subcommand 'view'. That of pytest-browsereval is used" in told.err
+    assert "returned 'not a command', which is not a Command" in told.err
+
+
+def test_a_package_brings_formats(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
+    """``export`` writes them; an unknown one is refused with those that there are."""
+    install(evals, "acme_offers", OFFERS)
+    evals.write_rows(row("a"))
+    evals.write_config()
+    run = evals.run("shop.eval.yaml")
+    assert run.ret == 0
+    target = str(evals.path / "out")
+    assert main(["export", str(run.folder), "--to", "acme/none", "-o", target]) == 0
+    assert "left out: all of it" in capsys.readouterr().out
+    assert main(["export", str(run.folder), "--to", "acme/non", "-o", target]) == 4
+    told = capsys.readouterr().err
+    assert "Did you mean 'acme/none'? Formats: online-mind2web, acme/none." in told
+
+
+def test_a_broken_package_keeps_no_subcommand_from_working(
+    evals: Evals, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is named with what to do, and the subcommand that was asked for runs."""
+    install(evals, "acme_breaks", "1 / 0\n")
+    assert main(["providers"]) == 0
+    told = capsys.readouterr()
+    assert "openai" in told.out
+    assert "the entry point 'acme' = 'acme_breaks' of acme_breaks 2.5 cannot be loaded" in told.err
