@@ -9,9 +9,9 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from pytest_browsereval.addresses import find_certificates, is_local
 from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.errors import BrowserEvalError
-from pytest_browsereval.redaction.known import Redactor
 from pytest_browsereval.redaction.marks import HIDDEN
 from pytest_browsereval.redaction.names import SHORTEST_SECRET
+from pytest_browsereval.redaction.redactor import Redactor
 
 if TYPE_CHECKING:
     from httpx import Response

@@ -8,8 +8,8 @@ from typing import Any
 
 from pytest_browsereval.config_text import DocumentError, KeyPath, parse
 from pytest_browsereval.redaction.config import hide_logins, is_secret_path, names_secrets
-from pytest_browsereval.redaction.known import Redactor
 from pytest_browsereval.redaction.marks import HIDDEN
+from pytest_browsereval.redaction.redactor import Redactor
 from pytest_browsereval.redaction.spellings import list_spellings
 from pytest_browsereval.validation_errors import Problem, snake, written_key
 

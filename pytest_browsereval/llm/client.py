@@ -18,7 +18,8 @@ from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.prices import cost_usd
 from pytest_browsereval.llm.retries import RetryPolicy, TryFailed
 from pytest_browsereval.llm.wire import Body, Wire
-from pytest_browsereval.redaction.known import Redactor, beginning
+from pytest_browsereval.redaction.known import beginning
+from pytest_browsereval.redaction.redactor import Redactor
 
 LONGEST_MESSAGE = 500
 """Characters of a provider's message that are passed on."""

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from pytest_browsereval.redaction.known import Redactor
 from pytest_browsereval.redaction.marks import HIDDEN
 from pytest_browsereval.redaction.names import is_secret_name
+from pytest_browsereval.redaction.redactor import Redactor
 
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]*\Z")
 """The name of an environment variable is no secret; one word in capitals may be a key of Amazon's, say."""

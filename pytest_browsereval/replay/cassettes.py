@@ -25,7 +25,7 @@ from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.redaction.hiding import Hiding
+from pytest_browsereval.redaction.restoring import RestoringRedactor
 from pytest_browsereval.replay.answers import HarAnswers
 from pytest_browsereval.replay.calls import AttemptCalls, CallRecorder, CallReplayer, use_calls
 from pytest_browsereval.replay.cassette_file import (
@@ -95,15 +95,15 @@ class Cassettes:
     Args:
         config: what is run.
         mode: what becomes of the calls of models.
-        hiding: takes secrets out, and puts them in again.
+        redactor: takes secrets out, and puts them in again.
     """
 
-    def __init__(self, config: EvalConfig, mode: ModelCalls, hiding: Hiding) -> None:
+    def __init__(self, config: EvalConfig, mode: ModelCalls, redactor: RestoringRedactor) -> None:
         self.mode = mode
         self._pages = config.capture.har
         self.root = config.base_dir / config.cassettes / safe_folder(config.name)
         """The folder of the config's cassettes."""
-        self._hiding = hiding
+        self._redactor = redactor
 
     def path(self, name: Path) -> Path:
         """Return where the model calls of a trial are, or will be."""
@@ -167,17 +167,17 @@ class Cassettes:
     def _open(self, name: Path) -> AttemptCalls | None:
         if self.mode is ModelCalls.LIVE:
             return None
-        hiding = self._hiding
+        redactor = self._redactor
         if not self.replays(name):
-            return CallRecorder(hiding.hidden)
+            return CallRecorder(redactor.redact)
         path = self.path(name)
         cassette = _read(read_cassette, path)
         return CallReplayer(
-            [replace(call, request=hiding.compared(call.request)) for call in cassette.calls],
+            [replace(call, request=redactor.normalize(call.request)) for call in cassette.calls],
             where=shown(path),
             ended=cassette.ended,
-            hide=lambda value: hiding.compared(hiding.hidden(value)),
-            restore=hiding.restored,
+            hide=lambda value: redactor.normalize(redactor.redact(value)),
+            restore=redactor.restore,
         )
 
     @asynccontextmanager
@@ -195,14 +195,14 @@ class Cassettes:
         if self.records_pages(name):
 
             def keep(content: dict[str, Any], folder: Path) -> None:
-                traffic.recording = self._hiding.hidden(make_recording(content, folder, origins))
+                traffic.recording = self._redactor.redact(make_recording(content, folder, origins))
 
             traffic.keep = keep
         elif self.replays_pages(name):
             content = await asyncio.to_thread(_read, read_recording, self.page_path(name))
             async with private_folder("replay-") as place:  # with the secrets of this run
                 file = place / "answers.har"
-                file.write_text(json.dumps(self._hiding.restored(content)), encoding="utf-8")
+                file.write_text(json.dumps(self._redactor.restore(content)), encoding="utf-8")
                 traffic.answers = HarAnswers(file, origins)
                 yield traffic
             return

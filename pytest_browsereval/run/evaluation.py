@@ -18,8 +18,9 @@ from pytest_browsereval.errors import ConfigError, Fault, RunStopped, UsageError
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.redaction.hiding import Hiding
-from pytest_browsereval.redaction.known import Redactor, know_secrets
+from pytest_browsereval.redaction.known import know_secrets
+from pytest_browsereval.redaction.redactor import Redactor
+from pytest_browsereval.redaction.restoring import RestoringRedactor
 from pytest_browsereval.redaction.spellings import list_base64_forms, list_spellings
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.replay.cassettes import Cassettes, ModelCalls
@@ -188,7 +189,8 @@ class Evaluation:
     @property
     def cassettes(self) -> Cassettes:
         """Where the calls of its models are recorded, or replayed from."""
-        return Cassettes(self.config, self.model_calls, Hiding(self.config.named_secrets(), self.redact))
+        redactor = RestoringRedactor(self.config.named_secrets(), self.redact)
+        return Cassettes(self.config, self.model_calls, redactor)
 
     def asks_no_model(self) -> bool:
         """Whether the model calls of all its trials are replayed, so that no key is needed."""

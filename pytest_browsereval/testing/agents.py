@@ -22,7 +22,7 @@ from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResultMessage, read_message
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.redaction.known import Redactor
+from pytest_browsereval.redaction.redactor import Redactor
 from pytest_browsereval.testing.browsers import LIMIT_S
 from pytest_browsereval.testing.site import ConformanceSite
 from pytest_browsereval.tools.base import Toolbox

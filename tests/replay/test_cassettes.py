@@ -16,7 +16,7 @@ from pytest_browsereval.config import load_config
 from pytest_browsereval.errors import ErrorSource, Fault, TerminationReason
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.redaction.hiding import Hiding
+from pytest_browsereval.redaction.restoring import RestoringRedactor
 from pytest_browsereval.replay.calls import CallRecorder, CallReplayer, RecordedCall
 from pytest_browsereval.replay.cassette_file import CassetteError, read_cassette
 from pytest_browsereval.replay.cassettes import Cassettes, ModelCalls
@@ -30,7 +30,7 @@ def made(folder: Path, mode: ModelCalls, **keys: Any) -> Cassettes:
     path = folder / "shop.json"
     (folder / "rows.jsonl").touch()
     path.write_text(json.dumps({"agent": "noop", "dataset": "rows.jsonl", **keys}))
-    return Cassettes(load_config(path, registry=builtin_registry()), mode, Hiding({}, str))
+    return Cassettes(load_config(path, registry=builtin_registry()), mode, RestoringRedactor({}, str))
 
 
 def metadata(
@@ -238,7 +238,7 @@ def test_a_cassette_of_an_older_version_is_replayed(tmp_path: Path) -> None:
     """It has the address that a form with a secret leads to redacted."""
     kept(tmp_path, [call("agent", 1, "at /?pw=[redacted]")])
     cassettes = made(tmp_path, ModelCalls.REPLAY)
-    cassettes._hiding = Hiding({"PW": "p@ss word"}, str)
+    cassettes._redactor = RestoringRedactor({"PW": "p@ss word"}, str)
 
     async def nobody(request: Any) -> Any:
         raise AssertionError(f"sent: {request}")

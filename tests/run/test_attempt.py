@@ -26,7 +26,7 @@ from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import AssistantMessage, ErrorMessage, Message
 from pytest_browsereval.model.results import AgentResult, TaskMetadata
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.redaction.hiding import Hiding
+from pytest_browsereval.redaction.restoring import RestoringRedactor
 from pytest_browsereval.replay.cassettes import Cassettes, ModelCalls
 from pytest_browsereval.run.attempt import Job, Services, record_fault, run_attempt, run_trial
 from pytest_browsereval.run.behaviour import Behaviour
@@ -146,7 +146,7 @@ class Bench:
             budget=Budget(config.budget, self.store, 0.0),
             control=Control(self.store),
             outages=Outages(self.store, 0.0, str),
-            cassettes=Cassettes(config, self.model_calls, Hiding({}, str)),
+            cassettes=Cassettes(config, self.model_calls, RestoringRedactor({}, str)),
             redact=lambda text: text.replace(self.secret, "[redacted]"),
         )
 

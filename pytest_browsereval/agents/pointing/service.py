@@ -16,7 +16,8 @@ from pytest_browsereval.addresses import find_certificates, is_local
 from pytest_browsereval.errors import ErrorSource, Fault, Outage, StopRun
 from pytest_browsereval.llm.client import exchange
 from pytest_browsereval.llm.retries import RetryPolicy, TryFailed, retry_after, told_by
-from pytest_browsereval.redaction.known import Redactor, beginning
+from pytest_browsereval.redaction.known import beginning
+from pytest_browsereval.redaction.redactor import Redactor
 
 if TYPE_CHECKING:
     import httpx

@@ -12,8 +12,8 @@ from pytest_browsereval.browsers.mcp.mapping import Mapped, MappingProblem, Tool
 from pytest_browsereval.browsers.mcp.window import McpWindow
 from pytest_browsereval.browsers.mcp.wire import CallRefused, Endpoint, McpSession, ServerGone
 from pytest_browsereval.errors import ErrorSource, Fault, StopRun
-from pytest_browsereval.redaction.known import Redactor
 from pytest_browsereval.redaction.marks import HIDDEN
+from pytest_browsereval.redaction.redactor import Redactor
 
 NO_CDP = (
     "the agent attaches to the browser by the DevTools protocol, which `browser: {type: mcp}` does not "

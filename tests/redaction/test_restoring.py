@@ -8,7 +8,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from pytest_browsereval.redaction.hiding import Hiding
+from pytest_browsereval.redaction.restoring import RestoringRedactor
 
 PASSWORD, TOKEN = 'pass"word', "pass"
 
@@ -22,30 +22,31 @@ def redact(text: str) -> str:
 
 def test_named_secrets_come_back_with_their_present_values() -> None:
     """A recording made with one password is replayed with another one; the longest name comes first."""
-    then, now = Hiding({"PASSWORD": PASSWORD, "PIN": TOKEN}, redact), Hiding(NOW, redact)
+    then = RestoringRedactor({"PASSWORD": PASSWORD, "PIN": TOKEN}, redact)
+    now = RestoringRedactor(NOW, redact)
     arguments = json.dumps({"text": PASSWORD, "code": TOKEN})
-    hidden = then.hidden({"arguments": arguments, "said": f"{PASSWORD} and {TOKEN}"})
+    hidden = then.redact({"arguments": arguments, "said": f"{PASSWORD} and {TOKEN}"})
     assert hidden == {
         "arguments": '{"text": "[secret:PASSWORD]", "code": "[secret:PIN]"}',
         "said": "[secret:PASSWORD] and [secret:PIN]",
     }
-    assert then.restored(hidden) == {"arguments": arguments, "said": f"{PASSWORD} and {TOKEN}"}
-    assert now.restored({"said": "[secret:PASSWORD] and [secret:PIN]"}) == {"said": 'hunter"2 and t0ken'}
+    assert then.restore(hidden) == {"arguments": arguments, "said": f"{PASSWORD} and {TOKEN}"}
+    assert now.restore({"said": "[secret:PASSWORD] and [secret:PIN]"}) == {"said": 'hunter"2 and t0ken'}
 
 
 def test_what_only_the_run_knows_to_be_secret_does_not_come_back() -> None:
     """A key: nobody types it into a page."""
-    hiding = Hiding({}, redact)
-    assert hiding.hidden(["the key sk-key"]) == ["the key [redacted]"]
-    assert hiding.restored(["the key [redacted]"]) == ["the key [redacted]"]
+    redactor = RestoringRedactor({}, redact)
+    assert redactor.redact(["the key sk-key"]) == ["the key [redacted]"]
+    assert redactor.restore(["the key [redacted]"]) == ["the key [redacted]"]
 
 
 def test_a_secret_without_quotes_may_get_some() -> None:
     """What stood within JSON text is quoted there again."""
-    then, now = Hiding({"PIN": "plain"}, str), Hiding(NOW, str)
-    assert then.hidden("a plain text") == "a [secret:PIN] text"
-    assert then.restored(then.hidden('{"text": "plain"}')) == '{"text": "plain"}'
-    assert now.restored("[secret:OTHER]") == "[secret:OTHER]"
+    then, now = RestoringRedactor({"PIN": "plain"}, str), RestoringRedactor(NOW, str)
+    assert then.redact("a plain text") == "a [secret:PIN] text"
+    assert then.restore(then.redact('{"text": "plain"}')) == '{"text": "plain"}'
+    assert now.restore("[secret:OTHER]") == "[secret:OTHER]"
 
 
 def sent(secret: str) -> dict[str, str]:
@@ -63,17 +64,17 @@ def sent(secret: str) -> dict[str, str]:
 @pytest.mark.parametrize("secret", ["p@ss word+1", 'pä"ss & wörd', "plain-1"])
 def test_a_secret_comes_back_as_it_was_written(secret: str) -> None:
     """Else the form that a page sends is not the one that was recorded; with another value too."""
-    then = Hiding({"PW": "p@ss & wörd+1"}, str)
-    hidden = then.hidden(sent("p@ss & wörd+1"))
+    then = RestoringRedactor({"PW": "p@ss & wörd+1"}, str)
+    hidden = then.redact(sent("p@ss & wörd+1"))
     assert "wörd" not in str(hidden)
     assert hidden["form"] == "user=ann&pw=[secret:PW|form]"
-    assert then.restored(hidden) == sent("p@ss & wörd+1")
-    assert Hiding({"PW": secret}, str).restored(hidden) == sent(secret)
+    assert then.restore(hidden) == sent("p@ss & wörd+1")
+    assert RestoringRedactor({"PW": secret}, str).restore(hidden) == sent(secret)
 
 
 def test_what_is_compared_is_as_older_recordings_have_it() -> None:
     """They know a secret as it is, and in JSON, and redact it otherwise."""
-    hiding = Hiding({"PW": "p@ss wörd"}, str)
+    redactor = RestoringRedactor({"PW": "p@ss wörd"}, str)
     then = ["[secret:PW]", '{"pw": "[secret:PW]"}', "pw=[redacted]"]
     now = ["p@ss wörd", json.dumps({"pw": "p@ss wörd"}), "pw=p%40ss+w%C3%B6rd"]
-    assert hiding.compared(hiding.hidden(now)) == then == hiding.compared(then)
+    assert redactor.normalize(redactor.redact(now)) == then == redactor.normalize(then)

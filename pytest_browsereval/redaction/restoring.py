@@ -17,7 +17,7 @@ _ESCAPED = "ascii"
 _MARK = re.compile(r"\[secret:(?P<name>[^\]|]+)(?:\|(?P<way>[a-z]+))?\]")
 
 
-class Hiding:
+class RestoringRedactor:
     """Takes secrets out of plain JSON, and puts those in again that a config names.
 
     ``[secret:NAME]`` stands for the value of a variable that the config names by ``${NAME}``. A text that is
@@ -42,15 +42,15 @@ class Hiding:
                 marks.setdefault(text, f"[secret:{name}|{way}]")
         self._pairs = sorted(marks.items(), key=lambda pair: -len(pair[0]))
 
-    def hidden(self, value: Any) -> Any:
+    def redact(self, value: Any) -> Any:
         """Return the value without secrets."""
         return redact_json(value, self._out)
 
-    def restored(self, value: Any) -> Any:
+    def restore(self, value: Any) -> Any:
         """Return the value with the secrets that the config names."""
         return redact_json(value, self._in)
 
-    def compared(self, value: Any) -> Any:
+    def normalize(self, value: Any) -> Any:
         """Return what was hidden as recordings of all versions have it, to be compared with these."""
         return redact_json(value, lambda text: _MARK.sub(_as_before, text))
 

@@ -1,0 +1,65 @@
+"""Takes secrets out of texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from pytest_browsereval.redaction.marks import MARK
+
+SHORTEST_PART = 6
+"""Characters of a secret beside the mark of a cut that are taken for a part of it."""
+
+_CUT = re.compile(r"…|\.{3}")
+
+
+class Redactor:
+    """Takes secrets out of texts, and what is left of them beside the mark of a cut: ``token=sk-123...``.
+
+    Args:
+        spellings: the secrets in all their spellings.
+        mark: what stands for each.
+    """
+
+    def __init__(self, spellings: Iterable[str] = (), mark: str = MARK) -> None:
+        self._mark = mark
+        self.spellings = tuple(sorted(filter(None, set(spellings)), key=lambda text: (-len(text), text)))
+        self._grams = {
+            one[at : at + SHORTEST_PART] for one in self.spellings for at in range(len(one) - SHORTEST_PART)
+        } | {one[-SHORTEST_PART:] for one in self.spellings}
+
+    def redact(self, text: str) -> str:
+        """Return the text with the mark in the places of secrets."""
+        for secret in self.spellings:
+            text = text.replace(secret, self._mark)
+        return "".join(self._without_parts(text)) if "…" in text or "..." in text else text
+
+    def _without_parts(self, text: str) -> Iterator[str]:
+        """Yield a text in pieces; pages, pytest and others cut texts before anybody else sees them."""
+        done = 0
+        for cut in _CUT.finditer(text):
+            start, end = cut.span()
+            head, tail = self._head_before(text, start), self._tail_behind(text, end)
+            if head or tail:
+                yield from (
+                    text[done : max(start - head, done)],
+                    self._mark * bool(head),
+                    cut[0],
+                    self._mark * bool(tail),
+                )
+                done = end + tail
+        yield text[done:]
+
+    def _head_before(self, text: str, place: int) -> int:
+        """Return how many characters before a place are the beginning of a secret."""
+        if text[max(place - SHORTEST_PART, 0) : place] not in self._grams:
+            return 0
+        sizes = ((one, size) for one in self.spellings for size in range(SHORTEST_PART, len(one)))
+        return max((size for one, size in sizes if text.endswith(one[:size], 0, place)), default=0)
+
+    def _tail_behind(self, text: str, place: int) -> int:
+        """Return how many characters behind a place are the end of a secret."""
+        if text[place : place + SHORTEST_PART] not in self._grams:
+            return 0
+        sizes = ((one, size) for one in self.spellings for size in range(SHORTEST_PART, len(one)))
+        return max((size for one, size in sizes if text.startswith(one[-size:], place)), default=0)

@@ -1,0 +1,23 @@
+"""What others have left of a secret beside a cut is taken out with it."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_browsereval.redaction.redactor import Redactor
+
+KEY = "sk-4711-0815-qwertz"
+
+
+@pytest.mark.parametrize("mark", ["…", "..."])
+@pytest.mark.parametrize("size", range(6, len(KEY)))
+def test_parts_beside_the_mark_of_a_cut_are_redacted(mark: str, size: int) -> None:
+    """A page, or pytest, has cut the text before anybody else had it."""
+    text = f"token={KEY[:size]}{mark}{KEY[-size:]} and {KEY}"
+    assert Redactor([KEY]).redact(text) == f"token=[redacted]{mark}[redacted] and [redacted]"
+
+
+def test_other_texts_beside_a_mark_stay() -> None:
+    """Words of fewer characters are no parts, and other ones neither."""
+    for text in ("sk-47... wait", "wait ...wertz", "qwertz...", "...", "sk-471x...", "-4711-…"):
+        assert Redactor([KEY]).redact(text) == text
