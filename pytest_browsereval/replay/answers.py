@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.browsers.base import RecordedAnswers
-from pytest_browsereval.replay.lookup import RequestLookup
+from pytest_browsereval.replay.lookup import RequestLookup, find_boundary
 from pytest_browsereval.replay.page_file import match_recorded
 
 if TYPE_CHECKING:
@@ -24,25 +23,18 @@ _DISPENSABLE = frozenset({"image", "media", "font", "texttrack", "manifest", "pi
 _GIVEN_UP = "net::ERR_ABORTED"
 """How a request fails that the page itself gave up, or left behind; one without an answer fails otherwise."""
 
-_BOUNDARY = re.compile(r"multipart/form-data.*boundary=(\S+)")
-
 
 @dataclass(frozen=True)
 class _RecordedRequest:
     """A request of a recording."""
 
     body: bytes | None
-    boundary: bytes
     has_failed: bool
     """The server did not answer then either, or not to the end."""
 
-    def is_for(self, body: bytes | None, boundary: bytes) -> bool:
+    def is_for(self, body: bytes | None) -> bool:
         """Tell whether a request of the same method and address is this one: as Playwright does."""
-        if body is None or self.body is None or body == self.body:
-            return True
-        if not boundary or not self.boundary:
-            return False
-        return body.replace(boundary, b"") == self.body.replace(self.boundary, b"")
+        return body is None or self.body is None or body == self.body
 
 
 @dataclass(frozen=True)
@@ -80,7 +72,9 @@ class HarAnswers(RecordedAnswers):
 
     def _note(self, request: Request, of_address: Sequence[_RecordedRequest]) -> None:
         """Note a request that failed, unless it failed in the recording too."""
-        alike = [one for one in of_address if one.is_for(_sent_body(request), _boundary(request.headers))]
+        body = request.post_data_buffer if request.method == "POST" else None
+        body = _drop_boundary(body, request.headers)
+        alike = [one for one in of_address if one.is_for(body)]
         was_given_up = request.failure == _GIVEN_UP
         if alike and (was_given_up or any(one.has_failed for one in alike)):
             return  # as it was recorded, or by the page's own doing
@@ -102,7 +96,8 @@ def _index_requests(entries: Iterable[dict[str, Any]]) -> dict[tuple[str, str], 
         request, response = entry["request"], entry["response"]
         headers = {header["name"].lower(): header["value"] for header in request.get("headers", ())}
         has_failed = response.get("status", 0) <= 0 or bool(response.get("_failureText"))
-        one = _RecordedRequest(_read_body(request.get("postData")), _boundary(headers), has_failed)
+        body = _drop_boundary(_read_body(request.get("postData")), headers)
+        one = _RecordedRequest(body, has_failed)
         known.setdefault((request["method"], request["url"]), []).append(one)
     return known
 
@@ -114,12 +109,7 @@ def _read_body(content: dict[str, Any] | None) -> bytes | None:
     return base64.b64decode(text) if content.get("encoding") == "base64" else text.encode()
 
 
-def _sent_body(request: Request) -> bytes | None:
-    """Return the body of a request, where answers are told apart by it."""
-    return request.post_data_buffer if request.method == "POST" else None
-
-
-def _boundary(headers: Mapping[str, str]) -> bytes:
-    """Return what stands between the parts of a form with files: browsers make it up; empty in others."""
-    match = _BOUNDARY.search(headers.get("content-type", ""))
-    return match[1].encode() if match else b""
+def _drop_boundary(body: bytes | None, headers: Mapping[str, str]) -> bytes | None:
+    """Return a body without what stands between its parts: that is another text each time."""
+    boundary = find_boundary(headers.get("content-type", "")).encode()
+    return body.replace(boundary, b"") if body and boundary else body

@@ -12,7 +12,7 @@ from pytest_browsereval.redaction.marks import TOKEN_MARK
 if TYPE_CHECKING:
     from playwright.async_api import Route
 
-_BOUNDARY = re.compile(r"boundary=\"?([^\";]+)")
+_BOUNDARY = re.compile(r"boundary=\"?([^\";\s]+)")
 
 
 class RequestLookup:
@@ -53,13 +53,23 @@ class RequestLookup:
             await route.fallback(url=shape[0])
 
 
+def find_boundary(kind: str) -> str:
+    """Return what stands between the parts of a body, which browsers make up; empty if it has no parts.
+
+    Args:
+        kind: the media type.
+    """
+    match = _BOUNDARY.search(kind)
+    return match[1] if match else ""
+
+
 def _shape(text: str, kind: str | None = None) -> str:
     """Return an address or a body with one mark for all that would be hidden in a recording."""
 
     def change(name: str, value: str) -> str:
         return "-removed-" if is_login(name, value) else value
 
-    if kind and (boundary := _BOUNDARY.search(kind)):  # made up anew each time
-        text = text.replace(boundary[1], "")
+    if kind and (boundary := find_boundary(kind)):
+        text = text.replace(boundary, "")
     plain = JWT.sub("-removed-", TOKEN_MARK.sub("-removed-", text))
     return change_address(plain, change) if kind is None else change_body(plain, kind, change)
