@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
@@ -21,7 +20,7 @@ from pytest_browsereval.graders.verifiers import verified
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.known import beginning
-from pytest_browsereval.temporary import own_folder
+from pytest_browsereval.temporary import private_folder
 
 PYTHON = "{python}"
 """Stands for the interpreter that runs the tests."""
@@ -118,8 +117,8 @@ class CommandGrader(GraderConfig):
             Fault: it cannot be started, takes too long, fails, or prints no judgement.
         """
         base_dir = recorded.base_dir.resolve()
-        with tempfile.TemporaryDirectory(dir=own_folder(), ignore_cleanup_errors=True) as folder:
-            file = await asyncio.to_thread(_write, recorded, Path(folder))
+        async with private_folder("grade-") as folder:
+            file = await asyncio.to_thread(_write, recorded, folder)
             ran = await verified(
                 [*self._arguments(base_dir), str(file)],
                 base_dir,

@@ -45,7 +45,7 @@ class Ran:
         return [line for line in self.output.decode(errors="replace").splitlines() if line.strip()]
 
 
-async def verified(arguments: list[str], cwd: Path, home: str, *, timeout_s: float, told: str) -> Ran:
+async def verified(arguments: list[str], cwd: Path, home: Path, *, timeout_s: float, told: str) -> Ran:
     """Run a program to its end.
 
     Args:
@@ -72,7 +72,7 @@ async def verified(arguments: list[str], cwd: Path, home: str, *, timeout_s: flo
 
 
 async def _start(
-    command: list[str], cwd: Path, home: str, output: IO[bytes], errors: IO[bytes]
+    command: list[str], cwd: Path, home: Path, output: IO[bytes], errors: IO[bytes]
 ) -> asyncio.subprocess.Process:
     """Start a leash. Where this is cancelled the leash ends the program.
 
@@ -82,7 +82,7 @@ async def _start(
         asyncio.create_subprocess_exec(
             *command,
             cwd=cwd,
-            env={"PATH": _path(), "HOME": home, "TMPDIR": home, "LANG": "C.UTF-8"},
+            env={"PATH": _path(), "HOME": str(home), "TMPDIR": str(home), "LANG": "C.UTF-8"},
             stdin=asyncio.subprocess.PIPE,  # the leash: all ends when this process does
             stdout=output,
             stderr=errors,

@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import json
 import sys
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -44,7 +43,7 @@ from pytest_browsereval.graders.verifiers import verified
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.known import beginning
-from pytest_browsereval.temporary import own_folder
+from pytest_browsereval.temporary import private_folder
 
 RULES = """\
 You decide whether the final answer of an agent meets one requirement. You are given the task, the \
@@ -271,11 +270,11 @@ class AgisdkGrader(ModelGrader):
     async def _run(self, check: Check, state: JsonValue, recorded: Recorded) -> Criterion:
         script = self._script(check, recorded.task, recorded.base_dir)
         told = f"the script {check.subject}"
-        with tempfile.TemporaryDirectory(dir=own_folder(), ignore_cleanup_errors=True) as name:
-            file = Path(name) / "state.json"
+        async with private_folder("grade-") as folder:
+            file = folder / "state.json"
             await asyncio.to_thread(file.write_text, json.dumps(state), encoding="utf-8")
             arguments = [sys.executable, "-I", "-S", "-X", "utf8", str(script), str(file)]
-            ran = await verified(arguments, Path(name), name, timeout_s=self.timeout_s, told=told)
+            ran = await verified(arguments, folder, folder, timeout_s=self.timeout_s, told=told)
         said = read_verdict(ran.lines)
         last = beginning(ran.lines[-1], 300) if ran.lines else ""
         if said is None or (said and ran.code):

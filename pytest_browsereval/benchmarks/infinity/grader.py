@@ -7,7 +7,6 @@ import hashlib
 import json
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -28,7 +27,7 @@ from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import RowMetadata, Task
 from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.session_caches import cache_for_session
-from pytest_browsereval.temporary import own_folder
+from pytest_browsereval.temporary import private_folder
 
 STATE = "/api/state"
 PYTHON = "{python}"
@@ -185,11 +184,10 @@ class InfinityGrader(GraderConfig):
 
     async def _run(self, verifier: Path, state: JsonValue) -> tuple[bool, str]:
         told = f"the verifier {verifier.name}"
-        with tempfile.TemporaryDirectory(dir=own_folder(), ignore_cleanup_errors=True) as name:
-            home = Path(name)
+        async with private_folder("grade-") as home:
             await asyncio.to_thread((home / "state.json").write_text, json.dumps(state), encoding="utf-8")
             arguments = [self._python(), "-I", "-X", "utf8", str(_DRIVER), str(verifier), "state.json"]
-            ran = await verified(arguments, home, name, timeout_s=self.timeout_s, told=told)
+            ran = await verified(arguments, home, home, timeout_s=self.timeout_s, told=told)
             said = home / driver.VERDICT
             text = said.read_text(encoding="utf-8") if said.is_file() else ""
         return _read(text, ran, told)
