@@ -38,18 +38,18 @@ class NotSearched(Exception):
 
 
 @dataclass
-class Cleaner:
+class DataRedactor:
     """Takes secrets out of contents of files.
 
     Args:
-        redact: takes them out of a text; ``MARK`` stands for each.
+        redact_text: takes them out of a text; ``MARK`` stands for each.
         left_bytes: how much may be unpacked in all.
     """
 
-    redact: Callable[[str], str]
+    redact_text: Callable[[str], str]
     left_bytes: int
 
-    def cleaned(self, data: bytes, depth: int = _DEPTH) -> bytes:
+    def redact(self, data: bytes, depth: int = _DEPTH) -> bytes:
         """Return the contents of a file without secrets; the same object where there is none.
 
         What is binary keeps its length, so that what refers to places in it still finds them.
@@ -62,21 +62,21 @@ class Cleaner:
         for magic, (unpack, pack) in _PACKED.items():
             if depth and data.startswith(magic):
                 inner = self._unpacked(unpack, data)
-                safe = self.cleaned(inner, depth - 1)
-                return self.plain(data) if safe == inner else pack(safe)
-        return self.plain(data)
+                safe = self.redact(inner, depth - 1)
+                return self.redact_unopened(data) if safe == inner else pack(safe)
+        return self.redact_unopened(data)
 
-    def plain(self, data: bytes) -> bytes:
+    def redact_unopened(self, data: bytes) -> bytes:
         """Return contents without the secrets that stand in them as they are, archives unopened."""
         if encoding := _BOMS.get(data[:2]):
             text = data[2:].decode(encoding, "surrogatepass") if len(data) % 2 == 0 else ""
-            safe = self.redact(text)
+            safe = self.redact_text(text)
             if safe != text:
                 return data[:2] + safe.encode(encoding, "surrogatepass")
         for encoding, pattern in _WIDE.items() if b"\0" in data else ():
             data = pattern.sub(lambda run, e=encoding: self._same_length(run[0], e), data)  # type: ignore[misc]
         text = data.decode("utf-8", "surrogateescape")  # whatever bytes they are, they come out as they were
-        safe = self.redact(text)
+        safe = self.redact_text(text)
         if safe == text:
             return data
         if _is_binary(data):
@@ -86,7 +86,7 @@ class Cleaner:
     def _same_length(self, data: bytes, encoding: str) -> bytes:
         errors = "surrogateescape" if encoding == "utf-8" else "surrogatepass"
         before = data.decode(encoding, errors)
-        after = self.redact(before)
+        after = self.redact_text(before)
         if after == before:
             return data
         # What stands beside a secret is not looked for in it, unless it is shorter than most are.
@@ -121,18 +121,18 @@ class Cleaner:
                 for member in old.infolist():
                     with old.open(member) as file:
                         inner = self._read(file)
-                    safe, name = self.cleaned(inner, depth - 1), self.redact(member.filename)
+                    safe, name = self.redact(inner, depth - 1), self.redact_text(member.filename)
                     has_changed |= (safe, name) != (inner, member.filename)
                     copy = zipfile.ZipInfo(name, member.date_time)
                     copy.compress_type, copy.external_attr = member.compress_type, member.external_attr
                     new.writestr(copy, safe)
-                has_changed |= (comment := old.comment) != (safe := self.plain(comment))
+                has_changed |= (comment := old.comment) != (safe := self.redact_unopened(comment))
                 new.comment = safe
         except (OSError, EOFError, ValueError, RuntimeError, NotImplementedError) as error:
             raise NotSearched from error
         except (zipfile.BadZipFile, zlib.error, lzma.LZMAError) as error:
             raise NotSearched from error
-        return fresh.getvalue() if has_changed else self.plain(data)
+        return fresh.getvalue() if has_changed else self.redact_unopened(data)
 
 
 def _is_binary(data: bytes) -> bool:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from pytest_browsereval.redaction.contents import Cleaner, NotSearched
+from pytest_browsereval.redaction.contents import DataRedactor, NotSearched
 from pytest_browsereval.redaction.marks import MARK
 
 MOST_FILES = 2_000
@@ -18,7 +18,7 @@ _TOLD = 5
 _LONGEST_NAME = 200
 
 
-def scrub(folder: Path, redact: Callable[[str], str], token: str) -> tuple[str, ...]:
+def redact_folder(folder: Path, redact: Callable[[str], str], token: str) -> tuple[str, ...]:
     """Write files anew that hold a secret, and rename those that are named after one.
 
     Links are not followed, and what cannot be read is left.
@@ -37,7 +37,7 @@ def scrub(folder: Path, redact: Callable[[str], str], token: str) -> tuple[str, 
         return redact(text.replace(token, MARK) if token else text)
 
     left: list[Path] = []
-    rest, cleaner = MOST_BYTES, Cleaner(without, MOST_BYTES)
+    rest, redactor = MOST_BYTES, DataRedactor(without, MOST_BYTES)
     for number, path in enumerate(itertools.islice(_files(folder), MOST_FILES + _TOLD)):
         try:
             size = path.stat().st_size
@@ -45,7 +45,7 @@ def scrub(folder: Path, redact: Callable[[str], str], token: str) -> tuple[str, 
                 left.append(path)
                 continue
             rest -= size
-            if not _clean(path, cleaner):
+            if not _redact_file(path, redactor):
                 left.append(path)
         except OSError:
             continue
@@ -62,13 +62,13 @@ def _files(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def _clean(path: Path, cleaner: Cleaner) -> bool:
+def _redact_file(path: Path, redactor: DataRedactor) -> bool:
     """Write a file anew if it holds a secret; return whether all of it was searched."""
     before, is_open = path.read_bytes(), True
     try:
-        after = cleaner.cleaned(before)
+        after = redactor.redact(before)
     except NotSearched:
-        after, is_open = cleaner.plain(before), False
+        after, is_open = redactor.redact_unopened(before), False
     if after != before:
         _replace(path, after)
     return is_open

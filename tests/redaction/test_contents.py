@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_browsereval.redaction.contents import Cleaner, NotSearched
+from pytest_browsereval.redaction.contents import DataRedactor, NotSearched
 
 SECRET = "sk-of-the-user-only"
 LIMIT = 1_000_000
@@ -24,7 +24,7 @@ def redact(text: str) -> str:
 
 
 def cleaned(data: bytes, limit: int = LIMIT) -> bytes:
-    return Cleaner(redact, limit).cleaned(data)
+    return DataRedactor(redact, limit).redact(data)
 
 
 def zipped(members: dict[str, bytes]) -> bytes:
@@ -59,8 +59,8 @@ def test_binary_data_keeps_its_length() -> None:
     assert len(safe) == len(data)
     assert safe.startswith(b"\0[redacted]")
     assert safe.endswith(b"\xff\0b" + mask)
-    short = Cleaner(lambda text: text.replace("pin4711", "[redacted]"), 0)
-    assert short.cleaned(b"\0pin4711\0") == b"\0*******\0"
+    short = DataRedactor(lambda text: text.replace("pin4711", "[redacted]"), 0)
+    assert short.redact(b"\0pin4711\0") == b"\0*******\0"
 
 
 def test_a_database_can_still_be_read(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_what_cannot_be_opened_is_told(data: bytes) -> None:
     """It is too large once unpacked, or damaged; what stands in it as it is goes all the same."""
     with pytest.raises(NotSearched):
         cleaned(data)
-    plain = Cleaner(redact, LIMIT).plain(data + SECRET.encode())
+    plain = DataRedactor(redact, LIMIT).redact_unopened(data + SECRET.encode())
     assert SECRET.encode() not in plain
 
 

@@ -28,7 +28,7 @@ from pytest_browsereval.capture.output import LONGEST_SECRET
 from pytest_browsereval.capture.output_log import OutputLog, readable
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached
 from pytest_browsereval.model.results import AgentResult
-from pytest_browsereval.redaction.files import scrub
+from pytest_browsereval.redaction.files import redact_folder
 from pytest_browsereval.redaction.known import beginning, ending
 
 FOLDER = "agent"
@@ -112,7 +112,7 @@ class ProgramPlayer(AgentEvaluator):
             own = {"mcp_url": endpoint.url, "mcp_token": endpoint.token, "output_dir": str(self._folder)}
             path = self._orders.mcp_file.write(self._folder, self._orders.mcp, own)
             values["mcp_config"] = str(path)
-        stack.push_async_callback(self._scrub, endpoint.token if endpoint else "")
+        stack.push_async_callback(self._redact_files, endpoint.token if endpoint else "")
         self._out, self._err = (
             OutputLog(self._folder / name, self._capture.config.redact)
             for name in ("stdout.log", "stderr.log")
@@ -238,9 +238,9 @@ class ProgramPlayer(AgentEvaluator):
             self._has_told_usage = True
             self._capture.spend(usage)
 
-    async def _scrub(self, token: str) -> None:
+    async def _redact_files(self, token: str) -> None:
         """Take the token, which opens nothing any more, and other secrets out of the files that are kept."""
-        left = await asyncio.to_thread(scrub, self._folder, self._capture.config.redact, token)
+        left = await asyncio.to_thread(redact_folder, self._folder, self._capture.config.redact, token)
         if left:
             told = f"not searched for secrets, as they are many, large or locked: {', '.join(left)}"
             self._capture.add_warning(ErrorSource.MESSAGE_LOGGING, told)
