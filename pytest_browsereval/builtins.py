@@ -71,9 +71,12 @@ def pytest_browsereval_register(registry: Registry) -> None:
 
 
 def builtin_registry() -> Registry:
-    """Return a registry with the built-in members only."""
+    """Return a registry with what this package and its features bring."""
     registry = Registry()
     pytest_browsereval_register(registry)
+    for _, plugin in load_leaves(features, "plugin"):
+        if hasattr(plugin, "pytest_browsereval_register"):
+            plugin.pytest_browsereval_register(registry)
     return registry
 
 

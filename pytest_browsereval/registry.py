@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -59,6 +59,22 @@ class Component(BaseModel):
         return ()
 
 
+class ConfigReader(Protocol):
+    """Turns the words of another system's config files into ours.
+
+    Both functions are given a ``Draft``, the tree of keys with the file's lines, and change it. They leave a
+    config of ours as it is, and each other's words too.
+    """
+
+    name: str
+
+    def convert(self, draft: Any, environ: Mapping[str, str]) -> None:
+        """Turn what stands in the file, before the command line's overrides are set."""
+
+    def convert_blocks(self, draft: Any, registry: Registry) -> None:
+        """Turn blocks of agents and browser, with the overrides in them; tell what has no effect here."""
+
+
 ComponentT = TypeVar("ComponentT", bound=type[Component])
 
 
@@ -87,6 +103,8 @@ class Registry:
         """A text is where a member is that nobody has asked for yet."""
         self._owners: dict[tuple[str, str], str] = {}
         self._aliases: dict[tuple[str, str], str] = {}
+        self._readers: dict[str, tuple[ConfigReader, str]] = {}
+        """With their owners, by name."""
 
     def register(
         self, member: ComponentT, *, owner: str | None = None, aliases: tuple[str, ...] = ()
@@ -135,8 +153,27 @@ class Registry:
             )
         self._claim((family, name), place, self._owner, aliases)
 
+    def add_reader(self, reader: ConfigReader, *, owner: str | None = None) -> None:
+        """Add a reader of foreign config files.
+
+        Raises:
+            RegistryError: its name is taken.
+        """
+        owner = self._owner if owner is None else owner
+        if reader.name in self._readers:
+            other = self._readers[reader.name][1]
+            raise RegistryError(
+                f"Two readers of configs are named {reader.name!r}: of {other} and of {owner}. Rename one."
+            )
+        self._readers[reader.name] = (reader, owner)
+
+    @property
+    def readers(self) -> tuple[ConfigReader, ...]:
+        """The readers of foreign config files, in the order of registration."""
+        return tuple(reader for reader, _ in self._readers.values())
+
     def adopt(self, other: Registry) -> None:
-        """Add all members of another registry, each with its owner; none is imported.
+        """Add all members and readers of another registry, each with its owner; none is imported.
 
         Raises:
             RegistryError: a name is taken.
@@ -144,6 +181,8 @@ class Registry:
         for family, name in other._members:
             aliases = other._other_names(family, name)
             self._claim((family, name), other._members[family, name], other._owners[family, name], aliases)
+        for reader, owner in other._readers.values():
+            self.add_reader(reader, owner=owner)
 
     def names(self) -> Iterator[tuple[str, str]]:
         """Yield (family, name) of every name and alias."""

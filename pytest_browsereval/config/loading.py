@@ -9,7 +9,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from pytest_browsereval.config.browseros import convert, convert_blocks
 from pytest_browsereval.config.draft import Draft
 from pytest_browsereval.config.environment import Interpolation
 from pytest_browsereval.config.gate import GateConfig
@@ -60,7 +59,7 @@ def load_config(
     """
     path = path.absolute()
     environment = Interpolation(os.environ if environ is None else environ)
-    draft = _draft(_read(path, shown(path)), path, environment)
+    draft = _draft(_read(path, shown(path)), path, registry, environment)
     _override(draft, overrides, environment)
     if agent is not None:
         _choose_agent(draft, agent, registry)
@@ -82,7 +81,7 @@ def config_from(value: Mapping[str, Any], *, path: Path, registry: Registry) -> 
     """
     path = path.absolute()
     environment = Interpolation(os.environ)
-    draft = _draft(Document(dict(value), lambda _: None), path, environment)
+    draft = _draft(Document(dict(value), lambda _: None), path, registry, environment)
     return _finished(draft, path, registry, environment)
 
 
@@ -198,19 +197,21 @@ def _gate(draft: Draft, overrides: Sequence[str], environment: Interpolation) ->
     return gate
 
 
-def _draft(document: Document, path: Path, environment: Interpolation) -> Draft:
+def _draft(document: Document, path: Path, registry: Registry, environment: Interpolation) -> Draft:
     tree = environment.fill(document.value)
     draft = Draft(tree, shown(path), document.line_of, secrets=environment.secrets)
     draft.unread = [(line, message) for line, message in document.problems]
     draft.problems += environment.problems
     draft.problems += _two_spellings(draft.tree)
-    convert(draft, environment.environ)
+    for reader in registry.readers:
+        reader.convert(draft, environment.environ)
     return draft
 
 
 def _finished(draft: Draft, path: Path, registry: Registry, environment: Interpolation) -> EvalConfig:
     know_secrets(list_spellings(environment.secrets))  # of what is found only when rows are read, say
-    convert_blocks(draft, registry)
+    for reader in registry.readers:
+        reader.convert_blocks(draft, registry)
     draft.problems += take_refused(draft.tree)
     _complete(draft, path)
     config = _validated(draft, registry)

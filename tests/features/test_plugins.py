@@ -108,3 +108,35 @@ def test_a_broken_package_keeps_no_subcommand_from_working(
     told = capsys.readouterr()
     assert "openai" in told.out
     assert "the entry point 'acme' = 'acme_breaks' of acme_breaks 2.5 cannot be loaded" in told.err
+
+
+READS = """
+class Shopping:
+    name = "shopping"
+
+    def convert(self, draft, environ):
+        if "shopping_list" in draft.tree:
+            draft.move(("shopping_list",), ("dataset",))
+
+    def convert_blocks(self, draft, registry):
+        if draft.tree.pop("shopper", None) is not None:
+            draft.notes.append("shopper has no effect here")
+
+def pytest_browsereval_register(registry):
+    registry.add_reader(Shopping())
+"""
+
+
+def test_a_conftest_brings_a_reader_of_configs(evals: Evals) -> None:
+    """A file with another system's words is a config; without the reader its keys are unknown."""
+    evals.write_rows(row("a"))
+    evals.write_config()
+    config = evals.path / "shop.eval.yaml"
+    config.write_text(config.read_text().replace("dataset:", "shopping_list:") + "\nshopper: me\n")
+    refused = evals.run("shop.eval.yaml")
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    assert "shopping_list" in refused.stderr.str()
+    (evals.path / "conftest.py").write_text(READS)
+    read = evals.run("--eval-config=shop.eval.yaml")
+    assert read.ret == 0, read.stdout.str() + read.stderr.str()
+    assert "shopper has no effect here" in read.stdout.str()

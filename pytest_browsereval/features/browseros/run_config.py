@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationError
 
 from pytest_browsereval.config.block import Block
-from pytest_browsereval.config.browseros_agents import PAIRS, ScreenSize, convert_agents, points
-from pytest_browsereval.config.browseros_suites import convert_suite
 from pytest_browsereval.config.draft import Draft
+from pytest_browsereval.features.browseros.agents import PAIRS, ScreenSize, convert_agents, points
+from pytest_browsereval.features.browseros.suites import convert_suite
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.validation_errors import problems_in, written_key
 

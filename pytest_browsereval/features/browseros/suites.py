@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from pytest_browsereval.config.browseros_agents import ACTION_PROVIDER, PAIRS, give_up
 from pytest_browsereval.config.draft import Draft
 from pytest_browsereval.config_text import KeyPath
 from pytest_browsereval.errors import nearest
+from pytest_browsereval.features.browseros.agents import ACTION_PROVIDER, PAIRS, give_up
 from pytest_browsereval.validation_errors import short, written_key
 
 _TRUE = ("1", "true", "yes")

@@ -1,0 +1,1 @@
+"""BrowserOS: its run configs and suites, read as ours."""
