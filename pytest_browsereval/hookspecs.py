@@ -60,9 +60,9 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
 def pytest_browsereval_register(registry: Registry) -> None:
     """Called once for each plug-in when an eval is asked for, before any config is read.
 
-    Register members with ``registry.register(MyAgentConfig)``, and readers of other systems' config files with
-    ``registry.add_reader(reader)``. Asked: built-ins first, then installed
-    packages, then conftests; those beside and above a config are loaded before the config is read.
+    Register members with ``registry.register(MyAgentConfig)``, and readers of other systems' config files
+    with ``registry.add_reader(reader)``. Asked: built-ins first, then installed packages, then conftests;
+    those beside and above a config are loaded before the config is read.
     """
 
 
