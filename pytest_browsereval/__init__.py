@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.capture.context import CaptureContext as CaptureContext
     from pytest_browsereval.commands.base import Command as Command
     from pytest_browsereval.config import EvalConfig as EvalConfig
+    from pytest_browsereval.config.gate import GateRule as GateRule
     from pytest_browsereval.datasets.base import DatasetConfig as DatasetConfig
     from pytest_browsereval.datasets.base import RowRef as RowRef
     from pytest_browsereval.datasets.base import Select as Select
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.llm.completion import Completion as Completion
     from pytest_browsereval.llm.config import LLMConfig as LLMConfig
     from pytest_browsereval.llm.judge import JudgeConfig as JudgeConfig
+    from pytest_browsereval.model.digest import AttemptDigest as AttemptDigest
     from pytest_browsereval.model.grades import Criterion as Criterion
     from pytest_browsereval.model.grades import GraderResult as GraderResult
     from pytest_browsereval.model.grades import Verdict as Verdict
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.model.messages import UserMessage as UserMessage
     from pytest_browsereval.model.results import AgentResult as AgentResult
     from pytest_browsereval.model.results import TaskMetadata as TaskMetadata
+    from pytest_browsereval.model.rules import RuleResult as RuleResult
     from pytest_browsereval.model.tasks import Task as Task
     from pytest_browsereval.model.usage import Usage as Usage
     from pytest_browsereval.registry import Registry as Registry
@@ -84,6 +87,7 @@ _HOMES = {
     "AgentEvaluator": "agents.base",
     "AgentResult": "model.results",
     "AssistantMessage": "model.messages",
+    "AttemptDigest": "model.digest",
     "Browser": "browsers.base",
     "BrowserConfig": "browsers.base",
     "CaptureContext": "capture.context",
@@ -105,6 +109,7 @@ _HOMES = {
     "Fault": "errors",
     "ForeignResult": "browsers.base",
     "ForeignTool": "browsers.base",
+    "GateRule": "config.gate",
     "Golden": "graders.base",
     "GraderConfig": "graders.base",
     "GraderResult": "model.grades",
@@ -120,6 +125,7 @@ _HOMES = {
     "Recorded": "graders.base",
     "Registry": "registry",
     "RowRef": "datasets.base",
+    "RuleResult": "model.rules",
     "RunSummary": "analysis.summary",
     "Select": "datasets.base",
     "StopRun": "errors",

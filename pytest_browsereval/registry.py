@@ -24,7 +24,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from pytest_browsereval.errors import BrowserEvalError, PluginError, RegistryError, nearest, told
 from pytest_browsereval.unsupported import member_refusal
 
-FAMILIES = ("agent", "grader", "toolkit", "dataset", "browser")
+FAMILIES = ("agent", "grader", "toolkit", "dataset", "browser", "rule")
 """The families that are open to plug-ins."""
 
 OURS = "pytest-browsereval"
@@ -124,7 +124,7 @@ class Registry:
             raise RegistryError(
                 f"{owner} registers {member!r}, which is not a class derived from a family's config "
                 "base. Derive it from AgentConfig, GraderConfig, ToolkitConfig, DatasetConfig or "
-                "BrowserConfig of pytest_browsereval."
+                "BrowserConfig or GateRule of pytest_browsereval."
             )
         if member.family not in FAMILIES:
             raise RegistryError(

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_browsereval.analysis.agreement import Agreement, Confusion, Disagreement, People
-from pytest_browsereval.analysis.gate import RuleResult
 from pytest_browsereval.analysis.labels import (
     Attempt,
     LabelLine,
@@ -21,6 +20,7 @@ from pytest_browsereval.analysis.labels import (
 from pytest_browsereval.errors import UsageError, nearest
 from pytest_browsereval.model.display import counted, digits_apart, percent, plain
 from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.run.store import RunStore
 
 

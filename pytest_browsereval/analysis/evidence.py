@@ -7,11 +7,12 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from pytest_browsereval.analysis.gate import NAMED, RuleResult
+from pytest_browsereval.analysis.gate import NAMED
 from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
 from pytest_browsereval.capture.trajectory import GRADES_FILE, open_written
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.run.store import RunStore, TrialKey
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from statistics import fmean
 
 from pytest_browsereval.analysis import quarantine
@@ -14,10 +14,13 @@ from pytest_browsereval.analysis.quarantine import quarantined
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.analysis.taskrate import task_rate, tasks_of
 from pytest_browsereval.config import GateConfig
+from pytest_browsereval.config.gate import GateRule
 from pytest_browsereval.datasets.ids import safe_id
+from pytest_browsereval.errors import name_raised
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import counted, digits_apart, one_line, percent, plain
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.stats.paired import POWER
 from pytest_browsereval.stats.statistics import CONFIDENCE, Interval, percentile, quantile, students_t
 
@@ -30,23 +33,6 @@ _ROUNDING = 1e-9
 
 _MANY = 100
 """From so many tasks on, Student's t is as good as normal."""
-
-
-@dataclass(frozen=True)
-class RuleResult:
-    """What one rule of the gate says."""
-
-    name: str
-    is_met: bool
-    """Of a rule that is undecided: whether the gate lets that pass."""
-    message: str
-    """The figures it rests on, in one line."""
-    is_undecided: bool = False
-
-    @property
-    def word(self) -> str:
-        """The rule's verdict: met, not met or undecided."""
-        return "undecided" if self.is_undecided else "met" if self.is_met else "not met"
 
 
 def decide(
@@ -116,6 +102,24 @@ def _rules(
         yield _max_cost(summary.cost_usd, gate.max_cost_usd)
     yield from _per_trial(data, gate)
     yield from _against_baseline(gate, compared)
+    for place, rule in enumerate(gate.rules):
+        number = sum(one.type == rule.type for one in gate.rules[: place + 1])
+        yield _check_own(rule, safe_id(rule.type) if number == 1 else f"{safe_id(rule.type)}[{number}]", data)
+
+
+def _check_own(rule: GateRule, name: str, data: Sequence[AttemptDigest]) -> RuleResult:
+    """Return what a plug-in's rule says; one that breaks is missed, as nobody knows what it would say."""
+    try:
+        result: object = rule.check(data)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 what pytest's functions raise too: no row is judged here
+        told = f"the rule {rule.type!r} broke: {name_raised(error)}: {error}"
+        return RuleResult(name, is_met=False, message=one_line(told, 400))
+    if not isinstance(result, RuleResult):
+        told = f"the rule {rule.type!r} returned {type(result).__name__}, not a RuleResult"
+        return RuleResult(name, is_met=False, message=told)
+    return replace(result, name=name, is_met=result.is_met is True, message=one_line(result.message, 400))
 
 
 # -- pass rates

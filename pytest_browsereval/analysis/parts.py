@@ -6,11 +6,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_browsereval.analysis.gate import NAMED, RuleResult, complete
+from pytest_browsereval.analysis.gate import NAMED, complete
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import counted as counted_noun
 from pytest_browsereval.model.display import natural, one_line
+from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.run.records import Lost, told_standing
 from pytest_browsereval.run.selection import SELECTED_FILE, is_selection_damaged, selected_trials, wanted
 from pytest_browsereval.run.shards import Parts, Shard

@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_browsereval.commands.base import Command
+from pytest_browsereval.commands.base import Command, registry_near
 from pytest_browsereval.commands.reporting import add_reports, tell, uncollected
 from pytest_browsereval.commands.runs import HELP, HELP_OF_BASELINE, add_config, named_baseline, named_run
-from pytest_browsereval.errors import UsageError
+from pytest_browsereval.errors import ConfigError, UsageError
 from pytest_browsereval.model.display import counted
 
 if TYPE_CHECKING:
@@ -96,6 +96,7 @@ def _rules(arguments: argparse.Namespace, run: Path) -> tuple[GateConfig, Path]:
     Raises:
         UsageError: there are no rules, or the baseline of a run's own gate is nowhere.
     """
+    from pytest_browsereval.builtins import installed_registry
     from pytest_browsereval.config import GateConfig, gate_from, load_gate
     from pytest_browsereval.run.store import RunStore
 
@@ -104,10 +105,18 @@ def _rules(arguments: argparse.Namespace, run: Path) -> tuple[GateConfig, Path]:
         place = named_baseline(arguments.baseline, arguments.config, of=run).absolute()
         sets.append(f"gate.baseline={json.dumps(str(place))}")
     if arguments.config is not None:
-        return load_gate(arguments.config, overrides=sets), arguments.config.absolute().parent
+        config: Path = arguments.config
+        rules = load_gate(config, registry=lambda: registry_near(config), overrides=sets)
+        return rules, config.absolute().parent
     store = RunStore(run)
     block = store.gate()
-    rules = gate_from(block, name=str(run / "manifest.json"), overrides=sets)
+    try:
+        name = str(run / "manifest.json")
+        rules = gate_from(block, name=name, registry=installed_registry, overrides=sets)
+    except ConfigError as error:
+        if not (isinstance(block, dict) and block.get("rules")):
+            raise
+        raise ConfigError(f"{error}\nA rule of a conftest is known with --config FILE.") from None
     if rules == GateConfig() and not sets:
         told = "has no gate of its own" if block else "has no manifest that tells its gate"
         raise UsageError(f"{run} {told}. Name rules by --config FILE or --eval-set gate.min_pass_rate=0.9.")

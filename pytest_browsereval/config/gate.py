@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from pytest_browsereval.config.block import Block
+from pytest_browsereval.model.digest import AttemptDigest
+from pytest_browsereval.model.rules import RuleResult
+from pytest_browsereval.registry import Component, Plugged
 
 ON_VERDICTS = (
     "min_pass_rate",
@@ -23,6 +27,27 @@ ON_VERDICTS = (
 """The rules that limit how many rows may fail."""
 
 Rate = Annotated[float, Field(ge=0, le=1)]
+
+
+class GateRule(Component):
+    """Base of the rules that plug-ins bring: ``gate: {rules: [{type: acme/max_clicks, most: 3}]}``.
+
+    The fields of a rule are its options; ``check`` says whether a run meets it.
+    """
+
+    family: ClassVar[str] = "rule"
+    limits_failures: ClassVar[bool] = False
+    """Whether the rule limits how many rows may fail. If so, rows that did not pass show as ``xfail``."""
+
+    def check(self, trials: Sequence[AttemptDigest]) -> RuleResult:
+        """Return what the rule says of a run.
+
+        Args:
+            trials: the last attempt of each trial, those in quarantine left out.
+
+        A rule that raises is not met. The result's ``name`` is replaced by the rule's type.
+        """
+        raise NotImplementedError(f"{type(self).__qualname__} has no `check`")
 
 
 class GateConfig(Block):
@@ -70,6 +95,8 @@ class GateConfig(Block):
     is undecided. Without it the rates are compared as they are."""
     undecided: Literal["fail", "pass"] = "fail"
     """What becomes of a rule that is undecided."""
+    rules: tuple[Annotated[GateRule, Plugged("rule")], ...] = ()
+    """Rules of plug-ins, each a block with its type: ``[{type: acme/max_clicks, most: 3}]``."""
     rows: Literal["xfail", "fail"] = "xfail"
     """How rows that did not pass show: ``xfail`` leaves the verdict to the gate, ``fail`` shows them red, as
     does a gate in which no rule limits how many may fail."""
@@ -92,7 +119,8 @@ class GateConfig(Block):
     @property
     def limits_failures(self) -> bool:
         """Whether a rule says how many rows may fail."""
-        return any(getattr(self, name) not in (None, {}, ()) for name in ON_VERDICTS)
+        own = any(rule.limits_failures for rule in self.rules)
+        return own or any(getattr(self, name) not in (None, {}, ()) for name in ON_VERDICTS)
 
     @property
     def compares(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -86,12 +86,17 @@ def config_from(value: Mapping[str, Any], *, path: Path, registry: Registry) -> 
 
 
 def load_gate(
-    path: Path, *, overrides: Sequence[str] = (), environ: Mapping[str, str] | None = None
+    path: Path,
+    *,
+    registry: Callable[[], Registry],
+    overrides: Sequence[str] = (),
+    environ: Mapping[str, str] | None = None,
 ) -> GateConfig:
     """Return the gate of a config's file; the rest of the file is not looked at, so no key has to be set.
 
     Args:
         path: the file.
+        registry: makes the registry; called only if the gate names rules of plug-ins.
         overrides: ``gate.key=value`` each; they beat the file.
         environ: the environment; the process's own by default.
 
@@ -104,22 +109,25 @@ def load_gate(
     tree = {} if key is None else {str(key): environment.fill(document.value[key], (key,))}
     draft = Draft(tree, shown(path), document.line_of, secrets=environment.secrets)
     draft.problems += environment.problems
-    return _gate(draft, overrides, environment)
+    return _gate(draft, registry, overrides, environment)
 
 
-def gate_from(value: object, *, name: str, overrides: Sequence[str] = ()) -> GateConfig:
+def gate_from(
+    value: object, *, name: str, registry: Callable[[], Registry], overrides: Sequence[str] = ()
+) -> GateConfig:
     """Return the gate that a value says, that of a run's manifest for example.
 
     Args:
         value: the block; None is an empty one.
         name: where it stands, for messages.
+        registry: makes the registry; called only if the gate names rules of plug-ins.
         overrides: ``gate.key=value`` each.
 
     Raises:
         ConfigError: with everything that is wrong.
     """
     draft = Draft({} if value is None else {"gate": value}, name, lambda _: None)
-    return _gate(draft, overrides, Interpolation(os.environ))
+    return _gate(draft, registry, overrides, Interpolation(os.environ))
 
 
 def load_place(path: Path) -> tuple[Path, str] | None:
@@ -179,18 +187,21 @@ def _choose_agent(draft: Draft, name: str, registry: Registry) -> None:
     draft.problems = [p for p in draft.problems if p.path[:1] not in AGENTS or p.path[:2] == kept]
 
 
-def _gate(draft: Draft, overrides: Sequence[str], environment: Interpolation) -> GateConfig:
+def _gate(
+    draft: Draft, registry: Callable[[], Registry], overrides: Sequence[str], environment: Interpolation
+) -> GateConfig:
     _override(draft, overrides, environment)
     draft.problems += take_refused(draft.tree)
     strange = [str(key) for key in draft.tree if snake(str(key)) != "gate"]
     for key in strange:
         draft.wrong((key,), "only keys of the gate can be set here, such as gate.min_pass_rate=0.9.")
     raw = draft.tree.get(str(written_key(draft.tree, "gate")), {})
-    draft.problems += wrong_booleans(raw, GateConfig, path=("gate",))
+    members = registry() if isinstance(raw, dict) and raw.get("rules") else Registry()
+    draft.problems += wrong_booleans(raw, GateConfig, members, path=("gate",))
     try:
-        gate = GateConfig.model_validate(raw)
+        gate = GateConfig.model_validate(raw, context={"registry": members})
     except ValidationError as error:
-        found = problems_in(error, GateConfig, raw)
+        found = problems_in(error, GateConfig, raw, members)
         draft.problems += [Problem(("gate", *p.path), p.message, p.kind) for p in found]
     if draft.problems:
         raise ConfigError("\n".join(draft.told_all()))

@@ -10,7 +10,7 @@ import pytest
 from pytest_browsereval.analysis.baseline import against_baseline
 from pytest_browsereval.analysis.compare import RunComparison
 from pytest_browsereval.analysis.evidence import contradicting
-from pytest_browsereval.analysis.gate import RuleResult, decide
+from pytest_browsereval.analysis.gate import decide
 from pytest_browsereval.analysis.outcomes import outcomes_of
 from pytest_browsereval.analysis.parts import lacking
 from pytest_browsereval.analysis.quarantine import quarantined
@@ -20,6 +20,7 @@ from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.names import runs_nothing
 from pytest_browsereval.hooks.representation import represent
 from pytest_browsereval.hooks.session import EvalSession
+from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.run.evaluation import Evaluation
 
 PREFIX = "gate::"

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.analysis.gate import RuleResult
 from pytest_browsereval.analysis.passrate import PassRate, pass_rate
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.config_text import shown
 from pytest_browsereval.model.display import counted, one_line, percent, wrapped
+from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.report.markdown import quoted
 from pytest_browsereval.report.table import intervals
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_browsereval.analysis.gate import RuleResult, complete, decide
+from pytest_browsereval.analysis.gate import complete, decide
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.config import GateConfig
+from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.report.table import totals
 from tests.recorded import ERRORED, FAILED, PASSED, attempt, summary
 

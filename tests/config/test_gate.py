@@ -9,6 +9,7 @@ import pytest
 
 from pytest_browsereval.config import GateConfig, gate_from, load_gate
 from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.registry import Registry
 from tests.config.conftest import Load
 
 SMALL = "agent: noop\ndataset: rows.jsonl\ngraders: [answer]\n"
@@ -62,9 +63,9 @@ def test_all_keys_of_the_gate(load: Load, tmp_path: Path) -> None:
         undecided="pass",
         rows="fail",
     )
-    assert load_gate(tmp_path / "evals/shop.yaml") == gate
-    assert gate_from(gate.model_dump(mode="json"), name="manifest.json") == gate
-    assert gate_from(None, name="manifest.json") == GateConfig()
+    assert load_gate(tmp_path / "evals/shop.yaml", registry=Registry) == gate
+    assert gate_from(gate.model_dump(mode="json"), registry=Registry, name="manifest.json") == gate
+    assert gate_from(None, registry=Registry, name="manifest.json") == GateConfig()
 
 
 @pytest.mark.parametrize(
@@ -97,7 +98,7 @@ def test_gates_that_are_refused(load: Load, tmp_path: Path, text: str, told: str
         load(SMALL + text)
     assert told in str(whole.value)
     with pytest.raises(ConfigError) as alone:
-        load_gate(tmp_path / "evals/shop.yaml")
+        load_gate(tmp_path / "evals/shop.yaml", registry=Registry)
     assert str(alone.value) == str(whole.value)
 
 
@@ -116,15 +117,15 @@ def test_more_trials_have_to_pass_than_there_are(load: Load, tmp_path: Path) -> 
     assert load(text, "trials=3").gate.passed_trials == 3
     with pytest.raises(ConfigError, match=r"a row has 2 trials here"):
         load(text, "trials=3", "trials=2")
-    assert load_gate(tmp_path / "evals/shop.yaml").passed_trials == 3
+    assert load_gate(tmp_path / "evals/shop.yaml", registry=Registry).passed_trials == 3
 
 
 def test_a_gate_alone_names_its_source(tmp_path: Path) -> None:
     """Of a manifest its name is told; a variable that the gate itself names has to be set."""
     with pytest.raises(ConfigError, match=r"^run/manifest\.json: gate\.newer: unknown key\."):
-        gate_from({"newer": 1}, name="run/manifest.json")
+        gate_from({"newer": 1}, registry=Registry, name="run/manifest.json")
     file = tmp_path / "gate.yaml"
     file.write_text("gate: {baseline: '${HERE}/base.json', max_drop: 0}\nagent: {api_key: '${NOT_SET}'}\n")
-    assert load_gate(file, environ={"HERE": "x"}).baseline == Path("x/base.json")
+    assert load_gate(file, environ={"HERE": "x"}, registry=Registry).baseline == Path("x/base.json")
     with pytest.raises(ConfigError, match="the environment variable 'HERE' is not set"):
-        load_gate(file, environ={})
+        load_gate(file, environ={}, registry=Registry)

@@ -108,6 +108,11 @@ def test_its_subcommand_and_its_format_are_ours_too(installed: Installed) -> Non
     assert result.returncode == 0, result.stdout + result.stderr
     (summary,) = out.glob("*/*/summary.json")
     ids = sorted(one["query_id"] for one in json.loads(summary.read_text())["results"])
+    decided = installed.run(
+        "browsereval", "gate", summary.parent, "--eval-set", "gate.rules=[{type: acme/steps, most: 1}]"
+    )
+    assert decided.returncode == 1
+    assert "took 2 steps, which is over 1" in decided.stdout
     assert "acme-steps" in installed.run("browsereval", "--help").stdout
     counted = installed.run("browsereval", "acme-steps", summary.parent)
     assert sorted(counted.stdout.splitlines()) == [f"{name}: 2" for name in ids], counted.stderr

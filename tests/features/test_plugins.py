@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_browsereval.__main__ import main
+from pytest_browsereval.testing.evals import EvalRun
 from tests.hooks.small_evals import Evals, row
 from tests.hooks.test_registration import install
 
@@ -140,3 +141,74 @@ def test_a_conftest_brings_a_reader_of_configs(evals: Evals) -> None:
     read = evals.run("--eval-config=shop.eval.yaml")
     assert read.ret == 0, read.stdout.str() + read.stderr.str()
     assert "shopper has no effect here" in read.stdout.str()
+
+
+RULE = """
+from typing import Literal
+
+import pytest
+from pytest_browsereval import GateRule, RuleResult
+
+class MostTrials(GateRule):
+    type: Literal["most_trials"] = "most_trials"
+    most: int
+    limits_failures = True
+
+    def check(self, trials):
+        if self.most == 13:
+            pytest.skip("no rule of mine")
+        if self.most == 14:
+            return True
+        return RuleResult("mine", is_met=len(trials) <= self.most, message=f"there are {len(trials)} trials")
+
+def pytest_browsereval_register(registry):
+    registry.register(MostTrials)
+"""
+
+
+def decide_by(evals: Evals, *most: int) -> EvalRun:
+    evals.write_rows(row("a"), row("b"))
+    evals.write_config(gate={"rules": [{"type": "most_trials", "most": number} for number in most]})
+    (evals.path / "conftest.py").write_text(RULE)
+    return evals.run("shop.eval.yaml", "-rA")
+
+
+def test_a_plug_in_brings_a_gate_rule(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is an item like ours, decides the exit code, and is asked again by the folder."""
+    run = decide_by(evals, 9)
+    assert run.ret == 0, run.stdout.str()
+    assert "gate::most_trials" in run.stdout.str()
+    assert decide_by(evals, 0).ret == 1
+    assert decide_by(evals, 9, 0).ret == 1
+    conf = str(evals.path / "shop.eval.yaml")
+    capsys.readouterr()
+    assert main(["gate", str(run.folder), "--config", conf]) == 1
+    assert "most_trials[2]" in capsys.readouterr().out
+    assert main(["gate", str(run.folder)]) == 4
+    told = capsys.readouterr().err
+    assert "unknown rule 'most_trials'" in told
+    assert "A rule of a conftest is known with --config FILE." in told
+
+
+@pytest.mark.parametrize(
+    ("most", "told"),
+    [
+        (13, "the rule 'most_trials' broke: pytest.skip"),
+        (14, "the rule 'most_trials' returned bool, not a RuleResult"),
+    ],
+)
+def test_a_rule_that_breaks_is_not_met(evals: Evals, most: int, told: str) -> None:
+    """Nobody knows what it would have said, so the run is not green."""
+    run = decide_by(evals, most)
+    assert run.ret == 1
+    assert told in run.stdout.str()
+    assert "xfailed" not in run.stdout.str()
+
+
+def test_rules_are_refused_where_nobody_brings_one(evals: Evals) -> None:
+    """An unknown rule ends the run before anything is spent, with its line."""
+    evals.write_rows(row("a"))
+    evals.write_config(gate={"rules": [{"type": "acme/most"}]})
+    refused = evals.run("shop.eval.yaml")
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    assert "unknown rule 'acme/most'" in refused.stderr.str()

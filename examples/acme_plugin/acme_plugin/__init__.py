@@ -1,4 +1,4 @@
-"""What the package brings: one agent, one grader, one toolkit, one subcommand, one export format."""
+"""What the package brings: an agent, a grader, a toolkit, a gate rule, a subcommand, an export format."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from acme_plugin.clicker import ClickerConfig
 from acme_plugin.counting import COMMAND, FORMAT
 from acme_plugin.notes import NotesConfig
 from acme_plugin.politeness import PolitenessConfig
+from acme_plugin.steps import StepsRule
 from pytest_browsereval import Command, ExportFormat, Registry
 
 
@@ -14,6 +15,7 @@ def pytest_browsereval_register(registry: Registry) -> None:
     registry.register(ClickerConfig)
     registry.register(PolitenessConfig)
     registry.register(NotesConfig)
+    registry.register(StepsRule)
 
 
 def pytest_browsereval_commands() -> tuple[Command, ...]:

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_browsereval.analysis.gate import RuleResult
 from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
 from pytest_browsereval.config_text import shown
 from pytest_browsereval.datasets.base import RowRef
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.report.markdown import quoted
 from pytest_browsereval.report.table import repeated, totals
 from pytest_browsereval.run.store import TrialKey

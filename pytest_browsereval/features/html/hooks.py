@@ -17,12 +17,12 @@ from urllib.parse import quote
 
 import pytest
 
-from pytest_browsereval.analysis.gate import RuleResult
 from pytest_browsereval.capture.trajectory import open_written
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.items import pictures_of, told_by
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.report.table import corrected, totals
 from pytest_browsereval.report.viewer.rows import about_run

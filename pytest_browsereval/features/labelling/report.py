@@ -7,9 +7,9 @@ from pathlib import Path
 
 from pytest_browsereval.analysis.agreement import Agreement, Disagreement, People
 from pytest_browsereval.analysis.calibration import Calibration
-from pytest_browsereval.analysis.gate import RuleResult
 from pytest_browsereval.config_text import shown
 from pytest_browsereval.model.display import counted, one_line, percent, wrapped
+from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.report.markdown import quoted
 from pytest_browsereval.stats.statistics import Interval, Share
 

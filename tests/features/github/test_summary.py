@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.analysis.gate import RuleResult
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.datasets.base import RowRef
 from pytest_browsereval.features.github.summary import JobPart, annotations_of, job_summary
+from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.run.store import TrialKey
 from tests.recorded import ERRORED, FAILED, attempt, summary
 
