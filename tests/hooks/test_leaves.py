@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,13 +39,22 @@ EACH = [pytest.param([leaf], id=leaf, marks=pytest.mark.slow) for leaf in LEAVES
     "without", [pytest.param(LEAVES, id="all", marks=pytest.mark.slow), *EACH], indirect=True
 )
 def test_a_folder_can_be_left_out(without: Path, evals: Evals) -> None:
-    """Without its folder the quickstart passes, and a config that asks for it is refused."""
+    """Without its folder the quickstart passes."""
     out = f"--eval-output={evals.path / 'out'}"
     result = evals.run_process(f"--eval-config={QUICKSTART / 'eval.yaml'}", out, "--eval-limit=4")
     assert result.ret == pytest.ExitCode.OK, result.stdout.str()
     result.assert_outcomes(passed=4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("without", [["benchmarks/gaia", "features/doctor"]], indirect=True)
+def test_what_was_left_out_is_refused(without: Path, evals: Evals) -> None:
+    """A config that asks for it is refused, and so is its subcommand."""
+    del without
     evals.write_config(dataset={"type": "gaia", "path": "gaia.jsonl"})
     told = evals.run_process("shop.eval.yaml")
     assert told.ret == pytest.ExitCode.USAGE_ERROR
-    is_there = (without / "benchmarks" / "gaia").exists()
-    assert ("unknown dataset 'gaia'" in told.stdout.str() + told.stderr.str()) is not is_there
+    assert "unknown dataset 'gaia'" in told.stdout.str() + told.stderr.str()
+    command = evals.pytester.run(sys.executable, "-m", "pytest_browsereval", "doctor")
+    assert command.ret == 2
+    assert "invalid choice: 'doctor'" in command.stderr.str()
