@@ -80,15 +80,15 @@ def builtin_registry() -> Registry:
     return registry
 
 
-def installed_registry() -> Registry:
+def load_registry() -> Registry:
     """Return a registry with the built-in members and those of installed packages.
 
     Raises:
         RegistryError: a package cannot be loaded, or members clash.
     """
     registry = builtin_registry()
-    for point in installed_points():
-        with named_in_errors(point):
+    for point in find_entry_points():
+        with name_in_errors(point):
             module = point.load()
         if hasattr(module, "pytest_browsereval_register"):
             hand_over(module, registry, owner=owner_of(point), prefix=point.name)
@@ -105,9 +105,9 @@ def gather_offers(hook: str, report: Callable[[str], None]) -> Iterator[tuple[st
     """
     for _, plugin in load_leaves(features, "plugin"):
         yield from ((OURS, one) for one in getattr(plugin, hook, tuple)())
-    for point in installed_points():
+    for point in find_entry_points():
         try:
-            with named_in_errors(point):
+            with name_in_errors(point):
                 offered = tuple(getattr(point.load(), hook, tuple)())
         except RegistryError as error:
             report(f"{error} What it offers to this command is left out.")
@@ -118,7 +118,7 @@ def gather_offers(hook: str, report: Callable[[str], None]) -> Iterator[tuple[st
 # -- one package at a time
 
 
-def installed_points() -> list[EntryPoint]:
+def find_entry_points() -> list[EntryPoint]:
     """Return the entry points of installed packages, in an order that is the same everywhere."""
     return sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value))
 
@@ -129,7 +129,7 @@ def owner_of(point: EntryPoint) -> str:
 
 
 @contextmanager
-def named_in_errors(point: EntryPoint) -> Iterator[None]:
+def name_in_errors(point: EntryPoint) -> Iterator[None]:
     """Have an error say which entry point of which package cannot be loaded, and the way out.
 
     Raises:

@@ -77,7 +77,7 @@ def describe_wrong(call: str, value: object, wanted: str, function: object) -> s
     )
 
 
-def returned(
+def check_result(
     member: object, call: str, value: T, kind: type[Any], wanted: str, *, function: object = None
 ) -> T:
     """Return what a method of a member has returned, once it is known to be of the type of its contract.
@@ -112,4 +112,4 @@ def texts_of(member: object, call: str) -> tuple[str, ...]:
     if given is None:
         told = describe_wrong(call, found, "a tuple of texts", function)
         raise PluginError(f"{describe_member(member)}: {told}")
-    return tuple(returned(member, call, one, str, "a text") for one in given)
+    return tuple(check_result(member, call, one, str, "a text") for one in given)

@@ -188,7 +188,7 @@ def nearest(given: str, known: Iterable[str]) -> str:
     return f" Did you mean {matches[0]!r}?" if matches else ""
 
 
-def told(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Return what to say of an exception: a fault's message, or else its kind, its message and its place."""
     if isinstance(error, Fault):
         return str(error)

@@ -37,7 +37,7 @@ _KILLING_S = 1.0
 _IS_LINUX = sys.platform == "linux"
 
 
-def leashed(
+def supervise_command(
     command: list[str],
     grace_s: float,
     *,

@@ -135,7 +135,7 @@ CAPABILITIES = {
 """What a provider may support, in words for a table, and the field that tells."""
 
 
-def supported(provider: Provider) -> list[str]:
+def list_capabilities(provider: Provider) -> list[str]:
     """Return in words what a provider supports."""
     return [name for name, field in CAPABILITIES.items() if getattr(provider, field)]
 
@@ -147,7 +147,7 @@ def provider_table() -> str:
         url = f"`{provider.base_url}`" if provider.base_url else "`base_url` of the config"
         key = f"`{provider.key_variable}`" if provider.key_variable else "none"
         key = "`api_key` of the config" if provider.base_url is None else key
-        lines.append(f"| `{provider.name}` | {url} | {key} | {', '.join(supported(provider))} |")
+        lines.append(f"| `{provider.name}` | {url} | {key} | {', '.join(list_capabilities(provider))} |")
     return "\n".join(lines)
 
 

@@ -21,7 +21,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from pytest_browsereval.errors import BrowserEvalError, PluginError, RegistryError, nearest, told
+from pytest_browsereval.errors import BrowserEvalError, PluginError, RegistryError, describe_error, nearest
 from pytest_browsereval.unsupported import member_refusal
 
 FAMILIES = ("agent", "grader", "toolkit", "dataset", "browser", "rule")
@@ -213,7 +213,7 @@ class Registry:
     def _member(self, key: tuple[str, str]) -> type[Component]:
         member = self._members[key]
         if isinstance(member, str):
-            member = self._members[key] = _imported(key, member)
+            member = self._members[key] = _import_member(key, member)
         return member
 
     def get(self, family: str, name: str) -> type[Component]:
@@ -232,9 +232,9 @@ class Registry:
         if (refusal := member_refusal(family, name)) is not None:
             return refusal
         known = [label for fam, label in self._owners if fam == family]
-        return f"unknown {family} {name!r}.{nearest(name, known)} Known: {self.listed(family)}."
+        return f"unknown {family} {name!r}.{nearest(name, known)} Known: {self.list_names(family)}."
 
-    def listed(self, family: str) -> str:
+    def list_names(self, family: str) -> str:
         """Return the names and aliases of a family for a message, those of packages with their owner."""
         known = ((label, owner) for (fam, label), owner in self._owners.items() if fam == family)
         names = [label if owner == OURS else f"{label} (from {owner})" for label, owner in known]
@@ -266,7 +266,7 @@ def _place_of(member: type[Component] | str) -> str:
     )
 
 
-def _imported(key: tuple[str, str], place: str) -> type[Component]:
+def _import_member(key: tuple[str, str], place: str) -> type[Component]:
     """Return a member that was announced.
 
     Raises:
@@ -297,7 +297,7 @@ def read_block(member: type[Component], options: Mapping[str, Any], context: Any
     except Exception as error:
         raise PluginError(
             f"the {member.family} {member.type_name()!r} ({_place_of(member)}) cannot be made of its block: "
-            f"{told(error)}. Mend the plug-in."
+            f"{describe_error(error)}. Mend the plug-in."
         ) from error
 
 
@@ -354,7 +354,7 @@ class Plugged:
             raise PydanticCustomError(
                 "plugged_type",
                 "the block has no type. Write  type: NAME  with one of: {known}.",
-                {"known": registry.listed(self.family)},
+                {"known": registry.list_names(self.family)},
             )
         try:
             member = registry.get(self.family, name)

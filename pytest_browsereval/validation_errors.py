@@ -91,7 +91,7 @@ def _problem(
     parents = loc[:-1] if is_absent else loc
     for part in parents:
         kind = _resolve(kind, value, registry)
-        key = written_key(value, part)
+        key = find_key(value, part)
         if key is None:
             continue  # a label of a union's branch, or a step that validators put in
         kind, value = _step(kind, part), _inner(value, key)
@@ -152,7 +152,7 @@ def _leaves(kind: Any) -> Iterator[Any]:
         yield kind
 
 
-def written_key(value: object, part: str | int) -> str | int | None:
+def find_key(value: object, part: str | int) -> str | int | None:
     """Return the key of ``value`` that spells ``part``, in whatever case; None if there is none."""
     if isinstance(value, Mapping):
         if part in value:

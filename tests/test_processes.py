@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_browsereval.processes import leashed
+from pytest_browsereval.processes import supervise_command
 from tests.support import PATIENCE_S, has_ended, until
 
 STUBBORN = """
@@ -34,7 +34,7 @@ sys.exit(3)
 
 def start(folder: Path, *words: str) -> subprocess.Popen[bytes]:
     (folder / "task.txt").write_text("the task")
-    command = leashed(
+    command = supervise_command(
         [sys.executable, "-c", STUBBORN, str(folder), *words], 0.2, stdin=str(folder / "task.txt")
     )
     if "COVERAGE_PROCESS_START" in os.environ:
@@ -68,7 +68,9 @@ def test_what_leaves_the_process_group_is_ended_too(tmp_path: Path, words: list[
 def test_a_command_that_cannot_be_run_is_told(tmp_path: Path) -> None:
     """The exit code is 127, and the reason is on standard error."""
     missing = str(tmp_path / "nothing")
-    done = subprocess.run(leashed([missing], 1), stdin=subprocess.PIPE, capture_output=True, check=False)
+    done = subprocess.run(
+        supervise_command([missing], 1), stdin=subprocess.PIPE, capture_output=True, check=False
+    )
     assert (done.returncode, done.stderr.decode()) == (
         127,
         f"cannot run {missing!r}: {os.strerror(2)}\n",

@@ -14,8 +14,8 @@ from pytest_browsereval.errors import (
     LimitReached,
     TerminationReason,
     UsageError,
+    describe_error,
     is_given_up,
-    told,
 )
 from pytest_browsereval.model.messages import AnyMessage
 from pytest_browsereval.model.results import AgentResult
@@ -46,7 +46,7 @@ async def play(context: AgentContext, build: Callable[[AgentContext], object], w
             raise
         if context.window.dead:
             raise Fault(ErrorSource.BROWSER, context.window.dead) from error
-        raise Fault(ErrorSource.AGENT, f"{who} raised {told(error)}") from error
+        raise Fault(ErrorSource.AGENT, f"{who} raised {describe_error(error)}") from error
     return _checked(returned, who)
 
 

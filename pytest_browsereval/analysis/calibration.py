@@ -18,7 +18,7 @@ from pytest_browsereval.analysis.labels import (
     settled,
 )
 from pytest_browsereval.errors import UsageError, nearest
-from pytest_browsereval.model.display import counted, digits_apart, percent, plain
+from pytest_browsereval.model.display import digits_apart, format_count, percent, plain
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.run.store import RunStore
@@ -269,4 +269,4 @@ def _named(one: Agreement) -> str:
 def _no_kappa(one: Agreement) -> str:
     if not one.n:
         return "no labelled attempt has a grade of it that passed or failed, so there is nothing to compare"
-    return f"kappa is not defined where labels and grades say the same of {counted(one.n, 'attempt')}"
+    return f"kappa is not defined where labels and grades say the same of {format_count(one.n, 'attempt')}"

@@ -14,7 +14,7 @@ from typing import Any
 from pytest_browsereval.analysis.outcomes import Outcome, RunOutcomes, judge_differences
 from pytest_browsereval.analysis.passrate import PassRate, pass_rate
 from pytest_browsereval.errors import UsageError, nearest
-from pytest_browsereval.model.display import counted
+from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.provenance import differences
 from pytest_browsereval.stats.paired import MARGIN, Judgement, Method, Paired, Split, paired
@@ -388,7 +388,9 @@ def _notes(a: RunOutcomes, b: RunOutcomes, names: Mapping[str, str]) -> Iterator
         if run.selected is None:
             yield f"{label} was ended before its summary was written: how many trials it lacks is unknown"
         elif run.selected > len(run.trials):
-            yield f"{label} lacks {run.selected - len(run.trials)} of its {counted(run.selected, 'trial')}"
+            yield (
+                f"{label} lacks {run.selected - len(run.trials)} of its {format_count(run.selected, 'trial')}"
+            )
 
 
 def _uneven(pairs: Sequence[Pair]) -> Iterator[str]:

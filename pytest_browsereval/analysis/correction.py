@@ -18,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from pytest_browsereval.analysis.agreement import Confusion, share_json
 from pytest_browsereval.analysis.passrate import PassRate, pass_rate
 from pytest_browsereval.config import EvalConfig
-from pytest_browsereval.config_text import shown
+from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.graders.verdicts import PassWhen, Primary
 from pytest_browsereval.model.digest import AttemptDigest
@@ -100,11 +100,11 @@ def read_calibration(file: Path) -> tuple[Calibrated, ...]:
         found = _graders().validate_python(json.loads(file.read_bytes())["graders"])
     except (OSError, ValueError, KeyError, TypeError, ValidationError) as error:
         why = str(error).partition("\n")[0]
-        raise UsageError(f"{shown(file)} is no calibration, or is damaged: {why}. {_AGAIN}") from None
+        raise UsageError(f"{format_path(file)} is no calibration, or is damaged: {why}. {_AGAIN}") from None
     if any(min(map(min, one.confusion.table)) < 0 for one in found):
-        raise UsageError(f"{shown(file)} is damaged: a count is less than 0. {_AGAIN}")
+        raise UsageError(f"{format_path(file)} is damaged: a count is less than 0. {_AGAIN}")
     if not any(one.confusion.total for one in found):
-        raise UsageError(f"{shown(file)} compares no grade with a label. {_AGAIN}")
+        raise UsageError(f"{format_path(file)} compares no grade with a label. {_AGAIN}")
     return found
 
 

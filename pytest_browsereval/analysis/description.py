@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from pytest_browsereval.analysis.evidence import told_contradictions
 from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.config import EvalConfig
-from pytest_browsereval.config_text import shown
+from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.messages import SCHEMA_VERSION
 from pytest_browsereval.redaction.config import redact_config
@@ -158,11 +158,13 @@ def describe(folder: Path) -> RunDescription:
     problems: list[str] = []
     manifest = _read(folder / "manifest.json", problems)
     if not (folder / "manifest.json").exists():
-        problems.append(f"{shown(folder / 'manifest.json')} is missing: what the run was made of is unknown.")
+        problems.append(
+            f"{format_path(folder / 'manifest.json')} is missing: what the run was made of is unknown."
+        )
     version = manifest.get("schema_version", SCHEMA_VERSION)
     if not isinstance(version, int) or version > SCHEMA_VERSION:
         problems.append(
-            f"{shown(folder / 'manifest.json')} is of form {version!r}, and this version reads form "
+            f"{format_path(folder / 'manifest.json')} is of form {version!r}, and this version reads form "
             f"{SCHEMA_VERSION}: only what both have is told. Install a newer pytest-browsereval."
         )
     summary = _read(folder / "summary.json", problems)
@@ -189,7 +191,7 @@ def _judged(folder: Path, problems: list[str]) -> dict[str, Any]:
         problems.append(str(error))
         return {}
     if told := told_contradictions(store, found):
-        problems.append(f"{shown(folder)}: {told}.")
+        problems.append(f"{format_path(folder)}: {told}.")
     return found.as_json()
 
 
@@ -210,13 +212,13 @@ def _read(file: Path, problems: list[str]) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        problems.append(f"{shown(file)} cannot be read: {error.strerror}.")
+        problems.append(f"{format_path(file)} cannot be read: {error.strerror}.")
     except ValueError as error:
-        problems.append(f"{shown(file)} is damaged: {error}. What it told is left out; restore it.")
+        problems.append(f"{format_path(file)} is damaged: {error}. What it told is left out; restore it.")
     else:
         if isinstance(value, dict):
             return value
-        problems.append(f"{shown(file)} is damaged: it is no block of keys. Restore it.")
+        problems.append(f"{format_path(file)} is damaged: it is no block of keys. Restore it.")
     return {}
 
 
@@ -234,7 +236,7 @@ def _lines(file: Path, problems: list[str]) -> Iterator[dict[str, Any]]:
         if isinstance(value, dict):
             yield redact_config(value)
         else:
-            problems.append(f"{shown(file)}:{number} is damaged and left out.")
+            problems.append(f"{format_path(file)}:{number} is damaged and left out.")
 
 
 # -- what of a config is told

@@ -18,7 +18,7 @@ from pytest_browsereval.config.gate import GateRule
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.errors import name_raised
 from pytest_browsereval.model.digest import AttemptDigest
-from pytest_browsereval.model.display import counted, digits_apart, one_line, percent, plain
+from pytest_browsereval.model.display import digits_apart, format_count, one_line, percent, plain
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.stats.paired import POWER
@@ -202,7 +202,7 @@ def _more(rate: PassRate, floor: float) -> str:
         needed = max(needed, have + 1)
         while needed < _MANY and not _tells(needed * cases / have, needed, distance, floor, rate.confidence):
             needed += 1
-    return f"about {counted(max(1, needed - have), f'more {word}')} would tell"
+    return f"about {format_count(max(1, needed - have), f'more {word}')} would tell"
 
 
 def _tells(cases: float, tasks: int, distance: float, floor: float, confidence: float) -> bool:
@@ -291,7 +291,10 @@ def _per_trial(data: Iterable[AttemptDigest], gate: GateConfig) -> Iterator[Rule
         if (ceiling := getattr(gate, name)) is not None:
             known = [ms / 1000 for ms in durations if ms is not None and math.isfinite(ms)]
             if unknown := len(durations) - len(known):
-                told = f"how long {unknown:,} of {counted(len(durations), 'judged trial')} took is not known"
+                told = (
+                    f"how long {unknown:,} of {format_count(len(durations), 'judged trial')} "
+                    "took is not known"
+                )
                 yield RuleResult(name, is_met=False, message=told)
             else:
                 yield _ceiling(name, known, ceiling, "s")
@@ -306,7 +309,9 @@ def _ceiling(name: str, values: Sequence[float], ceiling: float, unit: str) -> R
     is_met = value <= ceiling + _ROUNDING
     relation = "is within" if is_met else "is over"
     shown = plain(value, digits_apart(ceiling, value, write=plain, least=2))
-    told = f"{kind} of {counted(len(values), 'judged trial')} {shown} {unit} {relation} {ceiling:g} {unit}"
+    told = (
+        f"{kind} of {format_count(len(values), 'judged trial')} {shown} {unit} {relation} {ceiling:g} {unit}"
+    )
     return RuleResult(name, is_met, told)
 
 
@@ -369,7 +374,7 @@ def _max_drop(compared: RunComparison, ceiling: float, gate: GateConfig) -> Rule
     digits = digits_apart(-ceiling, one.value, low, high, write=_points)
     figures = (
         f"pass rate {_points(one.value, digits)} points against {one_line(compared.a.name, 60)} "
-        f"({counted(one.tasks, 'task')} in both, {one.gained} gained, {one.lost} lost)"
+        f"({format_count(one.tasks, 'task')} in both, {one.gained} gained, {one.lost} lost)"
     )
     if gate.confidence is not None:
         ends = f"{_points(low, digits)} to {_points(high, digits)}"
@@ -380,7 +385,7 @@ def _max_drop(compared: RunComparison, ceiling: float, gate: GateConfig) -> Rule
     if high < -ceiling - _ROUNDING:
         return RuleResult(name, is_met=False, message=f"{figures} is over a drop of {allowed}")
     more = one.more_tasks_beside(-ceiling)
-    many = "no number of tasks like these" if more is None else f"about {counted(more, 'more task')}"
+    many = "no number of tasks like these" if more is None else f"about {format_count(more, 'more task')}"
     return _undecided(
         name, f"{figures} is neither within nor over a drop of {allowed}; {many} would tell", gate
     )

@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from pytest_browsereval.config_text import DocumentError, read_text, shown
+from pytest_browsereval.config_text import DocumentError, format_path, read_text
 from pytest_browsereval.config_text.json_text import json_value
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import one_line
@@ -128,12 +128,12 @@ def read_labels(path: Path) -> list[LabelLine]:
     try:
         lines = read_text(path).split("\n")
     except DocumentError as error:
-        raise UsageError(f"{shown(path)}: {error}") from None
+        raise UsageError(f"{format_path(path)}: {error}") from None
     return [
         LabelLine(_label(text, place), place)
         for number, text in enumerate(lines, 1)
         if text.strip()
-        for place in [f"{shown(path)}:{number}"]
+        for place in [f"{format_path(path)}:{number}"]
     ]
 
 

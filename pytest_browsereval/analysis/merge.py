@@ -13,7 +13,7 @@ from pytest_browsereval.analysis.evidence import told_contradictions
 from pytest_browsereval.analysis.labels import FILE, relabelled
 from pytest_browsereval.analysis.parts import counted, joined, shared_parts
 from pytest_browsereval.analysis.summary import summary_of
-from pytest_browsereval.config_text import shown
+from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.run.budget import LEDGER
@@ -102,12 +102,12 @@ def _check_runs(stores: Sequence[RunStore]) -> None:
 def _check_records(store: RunStore) -> None:
     """Refuse a run whose damage the merged one would not show."""
     if is_selection_damaged(store):
-        raise UsageError(f"{shown(store.root / SELECTED_FILE)} is damaged or empty. Restore it.")
+        raise UsageError(f"{format_path(store.root / SELECTED_FILE)} is damaged or empty. Restore it.")
     summary = summary_of(store)
     if standing := Lost(store.root).standing(trial.folder for trial in summary.trials):
-        raise UsageError(f"{shown(store.root)}: {told_standing(standing)}.")
+        raise UsageError(f"{format_path(store.root)}: {told_standing(standing)}.")
     if contradictions := told_contradictions(store, summary):
-        raise UsageError(f"{shown(store.root)}: {contradictions}.")
+        raise UsageError(f"{format_path(store.root)}: {contradictions}.")
 
 
 def _check_alike(stores: Sequence[RunStore]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from pytest_browsereval.analysis.gate import NAMED, complete
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.model.display import counted as counted_noun
+from pytest_browsereval.model.display import format_count as counted_noun
 from pytest_browsereval.model.display import natural, one_line
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.run.records import Lost, told_standing

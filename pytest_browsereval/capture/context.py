@@ -198,7 +198,7 @@ class CaptureContext:
             LimitReached: the attempt's tokens or money are used up.
             ValueError: a number of it is negative, endless or none.
         """
-        self.usage += usage.checked()
+        self.usage += usage.recheck()
         tokens = self.usage.input_tokens + self.usage.output_tokens
         limit = self.config.max_tokens
         if limit is not None and tokens >= limit:
@@ -443,7 +443,7 @@ class NestedCapture(CaptureContext):
             LimitReached: the attempt's tokens or money are used up.
             ValueError: a number of it is negative, endless or none.
         """
-        self.usage += usage.checked()
+        self.usage += usage.recheck()
         if self._role is not None:
             self.usage_by_role[self._role] = self.usage_by_role.get(self._role, Usage()) + usage
         self._parent.spend(usage)

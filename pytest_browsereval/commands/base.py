@@ -35,9 +35,9 @@ def registry_near(config: Path) -> Registry:
     Raises:
         RegistryError: one of them cannot be loaded, or members clash.
     """
-    from pytest_browsereval.builtins import hand_over, installed_registry
+    from pytest_browsereval.builtins import hand_over, load_registry
 
-    registry = installed_registry()
+    registry = load_registry()
     for file in _conftests(config.absolute().parent):
         hand_over(_loaded(file), registry, owner=str(file))
     return registry

@@ -11,7 +11,7 @@ from pytest_browsereval.commands.base import Command, registry_near
 from pytest_browsereval.commands.reporting import add_reports, tell, uncollected
 from pytest_browsereval.commands.runs import HELP, HELP_OF_BASELINE, add_config, named_baseline, named_run
 from pytest_browsereval.errors import ConfigError, UsageError
-from pytest_browsereval.model.display import counted
+from pytest_browsereval.model.display import format_count
 
 if TYPE_CHECKING:
     from pytest_browsereval.config import GateConfig
@@ -96,7 +96,7 @@ def _rules(arguments: argparse.Namespace, run: Path) -> tuple[GateConfig, Path]:
     Raises:
         UsageError: there are no rules, or the baseline of a run's own gate is nowhere.
     """
-    from pytest_browsereval.builtins import installed_registry
+    from pytest_browsereval.builtins import load_registry
     from pytest_browsereval.config import GateConfig, gate_from, load_gate
     from pytest_browsereval.run.store import RunStore
 
@@ -112,7 +112,7 @@ def _rules(arguments: argparse.Namespace, run: Path) -> tuple[GateConfig, Path]:
     block = store.gate()
     try:
         name = str(run / "manifest.json")
-        rules = gate_from(block, name=name, registry=installed_registry, overrides=sets)
+        rules = gate_from(block, name=name, registry=load_registry, overrides=sets)
     except ConfigError as error:
         if not (isinstance(block, dict) and block.get("rules")):
             raise
@@ -153,14 +153,14 @@ def baseline(arguments: argparse.Namespace) -> int:
     """Write a run as a small file that can be committed."""
     from pytest_browsereval.analysis.baseline import write_baseline
     from pytest_browsereval.analysis.outcomes import read_outcomes
-    from pytest_browsereval.config_text import shown
+    from pytest_browsereval.config_text import format_path
     from pytest_browsereval.model.display import percent
 
     run = read_outcomes(named_run(arguments.run_name, arguments.config))
     write_baseline(run, arguments.file)
     rate = run.rate
     told = "no trial judged" if rate.value is None else f"pass rate {percent(rate.value)} of {rate.judged}"
-    print(f"{shown(arguments.file)}: {counted(len(run.trials), 'trial')}, {told}")
+    print(f"{format_path(arguments.file)}: {format_count(len(run.trials), 'trial')}, {told}")
     return 0
 
 

@@ -12,13 +12,16 @@ from pytest_browsereval.commands.base import Command, say
 def providers(arguments: argparse.Namespace) -> int:
     """Print the model providers: address, whether the key's variable is set, what each supports."""
     del arguments
-    from pytest_browsereval.providers import PROVIDERS, REFUSED, supported
+    from pytest_browsereval.providers import PROVIDERS, REFUSED, list_capabilities
 
     for provider in PROVIDERS.values():
         variable = provider.key_variable
         key = f"{variable} ({'set' if os.environ.get(variable) else 'not set'})" if variable else "no key"
         key = "key by api_key" if provider.base_url is None else key
-        say(provider.name, f"{provider.base_url or 'any base_url'}; {key}; {', '.join(supported(provider))}")
+        say(
+            provider.name,
+            f"{provider.base_url or 'any base_url'}; {key}; {', '.join(list_capabilities(provider))}",
+        )
     print("Not usable as a provider, with what to write instead:")
     for name, why in REFUSED.items():
         say(name, why)
@@ -28,10 +31,10 @@ def providers(arguments: argparse.Namespace) -> int:
 def schema(arguments: argparse.Namespace) -> int:
     """Print the JSON schema of an eval config, with the members of installed packages."""
     del arguments
-    from pytest_browsereval.builtins import installed_registry
+    from pytest_browsereval.builtins import load_registry
     from pytest_browsereval.config import config_schema
 
-    print(json.dumps(config_schema(installed_registry()), indent=2))
+    print(json.dumps(config_schema(load_registry()), indent=2))
     return 0
 
 

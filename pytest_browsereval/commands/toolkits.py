@@ -41,12 +41,12 @@ def list_tools(arguments: argparse.Namespace) -> int:
 
 def _of_installed() -> Toolsets:
     """Return the catalog without a config: built-in toolkits, and those of packages that need no options."""
-    from pytest_browsereval.builtins import installed_registry
+    from pytest_browsereval.builtins import load_registry
     from pytest_browsereval.registry import Registry
     from pytest_browsereval.run.toolsets import Toolsets
     from pytest_browsereval.tools.toolkits import CATALOG
 
-    registry: Registry = installed_registry()
+    registry: Registry = load_registry()
     plugged = []
     for name, member, owner in registry.members("toolkit"):
         try:

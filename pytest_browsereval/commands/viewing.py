@@ -9,7 +9,7 @@ from pathlib import Path
 from pytest_browsereval.commands.base import Command
 from pytest_browsereval.commands.runs import HELP, add_config, named_run
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.model.display import counted
+from pytest_browsereval.model.display import format_count
 
 
 def view(arguments: argparse.Namespace) -> int:
@@ -33,7 +33,7 @@ def view(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{where} cannot be written: {error.strerror or error}.") from None
     damaged = f", {written.damaged} of them damaged" if written.damaged else ""
     print(
-        f"{counted(written.attempts, 'attempt')}{damaged}",
+        f"{format_count(written.attempts, 'attempt')}{damaged}",
         *filter(None, [told]),
         written.file,
         sep="\n",

@@ -11,7 +11,7 @@ from pytest_browsereval.redaction.config import hide_logins, is_secret_path, nam
 from pytest_browsereval.redaction.marks import HIDDEN
 from pytest_browsereval.redaction.redactor import Redactor
 from pytest_browsereval.redaction.spellings import list_spellings
-from pytest_browsereval.validation_errors import Problem, snake, written_key
+from pytest_browsereval.validation_errors import Problem, find_key, snake
 
 ALIASES: dict[KeyPath, KeyPath] = {
     ("timeout_ms",): ("limits", "timeout_ms"),
@@ -64,13 +64,13 @@ class Draft:
         """Note what is wrong."""
         self.problems.append(Problem(path, message))
 
-    def came_from(self, path: KeyPath, source: str) -> None:
+    def note_source(self, path: KeyPath, source: str) -> None:
         """Note that a value is not from the file."""
         self._sources[path] = source
 
-    def dotted(self, path: KeyPath) -> str:
+    def format_keys(self, path: KeyPath) -> str:
         """Return a path as it is written in the file, with dots."""
-        return _dotted(self._words(path))
+        return _join_keys(self._words(path))
 
     def is_overridden(self, path: KeyPath) -> bool:
         """Return True if a value is not from the file."""
@@ -83,22 +83,22 @@ class Draft:
 
         Of two values the one that is not from the file stays; two of the file are wrong.
         """
-        block, path = _found(self.tree, old)
+        block, path = _find_block(self.tree, old)
         if block is None:
             return
-        there = _found(self.tree, new)
+        there = _find_block(self.tree, new)
         if there[0] is not None and not self.is_overridden(path):
             block.pop(path[-1])
             if not self.is_overridden(there[1]):
-                self.wrong(path, f"given twice, here and as {_dotted(new)}. Leave one out.")
+                self.wrong(path, f"given twice, here and as {_join_keys(new)}. Leave one out.")
             return
         value = block.pop(path[-1])
         target, key = self._target(new, "")
         if target is not None:  # else the block is wrong itself, which validation tells
             _put(target, key, value)
-            self.moved(path, new)
+            self.note_move(path, new)
 
-    def moved(self, old: KeyPath, new: KeyPath) -> None:
+    def note_move(self, old: KeyPath, new: KeyPath) -> None:
         """Note that a value was moved by hand."""
         written = self._words(old)
         for path in [path for path in self._sources if path[: len(old)] == old]:
@@ -137,15 +137,15 @@ class Draft:
         path = self._ours(path)
         target, key = self._target(path, label)
         if target is None:
-            self._refuse(path, label, f"{_dotted(path[:-1])} holds no keys.")
+            self._refuse(path, label, f"{_join_keys(path[:-1])} holds no keys.")
         elif not _put(target, key, value):
             self._refuse(path, label, f"there is no entry {key!r}: indexes begin with 0.")
         else:
             for rival in RIVALS.get(path, ()):
-                self.tree.pop(rival if rival in self.tree else str(written_key(self.tree, rival)), None)
+                self.tree.pop(rival if rival in self.tree else str(find_key(self.tree, rival)), None)
             for inner in [inner for inner in self._sources if inner[: len(path)] == path]:
                 self._sources.pop(inner)
-            self.came_from((*path[:-1], key), label)
+            self.note_source((*path[:-1], key), label)
 
     def _ours(self, path: KeyPath) -> KeyPath:
         plain = tuple(snake(str(part)) for part in path)
@@ -165,7 +165,7 @@ class Draft:
                 key = str(part)
                 block[key] = {}
                 if label:
-                    self.came_from((*path[:place], key), label)
+                    self.note_source((*path[:place], key), label)
             if isinstance(block[key], str):
                 block[key] = {"path" if path[0] == "dataset" else "type": block[key]}
             block = block[key]
@@ -175,19 +175,19 @@ class Draft:
         return block, path[-1] if key is None else key
 
     def _refuse(self, path: KeyPath, label: str, message: str) -> None:
-        self.came_from(path, label)
+        self.note_source(path, label)
         self.wrong(path, message)
 
     # -- messages
 
-    def told(self, path: KeyPath, message: str) -> str:
+    def locate_message(self, path: KeyPath, message: str) -> str:
         """Return a message with its place, in one line and without secrets."""
-        return self._one_line(self._told(Problem(path, message))[1])
+        return self._one_line(self._locate(Problem(path, message))[1])
 
-    def told_all(self) -> list[str]:
+    def list_messages(self) -> list[str]:
         """Return all messages, those of the command line first, then by line."""
         told = [(line or 0, f"{self.file}:{line}: {message}") for line, message in self.unread]
-        told += [self._told(problem) for problem in self.problems]
+        told += [self._locate(problem) for problem in self.problems]
         told.sort(key=lambda entry: entry[0])
         return list(dict.fromkeys(self._one_line(message) for _, message in told))
 
@@ -195,10 +195,10 @@ class Draft:
         message = hide_logins(Redactor(list_spellings(self.secrets), HIDDEN).redact(message))
         return message.replace("\r", "\\r").replace("\n", "\\n")
 
-    def _told(self, problem: Problem) -> tuple[int, str]:
+    def _locate(self, problem: Problem) -> tuple[int, str]:
         """Return the line, for sorting, and the message with its place."""
         path = self._words(problem.path)
-        where = f"{_dotted(path)}: " if path else ""
+        where = f"{_join_keys(path)}: " if path else ""
         # A value that was moved since has its source under its new path.
         moved = (
             (*new, *problem.path[len(old) :])
@@ -221,16 +221,16 @@ class Draft:
         return path
 
 
-def _dotted(path: KeyPath) -> str:
+def _join_keys(path: KeyPath) -> str:
     return ".".join(map(str, path))
 
 
-def _found(tree: Any, path: KeyPath) -> tuple[Any, KeyPath]:
+def _find_block(tree: Any, path: KeyPath) -> tuple[Any, KeyPath]:
     """Return the block that holds a path's last key, None if it is not there, and the path as written."""
     block = tree
     written: KeyPath = ()
     for place, part in enumerate(path):
-        key = written_key(block, part)
+        key = find_key(block, part)
         if key is None:
             return None, path
         written = (*written, key)
@@ -241,8 +241,8 @@ def _found(tree: Any, path: KeyPath) -> tuple[Any, KeyPath]:
 
 def _either(block: Any, part: str | int) -> str | int | None:
     """Return the key of a block that a part of a path means, in the one spelling or the other."""
-    key = written_key(block, part)
-    return written_key(block, snake(part)) if key is None and isinstance(part, str) else key
+    key = find_key(block, part)
+    return find_key(block, snake(part)) if key is None and isinstance(part, str) else key
 
 
 def _put(target: Any, key: Any, value: Any) -> bool:

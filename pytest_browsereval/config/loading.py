@@ -14,7 +14,7 @@ from pytest_browsereval.config.environment import Interpolation
 from pytest_browsereval.config.gate import GateConfig
 from pytest_browsereval.config.model import MAX_NAME, EvalConfig
 from pytest_browsereval.config.refusals import take_refused
-from pytest_browsereval.config_text import Document, DocumentError, KeyPath, parse, read_text, shown
+from pytest_browsereval.config_text import Document, DocumentError, KeyPath, format_path, parse, read_text
 from pytest_browsereval.datasets.rows import TYPE_BY_SUFFIX
 from pytest_browsereval.errors import ConfigError, nearest
 from pytest_browsereval.redaction.known import know_secrets
@@ -23,10 +23,10 @@ from pytest_browsereval.registry import Registry
 from pytest_browsereval.validation_errors import (
     Problem,
     field_names,
+    find_key,
     problems_in,
     short,
     snake,
-    written_key,
     wrong_booleans,
 )
 
@@ -59,13 +59,13 @@ def load_config(
     """
     path = path.absolute()
     environment = Interpolation(os.environ if environ is None else environ)
-    draft = _draft(_read(path, shown(path)), path, registry, environment)
+    draft = _draft(_read(path, format_path(path)), path, registry, environment)
     _override(draft, overrides, environment)
     if agent is not None:
         _choose_agent(draft, agent, registry)
     for key, value in (options or {}).items():
         draft.set(tuple(key.split(".")), value, f"the option for {key}")
-    return _finished(draft, path, registry, environment)
+    return _build_config(draft, path, registry, environment)
 
 
 def config_from(value: Mapping[str, Any], *, path: Path, registry: Registry) -> EvalConfig:
@@ -82,7 +82,7 @@ def config_from(value: Mapping[str, Any], *, path: Path, registry: Registry) -> 
     path = path.absolute()
     environment = Interpolation(os.environ)
     draft = _draft(Document(dict(value), lambda _: None), path, registry, environment)
-    return _finished(draft, path, registry, environment)
+    return _build_config(draft, path, registry, environment)
 
 
 def load_gate(
@@ -103,11 +103,11 @@ def load_gate(
     Raises:
         ConfigError: the file cannot be read, or something of the gate is wrong.
     """
-    document = _read(path.absolute(), shown(path))
+    document = _read(path.absolute(), format_path(path))
     environment = Interpolation(os.environ if environ is None else environ)
-    key = written_key(document.value, "gate")
+    key = find_key(document.value, "gate")
     tree = {} if key is None else {str(key): environment.fill(document.value[key], (key,))}
-    draft = Draft(tree, shown(path), document.line_of, secrets=environment.secrets)
+    draft = Draft(tree, format_path(path), document.line_of, secrets=environment.secrets)
     draft.problems += environment.problems
     return _gate(draft, registry, overrides, environment)
 
@@ -142,16 +142,16 @@ def load_place(path: Path) -> tuple[Path, str] | None:
         ConfigError: the file cannot be read, or a variable in one of the two is not set.
     """
     path = path.absolute()
-    document = _read(path, shown(path))
-    if written_key(document.value, "dataset") is None:
+    document = _read(path, format_path(path))
+    if find_key(document.value, "dataset") is None:
         return None
     environment = Interpolation(os.environ)
-    keys = {name: written_key(document.value, name) for name in ("output_dir", "name", "id")}
+    keys = {name: find_key(document.value, name) for name in ("output_dir", "name", "id")}
     given = {name: environment.fill(document.value[key], (key,)) for name, key in keys.items() if key}
     if environment.problems:
-        draft = Draft({}, shown(path), document.line_of)
+        draft = Draft({}, format_path(path), document.line_of)
         draft.problems += environment.problems
-        raise ConfigError("\n".join(draft.told_all()))
+        raise ConfigError("\n".join(draft.list_messages()))
     name = given.get("name") or given.get("id") or default_name(path)
     return (path.parent / str(given.get("output_dir") or "results")).absolute(), str(name)
 
@@ -195,7 +195,7 @@ def _gate(
     strange = [str(key) for key in draft.tree if snake(str(key)) != "gate"]
     for key in strange:
         draft.wrong((key,), "only keys of the gate can be set here, such as gate.min_pass_rate=0.9.")
-    raw = draft.tree.get(str(written_key(draft.tree, "gate")), {})
+    raw = draft.tree.get(str(find_key(draft.tree, "gate")), {})
     members = registry() if isinstance(raw, dict) and raw.get("rules") else Registry()
     draft.problems += wrong_booleans(raw, GateConfig, members, path=("gate",))
     try:
@@ -204,13 +204,13 @@ def _gate(
         found = problems_in(error, GateConfig, raw, members)
         draft.problems += [Problem(("gate", *p.path), p.message, p.kind) for p in found]
     if draft.problems:
-        raise ConfigError("\n".join(draft.told_all()))
+        raise ConfigError("\n".join(draft.list_messages()))
     return gate
 
 
 def _draft(document: Document, path: Path, registry: Registry, environment: Interpolation) -> Draft:
     tree = environment.fill(document.value)
-    draft = Draft(tree, shown(path), document.line_of, secrets=environment.secrets)
+    draft = Draft(tree, format_path(path), document.line_of, secrets=environment.secrets)
     draft.unread = [(line, message) for line, message in document.problems]
     draft.problems += environment.problems
     draft.problems += _two_spellings(draft.tree)
@@ -219,20 +219,20 @@ def _draft(document: Document, path: Path, registry: Registry, environment: Inte
     return draft
 
 
-def _finished(draft: Draft, path: Path, registry: Registry, environment: Interpolation) -> EvalConfig:
+def _build_config(draft: Draft, path: Path, registry: Registry, environment: Interpolation) -> EvalConfig:
     know_secrets(list_spellings(environment.secrets))  # of what is found only when rows are read, say
     for reader in registry.readers:
         reader.convert_blocks(draft, registry)
     draft.problems += take_refused(draft.tree)
     _complete(draft, path)
-    config = _validated(draft, registry)
+    config = _validate(draft, registry)
     if config is not None and (config.gate.passed_trials or 0) > config.trials:
         told = f"a row has {config.trials} trials here. Write {config.trials} or less, or more `trials`."
         draft.wrong(("gate", "passed_trials"), told.replace("1 trials", "1 trial"))
     if draft.problems or draft.unread or config is None:
-        raise ConfigError("\n".join(draft.told_all()))
+        raise ConfigError("\n".join(draft.list_messages()))
     config._path, config._notes = path, tuple(draft.notes)  # noqa: SLF001 set once, here
-    config._told = draft.told  # noqa: SLF001
+    config._locate_message = draft.locate_message  # noqa: SLF001
     config._secrets = dict(environment.named)  # noqa: SLF001
     config._in_clear = tuple(environment.in_clear)  # noqa: SLF001
     return config.model_copy(update={"output_dir": (path.parent / config.output_dir).absolute()})
@@ -275,13 +275,13 @@ def _complete(draft: Draft, path: Path) -> None:
     tree.setdefault("browser", {"type": "playwright"})
     if isinstance(tree["browser"], dict):
         tree["browser"].setdefault("type", "playwright")
-    if written_key(tree, "lanes") is not None and written_key(tree, "num_workers") is not None:
+    if find_key(tree, "lanes") is not None and find_key(tree, "num_workers") is not None:
         draft.wrong(("num_workers",), "excludes `lanes`, which is given too. Leave one out.")
     _complete_agents(draft)
     for key in ("graders", "toolkits"):
         if isinstance(tree.get(key), str | dict):
             tree[key] = [tree[key]]
-            draft.moved((key,), (key, 0))
+            draft.note_move((key,), (key, 0))
     if "dataset" in tree:
         _complete_datasets(draft)
 
@@ -293,7 +293,7 @@ def _complete_agents(draft: Draft) -> None:
         tree.pop("agent")
     elif "agent" in tree:
         tree["variants"] = {"default": tree.pop("agent")}
-        draft.moved(("agent",), ("variants", "default"))
+        draft.note_move(("agent",), ("variants", "default"))
     elif "variants" not in tree:
         draft.wrong((), "agent: missing. Write  agent: {type: NAME}  or  variants: {NAME: {type: ...}}.")
         tree["variants"] = None
@@ -303,13 +303,13 @@ def _complete_datasets(draft: Draft) -> None:
     given = draft.tree["dataset"]
     if not isinstance(given, list):
         given = [given]
-        draft.moved(("dataset",), ("dataset", 0))
+        draft.note_move(("dataset",), ("dataset", 0))
     blocks = []
     for place, entry in enumerate(given):
         path: KeyPath = ("dataset", place)
         block = {"path": entry} if isinstance(entry, str) else entry
         if isinstance(entry, str):
-            draft.moved(path, (*path, "path"))
+            draft.note_move(path, (*path, "path"))
         if isinstance(block, dict) and "type" not in block and isinstance(block.get("path"), str):
             block = {**block, "type": _type_of(draft, (*path, "path"), block["path"])}
         blocks.append(block)
@@ -330,7 +330,7 @@ def _type_of(draft: Draft, where: KeyPath, file: str) -> str | None:
 # -- checking
 
 
-def _validated(draft: Draft, registry: Registry) -> EvalConfig | None:
+def _validate(draft: Draft, registry: Registry) -> EvalConfig | None:
     draft.problems += wrong_booleans(draft.tree, EvalConfig, registry)
     try:
         return EvalConfig.model_validate(draft.tree, context={"registry": registry})

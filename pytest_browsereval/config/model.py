@@ -42,7 +42,7 @@ SITE_NAME = r"^[A-Za-z_][A-Za-z0-9_]*$"
 def _variant_name(name: str) -> str:
     if not re.match(VARIANT_NAME, name):
         raise ValueError(
-            f"names are made of letters, digits, '.', '_' and '-', and begin with a letter or digit; "
+            "names are made of letters, digits, '.', '_' and '-', and begin with a letter or digit; "
             f"it is {name!r}."
         )
     return name
@@ -179,7 +179,7 @@ class EvalConfig(Block):
     _secrets: dict[str, str] = PrivateAttr(default_factory=dict)
     _in_clear: tuple[str, ...] = PrivateAttr(default=())
     _notes: tuple[str, ...] = PrivateAttr(default=())
-    _told: Callable[[tuple[str | int, ...], str], str] | None = PrivateAttr(default=None)
+    _locate_message: Callable[[tuple[str | int, ...], str], str] | None = PrivateAttr(default=None)
 
     # -- shorthands, before the fields are checked
 
@@ -246,9 +246,9 @@ class EvalConfig(Block):
             path: the keys of the value.
             message: what is wrong, and what to write.
         """
-        if self._told is None:  # no file was read
+        if self._locate_message is None:  # no file was read
             return ConfigError(f"{self.path}: {'.'.join(map(str, path))}: {message}")
-        return ConfigError(self._told(path, str(message)))
+        return ConfigError(self._locate_message(path, str(message)))
 
     @property
     def is_gated(self) -> bool:
@@ -264,11 +264,11 @@ class EvalConfig(Block):
         """Return values of secret-looking environment variables that the file names by ``${NAME}``."""
         return tuple(dict.fromkeys(self._secrets.values()))
 
-    def named_secrets(self) -> dict[str, str]:
+    def secrets_by_name(self) -> dict[str, str]:
         """Return the same by the names of their variables."""
         return dict(self._secrets)
 
-    def named_in_clear(self) -> tuple[str, ...]:
+    def names_in_clear(self) -> tuple[str, ...]:
         """Return names of variables that the file names and that are taken for no secrets."""
         return self._in_clear
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_browsereval.unsupported import KEYS
-from pytest_browsereval.validation_errors import Problem, written_key
+from pytest_browsereval.validation_errors import Problem, find_key
 
 
 def take_refused(config: dict[str, Any]) -> list[Problem]:
@@ -14,7 +14,7 @@ def take_refused(config: dict[str, Any]) -> list[Problem]:
     problems = []
     for path, works in KEYS.items():
         block, written = _parent(config, path)
-        key = written_key(block, path[-1])
+        key = find_key(block, path[-1])
         if key is None or not isinstance(block, dict):
             continue
         value = block.pop(key)
@@ -31,7 +31,7 @@ def _parent(config: Mapping[str, Any], path: tuple[str, ...]) -> tuple[Any, tupl
     block: Any = config
     written: tuple[str | int, ...] = ()
     for name in path[:-1]:
-        key = written_key(block, name)
+        key = find_key(block, name)
         if key is None:
             return None, written
         block, written = block[key], (*written, key)

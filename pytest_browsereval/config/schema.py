@@ -41,7 +41,7 @@ def config_schema(registry: Registry) -> dict[str, Any]:
         own["required"] = sorted({*own.get("required", ()), *_type_key(family)})
         definitions[_definition(family, name)] = own
     _shorthands(schema)
-    filled: dict[str, Any] = _filled(schema, registry)
+    filled: dict[str, Any] = _fill_members(schema, registry)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "pytest-browsereval eval config",
@@ -151,15 +151,15 @@ def _definition_of(schema: dict[str, Any], name: str) -> dict[str, Any]:
     return block
 
 
-def _filled(value: Any, registry: Registry) -> Any:
+def _fill_members(value: Any, registry: Registry) -> Any:
     """Return the schema with the members in the place of each placeholder."""
     if isinstance(value, list):
-        return [_filled(inner, registry) for inner in value]
+        return [_fill_members(inner, registry) for inner in value]
     if not isinstance(value, dict):
         return value
     family = value.get(PLACEHOLDER)
     if family is None:
-        return {key: _filled(inner, registry) for key, inner in value.items()}
+        return {key: _fill_members(inner, registry) for key, inner in value.items()}
     members = [(name, aliases) for its, name, _, aliases in registry.everything() if its == family]
     blocks: list[dict[str, Any]] = [{"$ref": f"#/$defs/{_definition(family, name)}"} for name, _ in members]
     names = [label for name, aliases in members for label in (name, *aliases)]

@@ -7,10 +7,19 @@ from pytest_browsereval.config_text.base import (
     DocumentError,
     KeyPath,
     file_inside,
+    format_path,
     read_text,
-    shown,
     unreadable,
 )
 from pytest_browsereval.config_text.suffixes import parse
 
-__all__ = ["Document", "DocumentError", "KeyPath", "file_inside", "parse", "read_text", "shown", "unreadable"]
+__all__ = [
+    "Document",
+    "DocumentError",
+    "KeyPath",
+    "file_inside",
+    "format_path",
+    "parse",
+    "read_text",
+    "unreadable",
+]

@@ -36,7 +36,7 @@ class Document:
     """(line, message): repeated keys, keys that are not texts, foreign tags."""
 
 
-def shown(path: Path) -> str:
+def format_path(path: Path) -> str:
     """Return the path as a reader would type it: relative where it is below the current folder."""
     try:
         return path.resolve().relative_to(Path.cwd()).as_posix()
@@ -83,7 +83,7 @@ def unreadable(path: Path, error: OSError) -> str:
     if isinstance(error, FileNotFoundError):
         folder = path.parent
         if not folder.is_dir():
-            return f"no such file; the folder {shown(folder)!r} does not exist either."
+            return f"no such file; the folder {format_path(folder)!r} does not exist either."
         near = difflib.get_close_matches(path.name, [other.name for other in folder.iterdir()], n=1)
         return "no such file." + (f" Did you mean {near[0]!r}?" if near else "")
     return f"cannot be read: {error.strerror or error}."

@@ -22,7 +22,7 @@ def json_value(text: str) -> Any:
     """
     try:
         value = json.loads(
-            text, object_pairs_hook=_unrepeated, parse_constant=_no_constant, parse_float=_finite
+            text, object_pairs_hook=_refuse_repeated_keys, parse_constant=_no_constant, parse_float=_finite
         )
         if _SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
@@ -41,7 +41,7 @@ def json_value(text: str) -> Any:
     return value
 
 
-def _unrepeated(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_repeated_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     block = dict(pairs)
     if len(block) < len(pairs):
         keys = [key for key, _ in pairs]

@@ -93,7 +93,7 @@ class _YamlBuilder:
         first: dict[str, int] = {}
         for key_node, value_node in node.value:
             if _is_merge(key_node):
-                for source in _merged_nodes(value_node):
+                for source in _find_merged_nodes(value_node):
                     merged = {**self.build(source, depth + 1), **merged}
                 continue
             key = self._key(key_node)
@@ -145,7 +145,7 @@ def _is_merge(node: yaml.Node) -> bool:
     return bool(node.tag == "tag:yaml.org,2002:merge")
 
 
-def _merged_nodes(node: yaml.Node) -> list[yaml.Node]:
+def _find_merged_nodes(node: yaml.Node) -> list[yaml.Node]:
     sources = node.value if isinstance(node, yaml.SequenceNode) else [node]
     for source in sources:
         if not isinstance(source, yaml.MappingNode):
@@ -175,7 +175,7 @@ def _yaml_child(node: yaml.Node, part: str | int) -> tuple[int, yaml.Node] | Non
             return _line(key), value
     for key, value in node.value:
         if _is_merge(key):
-            for source in _merged_nodes(value):
+            for source in _find_merged_nodes(value):
                 if (found := _yaml_child(source, part)) is not None:
                     return found
     return None

@@ -13,13 +13,13 @@ from typing import Any, ClassVar
 
 from pydantic import JsonValue
 
-from pytest_browsereval.config_text import DocumentError, parse, read_text, shown, unreadable
+from pytest_browsereval.config_text import DocumentError, format_path, parse, read_text, unreadable
 from pytest_browsereval.config_text.json_text import json_value
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef
 from pytest_browsereval.datasets.rows import RELATING, Ids, gc_paused, refuse, to_task
-from pytest_browsereval.datasets.selection import selected
+from pytest_browsereval.datasets.selection import select_rows
 from pytest_browsereval.errors import DatasetError
-from pytest_browsereval.model.display import counted
+from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.session_caches import cache_for_session
 
@@ -89,7 +89,7 @@ class BenchmarkConfig(DatasetConfig):
         """
         return read_rows(path)
 
-    def imported(self, base_dir: Path) -> Imported:
+    def import_rows(self, base_dir: Path) -> Imported:
         """Return all rows of the file.
 
         Raises:
@@ -98,9 +98,9 @@ class BenchmarkConfig(DatasetConfig):
         path = self.file(base_dir)
         try:
             config = self.model_copy(update={"path": path})
-            return _imported(_Key(config.model_dump_json(), type(self), config), state_of(path))
+            return _import_file(_Key(config.model_dump_json(), type(self), config), state_of(path))
         except OSError as error:
-            raise DatasetError(f"{shown(path)}: {unreadable(path, error)}") from None
+            raise DatasetError(f"{format_path(path)}: {unreadable(path, error)}") from None
 
     def index(self, base_dir: Path, ids: Collection[str] | None = None) -> Sequence[RowRef]:
         """Return the selected rows, in file order.
@@ -112,8 +112,8 @@ class BenchmarkConfig(DatasetConfig):
         Raises:
             DatasetError: the file cannot be used.
         """
-        path, imported = self.file(base_dir), self.imported(base_dir)
-        refs = selected(list(imported.refs), self.select, lambda ref: imported.rows[ref.offset][1], path)
+        path, imported = self.file(base_dir), self.import_rows(base_dir)
+        refs = select_rows(list(imported.refs), self.select, lambda ref: imported.rows[ref.offset][1], path)
         wanted = None if ids is None else set(ids)
         return refs if wanted is None else [ref for ref in refs if ref.query_id in wanted]
 
@@ -123,7 +123,7 @@ class BenchmarkConfig(DatasetConfig):
         Raises:
             DatasetError: the file cannot be used.
         """
-        return any(row.get(key) for _, row in self.imported(base_dir).rows for key in RELATING)
+        return any(row.get(key) for _, row in self.import_rows(base_dir).rows for key in RELATING)
 
     def read(self, ref: RowRef) -> Task:
         """Return one row, checked in full.
@@ -132,21 +132,22 @@ class BenchmarkConfig(DatasetConfig):
             DatasetError: with file, line, key, value and what is allowed.
         """
         here = self.model_copy(update={"path": ref.path})  # an absolute path wins over any folder
-        rows = here.imported(ref.path.parent).rows
+        rows = here.import_rows(ref.path.parent).rows
         if ref.offset >= len(rows) or rows[ref.offset][1]["query_id"] != ref.query_id:
             raise DatasetError(
-                f"{shown(ref.path)}:{ref.line}: the row {ref.query_id!r} is no longer here: the file was "
+                f"{format_path(ref.path)}:{ref.line}: the row {ref.query_id!r} is no longer "
+                "here: the file was "
                 "changed during the run. Start the run again."
             )
-        return to_task(rows[ref.offset][1], f"{shown(ref.path)}:{ref.line}")
+        return to_task(rows[ref.offset][1], f"{format_path(ref.path)}:{ref.line}")
 
     def notes(self, base_dir: Path) -> tuple[str, ...]:
         """Return which rows were dropped, and why."""
         by_reason: dict[str, list[str]] = {}
-        for query_id, reason in self.imported(base_dir).dropped:
+        for query_id, reason in self.import_rows(base_dir).dropped:
             by_reason.setdefault(reason, []).append(query_id)
         return tuple(
-            f"{self.title}: {counted(len(ids), 'row')} left out ({reason}): {', '.join(ids[:3])}"
+            f"{self.title}: {format_count(len(ids), 'row')} left out ({reason}): {', '.join(ids[:3])}"
             + ", ..." * (len(ids) > 3)
             for reason, ids in by_reason.items()
         )
@@ -183,7 +184,7 @@ class _Key:
 
 
 @cache_for_session(maxsize=64)
-def _imported(key: _Key, state: State) -> Imported:
+def _import_file(key: _Key, state: State) -> Imported:
     del state
     config, path = key.config, key.config.path
     rows: list[tuple[int, dict[str, Any]]] = []
@@ -193,15 +194,15 @@ def _imported(key: _Key, state: State) -> Imported:
         try:
             originals = config.originals(path)
         except DocumentError as error:
-            where = f"{shown(path)}:{error.line}" if error.line else shown(path)
+            where = f"{format_path(path)}:{error.line}" if error.line else format_path(path)
             raise DatasetError(f"{where}: {error}") from None
         for line, original in originals:
             try:
                 rows.append((line, config._row(original)))  # noqa: SLF001 one class in two places
             except RowProblem as error:
-                problems.append(f"{shown(path)}:{line}: {error}")
+                problems.append(f"{format_path(path)}:{line}: {error}")
             except RecursionError:
-                problems.append(f"{shown(path)}:{line}: the row is nested too deeply.")
+                problems.append(f"{format_path(path)}:{line}: the row is nested too deeply.")
             except Dropped as reason:
                 dropped.append((_name_of(original), str(reason)))
     if problems:
@@ -209,7 +210,7 @@ def _imported(key: _Key, state: State) -> Imported:
     listed = Ids(path, "query_id")
     for place, (line, row) in enumerate(rows):
         listed.add_row(row, line, place)
-    return Imported(tuple(rows), tuple(dropped), tuple(listed.done()))
+    return Imported(tuple(rows), tuple(dropped), tuple(listed.finish()))
 
 
 def _name_of(original: Any) -> str:

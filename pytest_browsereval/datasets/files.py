@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from pytest_browsereval.config_text import Document, DocumentError, parse, read_text, shown, unreadable
+from pytest_browsereval.config_text import Document, DocumentError, format_path, parse, read_text, unreadable
 from pytest_browsereval.config_text.json_text import json_value
 from pytest_browsereval.datasets.base import RowRef
-from pytest_browsereval.datasets.rows import ROW_KEYS, Ids, RowFile, gc_paused, renamed
-from pytest_browsereval.datasets.selection import selected
+from pytest_browsereval.datasets.rows import ROW_KEYS, Ids, RowFile, gc_paused, rename_columns
+from pytest_browsereval.datasets.selection import select_rows
 from pytest_browsereval.errors import DatasetError, nearest
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.known import beginning
@@ -46,7 +46,9 @@ class WholeFile(RowFile):
             listed = Ids(path, self.id_column)
             for place, (line, row) in enumerate(rows):
                 listed.add_row(row, line, place)
-        refs = selected(listed.done(), self.select, lambda ref: self.named(rows[ref.offset][1]), path)
+        refs = select_rows(
+            listed.finish(), self.select, lambda ref: self.map_columns(rows[ref.offset][1]), path
+        )
         return refs if ids is None else [ref for ref in refs if ref.query_id in ids]
 
     def read(self, ref: RowRef) -> Task:
@@ -67,9 +69,9 @@ class WholeFile(RowFile):
             state = path.stat()
             return _read(path, (state.st_mtime_ns, state.st_size), self.reader())
         except DocumentError as error:
-            raise DatasetError(_told(path, error)) from None
+            raise DatasetError(_describe_error(path, error)) from None
         except OSError as error:
-            raise DatasetError(f"{shown(path)}: {unreadable(path, error)}") from None
+            raise DatasetError(f"{format_path(path)}: {unreadable(path, error)}") from None
 
 
 @cache_for_session(maxsize=16)
@@ -79,8 +81,8 @@ def _read(path: Path, state: tuple[int, int], reader: Reader) -> list[Row]:
     return reader(read_text(path))
 
 
-def _told(path: Path, error: DocumentError) -> str:
-    return f"{shown(path)}:{error.line}: {error}" if error.line else f"{shown(path)}: {error}"
+def _describe_error(path: Path, error: DocumentError) -> str:
+    return f"{format_path(path)}:{error.line}: {error}" if error.line else f"{format_path(path)}: {error}"
 
 
 # -- JSON and YAML
@@ -107,14 +109,14 @@ class YamlConfig(WholeFile):
 
 
 def _json_rows(text: str) -> list[Row]:
-    return _listed(parse(text, ".json"))
+    return _list_rows(parse(text, ".json"))
 
 
 def _yaml_rows(text: str) -> list[Row]:
-    return _listed(parse(text, ".yaml"))
+    return _list_rows(parse(text, ".yaml"))
 
 
-def _listed(document: Document) -> list[Row]:
+def _list_rows(document: Document) -> list[Row]:
     for line, message in document.problems:
         raise DocumentError(message, line)
     rows, path = document.value, tuple[str, ...]()
@@ -149,9 +151,9 @@ class CsvConfig(WholeFile):
         """Return what reads CSV with these columns."""
         return _csv_reader(self.delimiter, tuple(sorted(self.columns.items())))
 
-    def named(self, row: dict[str, Any]) -> dict[str, Any]:
+    def map_columns(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return a row with the keys of a task; columns that are none go to ``metadata.additional``."""
-        return renamed(row, self.columns or {"query_id": "query_id"})
+        return rename_columns(row, self.columns or {"query_id": "query_id"})
 
 
 @cache_for_session(maxsize=16)

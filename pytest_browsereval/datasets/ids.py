@@ -44,7 +44,7 @@ def safe_id(query_id: str) -> str:
         raise ValueError("an id must not be empty")
     if len(query_id) <= MAX_LENGTH and _PLAIN.fullmatch(query_id):
         return query_id
-    name = _UNSAFE.sub(_escaped, query_id)
+    name = _UNSAFE.sub(_escape, query_id)
     if _RESERVED.match(name):
         name = f"{ESCAPE}{ord(name[0]):02x}{name[1:]}"
     if len(name) <= MAX_LENGTH:
@@ -79,5 +79,5 @@ def original_id(name: str) -> str | None:
         return None
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _escape(match: re.Match[str]) -> str:
     return "".join(f"{ESCAPE}{byte:02x}" for byte in match[0].encode("utf-8", "surrogatepass"))

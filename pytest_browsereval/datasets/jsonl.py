@@ -8,11 +8,11 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from pytest_browsereval.config_text import DocumentError, shown, unreadable
+from pytest_browsereval.config_text import DocumentError, format_path, unreadable
 from pytest_browsereval.config_text.json_text import json_value
 from pytest_browsereval.datasets.base import RowRef
 from pytest_browsereval.datasets.rows import Ids, RowFile, gc_paused
-from pytest_browsereval.datasets.selection import selected
+from pytest_browsereval.datasets.selection import select_rows
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.model.tasks import Task
 
@@ -49,8 +49,8 @@ class JsonLinesConfig(RowFile):
             with gc_paused(), path.open("rb") as file:
                 refs = self._scan(path, file)
         except OSError as error:
-            raise DatasetError(f"{shown(path)}: {unreadable(path, error)}") from None
-        refs = selected(refs, self.select, lambda ref: self.named(self._row(ref)), path)
+            raise DatasetError(f"{format_path(path)}: {unreadable(path, error)}") from None
+        refs = select_rows(refs, self.select, lambda ref: self.map_columns(self._row(ref)), path)
         return refs if ids is None else [ref for ref in refs if ref.query_id in ids]
 
     def read(self, ref: RowRef) -> Task:
@@ -67,9 +67,9 @@ class JsonLinesConfig(RowFile):
                 file.seek(ref.offset)
                 return json_value(file.read(ref.length).decode())
         except (DocumentError, UnicodeDecodeError) as error:
-            raise DatasetError(f"{shown(ref.path)}:{ref.line}: {_told(error)}") from None
+            raise DatasetError(f"{format_path(ref.path)}:{ref.line}: {_describe_error(error)}") from None
         except OSError as error:
-            raise DatasetError(f"{shown(ref.path)}: {unreadable(ref.path, error)}") from None
+            raise DatasetError(f"{format_path(ref.path)}: {unreadable(ref.path, error)}") from None
 
     def _scan(self, path: Path, file: BinaryIO) -> list[RowRef]:
         key = json.dumps(self.id_column).encode()
@@ -84,12 +84,12 @@ class JsonLinesConfig(RowFile):
                 try:
                     rows.add(match[1].decode(), line, offset, length)
                 except UnicodeDecodeError as error:
-                    rows.wrong(line, _told(error))
+                    rows.wrong(line, _describe_error(error))
             elif not raw.isspace():
                 skipped = len(BOM) if line == 1 and raw.startswith(BOM) else 0
                 _parse_id(rows, raw[skipped:], line, offset + skipped)
             offset += length
-        return rows.done()
+        return rows.finish()
 
     def _search(self, path: Path, ids: Collection[str]) -> list[RowRef] | None:
         """Return the named rows without reading the others; None if that cannot be certain."""
@@ -104,7 +104,7 @@ class JsonLinesConfig(RowFile):
         for start in sorted(starts):
             raw = _line_at(data, start)
             _parse_id(rows, raw, data.count(b"\n", 0, start) + 1, start)
-        return rows.done()
+        return rows.finish()
 
     def _starts(self, data: bytes, query_id: str) -> Iterator[int]:
         """Yield where lines begin whose id is this one."""
@@ -140,10 +140,10 @@ def _parse_id(rows: Ids, raw: bytes, line: int, offset: int) -> None:
     try:
         rows.add_row(json_value(raw.decode().rstrip()), line, offset, len(raw))
     except (DocumentError, UnicodeDecodeError) as error:
-        rows.wrong(line, _told(error))
+        rows.wrong(line, _describe_error(error))
 
 
-def _told(error: DocumentError | UnicodeDecodeError) -> str:
+def _describe_error(error: DocumentError | UnicodeDecodeError) -> str:
     if isinstance(error, UnicodeDecodeError):
         return f"not UTF-8 (byte {error.object[error.start]:#04x}). Save the file as UTF-8."
     return str(error)

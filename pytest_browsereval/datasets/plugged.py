@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.contracts import describe_member, describe_wrong, naming, returned
+from pytest_browsereval.contracts import check_result, describe_member, describe_wrong, naming
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef, Select
 from pytest_browsereval.datasets.rows import refuse
-from pytest_browsereval.datasets.selection import selected
+from pytest_browsereval.datasets.selection import select_rows
 from pytest_browsereval.errors import DatasetError, PluginError
 from pytest_browsereval.model.tasks import Task
 
@@ -35,14 +35,14 @@ def index_rows(
     refs = list(_index(dataset, base_dir, None))
     with naming(dataset, "file"):
         path = dataset.file(base_dir)
-    refs = selected(refs, dataset.select, lambda ref: _keys_of(dataset, ref), path)
+    refs = select_rows(refs, dataset.select, lambda ref: _keys_of(dataset, ref), path)
     return refs if ids is None else [ref for ref in refs if ref.query_id in ids]
 
 
 def _index(dataset: DatasetConfig, base_dir: Path, ids: Collection[str] | None) -> Sequence[RowRef]:
     with naming(dataset, "index"):
         found: object = dataset.index(base_dir, ids)
-        refs = found if isinstance(found, list | tuple) else _listed(found)
+        refs = found if isinstance(found, list | tuple) else _to_list(found)
     for ref in (found,) if refs is None else refs:
         if not isinstance(ref, RowRef):
             wanted = "a list of RowRef" if refs is None else "a RowRef"
@@ -51,7 +51,7 @@ def _index(dataset: DatasetConfig, base_dir: Path, ids: Collection[str] | None) 
     return refs or []
 
 
-def _listed(found: object) -> list[Any] | None:
+def _to_list(found: object) -> list[Any] | None:
     return list(found) if isinstance(found, Iterable) and not isinstance(found, str | dict) else None
 
 
@@ -68,7 +68,7 @@ def read_row(dataset: DatasetConfig, ref: RowRef) -> Task:
     """
     with naming(dataset, "read"):
         found = dataset.read(ref)
-    task = returned(dataset, "read", found, Task, "a Task")
+    task = check_result(dataset, "read", found, Task, "a Task")
     if task.query_id != ref.query_id:
         raise PluginError(
             f"{describe_member(dataset)}: `read` returned the row {task.query_id!r} for {ref.query_id!r}, "

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NoReturn
 
 from pydantic import Field, ValidationError, field_validator
 
-from pytest_browsereval.config_text import shown
+from pytest_browsereval.config_text import format_path
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef
 from pytest_browsereval.errors import DatasetError, nearest
 from pytest_browsereval.model.tasks import RowMetadata, Task
@@ -84,27 +84,27 @@ class RowFile(DatasetConfig):
         Raises:
             DatasetError: it is wrong, or not the row that was collected.
         """
-        where = f"{_shown(ref.path, Path.cwd())}:{ref.line}"  # said for each of many rows of one file
+        where = f"{_format_path(ref.path, Path.cwd())}:{ref.line}"  # said for each of many rows of one file
         if not isinstance(row, dict) or row.get(self.id_column) != ref.query_id:
             raise DatasetError(
                 f"{where}: the row {ref.query_id!r} is no longer here: the file was changed during the run. "
                 "Start the run again."
             )
-        return to_task(with_answer(self.named(row)), where)
+        return to_task(with_answer(self.map_columns(row)), where)
 
-    def named(self, row: dict[str, Any]) -> dict[str, Any]:
+    def map_columns(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return a row of the file with the keys of a task."""
-        return renamed(row, self.columns) if self.columns else row
+        return rename_columns(row, self.columns) if self.columns else row
 
 
 # -- one row
 
 
 @cache_for_session(maxsize=16)
-def _shown(path: Path, folder: Path) -> str:
+def _format_path(path: Path, folder: Path) -> str:
     """Return what messages call a file while that is the working directory."""
     del folder
-    return shown(path)
+    return format_path(path)
 
 
 def to_task(row: Mapping[str, Any], where: str) -> Task:
@@ -134,7 +134,7 @@ def with_answer(row: dict[str, Any]) -> dict[str, Any]:
     return row if answer is None else {**row, "answer": answer}
 
 
-def renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
+def rename_columns(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
     """Return a row with the keys of a task: columns renamed, unnamed ones in ``metadata.additional``."""
     keys_of: dict[str, list[str]] = {}
     for key, column in columns.items():
@@ -227,9 +227,9 @@ class Ids:
 
     def wrong(self, line: int, message: str) -> None:
         """Note what is wrong in a line."""
-        self._problems.append(f"{shown(self.path)}:{line}: {message}")
+        self._problems.append(f"{format_path(self.path)}:{line}: {message}")
 
-    def done(self) -> list[RowRef]:
+    def finish(self) -> list[RowRef]:
         """Return the rows.
 
         Raises:
@@ -238,7 +238,9 @@ class Ids:
         if self._problems:
             refuse(self._problems)
         if not self._refs:
-            raise DatasetError(f"{shown(self.path)}: the file has no rows. Write one task per line or entry.")
+            raise DatasetError(
+                f"{format_path(self.path)}: the file has no rows. Write one task per line or entry."
+            )
         return list(self._refs.values())
 
 

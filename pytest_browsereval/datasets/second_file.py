@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from pydantic import PrivateAttr
 
-from pytest_browsereval.config_text import Document, DocumentError, parse, read_text, shown, unreadable
+from pytest_browsereval.config_text import Document, DocumentError, format_path, parse, read_text, unreadable
 from pytest_browsereval.datasets.base import RowRef
 from pytest_browsereval.datasets.benchmark import BenchmarkConfig, Imported
 from pytest_browsereval.errors import DatasetError
@@ -24,7 +24,7 @@ class TwoFilesConfig(BenchmarkConfig):
     _base_dir: Path | None = PrivateAttr(default=None)
     _found: dict[int, tuple[list[Any], dict[str, list[int]]]] = PrivateAttr(default_factory=dict)
 
-    def imported(self, base_dir: Path) -> Imported:
+    def import_rows(self, base_dir: Path) -> Imported:
         """Return all rows of the file.
 
         Raises:
@@ -32,7 +32,7 @@ class TwoFilesConfig(BenchmarkConfig):
         """
         given: Path | None = getattr(self, self.second)
         path = None if given is None else ((self._base_dir or base_dir) / given).absolute()
-        return super(TwoFilesConfig, self.model_copy(update={self.second: path})).imported(base_dir)
+        return super(TwoFilesConfig, self.model_copy(update={self.second: path})).import_rows(base_dir)
 
     def index(self, base_dir: Path, ids: Collection[str] | None = None) -> Sequence[RowRef]:
         """Return the selected rows, in file order; rows are read again with the same second file."""
@@ -60,15 +60,15 @@ class TwoFilesConfig(BenchmarkConfig):
             return None
         try:
             state = path.stat()
-            return _parsed(path, (state.st_mtime_ns, state.st_size))
+            return _parse_file(path, (state.st_mtime_ns, state.st_size))
         except OSError as error:
-            raise DatasetError(f"{shown(path)}: {unreadable(path, error)}") from None
+            raise DatasetError(f"{format_path(path)}: {unreadable(path, error)}") from None
         except DocumentError as error:
-            where = f"{shown(path)}:{error.line}" if error.line else shown(path)
+            where = f"{format_path(path)}:{error.line}" if error.line else format_path(path)
             raise DatasetError(f"{where}: {error}") from None
 
 
 @cache_for_session(maxsize=4)
-def _parsed(path: Path, state: tuple[int, int]) -> Document:
+def _parse_file(path: Path, state: tuple[int, int]) -> Document:
     del state
     return parse(read_text(path), path.suffix)

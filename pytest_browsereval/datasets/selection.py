@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.config_text import shown
+from pytest_browsereval.config_text import format_path
 from pytest_browsereval.datasets.base import RowRef, Select
 from pytest_browsereval.datasets.rows import refuse
 from pytest_browsereval.errors import DatasetError, nearest
@@ -18,7 +18,7 @@ RowOf = Callable[[RowRef], Mapping[str, Any]]
 """Returns a row with the keys of a task, which need not be right in other respects."""
 
 
-def selected(refs: list[RowRef], select: Select, row_of: RowOf, path: Path) -> list[RowRef]:
+def select_rows(refs: list[RowRef], select: Select, row_of: RowOf, path: Path) -> list[RowRef]:
     """Return the rows that a selection takes, in file order: by ids, tags, sample, limit.
 
     Args:
@@ -36,13 +36,15 @@ def selected(refs: list[RowRef], select: Select, row_of: RowOf, path: Path) -> l
         refs = _with_tags(refs, select.tags, row_of, path)
     if select.sample is not None and select.sample < len(refs):
         groups = [""] * len(refs) if select.by is None else _groups(refs, select.by, row_of, path)
-        refs = [refs[place] for place in _drawn(groups, select.sample, select.seed)]
+        refs = [refs[place] for place in _draw_sample(groups, select.sample, select.seed)]
     return refs[: select.limit]
 
 
 def _with_ids(refs: list[RowRef], ids: Sequence[str], path: Path) -> list[RowRef]:
     known = {ref.query_id for ref in refs}
-    missing = [f"{shown(path)}: select.ids: no row {i!r}.{nearest(i, known)}" for i in ids if i not in known]
+    missing = [
+        f"{format_path(path)}: select.ids: no row {i!r}.{nearest(i, known)}" for i in ids if i not in known
+    ]
     if missing:
         refuse(missing)
     wanted = set(ids)
@@ -61,7 +63,8 @@ def _with_tags(refs: list[RowRef], tags: Sequence[str], row_of: RowOf, path: Pat
         tag = unknown[0]
         listed = ", ".join(sorted(seen)[:20]) or "none"
         raise DatasetError(
-            f"{shown(path)}: select.tags: no row has the tag {tag!r}.{nearest(tag, seen)} Tags: {listed}."
+            f"{format_path(path)}: select.tags: no row has the tag {tag!r}.{nearest(tag, seen)} "
+            f"Tags: {listed}."
         )
     return kept
 
@@ -79,7 +82,7 @@ def _groups(refs: list[RowRef], by: str, row_of: RowOf, path: Path) -> list[str]
     groups = [_group(row_of(ref), by) for ref in refs]
     if not any(groups):
         raise DatasetError(
-            f"{shown(path)}: select.by: no row has a {by}, so there is nothing to draw by. Take it out."
+            f"{format_path(path)}: select.by: no row has a {by}, so there is nothing to draw by. Take it out."
         )
     return groups
 
@@ -93,7 +96,7 @@ def _group(row: Mapping[str, Any], by: str) -> str:
     return "" if block is None else str(block)
 
 
-def _drawn(groups: Sequence[str], count: int, seed: int) -> list[int]:
+def _draw_sample(groups: Sequence[str], count: int, seed: int) -> list[int]:
     """Return the places of a sample that has as large a part of each group as the whole has."""
     # Only random() is promised to be the same in every version of Python; sample() is not.
     draw = random.Random(seed).random  # noqa: S311 a sample, not a secret

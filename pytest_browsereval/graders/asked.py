@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pydantic import ValidationError
 
 from pytest_browsereval.capture.tracebacks import details_of
-from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, StopRun, is_given_up, told
+from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, StopRun, describe_error, is_given_up
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.bounded import bounded
 from pytest_browsereval.graders.protection import masked
@@ -41,7 +41,7 @@ async def asked(
         result = GraderResult(
             grader=grader.label,
             verdict=Verdict.ERRORED,
-            reasoning=told(error),
+            reasoning=describe_error(error),
             details=details_of(error) or {},
             stops_run=isinstance(error, StopRun),
             unanswered=unanswered_by(error),

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, JsonValue, model_validator
 
 from pytest_browsereval.browsers.base import Window
-from pytest_browsereval.errors import PLUGIN_ERRORS, is_given_up, nearest, told
+from pytest_browsereval.errors import PLUGIN_ERRORS, describe_error, is_given_up, nearest
 from pytest_browsereval.graders.asked import asked
 from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
 from pytest_browsereval.graders.verdicts import combine
@@ -153,7 +153,7 @@ class CombinedGrader(GraderConfig):
             except PLUGIN_ERRORS as error:  # that part errs, the others judge
                 if is_given_up(error):
                     raise
-                unobserved[part.label] = told(error)
+                unobserved[part.label] = describe_error(error)
             else:
                 if value is not None:
                     seen[part.label] = value

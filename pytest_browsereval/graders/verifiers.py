@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.processes import NOT_STARTED, leashed
+from pytest_browsereval.processes import NOT_STARTED, supervise_command
 from pytest_browsereval.redaction.known import ending
 
 OUTPUT_LIMIT_BYTES = 20_000_000
@@ -61,7 +61,7 @@ async def verified(arguments: list[str], cwd: Path, home: Path, *, timeout_s: fl
     # Files, not pipes: a pipe is open for as long as any child of the program lives.
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         try:
-            process = await _start(leashed(arguments, GRACE_S), cwd, home, output, errors)
+            process = await _start(supervise_command(arguments, GRACE_S), cwd, home, output, errors)
         except OSError as error:
             raise Fault(ErrorSource.GRADER, f"{told} cannot be started: {error}") from None
         await _ended(process, timeout_s, told, output, errors)

@@ -10,7 +10,15 @@ import pytest
 from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.contracts import describe_place, describe_value
-from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, StopRun, advise, name_raised, told
+from pytest_browsereval.errors import (
+    PLUGIN_ERRORS,
+    ErrorSource,
+    Fault,
+    StopRun,
+    advise,
+    describe_error,
+    name_raised,
+)
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.run.evaluation import Evaluation
 
@@ -128,6 +136,6 @@ def _answered(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
         except Exception:
             raise
         except PLUGIN_ERRORS as error:  # the hook is no coroutine: nobody cancels or closes it
-            raise Fault(ErrorSource.HARNESS, f"{name} raised {told(error)}") from error
+            raise Fault(ErrorSource.HARNESS, f"{name} raised {describe_error(error)}") from error
 
     return ask

@@ -11,7 +11,7 @@ import pytest
 from pytest_browsereval.analysis.baseline import check_baseline
 from pytest_browsereval.analysis.correction import Calibrated, Correction, calibration_of, corrections
 from pytest_browsereval.analysis.summary import RunSummary, summary_of
-from pytest_browsereval.errors import RunStopped, UsageError, told
+from pytest_browsereval.errors import RunStopped, UsageError, describe_error
 from pytest_browsereval.hooks.behaviour import OUTCOMES, describe_outcome
 from pytest_browsereval.hooks.items import EvalItem, Unmade
 from pytest_browsereval.hooks.marks import describe_acting
@@ -283,7 +283,7 @@ class Controller:
                 raise
             self.broken_hooks[evaluation] = redact_known(describe_outcome(name, outcome))
         except Exception as error:  # noqa: BLE001 the run is over and recorded
-            self.broken_hooks[evaluation] = redact_known(f"{name} raised {told(error)}")
+            self.broken_hooks[evaluation] = redact_known(f"{name} raised {describe_error(error)}")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

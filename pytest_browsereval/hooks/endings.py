@@ -10,7 +10,7 @@ import pytest
 
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.items import Unmade
-from pytest_browsereval.model.display import counted, list_names, wrapped
+from pytest_browsereval.model.display import format_count, list_names, wrap_text
 from pytest_browsereval.run.lookup import LATEST
 
 REASONS: dict[Unmade, tuple[str, str]] = {
@@ -44,7 +44,7 @@ class Endings:
         out, width = terminalreporter, terminalreporter._tw.fullwidth  # noqa: SLF001 no public way
         out.section("eval not finished", red=True)
         for why in controller.stops():
-            for line in wrapped(why, width):
+            for line in wrap_text(why, width):
                 out.line(line, red=True)
         for line in self._undone(lacking):
             out.line(line, red=True)
@@ -77,7 +77,7 @@ class Endings:
                 known += count
                 yield f"{undone}, since {reason}: {count} of {total} trials{':' * (known == len(lacking))}"
         if known < len(lacking):
-            yield f"{undone}: {len(lacking)} of {counted(total, 'trial')}:"
+            yield f"{undone}: {len(lacking)} of {format_count(total, 'trial')}:"
 
     def _list(self, out: Any, lacking: list[str]) -> None:
         for name in list_names(self._controller.missing or lacking):

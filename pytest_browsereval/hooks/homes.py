@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from pytest_browsereval.config_text import shown
+from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
 
 
@@ -30,5 +30,5 @@ class Homes:
         if other != owner:
             raise UsageError(
                 f"{other} and {owner} have one name and one output folder: both would write trials into "
-                f"{shown(home)}. Write another `name` or another `output_dir` into one of them."
+                f"{format_path(home)}. Write another `name` or another `output_dir` into one of them."
             )

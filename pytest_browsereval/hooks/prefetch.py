@@ -22,7 +22,7 @@ from pytest_browsereval.errors import (
     Fault,
     OverBudget,
     RunStopped,
-    told,
+    describe_error,
 )
 from pytest_browsereval.hooks.items import EvalItem, Unmade, fixture_scopes
 from pytest_browsereval.hooks.order import Trial, key_of, needs_of, related, relations_of
@@ -146,7 +146,7 @@ class Ahead:
             pytest.skip.Exception,
             pytest.xfail.Exception,
         ) as error:  # it would hide the row
-            return self._errored(item, told(error))
+            return self._errored(item, describe_error(error))
         except BaseException as error:
             with contextlib.suppress(OSError):  # a time-out plug-in, say: counted, not lost
                 self._errored(item, f"given up: {type(error).__name__}: {error}")

@@ -38,7 +38,7 @@ class Registration:
             RegistryError: an entry point cannot be loaded, or members clash.
         """
         self._ask(members, OURS)
-        for point in members.installed_points():
+        for point in members.find_entry_points():
             self._load(point)
         for _, plugin in self._config.pluginmanager.list_name_plugin():
             self.late(plugin)
@@ -59,7 +59,7 @@ class Registration:
         manager = self._config.pluginmanager
         if manager.is_blocked(point.name):
             return
-        with members.named_in_errors(point):
+        with members.name_in_errors(point):
             module = point.load()
             if manager.get_plugin(point.name) is None:
                 _register(manager, module, point.name)

@@ -12,7 +12,7 @@ import pytest
 from pydantic import ValidationError
 
 from pytest_browsereval.config import EvalConfig, load_config
-from pytest_browsereval.config_text import shown
+from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import ConfigError, RegistryError, UsageError, nearest
 from pytest_browsereval.hooks.behaviour import connect
 from pytest_browsereval.hooks.homes import Homes
@@ -108,7 +108,7 @@ class EvalSession:
         if baseline is not None and loaded.gate.compares:
             gate = loaded.gate.model_copy(update={"baseline": _seen_from(loaded.base_dir, baseline)})
             loaded = loaded.model_copy(update={"gate": gate})
-        self.homes.claim(home_of(loaded.output_dir, loaded.name), shown(path))
+        self.homes.claim(home_of(loaded.output_dir, loaded.name), format_path(path))
         evaluation = self._evaluation_of(loaded)
         evaluation.baseline = baseline
         evaluation.model_calls = self.model_calls

@@ -15,7 +15,7 @@ from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.items import EvalItem
 from pytest_browsereval.hooks.reruns import describe_reruns
 from pytest_browsereval.hooks.session import EvalSession
-from pytest_browsereval.model.display import counted, wrapped
+from pytest_browsereval.model.display import format_count, wrap_text
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.replay.cassettes import ModelCalls
 from pytest_browsereval.report.links import PAGE
@@ -68,7 +68,7 @@ class Terminal:
         lanes = loaded.lanes
         if loaded.num_workers is not None:
             lanes = -(-loaded.num_workers // (processes or 1))
-        parts.append(counted(lanes, "lane"))
+        parts.append(format_count(lanes, "lane"))
         if processes:
             parts.append(f"in each of {processes} processes")
             if config.getoption("dist", "load") not in ("load", "no"):
@@ -91,7 +91,7 @@ class Terminal:
         if config.get_verbosity() < 0:
             return []
         counts = Counter(item.evaluation for item in items if isinstance(item, EvalItem))
-        told = [f"eval {one.config.name}: {counted(count, 'trial')}" for one, count in counts.items()]
+        told = [f"eval {one.config.name}: {format_count(count, 'trial')}" for one, count in counts.items()]
         return [*told, *self._about_reruns(config)]
 
     def _about_reruns(self, config: pytest.Config) -> list[str]:
@@ -130,7 +130,7 @@ class Terminal:
         for owner, name, rule in gating.results:
             if owner is evaluation:
                 text = f"gate {name}: {rule.message}"
-                for part in wrapped(_ascii(text) if ascii_only else text, width):
+                for part in wrap_text(_ascii(text) if ascii_only else text, width):
                     out.line(part, **{"green" if rule.is_met else "red": True})
         self._end(out, evaluation, summary, width)
         out.line(f"run folder: {_short(evaluation.store.root, config)}")  # in one piece, to be copied
@@ -146,32 +146,32 @@ class Terminal:
             out.line(text.replace("·", "|") if is_ascii else text, bold=True)
         if (found := self._controller.corrections.get(evaluation)) is not None:
             for text in corrected(found):
-                for part in wrapped(_ascii(text) if is_ascii else text, width):
+                for part in wrap_text(_ascii(text) if is_ascii else text, width):
                     out.line(part)
 
     def _repeated(self, out: Any, summary: RunSummary, width: int, *, is_ascii: bool) -> None:
         for text in (*repeated(summary), *warnings_of_passed(summary)):
-            for part in wrapped(_ascii(text.replace("·", "|")) if is_ascii else text, width):
+            for part in wrap_text(_ascii(text.replace("·", "|")) if is_ascii else text, width):
                 out.line(part)
 
     def _end(self, out: Any, evaluation: Evaluation, summary: RunSummary, width: int) -> None:
         """Tell what grading again has changed, and the browser of the run."""
         if isinstance(evaluation, Regrading):
             for text in _changed(evaluation, summary):
-                for part in wrapped(text, width):
+                for part in wrap_text(text, width):
                     out.line(part, bold=True)
         lines = [f"browser: {name}" for name in [evaluation.store.manifest().get("browser")] if name]
         if evaluation.model_calls is not ModelCalls.LIVE:
             place = _short(evaluation.cassettes.root, self._session.config)
             lines.append(_model_calls([trial.metadata.replayed for trial in summary.trials], place))
             lines += _kept_in_clear(evaluation)
-        for part in (part for line in lines for part in wrapped(line, width)):
+        for part in (part for line in lines for part in wrap_text(line, width)):
             out.line(part)
 
 
 def _kept_in_clear(evaluation: Evaluation) -> Iterator[str]:
     """Yield what to know before cassettes are committed."""
-    names = evaluation.config.named_in_clear()
+    names = evaluation.config.names_in_clear()
     if names and evaluation.model_calls in (ModelCalls.RECORD, ModelCalls.AUTO):
         told = ", ".join(f"${{{name}}}" for name in names)
         yield f"no secrets by their names, or too short, so in clear in what is recorded: {told}"
@@ -182,7 +182,7 @@ def _model_calls(replayed: list[bool], place: str) -> str:
     count, total = sum(replayed), len(replayed)
     if not count:
         return f"model calls: recorded in {place}"
-    most = "" if count == total else f" in {count} of {counted(total, 'trial')}, in the others recorded"
+    most = "" if count == total else f" in {count} of {format_count(total, 'trial')}, in the others recorded"
     return f"model calls: replayed from {place}{most}; tokens and cost of a replay are those of its recording"
 
 
@@ -193,7 +193,7 @@ def _changed(evaluation: Regrading, summary: RunSummary) -> Iterator[str]:
     parts = [f"{count} {move}" for move, count in sorted(Counter(move for _, move in moved).items())]
     if len(moved) < len(graded) or not graded:
         parts.append(f"{len(graded) - len(moved)} as before")
-    yield f"regraded {counted(len(graded), 'attempt')}: {', '.join(parts)}"
+    yield f"regraded {format_count(len(graded), 'attempt')}: {', '.join(parts)}"
     for name, move in moved[:MOST_CHANGES]:
         yield f"  {name}: {move}"
 

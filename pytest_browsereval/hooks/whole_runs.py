@@ -11,7 +11,7 @@ import pytest
 from pytest_browsereval.analysis.parts import lacking
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.hooks.controller import Controller
-from pytest_browsereval.model.display import counted, wrapped
+from pytest_browsereval.model.display import format_count, wrap_text
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.resume import Resuming
@@ -45,7 +45,7 @@ class WholeRuns:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Say why."""
         for line in self._told:
-            for part in wrapped(line, terminalreporter._tw.fullwidth):  # noqa: SLF001 no public way
+            for part in wrap_text(line, terminalreporter._tw.fullwidth):  # noqa: SLF001 no public way
                 terminalreporter.line(part, red=True)
 
     def _wrong(self, evaluation: Evaluation, summary: RunSummary) -> Iterator[str]:
@@ -54,6 +54,6 @@ class WholeRuns:
             reported = self._controller.keys_of(evaluation, self._controller.verdicts)
             unsaid = [one for one in bad if TrialKey(one.query_id, one.variant, one.trial) not in reported]
             for verdict, count in Counter(one.verdict for one in unsaid).items():
-                yield f"{counted(count, 'trial')} {verdict} that no item of this session reports"
+                yield f"{format_count(count, 'trial')} {verdict} that no item of this session reports"
         if isinstance(evaluation, Resuming) and (rule := lacking(evaluation.store, summary)):
             yield rule.message

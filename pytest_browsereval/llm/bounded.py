@@ -57,13 +57,13 @@ class _Bounded:
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
         async for packed in self._stream:
-            for piece in self._unpacked(packed):
+            for piece in self._unpack(packed):
                 size += len(piece)
                 if size > self._limit:
                     raise TryFailed(f"the reply is longer than {self._limit} bytes", is_final=True)
                 yield piece
 
-    def _unpacked(self, packed: bytes) -> Iterator[bytes]:
+    def _unpack(self, packed: bytes) -> Iterator[bytes]:
         unpacker = self._unpacker
         if unpacker is None:
             yield packed

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_browsereval.llm.retries import TryFailed, told_by
+from pytest_browsereval.llm.retries import TryFailed, read_error
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.redaction.text import well_formed
@@ -66,7 +66,7 @@ def check_body(body: Any) -> dict[str, Any]:
         raise TryFailed(f"the reply is no JSON object: {beginning(str(body), 100)!r}")
     if body.get("error"):
         # Gateways pass errors on with status 200.
-        message, code = told_by(body, "an error without a message")
+        message, code = read_error(body, "an error without a message")
         inner = body["error"]
         status = inner.get("code") if isinstance(inner, Mapping) else None
         raise TryFailed(message, status=status if isinstance(status, int) else None, code=code)
@@ -94,7 +94,7 @@ def read_body(body: Mapping[str, Any]) -> Completion:
         usage=_usage(body.get("usage")),
         finish_reason=reason if isinstance(reason, str) else None,
         refusal=refusal,
-        message=_replayed(message, text, calls),
+        message=_build_history_message(message, text, calls),
     )
 
 
@@ -137,7 +137,9 @@ def _object(raw: str) -> dict[str, Any] | None:
         return None
 
 
-def _replayed(message: Mapping[str, Any], text: str, calls: tuple[ToolRequest, ...]) -> dict[str, Any]:
+def _build_history_message(
+    message: Mapping[str, Any], text: str, calls: tuple[ToolRequest, ...]
+) -> dict[str, Any]:
     """Return the message to send back: providers refuse broken arguments and odd names in a history."""
     replayed: dict[str, Any] = {"role": "assistant", "content": text or None}
     replayed.update({key: message[key] for key in _REPLAYED if message.get(key)})

@@ -47,7 +47,7 @@ BOTH_SPELLINGS = AliasGenerator(validation_alias=_both_spellings)
 """Accepts ``base_url`` and BrowserOS's ``baseUrl``."""
 
 
-def _named_at_most(value: SecretStr) -> str:
+def _serialize_key(value: SecretStr) -> str:
     given = value.get_secret_value()
     return given if _is_placeholder(given) or ("_" in given and is_variable_name(given)) else str(value)
 
@@ -56,7 +56,7 @@ def _is_placeholder(value: str) -> bool:
     return value.lower() in ("", KEYLESS)
 
 
-ApiKey = Annotated[SecretStr, PlainSerializer(_named_at_most, when_used="json")]
+ApiKey = Annotated[SecretStr, PlainSerializer(_serialize_key, when_used="json")]
 """A key that JSON shows as the name of its variable, and else not at all."""
 
 

@@ -79,7 +79,7 @@ def _plain_messages(messages: Sequence[Mapping[str, Any]], functions: Functions)
         names.update({call["id"]: call["function"]["name"] for call in calls})
         _append(plain, _plain(message, names))
     if functions:
-        _tell_tools(plain, RULE + "\n".join(_told(function) for function in functions))
+        _tell_tools(plain, RULE + "\n".join(_describe_tool(function) for function in functions))
     return plain
 
 
@@ -120,7 +120,7 @@ def _grammar(schema: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def _told(function: Mapping[str, Any]) -> str:
+def _describe_tool(function: Mapping[str, Any]) -> str:
     """Return a tool in a line, and a line for each argument that needs one."""
     parameters = function.get("parameters") or {}
     fields = parameters.get("properties") or {}
@@ -147,11 +147,11 @@ def _plain(message: Mapping[str, Any], names: Mapping[str, str]) -> Message:
     calls = message.get("tool_calls") or ()
     rest = {key: value for key, value in message.items() if key != "tool_calls"}
     if calls and not rest.get("content"):
-        rest["content"] = "\n".join(_written(call["function"]) for call in calls)
+        rest["content"] = "\n".join(_write_call(call["function"]) for call in calls)
     return rest
 
 
-def _written(function: Mapping[str, Any]) -> str:
+def _write_call(function: Mapping[str, Any]) -> str:
     return json.dumps({"tool": function["name"], "arguments": json.loads(function["arguments"])})
 
 

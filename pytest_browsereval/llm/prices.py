@@ -38,12 +38,12 @@ async def cost_usd(config: LLMConfig, usage: Usage, model: str | None = None) ->
         # A quarter of a second, in which the other lanes go on.
         await asyncio.to_thread(import_module, "genai_prices")
     for name in (config.model_name, model):
-        if name and (price := _listed(config.url, name, usage)) is not None:
+        if name and (price := _look_up_price(config.url, name, usage)) is not None:
             return price
     return None
 
 
-def _listed(url: str, model: str, usage: Usage) -> float | None:
+def _look_up_price(url: str, model: str, usage: Usage) -> float | None:
     import genai_prices  # loaded by cost_usd
 
     tokens = genai_prices.Usage(

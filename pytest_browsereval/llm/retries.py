@@ -123,7 +123,7 @@ def _sane(seconds: float) -> float | None:
     return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
-def told_by(body: Any, fallback: str) -> tuple[str, str | None]:
+def read_error(body: Any, fallback: str) -> tuple[str, str | None]:
     """Return (message, code) of an error body, in whatever form the provider wraps it."""
     if isinstance(body, list) and body:
         body = body[0]

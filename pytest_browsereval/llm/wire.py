@@ -12,7 +12,7 @@ from pytest_browsereval.llm.bounded import ENCODINGS, bound_reply
 from pytest_browsereval.llm.completion import StreamedReply
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.redirects import refuse_other_hosts
-from pytest_browsereval.llm.retries import TryFailed, retry_after, told_by
+from pytest_browsereval.llm.retries import TryFailed, read_error, retry_after
 from pytest_browsereval.redaction.known import beginning
 
 if TYPE_CHECKING:
@@ -44,10 +44,10 @@ class Wire:
         import openai  # loaded by _open
 
         try:
-            send = self._streamed if self._config.stream else self._plain
+            send = self._stream if self._config.stream else self._plain
             return await send(sdk, {**request, **self._extra})
         except openai.APIStatusError as error:
-            message, code = told_by(error.body, error.message)
+            message, code = read_error(error.body, error.message)
             after = retry_after(error.response.headers)
             raise TryFailed(message, status=error.status_code, retry_after_s=after, code=code) from None
         except openai.APITimeoutError:
@@ -59,7 +59,7 @@ class Wire:
             why = f"the connection failed: {error.__cause__ or error}"
             raise TryFailed(why, is_unanswered=True) from None
         except openai.APIError as error:
-            message, code = told_by(error.body, error.message)
+            message, code = read_error(error.body, error.message)
             raise TryFailed(message, code=code) from None
 
     async def _plain(self, sdk: AsyncOpenAI, request: Body) -> Any:
@@ -72,7 +72,7 @@ class Wire:
         except ValueError:
             raise TryFailed(f"the reply is not JSON: {beginning(text, 100)!r}") from None
 
-    async def _streamed(self, sdk: AsyncOpenAI, request: Body) -> Any:
+    async def _stream(self, sdk: AsyncOpenAI, request: Body) -> Any:
         import openai  # loaded by _open
 
         create: Any = sdk.chat.completions.create

@@ -48,7 +48,7 @@ def digits_apart(
     return least
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
+def format_count(number: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun: ``1 row``, ``1,200 rows``.
 
     Args:
@@ -102,7 +102,7 @@ def fit(text: str, width: int, mark: str = "…") -> str:
     return text + " " * (width - width_of(text))
 
 
-def wrapped(text: str, width: int, indent: str = "  ") -> Iterator[str]:
+def wrap_text(text: str, width: int, indent: str = "  ") -> Iterator[str]:
     """Yield a text in lines of at most so many columns, broken between words where that is possible."""
     line = ""
     for word in text.split():

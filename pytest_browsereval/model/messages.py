@@ -38,7 +38,7 @@ def _second(since_1970: int) -> str:
 _DATE_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d([.,]\d{1,9})?)?(Z|[+-]\d\d(:?\d\d)?)?", re.ASCII)
 
 
-def checked_time(value: str) -> str:
+def check_time(value: str) -> str:
     """Return an ISO 8601 date-time as it is; an empty text stands for one that nobody knows.
 
     Raises:
@@ -64,7 +64,7 @@ class AnyMessage(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, populate_by_name=True)
 
-    timestamp: Annotated[str, AfterValidator(checked_time)] = Field(default_factory=now)
+    timestamp: Annotated[str, AfterValidator(check_time)] = Field(default_factory=now)
     """ISO 8601; empty in the log of another system that does not say."""
     span_id: str | None = None
     parent_id: str | None = None

@@ -28,7 +28,7 @@ class Usage(BaseModel):
             return {**data, "requests": 1} if is_used else data
         return data
 
-    def checked(self) -> Usage:
+    def recheck(self) -> Usage:
         """Return it, checked again: copies with other numbers are not, and sums must be right.
 
         Raises:

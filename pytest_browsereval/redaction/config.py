@@ -89,15 +89,15 @@ def redact_config(value: Any, secrets: Iterable[str] = ()) -> Any:
         value: with the names of its keys.
         secrets: texts that must not be shown wherever they stand.
     """
-    return _redacted(value, Redactor(secrets, HIDDEN).redact)
+    return _redact_value(value, Redactor(secrets, HIDDEN).redact)
 
 
-def _redacted(value: Any, redact: Callable[[str], str], key: str = "", inside: str = "") -> Any:
+def _redact_value(value: Any, redact: Callable[[str], str], key: str = "", inside: str = "") -> Any:
     """Return the same of what stands under a key in the block ``inside``: an ``env`` has variables."""
     if isinstance(value, dict):
-        return {name: _redacted(inner, redact, name, key) for name, inner in value.items()}
+        return {name: _redact_value(inner, redact, name, key) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_redacted(inner, redact, key, inside) for inner in value]
+        return [_redact_value(inner, redact, key, inside) for inner in value]
     if not isinstance(value, str) or not value:
         return value
     is_variable = inside == "env"

@@ -61,7 +61,7 @@ class DataRedactor:
             return self._zip(data, depth)
         for magic, (unpack, pack) in _PACKED.items():
             if depth and data.startswith(magic):
-                inner = self._unpacked(unpack, data)
+                inner = self._unpack(unpack, data)
                 safe = self.redact(inner, depth - 1)
                 return self.redact_unopened(data) if safe == inner else pack(safe)
         return self.redact_unopened(data)
@@ -92,14 +92,14 @@ class DataRedactor:
         # What stands beside a secret is not looked for in it, unless it is shorter than most are.
         for shortest in (SHORTEST_SECRET, 1):
             parts: list[bytes] = []
-            for text, is_secret in _aligned(before, after, shortest):
+            for text, is_secret in _align(before, after, shortest):
                 raw = text.encode(encoding, errors)
                 parts.append(_mask(len(raw), encoding) if is_secret else raw)
             if len(safe := b"".join(parts)) == len(data):
                 return safe
         return after.encode(encoding, errors)
 
-    def _unpacked(self, unpack: Callable[[io.BytesIO], Any], data: bytes) -> bytes:
+    def _unpack(self, unpack: Callable[[io.BytesIO], Any], data: bytes) -> bytes:
         try:
             with unpack(io.BytesIO(data)) as file:
                 return self._read(file)
@@ -145,7 +145,7 @@ def _is_binary(data: bytes) -> bool:
     return False
 
 
-def _aligned(before: str, after: str, shortest: int) -> list[tuple[str, bool]]:
+def _align(before: str, after: str, shortest: int) -> list[tuple[str, bool]]:
     """Return the parts of a text, each with whether ``MARK`` stands for it in the other one.
 
     What is between two marks is looked for from the left, and the end at the end. Where that is elsewhere

@@ -62,12 +62,12 @@ def remove_logins(side: dict[str, Any], kept: frozenset[str] = frozenset()) -> N
     for header in side.get("headers", ()):
         name = header["name"].lower()
         if name in _COOKIE_HEADERS:
-            header["value"] = _kept(header["value"], kept, is_list=name == "cookie")
+            header["value"] = _keep_cookies(header["value"], kept, is_list=name == "cookie")
         elif is_secret_name(name, "field"):
             header["value"] = REMOVED
 
 
-def _kept(text: str, kept: frozenset[str], *, is_list: bool) -> str:
+def _keep_cookies(text: str, kept: frozenset[str], *, is_list: bool) -> str:
     """Return a header's cookies, those that nobody looks at taken out."""
     parts = re.split(r";\s*", text) if is_list else text.split("\n")
     safe = [part if part.partition("=")[0].strip() in kept else REMOVED for part in parts]

@@ -73,14 +73,14 @@ def _tokens(entry: dict[str, Any]) -> Iterator[str]:
             yield _plain(value)
 
 
-def _named_tokens(value: Any, name: str = "") -> Iterator[str]:
+def _find_named_tokens(value: Any, name: str = "") -> Iterator[str]:
     """Yield what JSON says that logs somebody in, and is long enough to be hidden wherever it stands."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            yield from _named_tokens(inner, key)
+            yield from _find_named_tokens(inner, key)
     elif isinstance(value, list):
         for inner in value:
-            yield from _named_tokens(inner, name)
+            yield from _find_named_tokens(inner, name)
     elif isinstance(value, str) and len(value) >= SHORTEST_TOKEN and is_secret_name(name, "field"):
         yield value
 
@@ -88,7 +88,7 @@ def _named_tokens(value: Any, name: str = "") -> Iterator[str]:
 def _tokens_of_json(text: str) -> Iterator[str]:
     """Yield the same of a text that is JSON; nothing if it is not."""
     try:
-        yield from _named_tokens(json.loads(text))
+        yield from _find_named_tokens(json.loads(text))
     except (ValueError, RecursionError):
         return
 

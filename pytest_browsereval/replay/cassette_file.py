@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.config_text import shown
+from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import TerminationReason, UsageError
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.model.results import TaskMetadata
@@ -101,7 +101,7 @@ def read_cassette(path: Path) -> Cassette:
     Raises:
         CassetteError: it is missing, cut off, of a newer version, or was edited.
     """
-    file = shown(path)
+    file = format_path(path)
     try:
         text = path.read_text(encoding="utf-8")
         # Not splitlines(): it also splits at separators that JSON leaves in texts as they are.

@@ -20,7 +20,7 @@ from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.capture.har import Keep
 from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.config import EvalConfig
-from pytest_browsereval.config_text import shown
+from pytest_browsereval.config_text import format_path
 from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.model.grades import Verdict
@@ -151,7 +151,9 @@ class Cassettes:
     def _check_folder(self) -> None:
         there = next(place for place in (self.root, *self.root.parents) if place.exists())
         if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-            raise CassetteError(f"{shown(self.root)}: no cassette can be written there, because of {there}.")
+            raise CassetteError(
+                f"{format_path(self.root)}: no cassette can be written there, because of {there}."
+            )
 
     @contextmanager
     def intercept_calls(self, name: Path) -> Iterator[AttemptCalls | None]:
@@ -174,7 +176,7 @@ class Cassettes:
         cassette = _read(read_cassette, path)
         return CallReplayer(
             [replace(call, request=redactor.normalize(call.request)) for call in cassette.calls],
-            where=shown(path),
+            where=format_path(path),
             ended=cassette.ended,
             hide=lambda value: redactor.normalize(redactor.redact(value)),
             restore=redactor.restore,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.capture.har import take_attachment
-from pytest_browsereval.config_text import shown
+from pytest_browsereval.config_text import format_path
 from pytest_browsereval.redaction.logins import remove_logins
 from pytest_browsereval.redaction.marks import REMOVED
 from pytest_browsereval.redaction.tokens import remove_tokens
@@ -86,10 +86,12 @@ def read_recording(path: Path) -> dict[str, Any]:
         content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         comment, entries = content["log"]["comment"], content["log"]["entries"]
     except FileNotFoundError:
-        raise CassetteError(f"{shown(path)}: there is no such recording of pages. {RECORD_AGAIN}") from None
+        raise CassetteError(
+            f"{format_path(path)}: there is no such recording of pages. {RECORD_AGAIN}"
+        ) from None
     except (OSError, ValueError, KeyError, TypeError) as error:
         why = f"is no whole recording of pages: {type(error).__name__}: {error}"
-        raise CassetteError(f"{shown(path)}: {why}. {RECORD_AGAIN}") from None
+        raise CassetteError(f"{format_path(path)}: {why}. {RECORD_AGAIN}") from None
     if comment != _SIGNED + compute_digest(entries):
-        raise refuse_edited(f"{shown(path)}: the recording was edited: its entries are")
+        raise refuse_edited(f"{format_path(path)}: the recording was edited: its entries are")
     return content

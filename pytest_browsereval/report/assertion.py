@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pytest_browsereval.capture.message_log import read_messages
 from pytest_browsereval.capture.tracebacks import shorten, tracebacks
-from pytest_browsereval.model.display import counted, one_line, printable
+from pytest_browsereval.model.display import format_count, one_line, printable
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import (
     DelegationMessage,
@@ -65,7 +65,10 @@ def _lines(metadata: TaskMetadata, folder: Path) -> Iterator[str]:
     answer = "none was given" if metadata.final_answer is None else repr(one_line(metadata.final_answer))
     yield f"answer   {answer}"
     took = metadata.total_duration_ms
-    kind, steps = one_line(str(metadata.agent_config.get("type", "?"))), counted(metadata.total_steps, "step")
+    kind, steps = (
+        one_line(str(metadata.agent_config.get("type", "?"))),
+        format_count(metadata.total_steps, "step"),
+    )
     time = "time not known" if took is None else f"{took / 1000:.1f} s"
     yield f"agent    {kind}, {steps}, {time}, {metadata.termination_reason}"
     if metadata.usage_by_role:
@@ -119,7 +122,7 @@ def _tracebacks(metadata: TaskMetadata, style: str) -> Iterator[str]:
         yield f"traceback of the {one_line(who)}"
         lines = list(shorten(text, Path.cwd()) if style in ("auto", "short") else text.splitlines())
         if len(lines) > MOST_LINES:
-            yield f"… {counted(len(lines) - MOST_LINES, 'line')} before"
+            yield f"… {format_count(len(lines) - MOST_LINES, 'line')} before"
         for line in lines[-MOST_LINES:]:
             yield one_line(line, LONGEST_LINE).rstrip()
 
@@ -144,7 +147,7 @@ def _steps(folder: Path) -> Iterator[str]:
 def _ended(goal: DelegationMessage, end: DelegationResultMessage | None) -> str:
     if end is None:
         return f"not over when the attempt ended. It was to: {goal.instruction}"
-    return f"{end.status}, {counted(end.steps_used, 'step')}. {end.summary}"
+    return f"{end.status}, {format_count(end.steps_used, 'step')}. {end.summary}"
 
 
 def _outcome(result: ToolResultMessage | None) -> str:

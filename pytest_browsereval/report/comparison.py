@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_browsereval.analysis.compare import Change, Comparison, Measure, Pair, RunComparison, Side
-from pytest_browsereval.config_text import shown
-from pytest_browsereval.model.display import counted, fit, one_line, percent, wrapped
+from pytest_browsereval.config_text import format_path
+from pytest_browsereval.model.display import fit, format_count, one_line, percent, wrap_text
 from pytest_browsereval.stats.paired import RESAMPLES, SEED, Judgement, Method, Paired
 from pytest_browsereval.stats.statistics import Interval
 
@@ -37,29 +37,29 @@ def text(found: RunComparison, width: int = WIDTH) -> Iterator[str]:
         found: the comparison.
         width: columns of the terminal.
     """
-    yield f"A  {one_line(shown(found.a.folder))}  (baseline)"
-    yield f"B  {one_line(shown(found.b.folder))}"
+    yield f"A  {one_line(format_path(found.a.folder))}  (baseline)"
+    yield f"B  {one_line(format_path(found.b.folder))}"
     yield ""
-    yield from wrapped(verdict(found.whole), width)
-    yield from wrapped(basis(found.whole), width)
+    yield from wrap_text(verdict(found.whole), width)
+    yield from wrap_text(basis(found.whole), width)
     for note in found.notes:
-        yield from wrapped(f"note: {one_line(note)}", width)
+        yield from wrap_text(f"note: {one_line(note)}", width)
     yield ""
     for row in figures(found):
         yield _columns(row)
     for name, part in found.variants.items():
         yield ""
-        yield from wrapped(f"{one_line(name, 60)}: {verdict(part)}", width)
+        yield from wrap_text(f"{one_line(name, 60)}: {verdict(part)}", width)
         yield from (_columns(row) for row in _rows(part))
     yield ""
-    yield from wrapped(counts(found.whole), width)
+    yield from wrap_text(counts(found.whole), width)
     for change in LISTED:
         yield from _listed(change, found.whole.of(change), width, has_variants=bool(found.variants))
     if found.differences:
         yield ""
         yield "what else differs, A -> B"
         for line in found.differences[:MOST_LISTED]:
-            yield from wrapped(f"  {one_line(line)}", width, "    ")
+            yield from wrap_text(f"  {one_line(line)}", width, "    ")
         yield from _rest(len(found.differences))
 
 
@@ -100,7 +100,7 @@ def _test(one: Paired) -> str:
 
 
 def _tasks(count: int) -> str:
-    return counted(count, "task")
+    return format_count(count, "task")
 
 
 def counts(part: Comparison) -> str:
@@ -208,7 +208,7 @@ def _listed(change: Change, pairs: Sequence[Pair], width: int, *, has_variants: 
     yield f"{change} ({len(pairs):,})"
     for pair in pairs[:MOST_LISTED]:
         told = f"{_MARKS[change]} {task(pair, has_variants=has_variants)}: {sides(pair)}"
-        yield from wrapped(f"  {told}", width, "      ")
+        yield from wrap_text(f"  {told}", width, "      ")
     yield from _rest(len(pairs))
 
 

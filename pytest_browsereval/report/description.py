@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_browsereval.analysis.description import RunDescription
-from pytest_browsereval.config_text import shown
-from pytest_browsereval.model.display import counted, one_line, wrapped
+from pytest_browsereval.config_text import format_path
+from pytest_browsereval.model.display import format_count, one_line, wrap_text
 from pytest_browsereval.run.provenance import differences
 from pytest_browsereval.run.resume import MACHINE
 
@@ -31,7 +31,7 @@ def text(found: RunDescription, width: int = WIDTH) -> Iterator[str]:
     for name, values in _facts(found).items():
         title = name
         for value in values:
-            for part in wrapped(one_line(value, LONGEST), width - _NAMES, ""):
+            for part in wrap_text(one_line(value, LONGEST), width - _NAMES, ""):
                 yield f"{title:<{_NAMES}}{part}"
                 title = ""
 
@@ -48,7 +48,7 @@ def pair(a: RunDescription, b: RunDescription, told: Sequence[str], width: int =
     for label, run in (("A", a), ("B", b)):
         begun = run.manifest.get("started_at") or "at an unknown time"
         more = f", gone on with {_times(run)}" if _times(run) else ""
-        for part in wrapped(one_line(shown(run.folder), LONGEST), width - 3, ""):
+        for part in wrap_text(one_line(format_path(run.folder), LONGEST), width - 3, ""):
             yield f"{label}  {part}"
         yield one_line(f"   begun {begun}{more}", width)
     yield ""
@@ -57,12 +57,12 @@ def pair(a: RunDescription, b: RunDescription, told: Sequence[str], width: int =
         return
     yield "they differ in, A -> B:"
     for line in told:
-        yield from (f"  {part}" for part in wrapped(one_line(line), width - 2))
+        yield from (f"  {part}" for part in wrap_text(one_line(line), width - 2))
 
 
 def _times(run: RunDescription) -> str:
     count = sum("resumed_at" in one for one in run.resumes)
-    return counted(count, "time") if count else ""
+    return format_count(count, "time") if count else ""
 
 
 def _facts(run: RunDescription) -> dict[str, list[str]]:
@@ -71,7 +71,7 @@ def _facts(run: RunDescription) -> dict[str, list[str]]:
     lanes = f"num_workers {config['num_workers']}" if config.get("num_workers") else config.get("lanes")
     facts: dict[str, Iterable[Any]] = {
         "run": [run.name],
-        "folder": [shown(run.folder)],
+        "folder": [format_path(run.folder)],
         "eval": [given.get("name")],
         "config": [_with_hash(given.get("config_file"), given.get("config_hash"))],
         "started": [given.get("started_at")],
@@ -104,7 +104,7 @@ def _with_hash(file: Any, digest: Any) -> str:
 
 def _counts(run: RunDescription) -> str:
     """Return how many trials came to what, by the run's summary."""
-    rows = f"{counted(run.rows, 'row')} attempted"
+    rows = f"{format_count(run.rows, 'row')} attempted"
     counts = run.counts
     if not counts:
         selected = run.manifest.get("selected")

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from pytest_browsereval.analysis.flakes import WORST, Flakes, RunTrials, TaskHistory
 from pytest_browsereval.analysis.repeats import Stability
-from pytest_browsereval.config_text import shown
-from pytest_browsereval.model.display import counted, fit, one_line, wrapped
+from pytest_browsereval.config_text import format_path
+from pytest_browsereval.model.display import fit, format_count, one_line, wrap_text
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.markdown import quoted
 
@@ -30,11 +30,11 @@ def text(found: Flakes, width: int = WIDTH) -> Iterator[str]:
         width: columns of the terminal.
     """
     for run in found.runs:
-        yield one_line(f"{shown(run.outcomes.folder)}: {_counts(run)}", width)
+        yield one_line(f"{format_path(run.outcomes.folder)}: {_counts(run)}", width)
     for note in notes(found):
-        yield from wrapped(one_line(note, 400), width)
+        yield from wrap_text(one_line(note, 400), width)
     yield ""
-    yield from wrapped(totals(found), width)
+    yield from wrap_text(totals(found), width)
     listed = _listed(found)
     if not listed:
         return
@@ -111,7 +111,7 @@ def _marks(one: TaskHistory) -> str:
 
 
 def _many(count: int, word: str) -> str:
-    return counted(count, word)
+    return format_count(count, word)
 
 
 def _rest(count: int) -> Iterator[str]:

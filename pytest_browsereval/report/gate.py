@@ -8,8 +8,8 @@ from typing import Any
 
 from pytest_browsereval.analysis.passrate import PassRate, pass_rate
 from pytest_browsereval.analysis.summary import RunSummary
-from pytest_browsereval.config_text import shown
-from pytest_browsereval.model.display import counted, one_line, percent, wrapped
+from pytest_browsereval.config_text import format_path
+from pytest_browsereval.model.display import format_count, one_line, percent, wrap_text
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.report.markdown import quoted
 from pytest_browsereval.report.table import intervals
@@ -35,11 +35,11 @@ def text(root: Path, summary: RunSummary, selected: int | None, results: Sequenc
 def _lines(
     root: Path, summary: RunSummary, selected: int | None, results: Sequence[RuleResult]
 ) -> Iterator[str]:
-    yield f"run  {one_line(shown(root))}"
-    yield from wrapped(facts(rate_of(summary, selected)), WIDTH)
+    yield f"run  {one_line(format_path(root))}"
+    yield from wrap_text(facts(rate_of(summary, selected)), WIDTH)
     yield ""
     for result in _first(results):
-        yield from wrapped(f"{_word(result)} {result.name}: {one_line(result.message, 600)}", WIDTH)
+        yield from wrap_text(f"{_word(result)} {result.name}: {one_line(result.message, 600)}", WIDTH)
     yield from _rest(results)
     yield ""
     yield _outcome(results)
@@ -80,8 +80,8 @@ def _word(result: RuleResult) -> str:
 def _outcome(results: Sequence[RuleResult]) -> str:
     bad = sum(not result.is_met for result in results)
     if not bad:
-        return f"gate met: {counted(len(results), 'rule')}"
-    return f"gate NOT MET: {bad} of {counted(len(results), 'rule')}"
+        return f"gate met: {format_count(len(results), 'rule')}"
+    return f"gate NOT MET: {bad} of {format_count(len(results), 'rule')}"
 
 
 def as_json(

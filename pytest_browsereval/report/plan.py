@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pytest_browsereval.analysis.planning import RunPlan
 from pytest_browsereval.config import EvalConfig
-from pytest_browsereval.model.display import counted
+from pytest_browsereval.model.display import format_count
 
 
 def plan_lines(
@@ -22,12 +22,12 @@ def plan_lines(
         basis: the id of the run that the estimate rests on; None if there is none.
         why: ... and why there is none.
     """
-    parts = [counted(tasks, "task")]
+    parts = [format_count(tasks, "task")]
     if len(config.variants) > 1:
         parts.append(f"{len(config.variants)} variants")
     if config.trials > 1:
         parts.append(f"{config.trials} trials each")
-    trials, attempts = counted(plan.trials, "trial"), counted(plan.attempts, "attempt")
+    trials, attempts = format_count(plan.trials, "trial"), format_count(plan.attempts, "attempt")
     yield f"to run: {trials} ({', '.join(parts)}), at most {attempts}"
     if basis is None:
         yield f"tokens, money and time: unknown, since {why}"
@@ -53,10 +53,10 @@ def _estimate(plan: RunPlan, at_once: int, basis: str) -> Iterator[str]:
     yield f"  {used.input_tokens:,.0f} tokens in, {used.output_tokens:,.0f} out, {cost}"
     yield f"  {_time(max(used.duration_ms / at_once, plan.longest_ms))} with {at_once} at once"
     if plan.by_variant:
-        many = counted(plan.by_variant, "trial")
+        many = format_count(plan.by_variant, "trial")
         yield f"  {many} of tasks that it does not have: the mean of their variant"
     if plan.unknown:
-        yield f"  without {counted(plan.unknown, 'trial')} of variants that it does not have"
+        yield f"  without {format_count(plan.unknown, 'trial')} of variants that it does not have"
 
 
 def _time(ms: float) -> str:

@@ -10,7 +10,7 @@ from pytest_browsereval.analysis.passrate import PassRate
 from pytest_browsereval.analysis.repeats import Stability
 from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
 from pytest_browsereval.model.digest import GradeDigest
-from pytest_browsereval.model.display import counted, fit, one_line, percent, width_of, wrapped
+from pytest_browsereval.model.display import fit, format_count, one_line, percent, width_of, wrap_text
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.stats.statistics import Interval, Share
 
@@ -72,7 +72,7 @@ def reasons(summary: RunSummary, *, width: int = 80, ascii_only: bool = False) -
     for trial, name in zip(bad[:MOST_REASONS], _names(bad, summary), strict=False):
         data = trial.metadata
         text = _plain(f"{name} {data.verdict}: {data.reason}", ascii_only)
-        yield from (Line(part, data.verdict) for part in wrapped(text, width))
+        yield from (Line(part, data.verdict) for part in wrap_text(text, width))
     if len(bad) > MOST_REASONS:
         yield Line(f"and {len(bad) - MOST_REASONS} more; -rx lists them all")
 
@@ -82,12 +82,12 @@ def disagreements(summary: RunSummary, *, width: int = 80, ascii_only: bool = Fa
     split = summary.disagreements
     if not split:
         return
-    yield Line(f"graders disagree on {len(split)} of {counted(len(summary.trials), 'trial')}:")
+    yield Line(f"graders disagree on {len(split)} of {format_count(len(summary.trials), 'trial')}:")
     for trial, name in zip(split[:MOST_DISAGREEMENTS], _names(split, summary), strict=False):
         grades = trial.metadata.grader_results.values()
         told = ", ".join(f"{grade.verdict} by {_title(grade)}" for grade in grades)
         text = _plain(f"- {name}: {told}", ascii_only)
-        yield from (Line(part) for part in wrapped(text, width))
+        yield from (Line(part) for part in wrap_text(text, width))
     if len(split) > MOST_DISAGREEMENTS:
         yield Line(f"and {len(split) - MOST_DISAGREEMENTS} more; summary.json lists them all")
 

@@ -29,8 +29,8 @@ from pytest_browsereval.errors import (
     LimitReached,
     RunStopped,
     TerminationReason,
+    describe_error,
     is_given_up,
-    told,
 )
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.bounded import bounded
@@ -118,7 +118,7 @@ async def run_attempt(job: Job, services: Services) -> tuple[TaskMetadata, Attem
         if is_given_up(error):
             folder.finished()  # not in flight: without metadata it does not count
             raise
-        attempt.progress.fault = Fault(ErrorSource.HARNESS, told(error))
+        attempt.progress.fault = Fault(ErrorSource.HARNESS, describe_error(error))
         attempt.progress.fault.__cause__ = error
     try:
         attempt.count_outage()
@@ -324,7 +324,7 @@ class _Attempt:
             except PLUGIN_ERRORS as error:  # the grade errs, the attempt is recorded
                 if is_given_up(error):
                     raise
-                self.progress.unobserved[grader.label] = told(error)
+                self.progress.unobserved[grader.label] = describe_error(error)
                 self.progress.unobserved_details[grader.label] = details_of(error)
             else:
                 if seen is not None:
@@ -434,7 +434,9 @@ class _Attempt:
             log_last(self.folder.path, line, redact=self.services.redact, on_message=self.listener)
         except PLUGIN_ERRORS as error:  # a full disk, or what was told of the message: the verdict stands
             if self.capture:
-                self.capture.add_warning(ErrorSource.MESSAGE_LOGGING, f"of the last line: {told(error)}")
+                self.capture.add_warning(
+                    ErrorSource.MESSAGE_LOGGING, f"of the last line: {describe_error(error)}"
+                )
         details = details_of(fault)
         return TaskError(source=fault.source, message=text, timestamp=line.timestamp, details=details)
 

@@ -8,7 +8,7 @@ from contextvars import Context
 
 from pytest_browsereval.browsers.base import Browser, BrowserConfig, Survey
 from pytest_browsereval.config import EvalConfig
-from pytest_browsereval.contracts import describe_member, naming, returned
+from pytest_browsereval.contracts import check_result, describe_member, naming
 from pytest_browsereval.errors import BrowserEvalError, PluginError
 from pytest_browsereval.tools.kit import Toolkit
 
@@ -25,7 +25,7 @@ async def survey_of(browser: BrowserConfig) -> Survey:
     """
     with naming(browser, "surveyed"):
         survey = await browser.surveyed()
-    survey = returned(browser, "surveyed", survey, Survey, "a Survey")
+    survey = check_result(browser, "surveyed", survey, Survey, "a Survey")
     if browser.brings_tools and survey.tools is None:
         raise PluginError(
             f"{describe_member(browser)}: `brings_tools` is true, and `surveyed` returned a Survey without "
@@ -43,7 +43,7 @@ async def start_browser(block: BrowserConfig) -> Browser:
     """
     with naming(block, "build"):
         built = block.build()
-    browser = returned(block, "build", built, Browser, "a Browser")
+    browser = check_result(block, "build", built, Browser, "a Browser")
 
     async def start() -> None:
         with naming(block, f"{type(browser).__name__}.start"):

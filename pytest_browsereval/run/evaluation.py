@@ -189,7 +189,7 @@ class Evaluation:
     @property
     def cassettes(self) -> Cassettes:
         """Where the calls of its models are recorded, or replayed from."""
-        redactor = RestoringRedactor(self.config.named_secrets(), self.redact)
+        redactor = RestoringRedactor(self.config.secrets_by_name(), self.redact)
         return Cassettes(self.config, self.model_calls, redactor)
 
     def asks_no_model(self) -> bool:

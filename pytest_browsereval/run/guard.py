@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pytest_browsereval.browsers.base import Window
-from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, told
+from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, describe_error
 from pytest_browsereval.model.messages import Message
 from pytest_browsereval.model.tasks import Task
 
@@ -92,4 +92,4 @@ class MessageListener:
 
 
 def _broken(hook: str, error: BaseException) -> Fault:
-    return Fault(ErrorSource.HARNESS, f"{hook} raised {told(error)}")
+    return Fault(ErrorSource.HARNESS, f"{hook} raised {describe_error(error)}")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from pytest_browsereval.config import EvalConfig
-from pytest_browsereval.config_text import shown
+from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.run.journal import JOURNAL
 from pytest_browsereval.run.store import RunStore, home_of
@@ -130,7 +130,7 @@ class Runs:
             named = (home / given for home in self.homes)
             found = [folder for folder in named if is_run(folder, is_empty_allowed=is_empty_allowed)]
             if len(found) > 1:
-                several = ", ".join(shown(folder) for folder in found)
+                several = ", ".join(format_path(folder) for folder in found)
                 raise ConfigError(f"{given!r} is the id of {len(found)} runs: {several}. Give a run folder.")
             if found:
                 return found[0]
@@ -140,10 +140,12 @@ class Runs:
         """Return the newest runs, and what to type."""
         runs = self.newest_first(is_empty_allowed=is_empty_allowed)
         if not runs:
-            return f"{shown(self.place)} has no run. Give a run folder."
+            return f"{format_path(self.place)} has no run. Give a run folder."
         names = ", ".join(folder.relative_to(self.place).as_posix() for folder in runs[:TOLD])
         more = " ..." if len(runs) > TOLD else ""
-        return f"Runs in {shown(self.place)}, the newest first: {names}{more}. Give a run folder or an id."
+        return (
+            f"Runs in {format_path(self.place)}, the newest first: {names}{more}. Give a run folder or an id."
+        )
 
 
 def _is_before(folder: Path, other: Path) -> bool:

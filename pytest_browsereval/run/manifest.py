@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.config import EvalConfig
-from pytest_browsereval.config_text import shown
+from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.messages import SCHEMA_VERSION, now
 from pytest_browsereval.tools.base import Tool
@@ -172,4 +172,4 @@ def check_manifest(run: Path) -> None:
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
     if why:
-        raise UsageError(f"{shown(file)} is damaged: {why}. Restore it.")
+        raise UsageError(f"{format_path(file)} is damaged: {why}. Restore it.")

@@ -10,7 +10,7 @@ from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.datasets.plugged import index_rows
 from pytest_browsereval.errors import ConfigError, RunStopped
 from pytest_browsereval.model.digest import AttemptDigest
-from pytest_browsereval.model.display import counted
+from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.model.results import TaskMetadata
@@ -169,7 +169,7 @@ class Resuming(Evaluation):
         told = f" ({', '.join(of_these)} before)" if of_these else ""
         self.notes.append(
             f"going on with run {self.store.root.name}: {finished} of "
-            f"{counted(len(entries), 'trial')} have their result, {len(entries) - finished} to run{told}"
+            f"{format_count(len(entries), 'trial')} have their result, {len(entries) - finished} to run{told}"
         )
         for line in drift:
             self.notes.append(f"gone on with anyway: {line}")

@@ -23,7 +23,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from pytest_browsereval.capture.trajectory import open_written, write_whole
-from pytest_browsereval.config_text import shown
+from pytest_browsereval.config_text import format_path
 from pytest_browsereval.datasets.ids import safe_folder
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.digest import AttemptDigest, digest
@@ -73,11 +73,13 @@ def check_new(folder: Path) -> None:
         UsageError: it cannot.
     """
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise UsageError(f"{shown(folder)}: is there already, and no folder. Name another one.")
+        raise UsageError(f"{format_path(folder)}: is there already, and no folder. Name another one.")
     if folder.is_dir() and any(folder.iterdir()):
-        raise UsageError(f"{shown(folder)}: is there already, with files in it. Name a new folder.")
+        raise UsageError(f"{format_path(folder)}: is there already, with files in it. Name a new folder.")
     if not folder.absolute().parent.is_dir():
-        raise UsageError(f"{shown(folder)}: there is no folder {folder.parent} to make it in. Make it first.")
+        raise UsageError(
+            f"{format_path(folder)}: there is no folder {folder.parent} to make it in. Make it first."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,7 +375,7 @@ class RunStore:
         form = self.manifest().get("schema_version", SCHEMA_VERSION)
         if not isinstance(form, int) or form > SCHEMA_VERSION:
             raise UsageError(
-                f"{shown(self.root)}: a newer version of pytest-browsereval has written this run (form "
+                f"{format_path(self.root)}: a newer version of pytest-browsereval has written this run (form "
                 f"{form!r}, here {SCHEMA_VERSION} is known). Type  pip install --upgrade pytest-browsereval"
             )
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.processes import leashed
+from pytest_browsereval.processes import supervise_command
 from pytest_browsereval.sites.base import Site
 from pytest_browsereval.sites.output import SiteOutput
 from pytest_browsereval.sites.settings import SiteConfig
@@ -109,7 +109,7 @@ class CommandSite(Site):
         """Return how the site was lost, with its last output; None while somebody listens on its port."""
         process = self._process  # close() may come between two steps
         if process is None:
-            return self._told(_CLOSED)
+            return self._describe_failure(_CLOSED)
         if not self.has_ended and await self._ask("GET", self._config.health, _ANSWER_S) is not None:
             return None
         with contextlib.suppress(subprocess.TimeoutExpired):  # the exit code follows the silence
@@ -120,8 +120,8 @@ class CommandSite(Site):
             with contextlib.suppress(subprocess.TimeoutExpired):  # a busy machine takes its time to end it
                 await asyncio.to_thread(process.wait, _LEASH_S)
         if self._process is None:
-            return self._told(_CLOSED)
-        return self._told("was lost while it was needed")
+            return self._describe_failure(_CLOSED)
+        return self._describe_failure("was lost while it was needed")
 
     async def close(self) -> None:
         """End the process and what it has started."""
@@ -150,7 +150,7 @@ class CommandSite(Site):
         try:
             self._output = SiteOutput(self._log, self._redact)
             self._process = subprocess.Popen(  # noqa: S603 the config's own command
-                leashed(self._config.arguments(self._port), GRACE_S),
+                supervise_command(self._config.arguments(self._port), GRACE_S),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -198,9 +198,9 @@ class CommandSite(Site):
     # -- messages
 
     def _fault(self, what: str) -> Fault:
-        return Fault(ErrorSource.SITE, self._told(what))
+        return Fault(ErrorSource.SITE, self._describe_failure(what))
 
-    def _told(self, what: str) -> str:
+    def _describe_failure(self, what: str) -> str:
         code = self._process.poll() if self._process else None
         state = "Its process had not ended" if code is None else f"Its process ended with exit code {code}"
         lines = self._output.last_lines(has_ended=code is not None) if self._output else []

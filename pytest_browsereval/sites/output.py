@@ -55,13 +55,13 @@ class SiteOutput:
     def _take(self, chunk: bytes) -> None:
         """Write the lines that are whole, without secrets that stand in one or in several of them."""
         whole, end, self._rest = (self._rest + chunk).rpartition(b"\n")
-        self._write(self._cleaned(whole + end))
+        self._write(self._redact_data(whole + end))
         if len(self._rest) > _CHUNK_BYTES:
-            safe = self._cleaned(self._rest)
+            safe = self._redact_data(self._rest)
             self._write(safe[:-_HELD_BACK])
             self._rest = safe[-_HELD_BACK:]
 
-    def _cleaned(self, data: bytes) -> bytes:
+    def _redact_data(self, data: bytes) -> bytes:
         text = data.decode("utf-8", "surrogateescape")  # whatever bytes they are, they come out as they were
         return self._redact(text).encode("utf-8", "surrogateescape")
 
@@ -83,7 +83,7 @@ class SiteOutput:
             if self._file.closed:
                 return []
             self._file.seek(max(0, self._file.seek(0, 2) - _BYTES_READ))
-            tail = self._file.read() + self._cleaned(self._rest)
+            tail = self._file.read() + self._redact_data(self._rest)
         text = _CONTROL.sub("", tail.decode(errors="replace"))
         return [line.rstrip() for line in text.splitlines() if line.strip()][-_LINES_TOLD:]
 
@@ -92,7 +92,7 @@ class SiteOutput:
         if self._thread is not None:
             self._thread.join(_ENDING_S)
         with self._lock:
-            self._write(self._cleaned(self._rest))
+            self._write(self._redact_data(self._rest))
             self._rest = b""
             self._file.close()
 

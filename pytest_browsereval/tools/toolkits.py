@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from pytest_browsereval.browsers.base import BrowserConfig, Survey
-from pytest_browsereval.contracts import returned
+from pytest_browsereval.contracts import check_result
 from pytest_browsereval.errors import PluginError, nearest
 from pytest_browsereval.registry import OURS, Registry
 from pytest_browsereval.tools import finish, input, navigation, observation, pointer, scripting, tabs  # noqa: A004
@@ -88,7 +88,7 @@ def plugged_kits(
     for block in blocks:
         owner = registry.owner("toolkit", block.type)
         try:
-            built = returned(block, "build", block.build(), Toolkit, "a Toolkit")
+            built = check_result(block, "build", block.build(), Toolkit, "a Toolkit")
             kit = replace(built, owner=owner)
             block.check_browser(kit, browser)
         except PluginError:

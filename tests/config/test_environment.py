@@ -71,7 +71,7 @@ def test_what_is_taken_for_no_secret_is_remembered_by_its_name(load: Load) -> No
     text = SMALL + "name: ${STAGE}${EMPTY}${SHOP_PIN}${SHOP_PW}${SPIN}${STAGE}\n"
     config = load(text, environ=environ)
     assert config.secrets() == ("hunter22",)
-    assert config.named_in_clear() == ("STAGE", "SHOP_PIN", "SPIN")
+    assert config.names_in_clear() == ("STAGE", "SHOP_PIN", "SPIN")
 
 
 def test_values_of_secrets_are_not_told(refused: Refused) -> None:

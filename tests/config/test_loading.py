@@ -136,7 +136,7 @@ pass_when: al
 sites: {my-shop: {static: x}}
 nmae: x
 """
-    agents, graders = registry.listed("agent"), registry.listed("grader")
+    agents, graders = registry.list_names("agent"), registry.list_names("grader")
     assert agents.startswith("single, tool-loop, ")
     assert graders.startswith("answer, page_state, ")
     keys = (

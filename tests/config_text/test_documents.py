@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from pytest_browsereval.config_text import DocumentError, KeyPath, parse, read_text, shown
+from pytest_browsereval.config_text import DocumentError, KeyPath, format_path, parse, read_text
 
 
 def value_of(text: str, suffix: str = ".yaml") -> Any:
@@ -300,9 +300,9 @@ def test_lines_of_random_json_agree_with_its_layout() -> None:
 def test_shown_paths_are_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A path below the current folder is shown relative to it, another one in full."""
     monkeypatch.chdir(tmp_path)
-    assert shown(tmp_path / "evals" / "shop.yaml") == "evals/shop.yaml"
-    assert shown(Path("shop.yaml")) == "shop.yaml"
-    assert shown(tmp_path.parent / "x.yaml") == str(tmp_path.parent / "x.yaml")
+    assert format_path(tmp_path / "evals" / "shop.yaml") == "evals/shop.yaml"
+    assert format_path(Path("shop.yaml")) == "shop.yaml"
+    assert format_path(tmp_path.parent / "x.yaml") == str(tmp_path.parent / "x.yaml")
 
 
 def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from pytest_browsereval.datasets.base import RowRef, Select
 from pytest_browsereval.datasets.jsonl import JsonLinesConfig
 from pytest_browsereval.datasets.plugged import read_all
-from pytest_browsereval.datasets.selection import check_depends_on, selected
+from pytest_browsereval.datasets.selection import check_depends_on, select_rows
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.model.tasks import Task
 
@@ -21,7 +21,7 @@ REFS = [RowRef(f"r{n:03}", FILE, n + 1, n) for n in range(100)]
 
 
 def taken(refs: list[RowRef] = REFS, **select: Any) -> list[str]:
-    return [ref.query_id for ref in selected(list(refs), Select(**select), row_of, FILE)]
+    return [ref.query_id for ref in select_rows(list(refs), Select(**select), row_of, FILE)]
 
 
 def row_of(ref: RowRef) -> dict[str, Any]:

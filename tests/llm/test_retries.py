@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.llm.retries import RetryPolicy, TryFailed, retry_after, told_by
+from pytest_browsereval.llm.retries import RetryPolicy, TryFailed, read_error, retry_after
 
 
 def test_back_off_doubles_up_to_its_cap() -> None:
@@ -92,4 +92,4 @@ def test_failures_are_classified(
 )
 def test_error_bodies_of_all_forms_are_read(body: Any, told: tuple[str, str | None]) -> None:
     """Providers wrap their message in different ways."""
-    assert told_by(body, "fallback") == told
+    assert read_error(body, "fallback") == told

@@ -6,9 +6,9 @@ import pytest
 
 from pytest_browsereval.model.display import (
     MOST_NAMES,
-    counted,
     digits_apart,
     fit,
+    format_count,
     list_names,
     natural,
     one_line,
@@ -16,7 +16,7 @@ from pytest_browsereval.model.display import (
     plain,
     printable,
     width_of,
-    wrapped,
+    wrap_text,
 )
 
 
@@ -57,11 +57,11 @@ def test_a_column_is_filled_exactly(text: str, mark: str) -> None:
 def test_lines_are_broken_where_they_must(width: int) -> None:
     """Each line fits, nothing is lost, and words stay whole where there is room for them."""
     text = "gate must_pass: カートカートカートカートカート failed because " + "x" * 100 + " of this"
-    lines = list(wrapped(text, width))
+    lines = list(wrap_text(text, width))
     assert max(map(width_of, lines)) <= width
     assert "".join("".join(lines).split()) == "".join(text.split())
-    assert list(wrapped("one two three", width=10)) == ["one two", "  three"]
-    assert list(wrapped("", 10)) == []
+    assert list(wrap_text("one two three", width=10)) == ["one two", "  three"]
+    assert list(wrap_text("", 10)) == []
 
 
 def test_only_all_is_a_hundred_percent() -> None:
@@ -80,9 +80,9 @@ def test_a_list_of_many_names_is_cut() -> None:
 
 def test_a_number_has_its_noun() -> None:
     """One of a thing is no plural; many have commas."""
-    assert counted(1, "row") == "1 row"
-    assert counted(0, "row") == "0 rows"
-    assert counted(1_200, "copy", "copies") == "1,200 copies"
+    assert format_count(1, "row") == "1 row"
+    assert format_count(0, "row") == "0 rows"
+    assert format_count(1_200, "copy", "copies") == "1,200 copies"
 
 
 def test_numbers_in_names_sort_as_numbers() -> None:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 from pytest_browsereval.addresses import find_certificates, is_local
 from pytest_browsereval.errors import ErrorSource, Fault, Outage, StopRun
 from pytest_browsereval.llm.client import exchange
-from pytest_browsereval.llm.retries import RetryPolicy, TryFailed, retry_after, told_by
+from pytest_browsereval.llm.retries import RetryPolicy, TryFailed, read_error, retry_after
 from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.redaction.redactor import Redactor
 
@@ -126,7 +126,7 @@ class ActionService:
             raise TryFailed(why, is_unanswered=True) from None
         value = _json(text)
         if status >= 400:
-            message, code = told_by(value, text)
+            message, code = read_error(value, text)
             raise TryFailed(message, status=status, retry_after_s=retry_after(headers), code=code)
         if status >= 300:
             # A redirected POST would become a GET, or send the key elsewhere.

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.processes import leashed
+from pytest_browsereval.processes import supervise_command
 from pytest_browsereval.redaction.known import beginning
 
 OUTPUT_LIMIT_BYTES = 64_000_000
@@ -74,7 +74,9 @@ class Program:
             # Not asyncio's own: that would kill the leash when its loop is lost, before the leash has
             # ended the program.
             self._process = subprocess.Popen(  # noqa: S603 the config's own command
-                leashed(launch.command, launch.grace_s, stdin=str(launch.stdin) if launch.stdin else None),
+                supervise_command(
+                    launch.command, launch.grace_s, stdin=str(launch.stdin) if launch.stdin else None
+                ),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

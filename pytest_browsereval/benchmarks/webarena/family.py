@@ -14,7 +14,7 @@ from pytest_browsereval.config_text import DocumentError
 from pytest_browsereval.datasets.benchmark import BenchmarkConfig, Dropped, Row, RowProblem, text_of
 from pytest_browsereval.datasets.packages import INSTALLED, folder_of
 from pytest_browsereval.errors import DatasetError, nearest
-from pytest_browsereval.model.display import counted
+from pytest_browsereval.model.display import format_count
 
 SITES = (
     "shopping",
@@ -122,7 +122,7 @@ class WebArenaRows(BenchmarkConfig):
                 counts[name] += 1
         missing = [name for name, count in counts.items() if count and name not in self.sites]
         if missing:
-            told = ", ".join(f"__{name.upper()}__ ({counted(counts[name], 'row')})" for name in missing)
+            told = ", ".join(f"__{name.upper()}__ ({format_count(counts[name], 'row')})" for name in missing)
             raise DocumentError(
                 f"rows name sites whose addresses are not given: {told}. Write  sites: "
                 f'{{{missing[0]}: http://localhost:7770}} , "{{name}}" for one of the config\'s sites, or '
@@ -132,10 +132,11 @@ class WebArenaRows(BenchmarkConfig):
 
     def notes(self, base_dir: Path) -> tuple[str, ...]:
         """Return which rows were dropped, and how many need a login."""
-        rows = self.imported(base_dir).rows
+        rows = self.import_rows(base_dir).rows
         count = sum(bool(row["metadata"]["additional"].get("require_login")) for _, row in rows)
         told = (
-            f"{self.title}: {counted(count, 'row needs', 'rows need')} a login (require_login). Give the "
+            f"{self.title}: {format_count(count, 'row needs', 'rows need')} a login "
+            "(require_login). Give the "
             "browser a `storage_state` with the cookies of the sites."
         )
         return (*super().notes(base_dir), *([told] if count else []))

@@ -54,7 +54,7 @@ class WebBenchConfig(BenchmarkConfig):
 
     def notes(self, base_dir: Path) -> tuple[str, ...]:
         """Return how many rows write on real sites."""
-        rows = self.imported(base_dir).rows
+        rows = self.import_rows(base_dir).rows
         writing = sum(row["metadata"]["category"] != READING for _, row in rows)
         told = f"WebBench: {writing} of {len(rows)} rows change something on a real site."
         return (*super().notes(base_dir), *([told] if writing else []))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pytest_browsereval.config_text import shown
+from pytest_browsereval.config_text import format_path
 from pytest_browsereval.datasets.benchmark import RowProblem, text_of
 from pytest_browsereval.datasets.originals import address, rubric_of
 from pytest_browsereval.datasets.second_file import TwoFilesConfig
@@ -76,7 +76,7 @@ class WebTailBenchConfig(TwoFilesConfig):
             entry = document.value[places[0]] if places else None
         else:
             assert self.rubrics is not None  # noqa: S101 it was read
-            raise DatasetError(f"{shown(self.rubrics)}:1: expected rubrics by id, or a list of blocks.")
+            raise DatasetError(f"{format_path(self.rubrics)}:1: expected rubrics by id, or a list of blocks.")
         if isinstance(entry, Mapping):
             return next((entry[key] for key in _RUBRIC_KEYS if entry.get(key)), entry)
         return entry

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pytest_browsereval.config_text import shown
+from pytest_browsereval.config_text import format_path
 from pytest_browsereval.datasets.benchmark import RowProblem, text_of
 from pytest_browsereval.datasets.originals import address
 from pytest_browsereval.datasets.second_file import TwoFilesConfig
 from pytest_browsereval.errors import DatasetError
-from pytest_browsereval.model.display import counted
+from pytest_browsereval.model.display import format_count
 
 TYPES = ("golden", "possible")
 """A golden answer may be matched; a possible one is what a judge compares with."""
@@ -50,10 +50,10 @@ class WebVoyagerConfig(TwoFilesConfig):
 
     def notes(self, base_dir: Path) -> tuple[str, ...]:
         """Return which rows have no reference answer, where there is a file of them."""
-        rows = self.imported(base_dir).rows if self.reference is not None else ()
+        rows = self.import_rows(base_dir).rows if self.reference is not None else ()
         bare = [row["query_id"] for _, row in rows if "answer" not in row]
         more = ", ..." * (len(bare) > 3)
-        count = counted(len(bare), "row has", "rows have")
+        count = format_count(len(bare), "row has", "rows have")
         told = f"WebVoyager: {count} no reference answer: {', '.join(bare[:3])}{more}"
         return (*super().notes(base_dir), *([told] if bare else []))
 
@@ -83,4 +83,4 @@ class WebVoyagerConfig(TwoFilesConfig):
 
     def _wrong(self, line: int | None, message: str) -> DatasetError:
         assert self.reference is not None  # noqa: S101 asked for where it was read
-        return DatasetError(f"{shown(self.reference)}:{line or 1}: {message}.")
+        return DatasetError(f"{format_path(self.reference)}:{line or 1}: {message}.")

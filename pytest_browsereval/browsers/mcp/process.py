@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from pytest_browsereval.processes import leashed
+from pytest_browsereval.processes import supervise_command
 from pytest_browsereval.redaction.known import beginning, ending
 
 GRACE_S = 2.0
@@ -66,7 +66,7 @@ class ServerProcess:
             # Not asyncio's own: that would kill the leash when its loop is lost, before the leash has
             # ended the server.
             self._process = subprocess.Popen(  # noqa: S603 the config's own command
-                leashed(words, GRACE_S, relay=True, folder=self._folder.name),
+                supervise_command(words, GRACE_S, relay=True, folder=self._folder.name),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._output,

@@ -15,7 +15,7 @@ from pytest_browsereval.browsers.base import (
     WindowTraffic,
 )
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.contracts import describe_member, naming, returned
+from pytest_browsereval.contracts import check_result, describe_member, naming
 from pytest_browsereval.errors import ErrorSource, Fault, PluginError, StopRun
 
 
@@ -110,7 +110,9 @@ class WindowManager:
         try:
             with naming(member, "open_window"):
                 window = await self._browser.open_window(request)
-            returned(member, "open_window", window, Window, "a Window", function=self._browser.open_window)
+            check_result(
+                member, "open_window", window, Window, "a Window", function=self._browser.open_window
+            )
         except PluginError as error:
             raise Fault(ErrorSource.WINDOW_CREATION, str(error)) from error
         if self._block is not None and self._block.has_page and not isinstance(window, PlaywrightWindow):

@@ -9,7 +9,7 @@ from typing import Any
 from pytest_browsereval.config.draft import Draft
 from pytest_browsereval.config_text import KeyPath
 from pytest_browsereval.registry import OURS, Registry
-from pytest_browsereval.validation_errors import written_key
+from pytest_browsereval.validation_errors import find_key
 
 PAIRS = ("orchestrator-executor", "orchestrated")
 ACTION_PROVIDER = "clado-action"
@@ -60,7 +60,7 @@ def _convert(draft: Draft, path: KeyPath, registry: Registry, sizes: list[Screen
         _CONVERTERS[kind](draft, path, sizes)
     if kind in PAIRS:
         _plain_orchestrator(draft, path)
-    executor = written_key(block, "executor") if kind in PAIRS else None
+    executor = find_key(block, "executor") if kind in PAIRS else None
     if executor is not None:
         _name_executor(draft, (*path, executor))
         _convert(draft, (*path, executor), registry, sizes)
@@ -89,7 +89,7 @@ def _claude_code(draft: Draft, path: KeyPath, sizes: list[ScreenSize]) -> None:
     draft.move((*path, "claude_path"), (*path, "program"))
     if "extraArgs" in block:
         block["extra_args"] = block.pop("extraArgs")
-        draft.moved((*path, "extraArgs"), (*path, "extra_args"))
+        draft.note_move((*path, "extraArgs"), (*path, "extra_args"))
 
 
 @dataclass(frozen=True)
@@ -102,10 +102,10 @@ class _Coordinates:
     def __call__(self, draft: Draft, path: KeyPath, sizes: list[ScreenSize]) -> None:
         """Make it ``computer-use`` where its block says an endpoint for chat completions."""
         block = _block(draft, path)
-        size = written_key(block, "screen_size")
+        size = find_key(block, "screen_size")
         if size is not None:
             sizes.append(ScreenSize((*path, size), block.pop(str(size))))
-        has_endpoint = written_key(block, "base_url") is not None or "provider" in block
+        has_endpoint = find_key(block, "base_url") is not None or "provider" in block
         if not (has_endpoint and "model" in block):
             draft.wrong(
                 (*path, "type"),
@@ -121,21 +121,21 @@ class _Coordinates:
             ("coordinates", "normalized"),
             ("max_turns", TURNS),
         ):
-            if written_key(block, key) is None:
+            if find_key(block, key) is None:
                 block[key] = value
 
 
 def _plain_orchestrator(draft: Draft, path: KeyPath) -> None:
     """Leave out what BrowserOS writes into every model's block, and an orchestrator has no use for."""
     block = _block(draft, path)
-    orchestrator = written_key(block, "orchestrator")
+    orchestrator = find_key(block, "orchestrator")
     model = None if orchestrator is None else block[str(orchestrator)]
     if not isinstance(model, dict):
         return
     model.pop("type", None)
-    sees = written_key(model, "supports_images")
+    sees = find_key(model, "supports_images")
     if sees is not None and model.pop(sees) is True:
-        place = draft.dotted((*path, str(orchestrator), sees))
+        place = draft.format_keys((*path, str(orchestrator), sees))
         draft.notes.append(f"{place} is not used: an orchestrator sees no page.")
 
 
@@ -146,10 +146,12 @@ def _name_executor(draft: Draft, path: KeyPath) -> None:
         return
     block.pop("provider")
     block.update({"type": "visual-action", "history": "text"})
-    unused = [key for name in ("model", "provider_id") if (key := written_key(block, name)) is not None]
+    unused = [key for name in ("model", "provider_id") if (key := find_key(block, name)) is not None]
     for key in unused:
         block.pop(str(key))
-        draft.notes.append(f"{draft.dotted((*path, key))} is not used: the address says which model answers.")
+        draft.notes.append(
+            f"{draft.format_keys((*path, key))} is not used: the address says which model answers."
+        )
     draft.move((*path, "base_url"), (*path, "url"))
     if "url" not in block:
         draft.wrong(

@@ -14,7 +14,7 @@ from pytest_browsereval.config.draft import Draft
 from pytest_browsereval.features.browseros.agents import PAIRS, ScreenSize, convert_agents, points
 from pytest_browsereval.features.browseros.suites import convert_suite
 from pytest_browsereval.registry import Registry
-from pytest_browsereval.validation_errors import problems_in, written_key
+from pytest_browsereval.validation_errors import find_key, problems_in
 
 
 class BrowserOSBlock(Block):
@@ -75,7 +75,7 @@ def convert(draft: Draft, environ: Mapping[str, str]) -> None:
         draft: a run config of BrowserOS, a suite of it, or a config of ours, which stays as it is.
         environ: where the variant of a suite stands.
     """
-    if "id" in draft.tree or written_key(draft.tree, "browseros") is not None:
+    if "id" in draft.tree or find_key(draft.tree, "browseros") is not None:
         draft.checks.append(partial(_allow_actions, draft))
     if "id" in draft.tree:
         convert_suite(draft, environ)
@@ -85,7 +85,7 @@ def convert(draft: Draft, environ: Mapping[str, str]) -> None:
 
 def _take_judge(draft: Draft) -> None:
     """Make the judge that the ``grader_`` keys mean: at OpenAI, unless they say where else."""
-    given = {name: str(key) for name in _JUDGE if (key := written_key(draft.tree, name)) is not None}
+    given = {name: str(key) for name in _JUDGE if (key := find_key(draft.tree, name)) is not None}
     for name, key in given.items():
         if draft.tree[key] is None:
             draft.tree.pop(key)
@@ -101,7 +101,7 @@ def _allow_actions(draft: Draft) -> None:
     if not any(isinstance(agent, dict) and agent.get("type") in PAIRS for agent in _agents(draft.tree)):
         return
     limits = draft.tree.setdefault("limits", {})
-    if isinstance(limits, dict) and written_key(limits, "max_steps") is None:
+    if isinstance(limits, dict) and find_key(limits, "max_steps") is None:
         # One more: at the limit of an attempt the orchestrator could not answer any more.
         limits["max_steps"] = ACTIONS + 1
         draft.notes.append(f"limits.max_steps is {ACTIONS + 1}: BrowserOS lets a pair do {ACTIONS} actions.")
@@ -147,7 +147,7 @@ def _select_browser(draft: Draft) -> str:
             return _attach(
                 draft, "server_url", {"type": "mcp", "url": _endpoint(url), "headers": {**HEADERS}}
             )
-        draft.tree["browseros"].pop(written_key(block, "server_url"))
+        draft.tree["browseros"].pop(find_key(block, "server_url"))
         draft.notes.append("browseros.server_url is not used: agents act at points, which its tools cannot.")
     if has_port:
         return _attach(draft, "base_cdp_port", {"type": "cdp", "url": f"http://127.0.0.1:{port}"})
@@ -180,10 +180,10 @@ def _endpoint(server: str) -> str:
 
 def _attach(draft: Draft, name: str, chosen: dict[str, Any]) -> str:
     block = draft.tree["browseros"]
-    key = str(written_key(block, name))
+    key = str(find_key(block, name))
     block.pop(key)
     draft.tree["browser"] = {**chosen, **(draft.tree.get("browser") or {})}
-    draft.moved(("browseros", key), ("browser", "url"))
+    draft.note_move(("browseros", key), ("browser", "url"))
     where = chosen["url"].partition("?")[0]  # a query may hold a token
     draft.notes.append(
         f"browseros.{key}: windows are opened in the browser at {where}, which has to run. "
@@ -199,7 +199,7 @@ def _kind(browser: Any) -> str:
 
 
 def _value(block: Any, name: str) -> Any:
-    key = written_key(block, name)
+    key = find_key(block, name)
     return None if key is None else block[key]
 
 
@@ -208,19 +208,21 @@ def _set_viewport(draft: Draft, sizes: list[ScreenSize]) -> None:
     browser = draft.tree.get("browser") or {}
     if not sizes:
         return
-    if _kind(browser) in _ATTACHED or written_key(browser, "viewport") is not None:
-        names = ", ".join(draft.dotted(size.path) for size in sizes)
+    if _kind(browser) in _ATTACHED or find_key(browser, "viewport") is not None:
+        names = ", ".join(draft.format_keys(size.path) for size in sizes)
         reason = "the browser runs already" if _kind(browser) in _ATTACHED else "browser.viewport says it"
         draft.notes.append(f"{names} {_is(sizes)} not used: {reason}.")
         return
     first, *others = sizes
     for other in others:
         if other.value != first.value:
-            draft.wrong(other.path, f"differs from {draft.dotted(first.path)}. Write one  browser.viewport .")
+            draft.wrong(
+                other.path, f"differs from {draft.format_keys(first.path)}. Write one  browser.viewport ."
+            )
     if not isinstance(browser, dict):
         browser = {"type": browser}
     draft.tree["browser"] = {**browser, "viewport": first.value}
-    draft.moved(first.path, ("browser", "viewport"))
+    draft.note_move(first.path, ("browser", "viewport"))
 
 
 # -- what has no effect
@@ -229,7 +231,7 @@ def _set_viewport(draft: Draft, sizes: list[ScreenSize]) -> None:
 def _take_leftovers(draft: Draft, reasons: Mapping[str, str]) -> None:
     given = {}
     for name in Leftovers.model_fields:
-        key = written_key(draft.tree, name)
+        key = find_key(draft.tree, name)
         if key is not None:
             given[str(key)] = draft.tree.pop(str(key))
     try:

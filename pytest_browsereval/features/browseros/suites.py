@@ -11,7 +11,7 @@ from pytest_browsereval.config.draft import Draft
 from pytest_browsereval.config_text import KeyPath
 from pytest_browsereval.errors import nearest
 from pytest_browsereval.features.browseros.agents import ACTION_PROVIDER, PAIRS, give_up
-from pytest_browsereval.validation_errors import short, written_key
+from pytest_browsereval.validation_errors import find_key, short
 
 _TRUE = ("1", "true", "yes")
 _BACKENDS = ("tool-loop", "clado")
@@ -55,7 +55,7 @@ class _Variant:
             if value := self.environ.get(variable):
                 # A key stays in its variable, and is read when it is used.
                 block[key] = variable if key == "api_key" else value
-                self.draft.came_from((*self.path, *path, key), f"environment variable {variable}")
+                self.draft.note_source((*self.path, *path, key), f"environment variable {variable}")
                 return True
         return False
 
@@ -89,12 +89,12 @@ def _check(draft: Draft, where: KeyPath, variables: tuple[str, ...]) -> None:
     block: Any = draft.tree
     for part in parents:
         block = block.get(part) if isinstance(block, dict) else None
-    if not isinstance(block, dict) or "provider" not in block or written_key(block, key) is not None:
+    if not isinstance(block, dict) or "provider" not in block or find_key(block, key) is not None:
         return
     if key == "base_url" and ("url" in block or block["provider"] not in (_ANY_SERVER, ACTION_PROVIDER)):
         return  # it has an address
     choice = " or ".join(f"{variable}={'URL' if key == 'base_url' else 'NAME'}" for variable in variables)
-    draft.came_from(where, f"environment variable {variables[0]}")
+    draft.note_source(where, f"environment variable {variables[0]}")
     draft.wrong(where, f"not set; a suite takes its {key} from it. Set {choice}.")
     if block["provider"] == ACTION_PROVIDER:
         give_up(draft, where[:-1])
@@ -117,15 +117,15 @@ def convert_suite(draft: Draft, environ: Mapping[str, str]) -> None:
     label = environ.get("EVAL_VARIANT") or "default"
     variant = _Variant(draft, environ, label, draft.tree.pop("agent"))
     draft.tree["variants"] = {label: variant.block}
-    draft.moved(("agent",), variant.path)
+    draft.note_move(("agent",), variant.path)
     draft.aliases["agent",] = variant.path
     if environ.get("EVAL_VARIANT"):
-        draft.came_from(variant.path, "environment variable EVAL_VARIANT")
+        draft.note_source(variant.path, "environment variable EVAL_VARIANT")
     make(variant)
 
 
 def _single(variant: _Variant) -> None:
-    backend = written_key(variant.block, "executor_backend")
+    backend = find_key(variant.block, "executor_backend")
     if backend is not None:
         variant.block.pop(str(backend))
         variant.draft.notes.append(f"agent.{backend} is not used: the agent has no executor.")
@@ -146,7 +146,7 @@ def _pair(variant: _Variant) -> None:
         return  # a block of ours, models and all
     block["orchestrator"] = variant.model({}, "orchestrator")
     variant.unused([_IMAGES], "the orchestrator sees no page")
-    key = str(written_key(block, "executor_backend") or "executorBackend")
+    key = str(find_key(block, "executor_backend") or "executorBackend")
     backend = block.pop(key, None)
     if backend == "clado":
         block["executor"] = _action_executor(variant)

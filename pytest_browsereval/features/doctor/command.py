@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command, registry_near
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.model.display import counted
+from pytest_browsereval.model.display import format_count
 
 if TYPE_CHECKING:
     from pytest_browsereval.features.doctor.doctor import Report
@@ -69,15 +69,18 @@ def _told(report: Report, most: int | None) -> Iterator[str]:
     yield from _findings(report.findings, most)
     errors = sum(one.state == "error" for one in report.checks)
     errors += sum(found.level == "error" for found in report.findings)
-    yield counted(errors, "error") if errors else "no errors: a run can begin"
+    yield format_count(errors, "error") if errors else "no errors: a run can begin"
 
 
 def _proofs(done: Validated) -> Iterator[str]:
-    proved = counted(len(done.proved), "row is", "rows are")
+    proved = format_count(len(done.proved), "row is", "rows are")
     yield f"{'ok' if done.proved else 'skipped':<9}{'proof':<9}{proved} proved"
     for why, ids in done.unproved.items():
         more = ", ..." * (len(ids) > SHOWN)
-        yield f"{'skipped':<9}{'proof':<9}{counted(len(ids), 'row')}: {why}: {', '.join(ids[:SHOWN])}{more}"
+        yield (
+            f"{'skipped':<9}{'proof':<9}{format_count(len(ids), 'row')}: {why}: "
+            f"{', '.join(ids[:SHOWN])}{more}"
+        )
 
 
 def _findings(findings: tuple[Finding, ...], most: int | None) -> Iterator[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pytest_browsereval.browsers.playwright.manager import WindowManager
 from pytest_browsereval.config import EvalConfig
-from pytest_browsereval.config_text import shown
+from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import BrowserEvalError, ConfigError, DatasetError, Fault, UsageError
 from pytest_browsereval.features.doctor.lint.base import Finding, Level, Row
 from pytest_browsereval.features.doctor.lint.linting import lint
@@ -168,7 +168,7 @@ def _rows(config: EvalConfig, rows: Sequence[Row]) -> Iterator[Check]:
             yield Check(State.ERROR, "rows", dataset.type, str(error))
             continue
         told = f"{count} of type {dataset.type}, sha256 {(file_hash(path)['sha256'] or 'unknown')[:16]}"
-        yield Check(State.OK if count else State.ERROR, "rows", shown(path), told)
+        yield Check(State.OK if count else State.ERROR, "rows", format_path(path), told)
 
 
 def _distinct(graders: Iterable[GraderConfig]) -> list[GraderConfig]:

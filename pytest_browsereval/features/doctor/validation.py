@@ -16,7 +16,7 @@ from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.features.doctor.lint.base import Finding, Level, Row
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.processes import leashed
+from pytest_browsereval.processes import supervise_command
 from pytest_browsereval.run.store import RunStore
 
 ORACLE, NO_OP = "scripted", "noop"
@@ -156,7 +156,7 @@ def _limit_s(config: EvalConfig, rows: int) -> float:
 def _pytest(command: list[str], limit_s: float) -> str:
     """Run pytest to its end, and return the last lines of what it says."""
     with subprocess.Popen(  # noqa: S603 ourselves
-        leashed(command, GRACE_S),
+        supervise_command(command, GRACE_S),
         stdin=subprocess.PIPE,  # the leash: all ends when this process does
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
-from pytest_browsereval.config_text import shown
+from pytest_browsereval.config_text import format_path
 from pytest_browsereval.datasets.base import RowRef
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
@@ -68,7 +68,7 @@ def job_summary(parts: Sequence[JobPart], room: int = MOST_BYTES) -> str:
 def _head(part: JobPart) -> Iterator[str]:
     yield f"### {quoted(part.name)}: {_outcome(part)}"
     lines = [*totals(part.summary, part.selected, width=10_000), *repeated(part.summary)]
-    yield "\n".join(f"- {quoted(line)}" for line in [*lines, f"run folder {shown(part.folder)}"])
+    yield "\n".join(f"- {quoted(line)}" for line in [*lines, f"run folder {format_path(part.folder)}"])
     if part.rules:
         rules = sorted(part.rules, key=lambda rule: rule.is_met)
         cells = [(rule.name, rule.word, rule.message) for rule in rules[:MOST_ROWS]]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_browsereval.commands.base import Command
 from pytest_browsereval.commands.runs import HELP, add_config, named_run
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.model.display import counted
+from pytest_browsereval.model.display import format_count
 
 if TYPE_CHECKING:
     from pytest_browsereval.model.tasks import Task
@@ -33,7 +33,7 @@ def import_run(arguments: argparse.Namespace) -> int:
     except OSError as error:
         raise UsageError(f"{target} cannot be written: {error}.") from None
     told = ", ".join(f"{summary.count(verdict)} {verdict}" for verdict in Verdict)
-    print(f"{counted(len(attempts), 'attempt')} in {target}: {told}")
+    print(f"{format_count(len(attempts), 'attempt')} in {target}: {told}")
     ungraded = sum(not attempt.grades for attempt in attempts)
     if ungraded:
         print(f"{ungraded} of them have no grade yet. Type  browsereval regrade {target} --config FILE")
@@ -63,7 +63,7 @@ def export_run(arguments: argparse.Namespace) -> int:
         exported = chosen.write(RunStore(run), target)
     except OSError as error:
         raise UsageError(f"{target} cannot be written: {error}.") from None
-    print(f"{counted(len(exported.folders), 'attempt')} in {target}")
+    print(f"{format_count(len(exported.folders), 'attempt')} in {target}")
     for line in exported.left_out:
         print(f"left out: {line}")
     return 0

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from pytest_browsereval.config_text import DocumentError, read_text, shown
+from pytest_browsereval.config_text import DocumentError, format_path, read_text
 from pytest_browsereval.config_text.json_text import json_value
 from pytest_browsereval.errors import UsageError
 
@@ -26,7 +26,7 @@ MOST_KEYS = 12
 
 def wrong(path: Path, message: str) -> UsageError:
     """Return the error that names a file or folder and tells what is wrong with it."""
-    return UsageError(f"{shown(path)}: {message}")
+    return UsageError(f"{format_path(path)}: {message}")
 
 
 def check_tree(folder: Path) -> None:
@@ -87,7 +87,7 @@ def read_value(path: Path) -> Any:
             raise wrong(path, f"is larger than {MOST_BYTES} bytes.")
         return json_value(read_text(path))
     except DocumentError as error:
-        place = f"{shown(path)}:{error.line}" if error.line else shown(path)
+        place = f"{format_path(path)}:{error.line}" if error.line else format_path(path)
         raise UsageError(f"{place}: {error}") from None
 
 
@@ -100,7 +100,7 @@ def read_as(model: type[ModelT], value: Any, path: Path, line: int | None = None
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        place = shown(path) if line is None else f"{shown(path)}:{line}"
+        place = format_path(path) if line is None else f"{format_path(path)}:{line}"
         told = (f"{place}: {_key(e['loc']) or 'the file'}: {e['msg']}." for e in error.errors())
         raise UsageError("\n".join(told)) from None
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.commands.base import Command
-from pytest_browsereval.model.display import counted
+from pytest_browsereval.model.display import format_count
 
 if TYPE_CHECKING:
     from pytest_browsereval.datasets.base import DatasetConfig
@@ -34,7 +34,11 @@ def import_rows(arguments: argparse.Namespace) -> int:
     text = "".join(f"{line}\n" for line in _lines(tasks))
     _write(text, target)
     digest = hashlib.sha256(text.encode()).hexdigest()
-    said = [f"{counted(len(tasks), 'row')}, sha256 {digest}", *dataset.notes(here), *_dropped(dataset, here)]
+    said = [
+        f"{format_count(len(tasks), 'row')}, sha256 {digest}",
+        *dataset.notes(here),
+        *_dropped(dataset, here),
+    ]
     said += _needing_trust(tasks)
     print("\n".join(said), file=sys.stderr if target is None else sys.stdout)
     return 0
@@ -43,12 +47,12 @@ def import_rows(arguments: argparse.Namespace) -> int:
 def _dataset(kind: str, path: str | None, options: Sequence[str]) -> DatasetConfig:
     from pydantic import ValidationError
 
-    from pytest_browsereval.builtins import installed_registry
+    from pytest_browsereval.builtins import load_registry
     from pytest_browsereval.datasets.base import DatasetConfig
     from pytest_browsereval.errors import DatasetError
     from pytest_browsereval.validation_errors import problems_in
 
-    registry = installed_registry()
+    registry = load_registry()
     member = registry.get("dataset", kind)
     block = {**_options(options), "type": member.type_name(), **({} if path is None else {"path": path})}
     try:
@@ -104,7 +108,8 @@ def _check_protected(tasks: Sequence[Task], arguments: argparse.Namespace) -> No
     protected = [task.query_id for task in tasks if task.protected]
     if protected:
         raise UsageError(
-            f"{counted(len(protected), 'row is', 'rows are')} protected ({', '.join(protected[:3])}): their "
+            f"{format_count(len(protected), 'row is', 'rows are')} protected "
+            f"({', '.join(protected[:3])}): their "
             "benchmark asks that answers are never written in clear, as they would end up in what models "
             "learn from. Nothing was written. Name the file in the eval config instead:  dataset: "
             f"[{{type: {arguments.type}, path: {arguments.path or 'FILE'}}}]"
@@ -135,18 +140,18 @@ def _dropped(dataset: DatasetConfig, here: Path) -> Iterator[str]:
     from pytest_browsereval.datasets.benchmark import BenchmarkConfig
 
     if isinstance(dataset, BenchmarkConfig):
-        for query_id, reason in dataset.imported(here).dropped:
+        for query_id, reason in dataset.import_rows(here).dropped:
             yield f"left out: {query_id}: {reason}"
 
 
 def _needing_trust(tasks: Sequence[Task]) -> Iterator[str]:
     """Yield what the config has to say before rows may be run whose graders need a trusted dataset."""
-    from pytest_browsereval.builtins import installed_registry
+    from pytest_browsereval.builtins import load_registry
     from pytest_browsereval.errors import DatasetError
     from pytest_browsereval.graders.trust import find_trust_needs
     from pytest_browsereval.run.plan import read_graders
 
-    registry = installed_registry()
+    registry = load_registry()
     needs: dict[str, list[str]] = {}
     for task in tasks:
         with contextlib.suppress(DatasetError):  # of a grader that the config's folder brings
@@ -155,7 +160,8 @@ def _needing_trust(tasks: Sequence[Task]) -> Iterator[str]:
                     needs.setdefault(need, []).append(task.query_id)
     for need, ids in needs.items():
         yield (
-            f"a grader of {counted(len(ids), 'row')} ({', '.join(ids[:3])}) {need}: read the rows before you "
+            f"a grader of {format_count(len(ids), 'row')} ({', '.join(ids[:3])}) {need}: read "
+            "the rows before you "
             "write  trusted: true  in the block of this dataset, without which they are refused"
         )
 

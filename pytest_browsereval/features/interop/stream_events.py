@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from pytest_browsereval.config_text import DocumentError, shown
+from pytest_browsereval.config_text import DocumentError, format_path
 from pytest_browsereval.config_text.json_text import json_value
 from pytest_browsereval.errors import ErrorSource, UsageError
 from pytest_browsereval.features.interop.files import wrong
@@ -20,7 +20,7 @@ from pytest_browsereval.model.messages import (
     Message,
     ToolCallMessage,
     ToolResultMessage,
-    checked_time,
+    check_time,
     message_adapter,
 )
 from pytest_browsereval.model.results import EvalWarning
@@ -93,13 +93,13 @@ class EventLog:
         )
 
     def _wrong(self, message: str) -> UsageError:
-        return UsageError(f"{shown(self._path)}:{self._line}: {message}")
+        return UsageError(f"{format_path(self._path)}:{self._line}: {message}")
 
     def _time(self, event: dict[str, Any]) -> str:
         """Return the timestamp of an event; empty if it has none, for the time of reading is not it."""
         given = event.get("timestamp", "")
         try:
-            return checked_time(given if isinstance(given, str) else repr(given))
+            return check_time(given if isinstance(given, str) else repr(given))
         except ValueError as error:
             raise self._wrong(f"timestamp: {error}.") from None
 

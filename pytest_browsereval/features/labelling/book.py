@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_browsereval.analysis.labels import Attempt, Label, LabelWord, as_line, match, read_labels
-from pytest_browsereval.config_text import shown
+from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import natural
 from pytest_browsereval.model.messages import now
@@ -30,7 +30,9 @@ class LabelBook:
 
     def __init__(self, path: Path, attempts: Sequence[Attempt], labeller: str) -> None:
         if not path.parent.is_dir():
-            raise UsageError(f"{path}: the folder {shown(path.parent)!r} does not exist. Make it first.")
+            raise UsageError(
+                f"{path}: the folder {format_path(path.parent)!r} does not exist. Make it first."
+            )
         self.path = path
         self.attempts = tuple(sorted(attempts, key=_order))
         self.labeller = labeller

@@ -15,7 +15,7 @@ from pytest_browsereval.commands.base import Command
 from pytest_browsereval.commands.reporting import write
 from pytest_browsereval.commands.runs import HELP, add_config, named_runs
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.model.display import counted
+from pytest_browsereval.model.display import format_count
 
 if TYPE_CHECKING:
     from pytest_browsereval.analysis.labels import LabelLine
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def label(arguments: argparse.Namespace) -> int:
     """Serve the labelling page until Ctrl-C."""
     from pytest_browsereval.analysis.labels import FILE, attempts_of
-    from pytest_browsereval.config_text import shown
+    from pytest_browsereval.config_text import format_path
     from pytest_browsereval.features.labelling.book import LabelBook
     from pytest_browsereval.features.labelling.server import LabellingServer
     from pytest_browsereval.run.stored_trials import check_log
@@ -34,7 +34,7 @@ def label(arguments: argparse.Namespace) -> int:
     found = attempts_of([run])
     attempts = [one for one in found if one.metadata.grader_results]
     if not attempts:
-        raise UsageError(f"{shown(run.root)} has no graded attempt, so there is nothing to label.")
+        raise UsageError(f"{format_path(run.root)} has no graded attempt, so there is nothing to label.")
     for one in attempts:
         check_log(
             one.folder, is_empty_allowed=True
@@ -43,7 +43,7 @@ def label(arguments: argparse.Namespace) -> int:
     with LabellingServer(book, run.root.resolve().name, arguments.port) as server:
         left = len(found) - len(attempts)
         print(
-            f"{counted(len(attempts), 'attempt')} to label, {book.done} labelled by {book.labeller}",
+            f"{format_count(len(attempts), 'attempt')} to label, {book.done} labelled by {book.labeller}",
             flush=True,
         )
         if left:
@@ -54,7 +54,7 @@ def label(arguments: argparse.Namespace) -> int:
                 webbrowser.open(server.url)
             threading.Event().wait()
         except KeyboardInterrupt:
-            print(f"\n{book.done} of {len(attempts)} labelled, in {shown(book.path)}")
+            print(f"\n{book.done} of {len(attempts)} labelled, in {format_path(book.path)}")
     return 0
 
 

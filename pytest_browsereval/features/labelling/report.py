@@ -7,8 +7,8 @@ from pathlib import Path
 
 from pytest_browsereval.analysis.agreement import Agreement, Disagreement, People
 from pytest_browsereval.analysis.calibration import Calibration
-from pytest_browsereval.config_text import shown
-from pytest_browsereval.model.display import counted, one_line, percent, wrapped
+from pytest_browsereval.config_text import format_path
+from pytest_browsereval.model.display import format_count, one_line, percent, wrap_text
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.report.markdown import quoted
 from pytest_browsereval.stats.statistics import Interval, Share
@@ -39,18 +39,20 @@ def text(calibration: Calibration, rules: Sequence[RuleResult], width: int = WID
         width: columns of the terminal.
     """
     for fact in facts(calibration):
-        yield from wrapped(fact, width)
+        yield from wrap_text(fact, width)
     for pair in calibration.people[:MOST_LISTED]:
-        yield from wrapped(_people(pair), width)
+        yield from wrap_text(_people(pair), width)
     for one in calibration.graders:
         yield ""
         yield from _grader(one, calibration, width)
     if rules:
         yield ""
         for rule in rules:
-            yield from wrapped(f"{'met' if rule.is_met else 'NOT MET'}: {one_line(rule.message, 400)}", width)
+            yield from wrap_text(
+                f"{'met' if rule.is_met else 'NOT MET'}: {one_line(rule.message, 400)}", width
+            )
     if is_below(calibration, rules):
-        yield from wrapped(ADVICE, width)
+        yield from wrap_text(ADVICE, width)
 
 
 def is_below(calibration: Calibration, rules: Iterable[RuleResult]) -> bool:
@@ -62,7 +64,7 @@ def is_below(calibration: Calibration, rules: Iterable[RuleResult]) -> bool:
 def facts(calibration: Calibration) -> Iterator[str]:
     """Yield in a sentence each what was compared, and what was left out and why."""
     one = calibration
-    of_all = f"{one.labelled} of {counted(one.attempts, 'attempt')}"
+    of_all = f"{one.labelled} of {format_count(one.attempts, 'attempt')}"
     yield f"{of_all} are labelled pass or fail ({', '.join(one.runs)})."
     left = {
         "labelled unclear": one.unclear,
@@ -77,7 +79,7 @@ def facts(calibration: Calibration) -> Iterator[str]:
         more = f"; and {len(one.homeless) - 3} more" if len(one.homeless) > 3 else ""
         yield f"Labels without an attempt in these runs: {len(one.homeless)}. {told}{more}"
     if one.peeked:
-        of_labels = f"{one.peeked} of {counted(one.labels, 'label')}"
+        of_labels = f"{one.peeked} of {format_count(one.labels, 'label')}"
         yield f"{of_labels} were given after the labeller had seen the grades."
     if several := _several(one.graders):
         yield (
@@ -106,7 +108,7 @@ def _people(pair: People) -> str:
 
 def _grader(one: Agreement, calibration: Calibration, width: int) -> Iterator[str]:
     marks = [one_line(one.fingerprint)] * bool(one.fingerprint) + ["advisory"] * one.is_advisory
-    yield from wrapped(" · ".join([one_line(one.grader), *marks]), width)
+    yield from wrap_text(" · ".join([one_line(one.grader), *marks]), width)
     yield from _indented(_compared(one, calibration), width, "  ")
     if one.n:
         (tp, fp), (fn, tn) = one.confusion.table
@@ -150,13 +152,13 @@ def _listed(title: str, found: Sequence[Disagreement], width: int) -> Iterator[s
     for one in found[:MOST_LISTED]:
         told = f"{one_line(one.attempt, 60)}: label {one.label}, grade {one.verdict}. {one_line(one.reason)}"
         yield from _indented(told, width, "    ")
-        yield f"      {shown(one.folder)}"
+        yield f"      {format_path(one.folder)}"
     if len(found) > MOST_LISTED:
         yield f"    and {len(found) - MOST_LISTED} more; --json FILE has them all"
 
 
 def _indented(told: str, width: int, indent: str) -> Iterator[str]:
-    yield from (indent + line for line in wrapped(told, width - len(indent)))
+    yield from (indent + line for line in wrap_text(told, width - len(indent)))
 
 
 def _percent(share: Share) -> str:
@@ -222,5 +224,5 @@ def _section(one: Agreement, calibration: Calibration) -> Iterator[str]:
 
 
 def _row(one: Disagreement) -> str:
-    cells = (one.attempt, one.label, str(one.verdict), one.reason, shown(Path(one.folder)))
+    cells = (one.attempt, one.label, str(one.verdict), one.reason, format_path(Path(one.folder)))
     return f"| {' | '.join(quoted(cell) for cell in cells)} |"

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import JsonValue
 
-from pytest_browsereval.errors import ErrorSource, Fault, StopRun, told
+from pytest_browsereval.errors import ErrorSource, Fault, StopRun, describe_error
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.judging.judge import SENDING, Given, Judge, identity
 from pytest_browsereval.graders.judging.replies import Replies, schema_of
@@ -85,7 +85,7 @@ class ModelGrader(GraderConfig):
         except Fault as fault:
             opinions = [fault]
         except Exception as error:  # noqa: BLE001 what was paid must not be lost with it
-            why = told(error)
+            why = describe_error(error)
             if isinstance(error, TimeoutError) and clock.expired():
                 limit = f"{config.timeout_s:g} s. Raise judge.timeout_s"
                 why = f"the judge {judge.name} was not done within {limit}"

@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_browsereval.capture.trajectory import open_written, write_whole
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.model.display import counted
+from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.viewer.attempts import (
     StoredAttempt,
@@ -216,7 +216,7 @@ def _left_out(made: _Page, most_bytes: int) -> str:
         (made.records, "output, console or HAR file"),
         (made.pictures, "picture"),
     )
-    parts = [counted(count, name) for count, name in counts if count]
+    parts = [format_count(count, name) for count, name in counts if count]
     if not parts:
         return ""
     listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from pytest_browsereval.config_text import shown
+from pytest_browsereval.config_text import format_path
 from pytest_browsereval.datasets.benchmark import BenchmarkConfig
 from pytest_browsereval.datasets.rows import TYPE_BY_SUFFIX
 from pytest_browsereval.features.doctor.lint.base import Finding, Given, Level, Row
@@ -103,7 +103,7 @@ def unpinned_data(given: Given) -> Iterator[Finding]:
             yield Finding(
                 "unpinned-data",
                 Level.NOTE,
-                shown(dataset.file(given.config.base_dir)),
+                format_path(dataset.file(given.config.base_dir)),
                 "",
                 f"no row of {dataset.title} has a revision; only the file's hash says which data it is.",
                 "Note where the file is from, its revision and its licence beside it.",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_browsereval.config import EvalConfig
-from pytest_browsereval.config_text import shown
+from pytest_browsereval.config_text import format_path
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef, Select
 from pytest_browsereval.datasets.plugged import index_rows, read_row
 from pytest_browsereval.datasets.selection import check_depends_on
@@ -54,7 +54,7 @@ def load(config: EvalConfig, registry: Registry) -> Loaded:
     seen: dict[str, str] = {}
     for dataset in config.dataset:
         for ref in _refs(dataset, config, loaded):
-            where = f"{shown(ref.path)}:{ref.line}"
+            where = f"{format_path(ref.path)}:{ref.line}"
             if (other := seen.setdefault(ref.query_id, where)) != where:
                 told = f"the id {ref.query_id!r} is also in {other}."
                 advice = "Ids must differ over all datasets of a config; rename one."
@@ -86,7 +86,7 @@ def _refs(dataset: DatasetConfig, config: EvalConfig, loaded: Loaded) -> Sequenc
     try:
         return index_rows(dataset, config.base_dir)
     except DatasetError as error:
-        loaded.findings += findings_of(error, shown((config.base_dir / dataset.path).absolute()))
+        loaded.findings += findings_of(error, format_path((config.base_dir / dataset.path).absolute()))
         return ()
 
 
@@ -127,4 +127,4 @@ def findings_of(error: DatasetError, where: str, query_id: str = "") -> Iterator
 def shown_place(where: str) -> str:
     """Return a file and line with the file as a reader would type it."""
     file, _, line = where.rpartition(":")
-    return f"{shown(Path(file))}:{line}"
+    return f"{format_path(Path(file))}:{line}"
