@@ -77,9 +77,7 @@ def check_new(folder: Path) -> None:
     if folder.is_dir() and any(folder.iterdir()):
         raise UsageError(f"{format_path(folder)}: is there already, with files in it. Name a new folder.")
     if not folder.absolute().parent.is_dir():
-        raise UsageError(
-            f"{format_path(folder)}: there is no folder {folder.parent} to make it in. Make it first."
-        )
+        raise UsageError(f"{format_path(folder)}: there is no folder {folder.parent}. Make it first.")
 
 
 @dataclass(frozen=True, slots=True)
