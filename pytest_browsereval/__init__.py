@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.browsers.base import WindowRequest as WindowRequest
     from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow as PlaywrightWindow
     from pytest_browsereval.capture.context import CaptureContext as CaptureContext
+    from pytest_browsereval.capture.har import Traffic as Traffic
     from pytest_browsereval.commands.base import Command as Command
     from pytest_browsereval.config import EvalConfig as EvalConfig
     from pytest_browsereval.config.gate import GateRule as GateRule
@@ -65,6 +66,8 @@ if TYPE_CHECKING:
     from pytest_browsereval.model.rules import RuleResult as RuleResult
     from pytest_browsereval.model.tasks import Task as Task
     from pytest_browsereval.model.usage import Usage as Usage
+    from pytest_browsereval.needs import ModelNeed as ModelNeed
+    from pytest_browsereval.needs import Needs as Needs
     from pytest_browsereval.registry import Registry as Registry
     from pytest_browsereval.run.foreign import Exported as Exported
     from pytest_browsereval.run.foreign import ExportFormat as ExportFormat
@@ -119,6 +122,8 @@ _HOMES = {
     "LLMConfig": "llm.config",
     "LimitReached": "errors",
     "Message": "model.messages",
+    "ModelNeed": "needs",
+    "Needs": "needs",
     "PictureFormat": "browsers.base",
     "PlaywrightWindow": "browsers.playwright.windows",
     "Policy": "tools.kit",
@@ -143,6 +148,7 @@ _HOMES = {
     "Toolbox": "tools.base",
     "Toolkit": "tools.kit",
     "ToolkitConfig": "tools.kit",
+    "Traffic": "capture.har",
     "TrialOutcome": "analysis.summary",
     "Turn": "tools.kit",
     "Usage": "model.usage",

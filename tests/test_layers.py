@@ -26,7 +26,7 @@ ROWS: tuple[frozenset[str], ...] = tuple(
             {"model", "providers", "stats"},
             {"llm", "browsers", "datasets", "sites"},
             {"capture"},
-            {"tools"},
+            {"needs", "tools"},
             {"agents", "graders"},
             {"builtins", "config"},
             {"replay"},

@@ -85,7 +85,7 @@ def _checked(result: GraderResult) -> GraderResult:
 
 
 async def _in_time(grader: GraderConfig, recorded: Recorded) -> GraderResult:
-    limit_s = grader.time_limit_s(recorded.judge)
+    limit_s = grader.needs(recorded.task).time_limit_s(recorded.judge)
     try:
         async with asyncio.timeout(limit_s) as clock:
             with bounded(limit_s):

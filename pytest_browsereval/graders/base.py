@@ -18,17 +18,14 @@ from typing import ClassVar, Self
 from pydantic import Field, JsonValue
 
 from pytest_browsereval.browsers.base import Window
-from pytest_browsereval.capture.har import Traffic
 from pytest_browsereval.errors import TerminationReason
 from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.needs import Needs
 from pytest_browsereval.registry import Component
 from pytest_browsereval.sites.placeholders import fill
-
-TIMEOUT_S = 300.0
-"""A grader that has not answered by then is errored; its own limits are usually much shorter."""
 
 
 @dataclass(frozen=True)
@@ -90,15 +87,6 @@ class GraderConfig(Component):
     """True: the grade is told beside the others and never decides the verdict, for a judge that people
     agree with too seldom (``browsereval calibrate`` tells)."""
 
-    def time_limit_s(self, run: JudgeConfig | None) -> float:
-        """Return how long ``grade`` may take, in seconds; then the grade is *errored*.
-
-        Args:
-            run: the run's own judge.
-        """
-        del run
-        return TIMEOUT_S
-
     @property
     def label(self) -> str:
         """The name in reports, ``pass_when`` and ``grades.json``."""
@@ -143,80 +131,17 @@ class GraderConfig(Component):
         """Return attempts with known grades: at least one that passes and one that fails."""
         return ()
 
-    @property
-    def sees_pictures(self) -> bool:
-        """Whether it looks at the recorded pictures, so that a run which takes none is refused."""
-        return False
+    def needs(self, task: Task) -> Needs:
+        """Return what it needs to judge this row: see ``Needs``. It never raises.
 
-    def judges(self, run: JudgeConfig | None) -> tuple[JudgeConfig, ...]:
-        """Return the models that it asks.
-
-        Args:
-            run: the run's own judge.
-
-        Raises:
-            ValueError: it needs one and there is none, or that one cannot do what it needs.
-        """
-        del run
-        return ()
-
-    def needs_judge(self, task: Task) -> bool:
-        """Whether it asks its models about this row; where it never does, none has to be named."""
-        del task
-        return True
-
-    def judges_of(self, task: Task, run: JudgeConfig | None) -> tuple[JudgeConfig, ...]:
-        """Return the models that it asks about this row.
+        It is asked before ``check`` too: of a row that ``check`` refuses, tell at least ``trust`` and
+        ``addresses``.
 
         Args:
             task: the row.
-            run: the run's own judge.
-
-        Raises:
-            ValueError: it needs one and there is none, or that one cannot do what it needs.
-        """
-        return self.judges(run) if self.needs_judge(task) else ()
-
-    def reads_traffic(self, task: Task) -> Traffic | None:
-        """Return what it looks at in the recorded network traffic of this row; None if it needs none."""
-        wanted = [part.reads_traffic(task) for part in self.parts]
-        return Traffic.all_of(wanted) if any(wanted) else None
-
-    def needs_page(self, task: Task) -> bool:
-        """Whether ``observe`` reads the live page of this row, which not every browser lets it do."""
-        del task
-        return False
-
-    def observes(self, task: Task) -> JsonValue:
-        """Return what decides what ``observe`` reads for this row; None if nothing does.
-
-        When an attempt is graded again by an edited row or other options, evidence of something else is not
-        judged: the grade is *errored*. By default the row's ``checks`` and ``evals`` decide.
-        """
-        if type(self).observe is GraderConfig.observe:
-            return None
-        return {"checks": list(task.checks), "evals": list(task.evals)}
-
-    def needs_trust(self, task: Task) -> tuple[str, ...]:
-        """Return what its options have it do that only rows of a trusted dataset may ask for.
-
-        Rows are downloaded: a grader that starts a program, or runs code that its options or the row name,
-        returns what it does, such as ``("starts the program 'verify'",)``; that it asks a model of its own
-        (an option of the type ``LLMConfig``), holds a key (``SecretStr``) or asks ``addresses`` is seen
-        without this. A grader of the config does what it likes.
-
-        Args:
-            task: the row that brings it.
         """
         del task
-        return ()
-
-    def addresses(self) -> tuple[str, ...]:
-        """Return the addresses that its options have this machine ask, beside those of its models.
-
-        A row may name addresses of the config's sites only (``{shop}/api/state``), unless it is trusted.
-        """
-        return ()
+        return Needs()
 
     def check(self, task: Task) -> None:
         """Check before anything is spent that this grader can judge this row.

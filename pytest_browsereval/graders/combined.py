@@ -17,10 +17,10 @@ from pytest_browsereval.errors import PLUGIN_ERRORS, describe_error, is_given_up
 from pytest_browsereval.graders.asked import asked
 from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
 from pytest_browsereval.graders.verdicts import combine
-from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict, cost_of, differ
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.needs import Needs, merge_needs
 from pytest_browsereval.registry import Plugged
 
 GRACE_S = 5.0
@@ -85,34 +85,10 @@ class CombinedGrader(GraderConfig):
         """Return the grader with the placeholders of sites filled in, in all parts."""
         return self.model_copy(update={"graders": tuple(part.filled(urls) for part in self.graders)})
 
-    def time_limit_s(self, run: JudgeConfig | None) -> float:
-        """Return how long ``grade`` may take: the parts are asked at once."""
-        return max(part.time_limit_s(run) for part in self.graders) + GRACE_S
-
-    @property
-    def sees_pictures(self) -> bool:
-        """Whether a part looks at the recorded pictures."""
-        return any(part.sees_pictures for part in self.graders)
-
-    def judges(self, run: JudgeConfig | None) -> tuple[JudgeConfig, ...]:
-        """Return the models that the parts ask.
-
-        Raises:
-            ValueError: a part needs one and there is none.
-        """
-        return tuple(judge for part in self.graders for judge in part.judges(run))
-
-    def judges_of(self, task: Task, run: JudgeConfig | None) -> tuple[JudgeConfig, ...]:
-        """Return the models that the parts ask about this row.
-
-        Raises:
-            ValueError: a part needs one and there is none.
-        """
-        return tuple(judge for part in self.graders for judge in part.judges_of(task, run))
-
-    def needs_page(self, task: Task) -> bool:
-        """Whether a part reads the live page of this row."""
-        return any(part.needs_page(task) for part in self.graders)
+    def needs(self, task: Task) -> Needs:
+        """Return what the parts need. They are asked at once."""
+        needs = merge_needs(part.needs(task) for part in self.graders)
+        return replace(needs, seconds=needs.seconds + GRACE_S)
 
     def check(self, task: Task) -> None:
         """Check that all parts can judge this row.

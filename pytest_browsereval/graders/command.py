@@ -19,6 +19,7 @@ from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.verifiers import verified
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.needs import Needs
 from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.temporary import private_folder
 
@@ -77,10 +78,10 @@ class CommandGrader(GraderConfig):
         del check
         return True
 
-    def needs_trust(self, task: Task) -> tuple[str, ...]:
-        """That it starts a program."""
+    def needs(self, task: Task) -> Needs:
+        """Trust, as it starts a program."""
         del task
-        return (f"starts the program {self.command[0]!r}",)
+        return Needs(trust=(f"starts the program {self.command[0]!r}",))
 
     def _arguments(self, base_dir: Path) -> list[str]:
         program, *rest = (part.replace(PYTHON, sys.executable) for part in self.command)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator
+from types import EllipsisType
 
 from pydantic import JsonValue
 
 from pytest_browsereval.capture.har import Traffic
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.needs import Needs
 from pytest_browsereval.redaction.text import redact_json
 
 
@@ -40,6 +42,16 @@ def _observations(graders: Iterable[GraderConfig], task: Task) -> Iterator[tuple
                 (f"{grader.label}/{label}", what) for label, what in _observations(grader.parts, task)
             )
             continue
-        page, traffic = grader.observes(task), grader.reads_traffic(task) or Traffic()
+        needs = grader.needs(task)
+        page, traffic = _decisive(grader, task, needs), needs.traffic or Traffic()
         if page is not None or traffic != Traffic():
             yield grader.label, [grader.type, page, traffic.replies, *sorted(traffic.cookies)]
+
+
+def _decisive(grader: GraderConfig, task: Task, needs: Needs) -> JsonValue:
+    """Return what decides what a grader reads from the live page of this row; None if nothing does."""
+    if not isinstance(needs.observes, EllipsisType):
+        return needs.observes
+    if type(grader).observe is GraderConfig.observe:
+        return None
+    return {"checks": list(task.checks), "evals": list(task.evals)}

@@ -34,6 +34,7 @@ from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.graders.values import compile_path, look_up, shown
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.needs import Needs
 from pytest_browsereval.redaction.known import beginning
 
 _KEYS = {
@@ -172,10 +173,10 @@ class PageStateGrader(GraderConfig):
         own = [check for check in task.checks if self.reads(check)]
         return [read_page_check(check) for check in (*self.checks, *own)]
 
-    def needs_page(self, task: Task) -> bool:
-        """Always."""
+    def needs(self, task: Task) -> Needs:
+        """The page; the evidence says for each check whether it was observed."""
         del task
-        return True
+        return Needs(page=True, observes=None)
 
     def check(self, task: Task) -> None:
         """Check that there are checks of the page, each well formed.
@@ -188,11 +189,6 @@ class PageStateGrader(GraderConfig):
                 f"the grader {self.label!r} has nothing to check. Give the row checks, such as "
                 '"checks": [{"role": "heading", "name": "Thank you"}], or leave the grader out.'
             )
-
-    def observes(self, task: Task) -> JsonValue:
-        """Return None: the evidence says for each check whether it was observed."""
-        del task
-        return None
 
     async def observe(self, window: Window, task: Task, site_urls: Mapping[str, str]) -> JsonValue:
         """Read from the final page what the checks are about.

@@ -32,6 +32,7 @@ from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.graders.values import compile_path, look_up, shown
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.needs import Needs
 
 _ROUNDING = 1e-9
 """What a sum of weights may be off by."""
@@ -135,14 +136,15 @@ class StateDiffGrader(GraderConfig):
         own = [check for check in task.checks if self.reads(check)]
         return [read_state_check(check) for check in (*self.checks, *own)]
 
-    def needs_page(self, task: Task) -> bool:
-        """Unless the state is fetched from an address."""
+    def needs(self, task: Task) -> Needs:
+        """The page, unless the state is fetched from an address; its source decides what is observed."""
         del task
-        return self.source.url is None
-
-    def addresses(self) -> tuple[str, ...]:
-        """The address that answers with the state."""
-        return () if self.source.url is None else (self.source.url,)
+        url = self.source.url
+        return Needs(
+            page=url is None,
+            addresses=() if url is None else (url,),
+            observes=self.source.model_dump(exclude_none=True),
+        )
 
     def check(self, task: Task) -> None:
         """Check that there are checks of the state, each well formed.
@@ -155,11 +157,6 @@ class StateDiffGrader(GraderConfig):
                 f"the grader {self.label!r} has nothing to check. Give the row checks, such as "
                 '"checks": [{"path": "orders[0].total", "number": 59.98}], or leave the grader out.'
             )
-
-    def observes(self, task: Task) -> JsonValue:
-        """Return the source of the state."""
-        del task
-        return self.source.model_dump(exclude_none=True)
 
     async def observe(self, window: Window, task: Task, site_urls: Mapping[str, str]) -> JsonValue:
         """Read the state.

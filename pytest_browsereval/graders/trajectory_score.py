@@ -25,10 +25,10 @@ from pytest_browsereval.graders.measures import (
     retries_in,
     tokens_in,
 )
-from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.needs import Needs
 from pytest_browsereval.redaction.known import beginning
 
 WEIGHTS = {"goalCompletion": 0.40, "planCorrectness": 0.30, "successRatio": 0.15, "contextEfficiency": 0.15}
@@ -104,13 +104,9 @@ class TrajectoryScoreGrader(ModelGrader):
             )
         return self
 
-    def judges(self, run: JudgeConfig | None) -> tuple[JudgeConfig, ...]:
-        """Return the model that it asks; none for the heuristic.
-
-        Raises:
-            ValueError: it needs one and there is none.
-        """
-        return () if self.method == "heuristic" else super().judges(run)
+    def needs(self, task: Task) -> Needs:
+        """Return that it asks its judge; nothing for the heuristic."""
+        return Needs() if self.method == "heuristic" else super().needs(task)
 
     async def grade(self, recorded: Recorded) -> GraderResult:
         """Score the log by the chosen method.

@@ -30,7 +30,7 @@ def check_trust(graders: Iterable[GraderConfig], task: Task, site_urls: Mapping[
         ValueError: with what to write.
     """
     for grader in graders:
-        if found := list(dict.fromkeys(find_trust_needs(grader, task, site_urls))):
+        if found := find_trust_needs(grader, task, site_urls):
             raise ValueError(
                 f"the grader {grader.label!r} of the row {' and '.join(found)}. Rows often come from "
                 "elsewhere: only those of a trusted dataset may do that. Write the grader into the config "
@@ -39,17 +39,22 @@ def check_trust(graders: Iterable[GraderConfig], task: Task, site_urls: Mapping[
             )
 
 
-def find_trust_needs(grader: GraderConfig, task: Task, site_urls: Mapping[str, str]) -> Iterator[str]:
-    """Yield what a grader does that needs a trusted dataset, those inside of it included.
+def find_trust_needs(grader: GraderConfig, task: Task, site_urls: Mapping[str, str]) -> list[str]:
+    """Return what a grader does that needs a trusted dataset, those inside of it included.
 
     Args:
         grader: of a row.
         task: the row.
         site_urls: base URLs of sites that were filled in.
     """
+    return list(dict.fromkeys(_trust_needs(grader, task, site_urls)))
+
+
+def _trust_needs(grader: GraderConfig, task: Task, site_urls: Mapping[str, str]) -> Iterator[str]:
     for one in _unfolded(grader):
-        yield from one.needs_trust(task)
-        for address in one.addresses():
+        needs = one.needs(task)
+        yield from needs.trust
+        for address in needs.addresses:
             if not _is_in_a_site(address, site_urls):
                 yield f"asks {_shown_host(address)}, which is not one of the sites"
         for name, value in _options(one):

@@ -40,6 +40,7 @@ from pytest_browsereval.model.messages import ErrorMessage, now
 from pytest_browsereval.model.results import AgentResult, TaskError, TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.needs import merge_needs
 from pytest_browsereval.replay.calls import AttemptCalls, CallReplayer
 from pytest_browsereval.replay.cassettes import Cassettes, PageTraffic
 from pytest_browsereval.replay.masking import make_mask
@@ -204,7 +205,7 @@ class _Attempt:
         if not services.config.capture.har:
             await self._with_window(task, graders, urls)
             return
-        wanted = Traffic.all_of(grader.reads_traffic(task) for grader in graders)
+        wanted = merge_needs(grader.needs(task) for grader in graders).traffic or Traffic()
         async with (
             services.cassettes.intercept_pages(key.cassette, urls.values()) as self.traffic,
             recorded_traffic(self.folder.path, wanted, services.redact, self.traffic.keep) as har,

@@ -23,6 +23,7 @@ from pytest_browsereval.graders.trust import check_trust
 from pytest_browsereval.graders.verdicts import check_pass_when
 from pytest_browsereval.llm.client import check_key
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.needs import Offers, find_misfits
 from pytest_browsereval.registry import Registry, read_block
 from pytest_browsereval.run.relations import ALONE, Relations, notes_on, relations_of, sites_to_reset
 from pytest_browsereval.run.store import TrialKey
@@ -296,9 +297,7 @@ class Plan:
     def _check_grader(self, grader: GraderConfig, task: Task) -> None:
         grader.check(task)
         grader.check_files(task, self.config.base_dir)
-        self._check_page(grader, task)
-        self._check_traffic(grader, task)
-        self._check_judge(grader, task)
+        check_needs(grader, task, offers_of(self.config), self.config)
 
     def _check_addresses(self, task: Task, agent: AgentConfig) -> None:
         if self.may_be_filled:
@@ -311,30 +310,6 @@ class Plan:
                 f"{nearest(name, sites)} Sites: {', '.join(sites) or 'none'}. "
                 "Write one of these, or add it to the key `sites`."
             )
-
-    def _check_traffic(self, grader: GraderConfig, task: Task) -> None:
-        if not self.config.capture.har and grader.reads_traffic(task) is not None:
-            raise ValueError(
-                f"the grader {grader.label!r} looks at the network traffic, which is not recorded. Write  "
-                "capture: {har: true}  in the config."
-            )
-
-    def _check_page(self, grader: GraderConfig, task: Task) -> None:
-        browser = self.config.browser
-        if grader.needs_page(task) and not browser.has_page:
-            raise ValueError(
-                f"the grader {grader.label!r} reads the live page, which `browser: {{type: {browser.type}}}` "
-                "does not let it do. Use a grader that needs no page (answer, command, state_diff with a "
-                "`url`), or a browser of type playwright or cdp."
-            )
-
-    def _check_judge(self, grader: GraderConfig, task: Task) -> None:
-        if grader.sees_pictures and self.config.capture.screenshots == "off":
-            raise ValueError(
-                f"the grader {grader.label!r} looks at pictures, and capture.screenshots is off. Write "
-                "screenshots: after , or use a grader that needs none."
-            )
-        check_judges(grader, task, self.config)
 
     def _check_reset(self, task: Task) -> None:
         lacking, _ = sites_to_reset(task, self.config.sites)
@@ -430,14 +405,28 @@ def _unfolded(grader: GraderConfig) -> Iterator[GraderConfig]:
         yield from _unfolded(part)
 
 
-def check_judges(grader: GraderConfig, task: Task, config: EvalConfig) -> None:
-    """Check that the models that a grader asks about a row can be asked.
+def offers_of(config: EvalConfig) -> Offers:
+    """Return what a run of this config offers to graders."""
+    return Offers(
+        page=config.browser.has_page,
+        pictures=config.capture.screenshots != "off",
+        traffic=bool(config.capture.har),
+        judge=config.judge,
+        browser=config.browser.type,
+    )
+
+
+def check_needs(grader: GraderConfig, task: Task, offers: Offers, config: EvalConfig) -> None:
+    """Check that a grader has what it needs for a row, and that there is a key for each model it asks.
 
     Raises:
-        ValueError: the grader has none, or there is no key for its own one.
+        ValueError: something is not offered, or there is no key for a model of its own.
         ConfigError: there is no key for the run's judge: that is wrong once, not for each row.
     """
-    for judge in grader.judges_of(task, config.judge):
+    needs = grader.needs(task)
+    for told in find_misfits(grader.label, needs, offers):
+        raise ValueError(told)
+    for judge in (need.choose_model(config.judge) for need in needs.models):
         try:
             check_key(judge)
         except ConfigError as error:

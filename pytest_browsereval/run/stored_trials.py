@@ -24,9 +24,10 @@ from pytest_browsereval.graders.verdicts import check_pass_when
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.messages import read_message
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.needs import Offers
 from pytest_browsereval.redaction.marks import MARK
 from pytest_browsereval.registry import Registry
-from pytest_browsereval.run.plan import Entry, Plan, ReadyTask, check_judges, mark_names, read_graders
+from pytest_browsereval.run.plan import Entry, Plan, ReadyTask, check_needs, mark_names, read_graders
 from pytest_browsereval.run.store import RunStore, TrialKey
 from pytest_browsereval.sites import fill
 
@@ -273,7 +274,7 @@ class StoredPlan(Plan):
             for grader in graders:
                 grader.check(task)
                 grader.check_files(task, self.config.base_dir)
-                check_judges(grader, task, self.config)
+                check_needs(grader, task, Offers(judge=self.config.judge), self.config)
         except ValueError as error:
             raise DatasetError(f"{where}: {unquoted(str(error), task)}") from None
         return ReadyTask(task, self.with_those_beside(graders), row_hash)

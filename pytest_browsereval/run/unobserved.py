@@ -76,6 +76,5 @@ def _needs_window(grader: GraderConfig, task: Task) -> bool:
     """Whether a grader cannot do without having observed; one that does not say so but observes counts."""
     if grader.parts:
         return any(_needs_window(part, task) for part in grader.parts)
-    kind = type(grader)
-    says_nothing = kind.needs_page is GraderConfig.needs_page and kind.observe is not GraderConfig.observe
-    return grader.needs_page(task) or says_nothing
+    page = grader.needs(task).page
+    return type(grader).observe is not GraderConfig.observe if page is None else page

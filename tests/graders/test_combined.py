@@ -20,6 +20,7 @@ from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.needs import Needs, Offers, find_misfits
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, refuses
 from tests.graders.judging.asking import AskingGrader, graded, in_form, judge_at, recorded_in, verdict
 from tests.graders.support import make_recorded, make_task
@@ -38,9 +39,9 @@ class SayingGrader(GraderConfig):
     at: str = ""
     blind: bool = False
 
-    def needs_page(self, task: Task) -> bool:
+    def needs(self, task: Task) -> Needs:
         del task
-        return True
+        return Needs(page=True)
 
     def check(self, task: Task) -> None:
         if task.answer is None:
@@ -185,7 +186,7 @@ def test_evidence_is_each_parts_own() -> None:
 def test_what_parts_need_the_whole_needs() -> None:
     """Pages, answers, secrets, placeholders of sites and models of the parts are found through it."""
     grader = combined({"at": "{shop}/cart"}, {"type": "combined", "graders": ["answer", "saying"]})
-    assert grader.needs_page(make_task())
+    assert grader.needs(make_task()).page
     with pytest.raises(ValueError, match=r"saying lacks row\.json"):
         grader.check_files(make_task(), Path())
     assert grader.secrets() == ("secret of g1", "secret of saying")
@@ -193,17 +194,18 @@ def test_what_parts_need_the_whole_needs() -> None:
         grader.check(make_task())
     filled: Any = grader.filled({"shop": "http://127.0.0.1:8000"})
     assert filled.graders[0].at == "http://127.0.0.1:8000/cart"
-    assert not grader.sees_pictures
-    assert grader.judges(None) == ()
-    with pytest.raises(ValueError, match="the config names none"):
-        combined(1.0, {"type": "trajectory_score", "method": "model"}).judges(None)
+    assert not grader.needs(make_task()).pictures
+    assert grader.needs(make_task()).models == ()
+    asking = combined(1.0, {"type": "trajectory_score", "method": "model"}).needs(make_task())
+    (told,) = find_misfits("combined", asking, Offers())
+    assert "the grader 'g2' asks a model, and the config names none" in told
     unasked = combined(1.0, {"type": "webarena"})
     row = make_task(evals=[{"eval_types": ["string_match"], "reference_answers": {"exact_match": "42"}}])
-    assert unasked.judges_of(row, None) == ()
-    looking = combined(1.0, {"type": "performance"})
+    assert unasked.needs(row).models == ()
+    looking = combined(1.0, {"type": "performance"}).needs(make_task())
     judge = JudgeConfig.model_validate({"provider": "openai", "model": "gpt-4o", "api_key": "none"})
-    assert looking.sees_pictures
-    assert looking.judges(judge) == (judge,)
+    assert looking.pictures
+    assert [need.choose_model(judge) for need in looking.models] == [judge]
     assert looking.time_limit_s(judge) > judge.timeout_s
 
 
@@ -252,9 +254,9 @@ def test_a_part_that_is_late_is_told_as_such() -> None:
     """The whole waits a little longer than its slowest part."""
 
     class Late(SayingGrader):
-        def time_limit_s(self, run: JudgeConfig | None) -> float:
-            del run
-            return 0.05
+        def needs(self, task: Task) -> Needs:
+            del task
+            return Needs(seconds=0.05)
 
         async def grade(self, recorded: Recorded) -> GraderResult:
             del recorded

@@ -228,9 +228,10 @@ def test_a_model_is_not_asked_about_nothing(tmp_path: Path) -> None:
 
 def test_the_heuristic_needs_no_judge_and_refuses_one() -> None:
     """A judge that would not be asked is a mistake; a model that is not there is told before the run."""
-    assert TrajectoryScoreGrader().judges(None) == ()
+    assert TrajectoryScoreGrader().needs(make_task()).models == ()
+    (need,) = TrajectoryScoreGrader(method="model").needs(make_task()).models
     with pytest.raises(ValueError, match="the config names none"):
-        TrajectoryScoreGrader(method="model").judges(None)
+        need.choose_model(None)
     judge = {"provider": "openai", "model": "m", "api_key": "none"}
     with pytest.raises(ValidationError, match="Write method: model , or leave the judge out"):
         TrajectoryScoreGrader.model_validate({"type": "trajectory_score", "judge": judge})

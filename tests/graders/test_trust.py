@@ -14,6 +14,7 @@ from pytest_browsereval.graders.trust import find_trust_needs
 from pytest_browsereval.llm.config import ApiKey, LLMConfig
 from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.needs import Needs
 
 TASK = Task(query_id="r", query="q")
 MODEL = {"provider": "openai-compatible", "model": "m", "base_url": "http://127.0.0.1:9/v1"}
@@ -38,11 +39,11 @@ class Acme(GraderConfig):
     script: str | None = None
     page: str | None = None
 
-    def needs_trust(self, task: Task) -> tuple[str, ...]:
-        return (f"runs {self.script} for {task.query_id}",) if self.script else ()
-
-    def addresses(self) -> tuple[str, ...]:
-        return (self.page,) if self.page else ()
+    def needs(self, task: Task) -> Needs:
+        return Needs(
+            trust=(f"runs {self.script} for {task.query_id}",) if self.script else (),
+            addresses=(self.page,) if self.page else (),
+        )
 
     async def grade(self, recorded: Recorded) -> GraderResult:
         raise NotImplementedError
@@ -55,7 +56,7 @@ def needs(block: dict[str, Any], **site_urls: str) -> list[str]:
     member = registry.get("grader", block["type"])
     grader = member.model_validate(block, context={"registry": registry})
     assert isinstance(grader, GraderConfig)
-    return list(find_trust_needs(grader, TASK, site_urls))
+    return find_trust_needs(grader, TASK, site_urls)
 
 
 def fetched(url: str, **site_urls: str) -> list[str]:

@@ -22,7 +22,7 @@ PLUGIN = '''
 import pathlib
 from typing import Literal
 
-from pytest_browsereval import GraderConfig
+from pytest_browsereval import GraderConfig, Needs
 from pytest_browsereval.model.grades import GraderResult, Verdict
 
 
@@ -31,8 +31,8 @@ class Runs(GraderConfig):
 
     type: Literal["runs"] = "runs"
 
-    def needs_trust(self, task):
-        return ("runs the code of the row",)
+    def needs(self, task):
+        return Needs(trust=("runs the code of the row",))
 
     async def grade(self, recorded):
         (recorded.base_dir / "PWNED").touch()

@@ -34,7 +34,7 @@ from pytest_browsereval.browsers.playwright.origins import origin_of
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders.base import Golden, Recorded
 from pytest_browsereval.graders.comparators import share
-from pytest_browsereval.graders.judging.base import ModelGrader, answer_part, task_part
+from pytest_browsereval.graders.judging.base import GRACE_S, ModelGrader, answer_part, task_part
 from pytest_browsereval.graders.judging.judge import Given, Judge
 from pytest_browsereval.graders.judging.replies import JudgeReply
 from pytest_browsereval.graders.judging.votes import Opinion
@@ -42,6 +42,7 @@ from pytest_browsereval.graders.values import shown
 from pytest_browsereval.graders.verifiers import verified
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.needs import TIMEOUT_S, Needs
 from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.temporary import private_folder
 
@@ -94,15 +95,41 @@ class AgisdkGrader(ModelGrader):
     timeout_s: float = Field(default=30.0, gt=0, le=120)
     """After this a script is killed, and the grade is errored."""
 
-    _base_dir: Path = PrivateAttr(default=Path())
+    _base_dir: Path | None = PrivateAttr(default=None)
 
     # -- what a row needs
 
-    def needs_trust(self, task: Task) -> tuple[str, ...]:
-        """That it runs the scripts of a folder that is not the installed package."""
-        del task
+    def needs(self, task: Task) -> Needs:
+        """Return what the row needs.
+
+        That is the page for a check of the final state, which is always read whole, the judge for a check
+        that only a model can say, and trust for the scripts of a folder that is not the installed package.
+        """
         folder = self.package_dir
-        return () if folder is None else (f"runs scripts of the folder {str(folder)!r} (`package_dir`)",)
+        own = () if folder is None else (f"runs scripts of the folder {str(folder)!r} (`package_dir`)",)
+        seconds = self.timeout_s + MARGIN_S
+        asks = self._asks_model(task)
+        return Needs(
+            page=self._reads_state(task),
+            models=super().needs(task).models if asks else (),
+            trust=own,
+            observes=None,
+            seconds=seconds + (GRACE_S if asks else TIMEOUT_S),
+        )
+
+    def _reads_state(self, task: Task) -> bool:
+        try:
+            return not task.evals or reads_state(read_checks(task.evals))
+        except ValueError:  # `check` tells what is wrong with them
+            return True
+
+    def _asks_model(self, task: Task) -> bool:
+        if not task.evals and self._base_dir is None:
+            return True  # nobody has said yet where the package is that has the checks
+        try:
+            return asks_model(self._checks(task, self._base_dir or Path()))
+        except ValueError:  # `check` and `check_files` tell what is wrong with them
+            return True
 
     def _package(self, base_dir: Path) -> Path:
         package = package_folder(self.package_dir, base_dir)
@@ -173,20 +200,7 @@ class AgisdkGrader(ModelGrader):
             )
         return file
 
-    def needs_judge(self, task: Task) -> bool:
-        """Whether the row has a check for a model."""
-        return asks_model(self._checks(task, self._base_dir))
-
-    def needs_page(self, task: Task) -> bool:
-        """Whether the row has a check of the final state."""
-        return not task.evals or reads_state(read_checks(task.evals))
-
     # -- the state
-
-    def observes(self, task: Task) -> JsonValue:
-        """Return None: it is always the whole final state."""
-        del task
-        return None
 
     async def observe(self, window: Window, task: Task, site_urls: Mapping[str, str]) -> JsonValue:
         """Read the final state from the clone's ``/finish``, in a tab of its own.
@@ -195,7 +209,7 @@ class AgisdkGrader(ModelGrader):
             Fault: it shows none.
         """
         del site_urls
-        if not self.needs_page(task):
+        if not self._reads_state(task):
             return None
         return {"state": await read_finish(window, f"{origin_of(task.start_url or '')}/finish")}
 
@@ -207,10 +221,6 @@ class AgisdkGrader(ModelGrader):
         return state
 
     # -- the grade
-
-    def time_limit_s(self, run: Any) -> float:
-        """Return how long ``grade`` may take, in seconds."""
-        return super().time_limit_s(run) + self.timeout_s + MARGIN_S
 
     async def grade(self, recorded: Recorded) -> GraderResult:
         """Compare the state with the row's checks; a judge is asked only where the row has such a check.

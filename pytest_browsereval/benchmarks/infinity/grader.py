@@ -25,6 +25,7 @@ from pytest_browsereval.graders.values import shown
 from pytest_browsereval.graders.verifiers import Ran, verified
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import RowMetadata, Task
+from pytest_browsereval.needs import Needs
 from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.session_caches import cache_for_session
 from pytest_browsereval.temporary import private_folder
@@ -56,11 +57,12 @@ class InfinityGrader(GraderConfig):
 
     # -- before anything is spent
 
-    def needs_trust(self, task: Task) -> tuple[str, ...]:
-        """That it runs the verifiers of a folder, and by which Python."""
+    def needs(self, task: Task) -> Needs:
+        """Trust, as it runs the verifiers of a folder by some Python. It always observes the whole state."""
         del task
         runs = () if self.root is None else (f"runs verifiers of the folder {str(self.root)!r} (`root`)",)
-        return runs if self.python == PYTHON else (*runs, f"starts the program {self.python!r} (`python`)")
+        starts = () if self.python == PYTHON else (f"starts the program {self.python!r} (`python`)",)
+        return Needs(trust=(*runs, *starts), observes=None)
 
     def check(self, task: Task) -> None:
         """Check that the row names a verifier and an app.
@@ -122,11 +124,6 @@ class InfinityGrader(GraderConfig):
         return self.python.replace(PYTHON, sys.executable)
 
     # -- the state
-
-    def observes(self, task: Task) -> JsonValue:
-        """Return None: it is always the app's whole state."""
-        del task
-        return None
 
     async def observe(self, window: Window, task: Task, site_urls: Mapping[str, str]) -> JsonValue:
         """Read the app's state.

@@ -15,6 +15,7 @@ from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.graders.values import shown
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.needs import Needs
 from pytest_browsereval.redaction.known import beginning
 
 _EPISODE = """typeof WOB_RAW_REWARD_GLOBAL === 'undefined' ? null : {
@@ -35,15 +36,10 @@ class MiniwobGrader(GraderConfig):
     """The reward to pass with. By default any above 0 passes, as BrowserGym scores; 1 is Farama's rule: no
     credit for a part of the work."""
 
-    def needs_page(self, task: Task) -> bool:
-        """Always: the page holds its reward."""
+    def needs(self, task: Task) -> Needs:
+        """The page, which holds its reward and has one episode."""
         del task
-        return True
-
-    def observes(self, task: Task) -> JsonValue:
-        """Return None: each page has one episode."""
-        del task
-        return None
+        return Needs(page=True, observes=None)
 
     async def observe(self, window: Window, task: Task, site_urls: Mapping[str, str]) -> JsonValue:
         """Read the state of the episode.

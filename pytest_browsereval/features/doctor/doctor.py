@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
@@ -24,6 +25,8 @@ from pytest_browsereval.llm.client import ChatClient, check_key
 from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.llm.presence import ask_server, models_in
 from pytest_browsereval.llm.retries import KEY_STATUSES
+from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.needs import merge_needs
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.run.browser_checks import start_browser
 from pytest_browsereval.run.evaluation import Evaluation
@@ -35,6 +38,8 @@ ANSWER_S = 120.0
 
 SERVER_ERROR = 500
 """The least status that says that a server is broken."""
+
+ANY_TASK = Task(query_id="any", query="any")
 
 QUESTION = "Reply with the one word: ready"
 
@@ -100,7 +105,7 @@ def examine(config: EvalConfig, registry: Registry, wishes: Wishes) -> Report:
     report = Report()
     evaluation = Evaluation(config, registry, run_id="doctor")
     loaded = load(config, registry)
-    graders = _distinct((*config.graders, *(grader for row in loaded.rows for grader in row.graders)))
+    graders = _used_graders(config, loaded.rows)
     report.checks += _agents(config)
     report.checks += _judge(config)
     report.checks += _tools(evaluation, report.checks)
@@ -171,12 +176,39 @@ def _rows(config: EvalConfig, rows: Sequence[Row]) -> Iterator[Check]:
         yield Check(State.OK if count else State.ERROR, "rows", format_path(path), told)
 
 
-def _distinct(graders: Iterable[GraderConfig]) -> list[GraderConfig]:
-    return list({grader.model_dump_json(): grader for grader in graders}.values())
+@dataclass(frozen=True)
+class _Used:
+    """A grader of the config or of rows, with the models that it asks."""
+
+    grader: GraderConfig
+    models: tuple[JudgeConfig, ...]
 
 
-def _grader_setups(config: EvalConfig, graders: Iterable[GraderConfig]) -> Iterator[Check]:
-    for grader in graders:
+def _used_graders(config: EvalConfig, rows: Sequence[Row]) -> list[_Used]:
+    graders = {grader.model_dump_json(): grader for grader in config.graders}
+    tasks: dict[str, list[Task]] = {}
+    for row in rows:
+        for grader in row.graders:
+            block = grader.model_dump_json()
+            graders.setdefault(block, grader)
+            tasks.setdefault(block, []).append(row.task)
+    # A grader whose rows cannot be judged is asked what it needs for any row.
+    return [
+        _Used(grader, _models(grader, config, tasks.get(block, [ANY_TASK])))
+        for block, grader in graders.items()
+    ]
+
+
+def _models(grader: GraderConfig, config: EvalConfig, tasks: Iterable[Task]) -> tuple[JudgeConfig, ...]:
+    found = []
+    for need in merge_needs(grader.needs(task) for task in tasks).models:
+        with suppress(ValueError):  # that it has none is told with its rows
+            found.append(need.choose_model(config.judge))
+    return tuple(found)
+
+
+def _grader_setups(config: EvalConfig, used: Iterable[_Used]) -> Iterator[Check]:
+    for grader in (one.grader for one in used):
         try:
             grader.preflight(config.base_dir)
         except ConfigError as error:
@@ -187,20 +219,18 @@ def _grader_setups(config: EvalConfig, graders: Iterable[GraderConfig]) -> Itera
 
 
 async def _live(
-    config: EvalConfig, registry: Registry, graders: Sequence[GraderConfig], wishes: Wishes, folder: Path
+    config: EvalConfig, registry: Registry, graders: Sequence[_Used], wishes: Wishes, folder: Path
 ) -> list[Check]:
-    checks = [one async for one in _goldens(config, registry, graders)]
+    checks = [one async for one in _goldens(registry, graders)]
     checks += [one async for one in _models_there(config, graders, wishes)]
-    checks += [one async for one in _judges(config, graders)] if wishes.ask_judge else []
+    checks += [one async for one in _judges(graders)] if wishes.ask_judge else []
     checks += [one async for one in _sites(config, folder)]
     return [*checks, await _browser(config)]
 
 
-async def _goldens(
-    config: EvalConfig, registry: Registry, graders: Sequence[GraderConfig]
-) -> AsyncIterator[Check]:
+async def _goldens(registry: Registry, graders: Sequence[_Used]) -> AsyncIterator[Check]:
     """Yield whether each kind of grader still tells right from wrong on its own examples."""
-    for member in dict.fromkeys(type(grader) for grader in graders):
+    for member in dict.fromkeys(type(one.grader) for one in graders):
         tried = [one async for one in try_golden(member, registry)]
         wrong = [one for one in tried if not one.is_right]
         for one in wrong:
@@ -210,26 +240,15 @@ async def _goldens(
         if tried and not wrong:
             yield Check(State.OK, "grader", member.type_name(), f"right on {len(tried)} known attempts")
         elif not tried:
-            own = next(grader for grader in graders if type(grader) is member)
-            why = (
-                "a model judges; `calibrate` tells how well" if _models(own, config) else "no known attempts"
-            )
+            own = next(one for one in graders if type(one.grader) is member)
+            why = "a model judges; `calibrate` tells how well" if own.models else "no known attempts"
             yield Check(State.SKIPPED, "grader", member.type_name(), why)
 
 
-def _models(grader: GraderConfig, config: EvalConfig) -> tuple[JudgeConfig, ...]:
-    try:
-        return grader.judges(config.judge)
-    except ValueError:
-        return ()  # that it has none is told with its rows
-
-
-async def _models_there(
-    config: EvalConfig, graders: Sequence[GraderConfig], wishes: Wishes
-) -> AsyncIterator[Check]:
+async def _models_there(config: EvalConfig, graders: Sequence[_Used], wishes: Wishes) -> AsyncIterator[Check]:
     """Yield whether the server of each model answers; those of others are asked with ``--online`` only."""
     own = (model for agent in config.variants.values() for model in models_in(agent))
-    judges = (judge for grader in graders for judge in _models(grader, config))
+    judges = (judge for one in graders for judge in one.models)
     servers = {(model.url, model.model_name): model for model in (*own, *judges)}
     for (url, name), model in servers.items():
         if not (model.is_local or wishes.online):
@@ -246,10 +265,10 @@ async def _models_there(
             yield Check(state, "model", name, f"{url} answers" + f" with the status {status}" * is_bad)
 
 
-async def _judges(config: EvalConfig, graders: Sequence[GraderConfig]) -> AsyncIterator[Check]:
+async def _judges(graders: Sequence[_Used]) -> AsyncIterator[Check]:
     """Yield whether each model that graders ask answers one short question."""
     judges: list[JudgeConfig] = []
-    for judge in (judge for grader in graders for judge in _models(grader, config)):
+    for judge in (judge for one in graders for judge in one.models):
         if judge in judges:
             continue
         judges.append(judge)

@@ -14,7 +14,6 @@ from pathlib import Path
 from pytest_browsereval.analysis.summary import TrialOutcome, summary_of
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.features.doctor.lint.base import Finding, Level, Row
-from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.processes import supervise_command
 from pytest_browsereval.run.store import RunStore
@@ -44,14 +43,6 @@ class Validated:
     """Attempts that broke; those with a wrong verdict are for the rules about runs."""
 
 
-def asks_model(row: Row, grader: GraderConfig, config: EvalConfig) -> bool:
-    """Return whether a grader asks a model about the row."""
-    try:
-        return bool(grader.judges_of(row.task, config.judge))
-    except ValueError:  # it would, and there is none
-        return True
-
-
 def validate(
     config: EvalConfig,
     rows: Sequence[Row],
@@ -71,7 +62,7 @@ def validate(
     """
     result = Validated()
     trial = _Trial(config, folder, tuple(sets), result)
-    usable = list(_usable(config, rows, result, ask_judge=ask_judge))
+    usable = list(_usable(rows, result, ask_judge=ask_judge))
     without = [row.task.query_id for row in usable if not row.task.solution]
     if without:
         result.unproved["it has no solution"] = without
@@ -85,13 +76,13 @@ def validate(
     return result
 
 
-def _usable(config: EvalConfig, rows: Sequence[Row], result: Validated, *, ask_judge: bool) -> Iterator[Row]:
+def _usable(rows: Sequence[Row], result: Validated, *, ask_judge: bool) -> Iterator[Row]:
     for row in rows:
         if not row.graders:
             why = "its graders cannot judge it"
         elif row.task.protected:
             why = "it is protected, so no copy of it is written"
-        elif not ask_judge and any(asks_model(row, grader, config) for grader in row.graders):
+        elif not ask_judge and any(grader.needs(row.task).models for grader in row.graders):
             why = "a model grades it; --ask-judge lets it"
         else:
             yield row

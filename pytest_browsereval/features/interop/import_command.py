@@ -156,7 +156,7 @@ def _needing_trust(tasks: Sequence[Task]) -> Iterator[str]:
     for task in tasks:
         with contextlib.suppress(DatasetError):  # of a grader that the config's folder brings
             for grader in read_graders(task.graders, registry, task.query_id):
-                for need in set(find_trust_needs(grader, task, {})):
+                for need in find_trust_needs(grader, task, {}):
                     needs.setdefault(need, []).append(task.query_id)
     for need, ids in needs.items():
         yield (

@@ -19,6 +19,7 @@ from pytest_browsereval.graders.unanswered import unanswered_by
 from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.needs import ModelNeed, Needs
 
 GRACE_S = 10.0
 """How much longer than its judge a grade may take, so that what was paid by then is told."""
@@ -45,29 +46,19 @@ class ModelGrader(GraderConfig):
         """Return the key of the grader's own judge."""
         return self.judge.secrets() if self.judge else ()
 
-    def time_limit_s(self, run: JudgeConfig | None) -> float:
-        """Return how long ``grade`` may take, in seconds."""
-        judge = self.judge or run
-        return judge.timeout_s + GRACE_S if judge else super().time_limit_s(run)
+    @property
+    def sees_pictures(self) -> bool:
+        """Whether its judge is shown the recorded pictures."""
+        return False
 
-    def judges(self, run: JudgeConfig | None) -> tuple[JudgeConfig, ...]:
-        """Return the model that it asks.
+    def needs(self, task: Task) -> Needs:
+        """Return that it asks its judge, and whether that one sees pictures."""
+        del task
+        return Needs(pictures=self.sees_pictures, models=(self._model,), seconds=GRACE_S)
 
-        Raises:
-            ValueError: there is none, or it is shown pictures and cannot see.
-        """
-        judge = self.judge or run
-        if judge is None:
-            raise ValueError(
-                f"the grader {self.label!r} asks a model, and the config names none. Write  judge: "
-                "{provider: openai, model: NAME, api_key: NAME_OF_VARIABLE} , or give the grader a `judge`."
-            )
-        if self.sees_pictures and not judge.traits.has_images:
-            raise ValueError(
-                f"the grader {self.label!r} looks at pictures, which {judge.provider!r} does not take. Give "
-                "it a `judge` of another provider, or use a grader that reads texts only."
-            )
-        return (judge,)
+    @property
+    def _model(self) -> ModelNeed:
+        return ModelNeed(self.label, self.judge, self.sees_pictures)
 
     async def grade(self, recorded: Recorded) -> GraderResult:
         """Ask the judge as often as it has votes, and take the majority.
@@ -77,7 +68,7 @@ class ModelGrader(GraderConfig):
         Raises:
             ValueError: there is no judge.
         """
-        (config,) = self.judges(recorded.judge)
+        config = self._model.choose_model(recorded.judge)
         judge = Judge(config, recorded)
         try:
             async with asyncio.timeout(config.timeout_s) as clock:

@@ -49,7 +49,7 @@ def grade(task: Task, state: Any = STATE, *, base_dir: Path = Path(), **options:
     grader = AgisdkGrader(**options)
     grader.check(task)
     grader.check_files(task, base_dir)
-    assert not grader.needs_judge(task)
+    assert not grader.needs(task).models
     return asyncio.run(
         grader.grade(make_recorded(task, evidence={"agisdk": {"state": state}}, base_dir=base_dir))
     )
@@ -217,7 +217,7 @@ def test_a_judge_is_asked_where_the_row_has_a_question(tmp_path: Path) -> None:
     evidence = {"agisdk": {"state": STATE}}
     with ScriptedModel(lambda request: in_form(request, reply)) as model:
         grader = AgisdkGrader(judge=judge_at(model))
-        assert grader.needs_judge(task)
+        assert grader.needs(task).models
         grader.check(task)
         recorded = make_recorded(task, final_answer="It is $25.", evidence=evidence, folder=tmp_path)
         result = graded(grader, recorded)
@@ -265,7 +265,7 @@ def test_a_row_without_a_site_is_refused() -> None:
     with pytest.raises(ValueError, match="the row has no start_url"):
         AgisdkGrader().check(make_task(evals=[query("a", 1)]))
     AgisdkGrader().check(make_task(evals=[QUESTION]))
-    assert not AgisdkGrader().needs_page(make_task(evals=[QUESTION]))
+    assert not AgisdkGrader().needs(make_task(evals=[QUESTION])).page
 
 
 def test_missing_evidence_is_a_fault() -> None:

@@ -212,7 +212,7 @@ def test_every_task_can_be_judged(real: Published) -> None:
     for task in rows:
         grader.check(task)
         grader.check_files(task, Path())
-    asked = [name_of(task) for task in rows if grader.needs_judge(task)]
+    asked = [name_of(task) for task in rows if grader.needs(task).models]
     assert len(asked) == sum("llm_boolean" in task.tags for task in rows) > 50
 
 

@@ -189,7 +189,7 @@ def test_webarena_verified_rows_say_in_which_form_to_answer() -> None:
     assert (task.revision, task.sites) == (2, ("shopping_admin",))
     grader = grader_of(task)
     grader.check(task)
-    assert grader.reads_traffic(task) is not None
+    assert grader.needs(task).traffic is not None
     (plain,) = tasks(dataset("webarena-verified", VERIFIED, asks_for_form=False))
     assert plain.query == "Create the rule fall"
 

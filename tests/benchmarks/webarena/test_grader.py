@@ -364,7 +364,7 @@ def asked(
         task = make_task(evals=[evals])
         grader = WebArenaGrader(judge=judge_at(model))
         grader.check(task)
-        assert grader.needs_judge(task)
+        assert grader.needs(task).models
         seen = {} if evidence is None else {grader.label: evidence}
         recorded = make_recorded(task, final_answer=answer, folder=folder, evidence=seen)
         return graded(grader, recorded), bench

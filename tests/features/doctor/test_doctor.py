@@ -14,7 +14,6 @@ from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import load_config
 from pytest_browsereval.features.doctor import validation
 from pytest_browsereval.features.doctor.doctor import Check, Report, State, Wishes, examine
-from pytest_browsereval.features.doctor.lint.base import Row
 from pytest_browsereval.graders.answer import AnswerGrader
 from pytest_browsereval.graders.base import Golden
 from pytest_browsereval.model.grades import Verdict
@@ -173,5 +172,4 @@ def test_a_grader_that_lacks_its_judge_asks_a_model(tmp_path: Path) -> None:
     file = write(tmp_path, row("a"), graders=["rubric", "answer"])
     config = load_config(file, registry=builtin_registry())
     task = Task(query_id="a", query="q", answer="right")
-    one = Row(task, "rows.jsonl:1", config.dataset[0])
-    assert [validation.asks_model(one, grader, config) for grader in config.graders] == [True, False]
+    assert [bool(grader.needs(task).models) for grader in config.graders] == [True, False]

@@ -36,6 +36,7 @@ from tests.graders.judging.asking import (
     text,
     verdict,
 )
+from tests.graders.support import make_task
 
 # -- what is asked
 
@@ -274,15 +275,20 @@ def test_every_judge_is_known_by_what_it_is_sent() -> None:
     assert [member.__name__ for member in asking if not (member.prompts and member.replies)] == []
 
 
+def chosen(grader: ModelGrader, run: JudgeConfig | None) -> JudgeConfig:
+    (need,) = grader.needs(make_task()).models
+    return need.choose_model(run)
+
+
 def test_a_judge_is_needed(tmp_path: Path) -> None:
     """The run's own one serves graders without; without any there is nothing to grade by."""
     grader = AskingGrader()
     with pytest.raises(ValueError, match="asks a model, and the config names none"):
-        grader.judges(None)
+        chosen(grader, None)
     with ScriptedModel([says(text(verdict()))]) as model:
         judge = judge_at(model, timeout_s=100)
-        assert grader.judges(judge) == (judge,)
-        assert grader.time_limit_s(judge) > 100
+        assert chosen(grader, judge) == judge
+        assert grader.needs(make_task()).time_limit_s(judge) > 100
         assert graded(grader, recorded_in(tmp_path, judge=judge)).verdict is Verdict.PASSED
 
 
@@ -316,6 +322,6 @@ def test_only_graders_that_look_need_a_judge_that_sees(monkeypatch: pytest.Monke
     blind = PROVIDERS["openai-compatible"].__class__("blind", "http://127.0.0.1:1/v1", has_images=False)
     monkeypatch.setitem(PROVIDERS, "blind", blind)
     judge = JudgeConfig(provider="blind", model="m")
-    assert AskingGrader().judges(judge) == (judge,)
+    assert chosen(AskingGrader(), judge) == judge
     with pytest.raises(ValueError, match="looks at pictures, which 'blind' does not take"):
-        LookingGrader().judges(judge)
+        chosen(LookingGrader(), judge)

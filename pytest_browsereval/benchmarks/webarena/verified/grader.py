@@ -16,6 +16,7 @@ from pytest_browsereval.capture.har import HAR_FILE, Traffic
 from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.needs import Needs
 
 VERSION = 1
 
@@ -47,13 +48,16 @@ class WebArenaVerifiedGrader(GraderConfig):
         for rules in self._rules(task):
             rules.check()
 
-    def reads_traffic(self, task: Task) -> Traffic | None:
-        """Return what it looks at in the recorded traffic, None if it looks at the answer only."""
-        rules = [rules for rules in self._rules(task) if isinstance(rules, TrafficRules)]
+    def needs(self, task: Task) -> Needs:
+        """Return what it looks at in the recorded traffic; nothing where it looks at the answer only."""
+        try:
+            rules = [rules for rules in self._rules(task) if isinstance(rules, TrafficRules)]
+        except ValueError:  # `check` tells what is wrong with them
+            return Needs()
         if not rules:
-            return None
+            return Needs()
         cookies = frozenset[str]().union(*(rule.cookies for rule in rules))
-        return Traffic(any(rule.reads_replies for rule in rules), cookies)
+        return Needs(traffic=Traffic(any(rule.reads_replies for rule in rules), cookies))
 
     def _rules(self, task: Task) -> list[ResponseRules | TrafficRules]:
         rules = [_read(block) for block in task.evals]
@@ -72,7 +76,7 @@ class WebArenaVerifiedGrader(GraderConfig):
         """
         criteria = await asyncio.to_thread(self._criteria, recorded)
         failed = [criterion for criterion in criteria if criterion.verdict is not Verdict.PASSED]
-        looked_at = self.reads_traffic(recorded.task) is not None
+        looked_at = self.needs(recorded.task).traffic is not None
         return GraderResult(
             grader=self.label,
             verdict=Verdict.FAILED if failed else Verdict.PASSED,

@@ -225,11 +225,11 @@ def test_an_attempt_without_its_traffic_is_errored(tmp_path: Path) -> None:
 def test_it_says_what_it_looks_at_in_the_traffic() -> None:
     """So that only that is kept."""
     grader = WebArenaVerifiedGrader()
-    assert grader.reads_traffic(make_task(evals=[response({"type": "string"}, "x")])) is None
+    assert grader.needs(make_task(evals=[response({"type": "string"}, "x")])).traffic is None
     engine = request({"url": SHOP, "headers": {"Cookie": "^(?!.*_engine=foot).*$"}})
     cart = request({"url": SHOP, "response_cookies": {"note": "x"}, "response_content": {"n": 1}})
-    looks = grader.reads_traffic(make_task(evals=[response({}, expected=DONE), engine, cart]))
-    assert looks == Traffic(replies=True, cookies=frozenset({"_engine", "note"}))
+    needs = grader.needs(make_task(evals=[response({}, expected=DONE), engine, cart]))
+    assert needs.traffic == Traffic(replies=True, cookies=frozenset({"_engine", "note"}))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,149 @@
+"""What members need and what a run offers, as values that are merged, compared, and told in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from types import EllipsisType
+
+from pydantic import JsonValue
+
+from pytest_browsereval.capture.har import Traffic
+from pytest_browsereval.llm.judge import JudgeConfig
+
+TIMEOUT_S = 300.0
+"""A grader that has not answered by then is errored; its own limits are usually much shorter."""
+
+
+@dataclass(frozen=True)
+class ModelNeed:
+    """A model that a grader asks about a row."""
+
+    grader: str
+    """The grader's label, for messages."""
+    own: JudgeConfig | None = None
+    """The grader's own model; None: the run's judge."""
+    pictures: bool = False
+    """Whether it is shown pictures."""
+
+    def choose_model(self, run: JudgeConfig | None) -> JudgeConfig:
+        """Return the model that is asked.
+
+        Args:
+            run: the run's judge.
+
+        Raises:
+            ValueError: there is none, or it is shown pictures and cannot see.
+        """
+        model = self.own or run
+        if model is None:
+            raise ValueError(
+                f"the grader {self.grader!r} asks a model, and the config names none. Write  judge: "
+                "{provider: openai, model: NAME, api_key: NAME_OF_VARIABLE} , or give the grader a `judge`."
+            )
+        if self.pictures and not model.traits.has_images:
+            raise ValueError(
+                f"the grader {self.grader!r} looks at pictures, which {model.provider!r} does not take. Give "
+                "it a `judge` of another provider, or use a grader that reads texts only."
+            )
+        return model
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a grader needs to judge a row. What is left out is not needed."""
+
+    page: bool | None = None
+    """Whether ``observe`` reads the live page, which not every browser lets it do. None says nothing: such a
+    grader runs in every browser, and if it observes, it cannot judge again what it did not observe."""
+    pictures: bool = False
+    """Whether it looks at the recorded pictures."""
+    traffic: Traffic | None = None
+    """What it looks at in the recorded network traffic."""
+    models: tuple[ModelNeed, ...] = ()
+    """The models that it asks."""
+    trust: tuple[str, ...] = ()
+    """What its options or the row have it do that only rows of a trusted dataset may ask for, such as
+    ``"starts the program 'verify'"``: rows are downloaded. Options of the types ``LLMConfig`` (a model of its
+    own) and ``SecretStr`` (a key) are seen without this."""
+    addresses: tuple[str, ...] = ()
+    """The addresses that its options have this machine ask, beside those of its models. Rows that are not
+    trusted may name addresses of the config's sites only (``{shop}/api/state``)."""
+    observes: JsonValue | EllipsisType = ...
+    """What decides what ``observe`` reads; None: nothing does. By default the row's ``checks`` and ``evals``
+    do. An attempt whose row or options have changed in it since cannot be judged again."""
+    seconds: float = TIMEOUT_S
+    """How long ``grade`` may take beside the ``timeout_s`` of its slowest model; then it is errored."""
+
+    def time_limit_s(self, run: JudgeConfig | None) -> float:
+        """Return how long ``grade`` may take, in seconds.
+
+        Args:
+            run: the run's judge.
+        """
+        models = (need.own or run for need in self.models)
+        return self.seconds + max((model.timeout_s for model in models if model), default=0.0)
+
+
+@dataclass(frozen=True)
+class Offers:
+    """What a run offers to graders. By default all that an attempt which is graded again has recorded."""
+
+    page: bool = True
+    """Whether graders can read the live page."""
+    pictures: bool = True
+    traffic: bool = True
+    judge: JudgeConfig | None = None
+    """The run's model for graders that ask one."""
+    browser: str = ""
+    """The type of the browser, for messages."""
+
+
+def merge_needs(each: Iterable[Needs]) -> Needs:
+    """Return what several graders need together; what each of them observes is left out.
+
+    Args:
+        each: of the parts of a grader, or of the graders of a row.
+    """
+    each = tuple(each)
+    pages, traffic = {needs.page for needs in each}, [needs.traffic for needs in each]
+    return Needs(
+        page=True if True in pages else None if None in pages else False,
+        pictures=any(needs.pictures for needs in each),
+        traffic=Traffic.all_of(traffic) if any(traffic) else None,
+        models=tuple(model for needs in each for model in needs.models),
+        trust=tuple(dict.fromkeys(told for needs in each for told in needs.trust)),
+        addresses=tuple(dict.fromkeys(address for needs in each for address in needs.addresses)),
+        seconds=max((needs.seconds for needs in each), default=TIMEOUT_S),
+    )
+
+
+def find_misfits(label: str, needs: Needs, offers: Offers) -> Iterator[str]:
+    """Yield what a grader needs and the run does not offer: a sentence each, with what to write.
+
+    Args:
+        label: the grader's, for the sentences.
+        needs: of the grader.
+        offers: of the run.
+    """
+    if needs.page and not offers.page:
+        yield (
+            f"the grader {label!r} reads the live page, which `browser: {{type: {offers.browser}}}` "
+            "does not let it do. Use a grader that needs no page (answer, command, state_diff with a "
+            "`url`), or a browser of type playwright or cdp."
+        )
+    if needs.traffic is not None and not offers.traffic:
+        yield (
+            f"the grader {label!r} looks at the network traffic, which is not recorded. Write  "
+            "capture: {har: true}  in the config."
+        )
+    if needs.pictures and not offers.pictures:
+        yield (
+            f"the grader {label!r} looks at pictures, and capture.screenshots is off. Write "
+            "screenshots: after , or use a grader that needs none."
+        )
+    for need in needs.models:
+        try:
+            need.choose_model(offers.judge)
+        except ValueError as error:
+            yield str(error)

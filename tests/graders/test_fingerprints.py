@@ -1,0 +1,112 @@
+"""What identifies the rules of a grade: stored grades are compared by it, and regraded by it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_browsereval.builtins import builtin_registry
+from pytest_browsereval.graders.base import GraderConfig
+from pytest_browsereval.graders.observations import observation_keys
+from pytest_browsereval.model.tasks import Task
+
+STATE = {"type": "state_diff", "source": {"js": "window.state"}}
+REQUIRED: dict[str, dict[str, Any]] = {
+    "state_diff": STATE,
+    "command": {"command": ["verify"]},
+    "combined": {"graders": ["answer", STATE, "page_state"]},
+}
+"""Options of the graders that have some without a default."""
+
+FINGERPRINTS = {
+    "agisdk": "agisdk/1/3ee5bf57a2f4",
+    "answer": "answer/1/41062afc26b0",
+    "assistantbench": "assistantbench/1/fb99fffdc0ad",
+    "browsecomp": "browsecomp/1/c6c68f08a463",
+    "combined": "combined/1/9ae5ee5445e9",
+    "command": "command/1/ff74895faf17",
+    "fara_alignment": "fara_alignment/1/907f4f04cb3b",
+    "fara_combined": "fara_combined/1/fe39447c30e4",
+    "fara_multimodal": "fara_multimodal/1/0d507052eeef",
+    "fara_rubric": "fara_rubric/1/ac87f595c7e2",
+    "gaia": "gaia/1/a952843066a4",
+    "infinity": "infinity/1/10de1ed0c871",
+    "mind2web": "mind2web/1/703a1707fbd0",
+    "miniwob": "miniwob/1/c3b99d2fb0b2",
+    "page_state": "page_state/1/54d1d3dab5e1",
+    "performance": "performance/1/61aa26db0ab5",
+    "rubric": "rubric/1/0fdc7c8fdb89",
+    "state_diff": "state_diff/1/8ff827de24b8",
+    "trajectory_score": "trajectory_score/1/28065e1e607e",
+    "webarena": "webarena/1/5edf49f8fcef",
+    "webarena_verified": "webarena_verified/1/1d2b60a60420",
+    "webvoyager": "webvoyager/1/e9fc0145d856",
+}
+
+PAGE = {
+    "eval_types": ["program_html"],
+    "program_html": [
+        {"url": "last", "locator": "document.title", "required_contents": {"must_include": ["x"]}}
+    ],
+}
+RESPONSE = {
+    "evaluator": "AgentResponseEvaluator",
+    "results_schema": {"type": "null"},
+    "expected": {"task_type": "mutate", "status": "SUCCESS", "retrieved_data": None},
+}
+REQUEST = {
+    "evaluator": "NetworkEventEvaluator",
+    "expected": {
+        "url": "http://a.test/",
+        "http_method": "POST",
+        "response_cookies": {"note": "x"},
+        "response_content": {"n": 1},
+    },
+}
+QUERY = {"type": "jmespath", "query": "a", "expected_value": 1}
+EVALS: dict[str, list[Any]] = {
+    "webarena": [PAGE],
+    "webarena_verified": [RESPONSE, REQUEST],
+    "agisdk": [QUERY],
+}
+
+OBSERVED = {
+    "combined": {"combined/state_diff": "d45a6145e3388902"},
+    "state_diff": {"state_diff": "d45a6145e3388902"},
+    "webarena": {"webarena": "be05b2f24d02cc00"},
+    "webarena_verified": {"webarena_verified": "37ce7f23d564f1a5"},
+}
+"""Of graders for which options and row make a difference; all others have none."""
+
+
+def grader(name: str) -> GraderConfig:
+    registry = builtin_registry()
+    block = {"type": name, **REQUIRED.get(name, {})}
+    made = registry.get("grader", name).model_validate(block, context={"registry": registry})
+    assert isinstance(made, GraderConfig)
+    return made
+
+
+def test_every_grader_is_here() -> None:
+    """A new one gets its line in the table."""
+    assert [name for name, _, _ in builtin_registry().members("grader") if name not in FINGERPRINTS] == []
+
+
+@pytest.mark.parametrize("name", FINGERPRINTS)
+def test_the_fingerprints_of_stored_grades_stay(name: str) -> None:
+    """A new option of a grader makes all its stored grades unlike the next ones: change a line on purpose."""
+    assert grader(name).fingerprint(1) == FINGERPRINTS[name]
+
+
+@pytest.mark.parametrize("name", FINGERPRINTS)
+def test_what_was_observed_is_still_known(name: str) -> None:
+    """The keys of stored evidence stay, else no attempt of before could be graded again."""
+    task = Task(
+        query_id="a",
+        query="q",
+        start_url="http://a.test/",
+        checks=({"title": "A"},),
+        evals=tuple(EVALS.get(name, ())),
+    )
+    assert observation_keys([grader(name)], task) == OBSERVED.get(name, {})

@@ -1,0 +1,62 @@
+"""Needs of graders are merged, compared with what a run offers, and told in words."""
+
+from __future__ import annotations
+
+from pytest_browsereval.capture.har import Traffic
+from pytest_browsereval.llm.judge import JudgeConfig
+from pytest_browsereval.needs import TIMEOUT_S, ModelNeed, Needs, Offers, find_misfits, merge_needs
+
+JUDGE = JudgeConfig.model_validate({"provider": "openai", "model": "m", "api_key": "none", "timeout_s": 40})
+
+
+def test_needs_add_up() -> None:
+    """Together graders need all that one of them needs, each thing once, and as long as the slowest."""
+    one = Needs(page=False, traffic=Traffic(cookies=frozenset({"a"})), trust=("runs x",), seconds=5)
+    two = Needs(
+        page=True,
+        traffic=Traffic(replies=True, cookies=frozenset({"b"})),
+        models=(ModelNeed("two"),),
+        trust=("runs x", "runs y"),
+        addresses=("{shop}/",),
+        seconds=7,
+    )
+    assert merge_needs([one, two]) == Needs(
+        page=True,
+        traffic=Traffic(replies=True, cookies=frozenset({"a", "b"})),
+        models=(ModelNeed("two"),),
+        trust=("runs x", "runs y"),
+        addresses=("{shop}/",),
+        seconds=7,
+    )
+    assert merge_needs([]).seconds == TIMEOUT_S
+
+
+def test_who_says_nothing_of_the_page_keeps_it_open() -> None:
+    """Only where all say that they need no page do they need none together."""
+    needed, open_, unneeded = Needs(page=True), Needs(), Needs(page=False)
+    assert merge_needs([needed, open_, unneeded]).page is True
+    assert merge_needs([open_, unneeded]).page is None
+    assert merge_needs([unneeded, unneeded]).page is False
+
+
+def test_a_model_takes_its_own_time() -> None:
+    """The grader's seconds come on top of the slowest model's."""
+    needs = Needs(models=(ModelNeed("a"), ModelNeed("a", own=JUDGE.model_copy(update={"timeout_s": 9.0}))))
+    assert needs.time_limit_s(JUDGE) == TIMEOUT_S + 40
+    assert needs.time_limit_s(None) == TIMEOUT_S + 9
+    assert Needs(seconds=3).time_limit_s(JUDGE) == 3
+
+
+def test_what_does_not_fit_is_told_in_words() -> None:
+    """A sentence for each thing, with the name of the grader and what to write."""
+    needs = Needs(page=True, pictures=True, traffic=Traffic(), models=(ModelNeed("g"),))
+    offers = Offers(page=False, pictures=False, traffic=False, browser="mcp")
+    page, traffic, pictures, model = find_misfits("g", needs, offers)
+    assert page.startswith(
+        "the grader 'g' reads the live page, which `browser: {type: mcp}` does not let it do."
+    )
+    assert "looks at the network traffic, which is not recorded. Write  capture: {har: true}" in traffic
+    assert "looks at pictures, and capture.screenshots is off" in pictures
+    assert "asks a model, and the config names none" in model
+    assert list(find_misfits("g", needs, Offers(judge=JUDGE))) == []
+    assert list(find_misfits("g", Needs(), offers)) == []
