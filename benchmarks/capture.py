@@ -29,9 +29,9 @@ from pytest_browsereval.browsers.base import PictureFormat, WindowRequest, Windo
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, PlaywrightBrowserConfig
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig, ScreenshotMode
-from pytest_browsereval.capture.har import Traffic, recorded_traffic
+from pytest_browsereval.capture.har import Traffic, record_traffic
 from pytest_browsereval.capture.message_log import MessageLogger
-from pytest_browsereval.capture.recording import Recording, recorded
+from pytest_browsereval.capture.recording import Recording, record_attempt
 from pytest_browsereval.capture.screenshots import write_new
 from pytest_browsereval.capture.trace import TraceMode
 from pytest_browsereval.model.messages import ToolResultMessage
@@ -136,9 +136,9 @@ async def attempt(
     async with AsyncExitStack() as stack:
         har = None
         if variant.har:
-            har = await stack.enter_async_context(recorded_traffic(folder, Traffic(), str))
+            har = await stack.enter_async_context(record_traffic(folder, Traffic(), str))
         recording = await stack.enter_async_context(
-            recorded(folder, trace=variant.trace, console=variant.console, redact=str)
+            record_attempt(folder, trace=variant.trace, console=variant.console, redact=str)
         )
         request = WindowRequest("benchmark", url, traffic=WindowTraffic(har=har), opened=recording.begin)
         window = await browser.open_window(request)

@@ -59,7 +59,7 @@ def write(root: Path, numbers: range, bad: int) -> None:
         key = TrialKey(f"shop-{number:05d}")
         folder = store.begin_attempt(key, f"shop.eval.yaml::{key.query_id}")
         _record(folder, key, number, bad, picture)
-        folder.finished()
+        folder.finish()
     picture.unlink()
 
 

@@ -44,7 +44,7 @@ def write_run(root: Path, *attempts: TaskMetadata) -> RunStore:
         folder = store.begin_attempt(TrialKey(data.query_id, data.variant, data.trial), "node")
         MessageLogger(folder.path).close()
         TrajectorySaver(folder.path).save_metadata(data)
-        folder.finished()
+        folder.finish()
     return store
 
 

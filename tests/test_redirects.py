@@ -68,7 +68,7 @@ async def predict(url: str) -> None:
 async def survey(url: str) -> None:
     headers = {"Authorization": f"Bearer {KEY}"}
     block = {"type": "mcp", "url": f"{url}/mcp?key={KEY}", "headers": headers, "connect_timeout_s": 10}
-    await McpBrowserConfig.model_validate(block).surveyed()
+    await McpBrowserConfig.model_validate(block).survey()
 
 
 CLIENTS: dict[str, Ask] = {

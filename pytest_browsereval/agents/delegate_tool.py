@@ -93,7 +93,7 @@ class Delegator:
             why = f"unknown tool {name!r:.80}.{nearest(name, known)} Tools: {', '.join(known)}."
             return await self.refuse(name, given, why)
         try:
-            values = known[name].checked(given)
+            values = known[name].check_arguments(given)
         except ValueError as error:
             return await self.refuse(name, given, f"wrong arguments for {name}: {error}")
         if name == DONE:

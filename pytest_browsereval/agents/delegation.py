@@ -115,9 +115,9 @@ class Delegation:
         self._max_steps = max_steps
         self._timeout_s = timeout_s
         self._attempt = context
-        self.capture: NestedCapture = context.capture.nested(executor_id, role=ROLE)
+        self.capture: NestedCapture = context.capture.nest(executor_id, role=ROLE)
         """Its recorder, which has counted its steps."""
-        self._tools = context.tools.nested(self.capture, max_steps=max_steps, more=EXECUTOR_TOOLS)
+        self._tools = context.tools.nest(self.capture, max_steps=max_steps, more=EXECUTOR_TOOLS)
         self._context = replace(
             context,
             config=executor,

@@ -48,7 +48,7 @@ def check_examples(examples: Sequence[Example], tools: Mapping[str, Tool]) -> No
                 f"{nearest(example.tool, tools)} Tools: {', '.join(tools)}."
             )
         try:
-            tool.checked(example.arguments)
+            tool.check_arguments(example.arguments)
         except ValueError as error:
             raise ValueError(f"{where}: wrong arguments for {tool.name}: {error}") from None
 

@@ -190,7 +190,7 @@ class OrchestratorExecutorAgent(AgentEvaluator):
         config, context = self._config, self._context
         turns = Turns(config.orchestrator.max_turns)
         quota = Quota(config.max_actions, config.max_steps_per_delegation, config.delegation_timeout_s)
-        capture = context.capture.nested(None, role=ROLE)
+        capture = context.capture.nest(None, role=ROLE)
         delegator = Delegator(context, config.executor, capture, turns, quota)
         conversation = self._conversation(turns)
         loop = ToolLoop(self._client, delegator, capture, conversation, turns=turns)

@@ -55,7 +55,7 @@ def _check_step(where: str, step: Mapping[str, JsonValue], tools: Mapping[str, T
             f"Tools: {', '.join(tools)}."
         )
     try:
-        tools[name].checked(arguments)
+        tools[name].check_arguments(arguments)
     except ValueError as error:
         known = ", ".join(tools[name].schema["properties"]) or "none"
         raise ValueError(f"{where}: wrong arguments for {name}: {error}. It takes: {known}.") from None

@@ -103,7 +103,7 @@ class Eyes:
         """Return the picture after the last call, None if the page was not drawn anew."""
         if self._capture.config.screenshots in ("off", "final"):
             return await self._taken()
-        await self._capture.settled()
+        await self._capture.settle()
         shots = self._capture.screenshot
         if shots.count == self._seen:
             return None

@@ -17,8 +17,8 @@ from pytest_browsereval.errors import UsageError, nearest
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.provenance import differences
-from pytest_browsereval.stats.paired import MARGIN, Judgement, Method, Paired, Split, paired
-from pytest_browsereval.stats.permutation import Cell, exchanged
+from pytest_browsereval.stats.paired import MARGIN, Judgement, Method, Paired, Split, compare_pairs
+from pytest_browsereval.stats.permutation import Cell, compute_p_value
 from pytest_browsereval.stats.statistics import CONFIDENCE, Interval, students_t
 
 _ROUNDING = 1e-9
@@ -175,7 +175,7 @@ class Comparison:
         tasks: dict[str, list[Pair]] = {}
         for pair in self.compared:
             tasks.setdefault(pair.query_id, []).append(pair)
-        return paired(
+        return compare_pairs(
             _by_task(self.compared, lambda side: side.rate), self.confidence, _split(list(tasks.values()))
         )
 
@@ -230,7 +230,7 @@ def _split(tasks: Sequence[Sequence[Pair]]) -> Split | None:
         mean = fmean(cell.difference for cell in task)
         way = Change.GAINED if mean > 0 else Change.LOST
         ways[way] += abs(mean) > _ROUNDING and any(pair.change is way for pair in pairs)
-    return Split(ways[Change.GAINED], ways[Change.LOST], exchanged(cells), Method.EXCHANGE)
+    return Split(ways[Change.GAINED], ways[Change.LOST], compute_p_value(cells), Method.EXCHANGE)
 
 
 def _measure(name: str, pairs: Sequence[Pair]) -> Measure:

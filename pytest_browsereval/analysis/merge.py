@@ -19,9 +19,9 @@ from pytest_browsereval.model.messages import now
 from pytest_browsereval.run.budget import LEDGER
 from pytest_browsereval.run.manifest import check_manifest
 from pytest_browsereval.run.provenance import differences
-from pytest_browsereval.run.records import Lost, told_standing
+from pytest_browsereval.run.records import Lost, describe_foreign_records
 from pytest_browsereval.run.resume import MACHINE, RESUMES_FILE
-from pytest_browsereval.run.selection import SELECTED_FILE, is_selection_damaged, selected_trials
+from pytest_browsereval.run.selection import SELECTED_FILE, is_selection_damaged, read_selected
 from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import RunStore, TrialKey, check_new
 
@@ -105,7 +105,7 @@ def _check_records(store: RunStore) -> None:
         raise UsageError(f"{format_path(store.root / SELECTED_FILE)} is damaged or empty. Restore it.")
     summary = summary_of(store)
     if standing := Lost(store.root).standing(trial.folder for trial in summary.trials):
-        raise UsageError(f"{format_path(store.root)}: {told_standing(standing)}.")
+        raise UsageError(f"{format_path(store.root)}: {describe_foreign_records(standing)}.")
     if contradictions := told_contradictions(store, summary):
         raise UsageError(f"{format_path(store.root)}: {contradictions}.")
 
@@ -176,7 +176,7 @@ def _write(
         "merged_at": now(),
     }
     target.write_manifest(manifest if parts is None else {**manifest, "shards": parts.as_json()})
-    with_selection = all(selected_trials(store) for store in stores)  # else it would tell of a part only
+    with_selection = all(read_selected(store) for store in stores)  # else it would tell of a part only
     for name in (*LINES, SELECTED_FILE) if with_selection else LINES:
         lines = [line for store in stores for line in _lines(store.root / name)]
         if lines:

@@ -103,7 +103,9 @@ def outcomes_of(store: RunStore, summary: RunSummary) -> RunOutcomes:
     """Return what comparisons need of a run that is summed up already."""
     seen: dict[Any, Any] = {}
     trials = tuple(_outcome(trial, seen) for trial in summary.trials)
-    return RunOutcomes(store.root.resolve().name, store.root, trials, store.selected(), store.manifest())
+    return RunOutcomes(
+        store.root.resolve().name, store.root, trials, store.count_selected(), store.manifest()
+    )
 
 
 def _outcome(trial: TrialOutcome, seen: dict[Any, Any]) -> Outcome:

@@ -12,8 +12,8 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import format_count as counted_noun
 from pytest_browsereval.model.display import natural, one_line
 from pytest_browsereval.model.rules import RuleResult
-from pytest_browsereval.run.records import Lost, told_standing
-from pytest_browsereval.run.selection import SELECTED_FILE, is_selection_damaged, selected_trials, wanted
+from pytest_browsereval.run.records import Lost, describe_foreign_records
+from pytest_browsereval.run.selection import SELECTED_FILE, count_wanted, is_selection_damaged, read_selected
 from pytest_browsereval.run.shards import Parts, Shard
 from pytest_browsereval.run.store import RunStore, TrialKey
 
@@ -97,7 +97,7 @@ def counted(stores: Sequence[RunStore], trials: int, parts: Parts | None) -> tup
     for store in stores:
         own = parts_of(store)
         groups.setdefault(store.root if own is None else own.have, []).append(store)
-    skipped = sum(max(store.skipped() for store in group) for group in groups.values())
+    skipped = sum(max(store.count_skipped() for store in group) for group in groups.values())
     counts = [_own(store) for store in stores]
     if any(count is None for count in counts):
         return None, skipped
@@ -111,8 +111,8 @@ def counted(stores: Sequence[RunStore], trials: int, parts: Parts | None) -> tup
 
 def _own(store: RunStore) -> int | None:
     """Return how many trials a run was to have, without what it lacks of other parts; None if unknown."""
-    parts, count = parts_of(store), store.selected()
-    count = wanted(store) if count is None else count
+    parts, count = parts_of(store), store.count_selected()
+    count = count_wanted(store) if count is None else count
     return count if parts is None or count is None else count - _owed(store, parts)
 
 
@@ -147,7 +147,7 @@ def _incomplete(store: RunStore, summary: RunSummary) -> Iterator[str]:
     """Yield in what the results of a run are not those of the trials that its sessions have selected."""
     if is_selection_damaged(store):
         yield f"{SELECTED_FILE} is damaged or empty: which trials the run was to have is unknown. Restore it"
-    wanted_trials = selected_trials(store)
+    wanted_trials = read_selected(store)
     if lacks := _lacks(store, summary, wanted_trials or frozenset()):
         yield lacks
         parts = parts_of(store)
@@ -161,13 +161,13 @@ def _incomplete(store: RunStore, summary: RunSummary) -> Iterator[str]:
             "Remove the folders, or go on with the run and these rows (--eval-resume)"
         )
     if standing := Lost(store.root).standing(trial.folder for trial in summary.trials):
-        yield told_standing(standing)
+        yield describe_foreign_records(standing)
 
 
 def _lacks(store: RunStore, summary: RunSummary, named: frozenset[TrialKey]) -> str:
     """Return how many trials have no result, and the first of those whose names are known; "" if all have."""
-    count, skipped = store.selected(), store.skipped()
-    known = wanted(store) if count is None else max(count, len(named))
+    count, skipped = store.count_selected(), store.count_skipped()
+    known = count_wanted(store) if count is None else max(count, len(named))
     if count is None and known is None:
         rule = complete(summary, None)
         return rule.message if rule else ""

@@ -18,7 +18,7 @@ from pytest_browsereval.stats.statistics import (
     Clustered,
     Interval,
     Share,
-    clustered,
+    pool_groups,
     wilson,
 )
 
@@ -161,4 +161,4 @@ def pass_rate(
 
 
 def _clustered(groups: Mapping[Hashable, list[int]], confidence: float) -> Clustered | None:
-    return clustered((Share(hits, of) for hits, of in groups.values()), confidence)
+    return pool_groups((Share(hits, of) for hits, of in groups.values()), confidence)

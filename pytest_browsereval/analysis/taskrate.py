@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.stats.statistics import Interval, Share, clustered, wilson
+from pytest_browsereval.stats.statistics import Interval, Share, pool_groups, wilson
 
 
 @dataclass
@@ -59,7 +59,7 @@ class TaskRate:
         """Return where the rate lies; None where nobody can tell, since all variants are of one task."""
         if len(self.by_id) == self.share.of:
             return wilson(self.share.hits, self.share.of, confidence)
-        found = clustered(self.by_id, confidence)
+        found = pool_groups(self.by_id, confidence)
         return found.interval if found else None
 
 

@@ -253,7 +253,7 @@ class BrowserConfig(Component):
     setup scripts run in, and har, trace, console and dom are recorded of. False: a run that needs one of
     these is refused before it begins. Toolkits, tools and graders say by ``needs_page`` what they need."""
 
-    async def surveyed(self) -> Survey:
+    async def survey(self) -> Survey:
         """Find out before anything is spent what the browser can do.
 
         One that we launch ourselves is as we know it, so that nothing has to be asked.
@@ -263,7 +263,7 @@ class BrowserConfig(Component):
         """
         return Survey()
 
-    def prepared(self, base_dir: Path) -> Self:
+    def prepare(self, base_dir: Path) -> Self:
         """Return the block with its paths absolute, once what needs no browser has been checked.
 
         Args:

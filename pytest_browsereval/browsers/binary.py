@@ -113,9 +113,9 @@ def candidates(explicit: str | Path | None = None, *, headed: bool = False) -> l
         ConfigError: the named browser does not exist, cannot be executed, or cannot do what is asked.
     """
     if explicit is not None:
-        return [_named(str(explicit), _CONFIG_KEY, headed=headed)]
+        return [_find_named(str(explicit), _CONFIG_KEY, headed=headed)]
     if named := os.environ.get(VARIABLE):
-        return [_named(named, VARIABLE, headed=headed)]
+        return [_find_named(named, VARIABLE, headed=headed)]
     found: dict[Path | str | None, Candidate] = {}
     for candidate in _in_order():
         if not (headed and candidate.is_headless_shell):
@@ -130,7 +130,7 @@ def _in_order() -> Iterator[Candidate]:
     )
     yield Candidate("Chromium", _PLAYWRIGHT, channel="chromium")
     yield from _on_path("Google Chrome", _CHROMES[:2])
-    yield from _installed()
+    yield from _find_installed()
     yield from _on_path("Chromium", _CHROMIUMS)
 
 
@@ -140,7 +140,7 @@ def _on_path(name: str, programs: Sequence[str], *, is_headless_shell: bool = Fa
             yield Candidate(name, _PATH, Path(path), is_headless_shell=is_headless_shell)
 
 
-def _installed() -> Iterator[Candidate]:
+def _find_installed() -> Iterator[Candidate]:
     for name, path in _usual_places(sys.platform):
         if path.is_file():
             yield Candidate(name, _INSTALLED, path)
@@ -162,7 +162,7 @@ def _usual_places(system: str) -> Iterator[tuple[str, Path]]:
         yield chrome, Path("/opt/google/chrome/chrome")
 
 
-def _named(given: str, source: str, *, headed: bool) -> Candidate:
+def _find_named(given: str, source: str, *, headed: bool) -> Candidate:
     found = shutil.which(os.fspath(Path(given).expanduser()))
     if found is None:
         raise ConfigError(

@@ -101,7 +101,7 @@ class CdpBrowserConfig(PageOptions):
             f"{'it' if len(given) == 1 else 'them'} out."
         )
 
-    async def surveyed(self) -> Survey:
+    async def survey(self) -> Survey:
         """Attach to the browser and find out whether it gives contexts of their own to attempts.
 
         Raises:
@@ -150,7 +150,7 @@ class CdpBrowser(ChromiumBrowser):
             raise self._fault(str(error)) from error
         driver = await start_driver()
         try:
-            return await self._attached(driver)
+            return await self._build_connection(driver)
         except BaseException as error:
             await stop_driver(driver)
             if not is_playwright_error(error):
@@ -160,7 +160,7 @@ class CdpBrowser(ChromiumBrowser):
                 why = f"could not be attached to within {limit_s:g} s; a tab of it that hangs can be why"
             raise self._fault(why) from error
 
-    async def _attached(self, driver: Playwright) -> Connection:
+    async def _build_connection(self, driver: Playwright) -> Connection:
         config = self.config
         browser = await self._attach(driver, is_guest=config.context == "shared")
         self._why_shared = why = await _why_shared(browser, config)

@@ -57,11 +57,11 @@ async def start_driver() -> Playwright:
                 await asyncio.sleep(0)
         driver = await asyncio.shield(starting)
     except asyncio.CancelledError:
-        await _stopped(starting)
+        await _stop_started(starting)
         _leave(place)
         raise
     except Exception as error:  # Playwright raises a bare Exception when its Node ends at once
-        await _ended_reader(asyncio.all_tasks() - before)
+        await _end_reader(asyncio.all_tasks() - before)
         _leave(place)
         trouble = await driver_trouble() or f"Playwright's driver does not start: {error}"
         raise StopRun(ErrorSource.BROWSER, trouble) from error
@@ -77,14 +77,14 @@ async def stop_driver(driver: Playwright) -> None:
         _leave(place)
 
 
-async def _stopped(starting: asyncio.Future[Playwright]) -> None:
+async def _stop_started(starting: asyncio.Future[Playwright]) -> None:
     """Let a driver start, and end it: cut off in its start, its process would stay."""
     await asyncio.wait({starting}, timeout=_START_S)
     if starting.done() and not starting.cancelled() and starting.exception() is None:
         await quietly(starting.result().stop(), _START_S)
 
 
-async def _ended_reader(tasks: set[asyncio.Task[Any]]) -> None:
+async def _end_reader(tasks: set[asyncio.Task[Any]]) -> None:
     """Wait for what Playwright's failed start left under way.
 
     That still waits for the end of its process. Cut off with the loop, it would leave the pipes open.

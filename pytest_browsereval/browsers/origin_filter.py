@@ -91,9 +91,9 @@ class OriginFilter:
             self.on_refused(name)
             browser[1].write(_REFUSED)
             return
-        async with self._connected("https", host, port, name) as (server, proxy):
+        async with self._connect("https", host, port, name) as (server, proxy):
             if proxy:
-                server[1].write(_changed(head, head.partition(b"\r\n")[0], proxy))
+                server[1].write(_change_head(head, head.partition(b"\r\n")[0], proxy))
             else:
                 browser[1].write(_STARTED)
             await _relay(browser, server)
@@ -106,13 +106,13 @@ class OriginFilter:
             self.on_refused(url)
             return
         port = parts.port or PORTS["http"]
-        async with self._connected("http", parts.hostname, port, origin_of(url)) as (server, proxy):
+        async with self._connect("http", parts.hostname, port, origin_of(url)) as (server, proxy):
             line = head.partition(b"\r\n")[0]
             if not proxy:
                 method, _, version = line.split(b" ", 2)
                 path = url[url.index(parts.netloc) + len(parts.netloc) :]
                 line = b" ".join((method, (path if path.startswith("/") else f"/{path}").encode(), version))
-            server[1].write(_changed(head, line, proxy))
+            server[1].write(_change_head(head, line, proxy))
             sending = asyncio.ensure_future(_copy(browser[0], server[1]))
             try:
                 await _answer(server[0], browser[1])
@@ -122,7 +122,7 @@ class OriginFilter:
                 await asyncio.wait({sending})
 
     @contextlib.asynccontextmanager
-    async def _connected(
+    async def _connect(
         self, scheme: str, host: str, port: int, name: str
     ) -> AsyncIterator[tuple[Streams, str]]:
         """Connect to a server, or to the proxy that this machine reaches it by."""
@@ -163,7 +163,7 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _changed(head: bytes, first_line: bytes, proxy: str = "") -> bytes:
+def _change_head(head: bytes, first_line: bytes, proxy: str = "") -> bytes:
     """Return the head of a message for the next hop, whose connection is for this message alone."""
     lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")[1:]
     kept = [line for line in lines if line.partition(b":")[0].strip().lower() not in _OF_ONE_HOP]
@@ -179,7 +179,7 @@ async def _answer(server: asyncio.StreamReader, browser: asyncio.StreamWriter) -
         head = await server.readuntil(b"\r\n\r\n")
         line = head.partition(b"\r\n")[0]
         if not line.split(b" ", 2)[1].startswith(b"1"):
-            browser.write(_changed(head, line))
+            browser.write(_change_head(head, line))
             return
         browser.write(head)
 

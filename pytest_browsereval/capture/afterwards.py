@@ -40,7 +40,7 @@ class Afterwards:
             work: returns the message as it is to be written.
         """
         try:
-            await self.settled()
+            await self.settle()
         except BaseException:
             self.log(unfinished)
             raise
@@ -60,7 +60,7 @@ class Afterwards:
                 for message in reversed(held):
                     stack.callback(self._write, message)
 
-    async def settled(self) -> None:
+    async def settle(self) -> None:
         """Wait until nothing goes on any more; raises what the work has raised."""
         while (task := self._task) is not None:
             try:

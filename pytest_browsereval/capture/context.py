@@ -116,7 +116,7 @@ class CaptureContext:
         """Shared by all parts of the attempt."""
         self._is_ahead = False
 
-    def nested(self, span_id: str | None, *, role: str | None = None) -> NestedCapture:
+    def nest(self, span_id: str | None, *, role: str | None = None) -> NestedCapture:
         """Return the recorder of a part of the attempt, which counts its own steps and usage.
 
         Args:
@@ -132,9 +132,9 @@ class CaptureContext:
 
         While a picture is being drawn that an earlier line names, this one waits for it.
         """
-        self.afterwards.log(self.placed(self.sizes.fit_message(message)))
+        self.afterwards.log(self.place_message(self.sizes.fit_message(message)))
 
-    def placed(self, message: Message) -> Message:
+    def place_message(self, message: Message) -> Message:
         """Return a message as it belongs to the part that says it."""
         return message
 
@@ -155,7 +155,7 @@ class CaptureContext:
         self.log(AssistantMessage(content=content, usage=usage, duration_ms=duration_ms))
 
     def log_delegation(self, instruction: str, executor_id: str, *, max_steps: int | None = None) -> None:
-        """Record that a goal is handed to an executor, whose part is recorded by ``nested(executor_id)``.
+        """Record that a goal is handed to an executor, whose part is recorded by ``nest(executor_id)``.
 
         Args:
             instruction: the goal.
@@ -238,7 +238,7 @@ class CaptureContext:
         """Let tool calls return before the page they leave has been recorded; the next call waits for that.
 
         For those who touch the page by tools alone, and do not look at the pictures without asking for
-        :meth:`settled` first: a model thinks meanwhile. At the end of the block everything is recorded,
+        :meth:`settle` first: a model thinks meanwhile. At the end of the block everything is recorded,
         unless the block is cancelled and the page takes long: then :meth:`final_picture` waits for it.
         """
         async with self.settling():
@@ -250,7 +250,7 @@ class CaptureContext:
 
     @asynccontextmanager
     async def settling(self) -> AsyncIterator[None]:
-        """Wait at the end of the block as :meth:`settled` does; not for long if the block is cancelled."""
+        """Wait at the end of the block as :meth:`settle` does; not for long if the block is cancelled."""
         limit_s = None
         try:
             yield
@@ -260,11 +260,11 @@ class CaptureContext:
         finally:
             with suppress(TimeoutError):
                 async with asyncio.timeout(limit_s):
-                    await self.settled()
+                    await self.settle()
 
-    async def settled(self) -> None:
+    async def settle(self) -> None:
         """Wait until the page has been recorded that the last call left."""
-        await self.afterwards.settled()
+        await self.afterwards.settle()
 
     async def before_tool_call(
         self, tool: str, params: dict[str, Any], *, is_step: bool = True, picture: bool = True
@@ -277,7 +277,7 @@ class CaptureContext:
             is_step: False for the finishing tool.
             picture: False for a call that cannot change the page.
         """
-        await self.settled()
+        await self.settle()
         self.findings.calls += 1
         call_id = f"call-{self.findings.calls}"
         if is_step:
@@ -315,7 +315,7 @@ class CaptureContext:
         if not picture or not (self._draws or self.config.dom):
             self.log(line)
         elif self._is_ahead:
-            unfinished = self.placed(line)
+            unfinished = self.place_message(line)
             await self.afterwards.begin(unfinished, lambda: self._with_page(unfinished))
         else:
             try:
@@ -336,7 +336,7 @@ class CaptureContext:
 
     async def final_picture(self) -> None:
         """Record the page at the end, unless that is off or was done after a tool call."""
-        await self.settled()
+        await self.settle()
         mode = self.config.screenshots
         if mode == "final" or (mode != "off" and not self.screenshot.count):
             await self._picture()
@@ -423,13 +423,13 @@ class NestedCapture(CaptureContext):
         self._parent, self._span_id, self._role = parent, span_id, role
         self.role = role or parent.role
 
-    def placed(self, message: Message) -> Message:
+    def place_message(self, message: Message) -> Message:
         """Return a message nested in the part's span."""
         if isinstance(message, AssistantMessage) and message.content.strip():
             self.last_words = message.content.strip()
         if self._span_id is not None and message.parent_id is None:
             message = message.model_copy(update={"parent_id": self._span_id})
-        return self._parent.placed(message)
+        return self._parent.place_message(message)
 
     def count_step(self) -> None:
         """Count a tool call, here and in the attempt."""
@@ -452,13 +452,13 @@ class NestedCapture(CaptureContext):
         self, source: ErrorSource, message: str, details: dict[str, JsonValue] | None = None
     ) -> None:
         """Record that something broke, and in which part."""
-        super().add_error(source, self._told(message), details)
+        super().add_error(source, self._name_part(message), details)
 
     def add_warning(self, source: ErrorSource, message: str) -> None:
         """Record something that a reader should know of, and of which part."""
-        super().add_warning(source, self._told(message))
+        super().add_warning(source, self._name_part(message))
 
-    def _told(self, message: str) -> str:
+    def _name_part(self, message: str) -> str:
         return message if self._span_id is None else f"{self._span_id}: {message}"
 
     def close(self) -> None:

@@ -46,7 +46,7 @@ class Traffic:
 
 
 @asynccontextmanager
-async def recorded_traffic(
+async def record_traffic(
     folder: Path,
     wanted: Traffic,
     redact: Callable[[str], str],

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
-from pytest_browsereval.capture.output_log import OutputLog, escaped
+from pytest_browsereval.capture.output_log import OutputLog, escape_text
 from pytest_browsereval.capture.trajectory import open_written
 
 OUTPUT_FILE = "output.txt"
@@ -79,7 +79,7 @@ class AttemptOutput:
         safe = self.redact(_COLOURS.sub("", text.rstrip("\r")))
         if left_out:  # perhaps within a secret, which was not found then
             safe = f"{safe[:-LONGEST_SECRET]}… {left_out + LONGEST_SECRET:,} more characters"
-        self._log.write_text(f"{kind:<7} | {escaped(safe)}")
+        self._log.write_text(f"{kind:<7} | {escape_text(safe)}")
 
     def close(self) -> None:
         """Write what was begun, and close the file."""
@@ -124,7 +124,7 @@ def current_output() -> AttemptOutput | None:
 
 
 @contextmanager
-def kept_output(
+def keep_output(
     file: Path, redact: Callable[[str], str], *, is_passed_on: bool = False
 ) -> Iterator[AttemptOutput]:
     """Keep what is written meanwhile in this context, and in those that are copies of it.
@@ -144,7 +144,7 @@ def kept_output(
 
 
 @contextmanager
-def masked_output(mask: Callable[[str], str]) -> Iterator[None]:
+def mask_output(mask: Callable[[str], str]) -> Iterator[None]:
     """Take something more out of what the attempt writes meanwhile: the answer of a protected task.
 
     Args:

@@ -22,15 +22,15 @@ _JOINERS = "\u200c\u200d"
 
 def readable(line: bytes) -> str:
     """Return the line as text; bytes that are none, and control characters, are written as escapes."""
-    return escaped(line.decode(errors="backslashreplace").rstrip("\r\n"))
+    return escape_text(line.decode(errors="backslashreplace").rstrip("\r\n"))
 
 
-def escaped(text: str) -> str:
+def escape_text(text: str) -> str:
     """Return the text with characters that could steer a terminal or turn the writing round as escapes."""
-    return text if text.isprintable() else "".join(map(_escaped, text))
+    return text if text.isprintable() else "".join(map(_escape_char, text))
 
 
-def _escaped(char: str) -> str:
+def _escape_char(char: str) -> str:
     if char == "\t" or char in _JOINERS or unicodedata.category(char) not in _STEERING:
         return char
     return f"\\x{ord(char):02x}" if ord(char) < 0x100 else ascii(char)[1:-1]

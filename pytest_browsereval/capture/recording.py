@@ -70,7 +70,7 @@ class Recording:
 
 
 @asynccontextmanager
-async def recorded(
+async def record_attempt(
     folder: Path, *, trace: TraceMode, console: bool, redact: Callable[[str], str]
 ) -> AsyncIterator[Recording]:
     """Give the recording of an attempt, and save it at the end, also if the attempt breaks.

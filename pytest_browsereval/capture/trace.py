@@ -58,7 +58,7 @@ class Trace:
             async with asyncio.timeout(STOP_S):
                 await window.context.tracing.start(screenshots=True, snapshots=True)
         except Exception as error:  # noqa: BLE001 it tells Playwright's from others
-            self._told(error)
+            self._warn_of(error)
         else:
             self._window = window
 
@@ -71,9 +71,9 @@ class Trace:
             async with asyncio.timeout(STOP_S):
                 await window.context.tracing.stop(path=self._place / TRACE_FILE)
         except Exception as error:  # noqa: BLE001 it tells Playwright's from others
-            self._told(error)
+            self._warn_of(error)
 
-    def _told(self, error: Exception) -> None:
+    def _warn_of(self, error: Exception) -> None:
         if not isinstance(error, OSError) and not is_playwright_error(error):  # of time as well
             raise error
         self._warn(f"no trace: {str(error).partition(chr(10))[0] or f'not there within {STOP_S:g} s'}")
@@ -83,7 +83,7 @@ class Trace:
         if self._place is None:
             return
         try:
-            await asyncio.to_thread(cleaned, self._place / TRACE_FILE, folder / TRACE_FILE, self._redact)
+            await asyncio.to_thread(clean_trace, self._place / TRACE_FILE, folder / TRACE_FILE, self._redact)
         except (OSError, ValueError, KeyError, RecursionError, zipfile.BadZipFile) as error:
             self._warn(f"the trace could not be saved: {type(error).__name__}: {error}")
 
@@ -93,7 +93,7 @@ class Trace:
             await asyncio.to_thread(shutil.rmtree, self._place, ignore_errors=True)
 
 
-def cleaned(raw: Path, target: Path, redact: Callable[[str], str]) -> None:
+def clean_trace(raw: Path, target: Path, redact: Callable[[str], str]) -> None:
     """Write a trace without cookies, headers that log in, replies that are not drawn, and secrets.
 
     Nothing is written where nothing was recorded, or the attempt's folder has gone.

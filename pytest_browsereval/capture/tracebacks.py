@@ -105,7 +105,7 @@ def shorten(text: str, base: Path) -> Iterator[str]:
     for line in text.splitlines():
         if match := _PLACE.match(line):
             function = f"in {match['function']}" if match["function"] else ""
-            yield f"{_shown(match['file'], base)}:{match['line']}: {function}".rstrip(": ")
+            yield f"{_shorten_path(match['file'], base)}:{match['line']}: {function}".rstrip(": ")
             is_code = True
         elif is_code and line.startswith("    "):
             if not _MARKS.match(line):
@@ -128,6 +128,6 @@ def tracebacks(details: Iterable[dict[str, JsonValue] | None]) -> list[str]:
     return [text for text in found if isinstance(text, str) and text]
 
 
-def _shown(file: str, base: Path) -> str:
+def _shorten_path(file: str, base: Path) -> str:
     path = Path(file)
     return path.relative_to(base).as_posix() if path.is_relative_to(base) else file

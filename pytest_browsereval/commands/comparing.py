@@ -62,7 +62,7 @@ def gate(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.analysis.summary import summary_of
     from pytest_browsereval.report import gate as report
     from pytest_browsereval.run.manifest import check_manifest
-    from pytest_browsereval.run.selection import wanted
+    from pytest_browsereval.run.selection import count_wanted
     from pytest_browsereval.run.store import RunStore
 
     run = named_run(arguments.run_name, arguments.config)
@@ -76,7 +76,7 @@ def gate(arguments: argparse.Namespace) -> int:
     if rules.baseline is not None:
         out = quarantined(rules, (trial.metadata for trial in summary.trials))
         compared = against_baseline(rules, base, outcomes_of(store, summary), left_out=out)
-    selected = wanted(store) if (count := store.selected()) is None else count
+    selected = count_wanted(store) if (count := store.count_selected()) is None else count
     asked = None if arguments.eval_set else unlimited(summary, rules)
     found = (asked, lacking(store, summary), contradicting(store, summary))
     beside = (rule for rule in found if rule is not None)

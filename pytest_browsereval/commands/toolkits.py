@@ -72,17 +72,17 @@ def _of_config(arguments: argparse.Namespace) -> Toolsets:
     from pytest_browsereval.browsers.base import Survey
     from pytest_browsereval.config import load_config
     from pytest_browsereval.run.toolsets import Toolsets
-    from pytest_browsereval.tools.toolkits import kits_for, plugged_kits
+    from pytest_browsereval.tools.toolkits import build_plugged_kits, kits_for
 
     file = Path(arguments.config)
     registry = registry_near(file)
     config = load_config(file, registry=registry, overrides=arguments.eval_set)
     try:
-        plugged = plugged_kits(config.toolkits, registry, config.browser)
+        plugged = build_plugged_kits(config.toolkits, registry, config.browser)
     except ValueError as error:
         raise config.wrong(("toolkits",), error) from None
-    browser = config.browser.prepared(config.base_dir)
-    survey = asyncio.run(browser.surveyed()) if config.browser.brings_tools else Survey()
+    browser = config.browser.prepare(config.base_dir)
+    survey = asyncio.run(browser.survey()) if config.browser.brings_tools else Survey()
     return Toolsets.of(config, kits_for(survey, config.browser), plugged)
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import Field, JsonValue
 
 from pytest_browsereval.browsers.base import Window
-from pytest_browsereval.browsers.playwright.origins import capped
+from pytest_browsereval.browsers.playwright.origins import cap_text
 from pytest_browsereval.errors import ErrorSource, Fault, nearest
 from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
 from pytest_browsereval.graders.comparators import (
@@ -231,7 +231,7 @@ class PageStateGrader(GraderConfig):
             reasoning="; ".join([held, *(f"{c.name}: {c.reason}" for c in failed)]),
             criteria=tuple(criteria),
             evidence=("evidence.json",),
-            details={name: capped(str(seen[name])) if name in seen else None for name in ("url", "title")}
+            details={name: cap_text(str(seen[name])) if name in seen else None for name in ("url", "title")}
             | {"mode": self.mode},
             fingerprint=self.fingerprint(1, recorded.site_urls),
         )

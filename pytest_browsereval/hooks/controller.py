@@ -212,9 +212,9 @@ class Controller:
         places = (path for path, one in self.session.evaluations.items() if one is evaluation)
         return f"{name} ({self.session.nodeid_of(next(places, evaluation.config.path))})"
 
-    def selected(self, evaluation: Evaluation) -> int | None:
+    def count_selected(self, evaluation: Evaluation) -> int | None:
         """Return how many trials of an eval there are to be; None if nobody knows."""
-        return evaluation.selected(sum(owner is evaluation for owner in self.rows.values()))
+        return evaluation.count_selected(sum(owner is evaluation for owner in self.rows.values()))
 
     def lacking(self) -> list[str]:
         """Return the rows that have no result and were not skipped, in their order.
@@ -242,10 +242,10 @@ class Controller:
         rows = {name.partition("[")[0] for name in names}
         return {e.key for e in evaluation.plan.entries(only=rows) if e.name in names} if names else set()
 
-    def _skipped(self, evaluation: Evaluation) -> int:
+    def _count_skipped(self, evaluation: Evaluation) -> int:
         """Count skipped trials without a result, which an earlier session or a run ahead may have left."""
         keys = self.keys_of(evaluation, self.skipped)
-        return evaluation.skipped(sum(evaluation.store.verdict(key) is None for key in keys))
+        return evaluation.count_skipped(sum(evaluation.store.verdict(key) is None for key in keys))
 
     def _summarise(self, evaluation: Evaluation) -> None:
         self.records.check(evaluation, is_over=self.finished.issuperset(self.expected))
@@ -262,8 +262,8 @@ class Controller:
         is_run = not isinstance(evaluation, Regrading)
         not_run = [name for name in self.lacking() if is_run and self.rows[name] is evaluation]
         counted = {
-            "selected": self.selected(evaluation),
-            "skipped": self._skipped(evaluation),
+            "selected": self.count_selected(evaluation),
+            "skipped": self._count_skipped(evaluation),
             **{key: count for key, count in lacking.items() if count},
             **({"not_run": [name.partition("::")[2] for name in not_run]} if not_run else {}),
             **corrected,

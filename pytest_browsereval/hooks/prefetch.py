@@ -261,7 +261,7 @@ class Ahead:
 
     def _attempt(self, item: EvalItem) -> Callable[[], Coroutine[Any, Any, Outcome]]:
         async def attempt() -> Outcome:
-            outcome = self._left_behind(item) or await _made(item)
+            outcome = self._find_judged(item) or await _made(item)
             verdict = outcome[0].verdict
             self._bad += verdict is not Verdict.PASSED
             self._note(item, verdict)
@@ -269,7 +269,7 @@ class Ahead:
 
         return attempt
 
-    def _left_behind(self, item: EvalItem) -> Outcome | None:
+    def _find_judged(self, item: EvalItem) -> Outcome | None:
         """Return what was judged before: a new attempt would be paid for again.
 
         By a worker that has died and did not report it, or by an earlier session of the run.
@@ -280,7 +280,7 @@ class Ahead:
         tied, done = self._tied_items
         if item in tied and item not in done:
             return None  # others rest on the state that it leaves, and that may be gone too
-        found = item.evaluation.left_behind(item.entry)
+        found = item.evaluation.find_judged(item.entry)
         if found is not None:
             item.evaluation.store.records.take_over(found[1])
         item.was_resumed = found is not None and item.evaluation.goes_on
@@ -352,7 +352,7 @@ def _tied(items: Sequence[EvalItem]) -> tuple[frozenset[EvalItem], frozenset[Eva
         group = [items[place] for place in places]
         if len(group) > 1:
             tied.update(group)
-            if all(one.evaluation.goes_on and one.evaluation.left_behind(one.entry) for one in group):
+            if all(one.evaluation.goes_on and one.evaluation.find_judged(one.entry) for one in group):
                 done.update(group)
     return frozenset(tied), frozenset(done)
 

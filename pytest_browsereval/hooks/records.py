@@ -18,7 +18,7 @@ from pytest_browsereval.run.records import (
     Digests,
     KnownRecords,
     Lost,
-    told_standing,
+    describe_foreign_records,
 )
 from pytest_browsereval.run.store import RunStore
 
@@ -123,7 +123,7 @@ class RecordCheck:
         """
         folders = Lost(store.root).standing(counted)
         if folders and not self.problems:  # else this session has just found them
-            self.problems.append(f"{store.root}: {told_standing(folders)}.")
+            self.problems.append(f"{store.root}: {describe_foreign_records(folders)}.")
 
     def _tell(self, store: RunStore, folders: list[str]) -> None:
         for folder in folders:

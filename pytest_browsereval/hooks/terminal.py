@@ -141,7 +141,7 @@ class Terminal:
         self, out: Any, evaluation: Evaluation, summary: RunSummary, width: int, *, is_ascii: bool
     ) -> None:
         """Print the pass rate, and beside it the one that is corrected for errors of judges."""
-        selected = self._controller.selected(evaluation)
+        selected = self._controller.count_selected(evaluation)
         for text in totals(summary, selected, width=width):
             out.line(text.replace("·", "|") if is_ascii else text, bold=True)
         if (found := self._controller.corrections.get(evaluation)) is not None:

@@ -14,10 +14,10 @@ from pytest_browsereval.agents.playing import play
 from pytest_browsereval.browsers.base import Window, WindowTraffic
 from pytest_browsereval.browsers.playwright.manager import WindowManager
 from pytest_browsereval.capture.context import CaptureContext
-from pytest_browsereval.capture.har import Traffic, recorded_traffic
+from pytest_browsereval.capture.har import Traffic, record_traffic
 from pytest_browsereval.capture.message_log import log_last
-from pytest_browsereval.capture.output import OUTPUT_FILE, AttemptOutput, kept_output
-from pytest_browsereval.capture.recording import Recording, recorded
+from pytest_browsereval.capture.output import OUTPUT_FILE, AttemptOutput, keep_output
+from pytest_browsereval.capture.recording import Recording, record_attempt
 from pytest_browsereval.capture.tracebacks import details_of
 from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.config import EvalConfig
@@ -109,7 +109,7 @@ async def run_attempt(job: Job, services: Services) -> tuple[TaskMetadata, Attem
     file, is_passed_on = folder.path / OUTPUT_FILE, job.is_output_passed_on
     try:
         with (
-            kept_output(file, services.redact, is_passed_on=is_passed_on) as attempt.output,
+            keep_output(file, services.redact, is_passed_on=is_passed_on) as attempt.output,
             services.cassettes.intercept_calls(job.key.cassette) as attempt.calls,
         ):
             await attempt.run()
@@ -117,14 +117,14 @@ async def run_attempt(job: Job, services: Services) -> tuple[TaskMetadata, Attem
         attempt.progress.fault = error
     except PLUGIN_ERRORS as error:  # whatever breaks, the attempt is recorded
         if is_given_up(error):
-            folder.finished()  # not in flight: without metadata it does not count
+            folder.finish()  # not in flight: without metadata it does not count
             raise
         attempt.progress.fault = Fault(ErrorSource.HARNESS, describe_error(error))
         attempt.progress.fault.__cause__ = error
     try:
         attempt.count_outage()
     except RunStopped:
-        folder.finished()
+        folder.finish()
         raise
     metadata = attempt.save()
     services.cassettes.save(job.key.cassette, metadata, attempt.calls, attempt.traffic.recording)
@@ -177,19 +177,19 @@ class _Attempt:
             task = Task.model_validate(fill(self.job.task.model_dump(), urls))
             graders = [grader.filled(urls) for grader in self.job.graders]
             self.progress.start_url = task.start_url
-            async with self._recorded():
+            async with self._record():
                 await self._in_window(task, graders, urls)
                 if self.progress.fault is None:
                     await self._grade(task, graders, urls)
 
     @asynccontextmanager
-    async def _recorded(self) -> AsyncIterator[None]:
+    async def _record(self) -> AsyncIterator[None]:
         """Record what is recorded of the window as a whole; it is kept by the verdict."""
         wanted = self.services.config.capture
         if wanted.trace == "off" and not wanted.console:
             yield
             return
-        keep = recorded(
+        keep = record_attempt(
             self.folder.path, trace=wanted.trace, console=wanted.console, redact=self.services.redact
         )
         try:
@@ -208,7 +208,7 @@ class _Attempt:
         wanted = merge_needs(grader.needs(task) for grader in graders).traffic or Traffic()
         async with (
             services.cassettes.intercept_pages(key.cassette, urls.values()) as self.traffic,
-            recorded_traffic(self.folder.path, wanted, services.redact, self.traffic.keep) as har,
+            record_traffic(self.folder.path, wanted, services.redact, self.traffic.keep) as har,
         ):
             try:
                 await self._with_window(task, graders, urls, har)
@@ -265,7 +265,7 @@ class _Attempt:
         capture.log_user(task.query)
         started = time.perf_counter()
         try:
-            result = await self._limited(replace(context, kits=toolsets.kits_for(sites)))
+            result = await self._run_limited(replace(context, kits=toolsets.kits_for(sites)))
             answer = capture.sizes.fit(result.final_answer)
             self.progress.result = replace(result, final_answer=answer)
         finally:
@@ -278,26 +278,26 @@ class _Attempt:
         if fault := self.traffic.fault() or next(filter(None, broken), None):
             raise fault
 
-    async def _limited(self, context: AgentContext) -> AgentResult:
+    async def _run_limited(self, context: AgentContext) -> AgentResult:
         """Run the agent within its limits; a limit is a result, anything else that breaks a fault."""
         limit_ms = self.services.config.limits.timeout_ms
         try:
             result = await within(limit_ms / 1000, play(context, self._evaluator, "the agent"))
         except LimitReached as limit:
-            return self._stopped(AgentResult(context.tools.answer, limit.reason, note=str(limit)))
+            return self._record_stop(AgentResult(context.tools.answer, limit.reason, note=str(limit)))
         except Overran as overran:
             late = "; it did not end when it was cancelled, and was left behind" * overran.is_left_behind
             why = f"limits.timeout_ms is {limit_ms}{late}"
-            return self._stopped(AgentResult(context.tools.answer, TerminationReason.TIMEOUT, note=why))
+            return self._record_stop(AgentResult(context.tools.answer, TerminationReason.TIMEOUT, note=why))
         for message in result.messages:
             self._recording().log(message)
         if result.termination_reason in LIMITS:
-            return self._stopped(result)
+            return self._record_stop(result)
         if result.note:
             self._recording().add_warning(ErrorSource.AGENT, result.note)
         return result
 
-    def _stopped(self, result: AgentResult) -> AgentResult:
+    def _record_stop(self, result: AgentResult) -> AgentResult:
         """Record which limit ended the agent: the log ends with it, and so does the reason of a failure."""
         self.progress.limit = result.note or f"{result.termination_reason}, by the agent's own account"
         self._recording().add_error(ErrorSource.AGENT, f"stopped: {self.progress.limit}")
@@ -423,8 +423,8 @@ class _Attempt:
             final_url=progress.final_url,
         )
         metadata = self.saver.save_metadata(metadata)
-        self.services.budget.paid(self.folder.path, 0.0 if self._is_replayed else metadata.cost_usd)
-        self.folder.finished()
+        self.services.budget.note_payment(self.folder.path, 0.0 if self._is_replayed else metadata.cost_usd)
+        self.folder.finish()
         return metadata
 
     def _log_fault(self, fault: Fault) -> TaskError:

@@ -23,12 +23,12 @@ async def survey_of(browser: BrowserConfig) -> Survey:
         ConfigError: it cannot be reached or lacks something.
         PluginError: it raises or returns what it must not.
     """
-    with naming(browser, "surveyed"):
-        survey = await browser.surveyed()
-    survey = check_result(browser, "surveyed", survey, Survey, "a Survey")
+    with naming(browser, "survey"):
+        survey = await browser.survey()
+    survey = check_result(browser, "survey", survey, Survey, "a Survey")
     if browser.brings_tools and survey.tools is None:
         raise PluginError(
-            f"{describe_member(browser)}: `brings_tools` is true, and `surveyed` returned a Survey without "
+            f"{describe_member(browser)}: `brings_tools` is true, and `survey` returned a Survey without "
             "tools. Mend the plug-in."
         )
     return survey

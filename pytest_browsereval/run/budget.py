@@ -70,7 +70,7 @@ class Budget:
         if why := self.over():
             raise OverBudget(why)
 
-    def paid(self, folder: Path, cost_usd: float | None) -> None:
+    def note_payment(self, folder: Path, cost_usd: float | None) -> None:
         """Note what an attempt cost, whatever came of it.
 
         Args:
@@ -85,7 +85,7 @@ class Budget:
             name = Path(os.path.relpath(folder, self._store.root)).as_posix()
             self._store.append(LEDGER, {"attempt": name, "cost_usd": cost_usd})
 
-    def paid_before(self, attempts: Iterable[tuple[Path, float | None]]) -> None:
+    def note_earlier_payments(self, attempts: Iterable[tuple[Path, float | None]]) -> None:
         """Note what earlier sessions have paid and not written down: without a budget, or for grading again.
 
         Args:
@@ -101,9 +101,9 @@ class Budget:
             name = folder.relative_to(self._store.root).as_posix()
             before = self._paid.get(name, 0.0)
             if name not in self._paid or (before is None) != (cost_usd is None):
-                self.paid(folder, cost_usd)
+                self.note_payment(folder, cost_usd)
             elif before is not None and cost_usd is not None and cost_usd - before > _ROUNDING:
-                self.paid(folder, cost_usd - before)
+                self.note_payment(folder, cost_usd - before)
 
     def _catch_up(self) -> None:
         """Read what has been written since; a line that is being written is left for the next time."""

@@ -77,13 +77,13 @@ class Control:
         Raises:
             OSError: it cannot be written.
         """
-        wanted = self.wanted()
+        wanted = self.read_wanted()
         others = wanted.skipped - {key}
         self.want(replace(wanted, skipped=others | {key} if is_skipped else others))
 
     # -- whoever makes attempts
 
-    def wanted(self) -> Wanted:
+    def read_wanted(self) -> Wanted:
         """Return what is wanted now."""
         if self.session is None:
             return Wanted()
@@ -98,7 +98,7 @@ class Control:
 
     async def why_not(self, key: TrialKey) -> str:
         """Wait while the run is paused; return why an attempt is not to begin then, "" if it is."""
-        while (wanted := self.wanted()).paused and not wanted.why_not(key):  # noqa: ASYNC110 another process tells
+        while (wanted := self.read_wanted()).paused and not wanted.why_not(key):  # noqa: ASYNC110 another process tells
             await asyncio.sleep(LOOK_S)
         return wanted.why_not(key)
 

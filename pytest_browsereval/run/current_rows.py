@@ -25,7 +25,7 @@ class CurrentPlan(StoredPlan):
         del where
         row = self._row_now(entry)
         task = self.as_run(row, stored)
-        if changed := [key for key in self._changed(task, stored) if key in SITUATION]:
+        if changed := [key for key in self._find_changed_keys(task, stored) if key in SITUATION]:
             raise DatasetError(
                 f"{_place(entry)} has another {' and '.join(changed)} than in the run, so that its stored "
                 f"attempts say nothing of it. Run it again, {HOW}."
@@ -57,16 +57,16 @@ class CurrentPlan(StoredPlan):
             )
         return read_row(entry.dataset, entry.ref)
 
-    def _changed(self, task: Task, stored: StoredTask) -> Iterator[str]:
+    def _find_changed_keys(self, task: Task, stored: StoredTask) -> Iterator[str]:
         """Yield the keys of a row that are not what the run has stored of it; answers may not be stored."""
         known = redact_json(stored.task.model_dump(mode="json"), self.redact)
         now = redact_json(task.model_dump(mode="json"), self.redact)
         yield from (key for key, value in now.items() if value != known[key])
 
-    def edited(self) -> list[str]:
+    def list_edited_rows(self) -> list[str]:
         """Return the ids of rows that are not what they were in the run, with the keys that differ."""
         found: dict[str, str] = {}
-        for entry in self.edited_entries():
+        for entry in self.find_edited_entries():
             if entry.ref.query_id not in found:
                 found[entry.ref.query_id] = f"{entry.ref.query_id}{self._keys(entry)}"
         return list(found.values())
@@ -77,7 +77,7 @@ class CurrentPlan(StoredPlan):
         stored = read_stored(entry.folder)
         if stored.task.protected:
             return ""
-        keys = list(self._changed(self.as_run(self._row_now(entry), stored), stored))
+        keys = list(self._find_changed_keys(self.as_run(self._row_now(entry), stored), stored))
         return f" ({', '.join(keys)})" if keys else ""
 
 

@@ -35,11 +35,11 @@ def drift(store: RunStore, config: EvalConfig, tools: Sequence[Tool]) -> list[st
     }
     if not any(kinds.values()):
         return []
-    told = "; ".join(f"{kind}: {_listed(names)}" for kind, names in kinds.items() if names)
+    told = "; ".join(f"{kind}: {_join_names(names)}" for kind, names in kinds.items() if names)
     return [f"the tools are not those of the last run ({last['run_id']}): {told}. Compare the two with care."]
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     more = f" and {len(names) - TOLD} more" if len(names) > TOLD else ""
     return ", ".join(names[:TOLD]) + more
 

@@ -47,7 +47,7 @@ from pytest_browsereval.run.toolsets import Toolsets
 from pytest_browsereval.sites import Sites, check
 from pytest_browsereval.tools.base import Tool
 from pytest_browsereval.tools.kit import Toolkit, ToolkitConfig
-from pytest_browsereval.tools.toolkits import kits_for, plugged_kits
+from pytest_browsereval.tools.toolkits import build_plugged_kits, kits_for
 
 
 class Evaluation:
@@ -142,8 +142,8 @@ class Evaluation:
         )
 
     def _browser_config(self) -> BrowserConfig:
-        with naming(self.config.browser, "prepared"):
-            return self.config.browser.prepared(self.config.base_dir)
+        with naming(self.config.browser, "prepare"):
+            return self.config.browser.prepare(self.config.base_dir)
 
     def redact(self, text: str) -> str:
         """Return the text without the secrets of the config."""
@@ -182,7 +182,7 @@ class Evaluation:
 
     def _build_kits(self, registry: Registry) -> tuple[Toolkit, ...]:
         try:
-            return plugged_kits(self.config.toolkits, registry, self.config.browser)
+            return build_plugged_kits(self.config.toolkits, registry, self.config.browser)
         except ValueError as error:
             raise self.config.wrong(("toolkits",), error) from None
 
@@ -287,7 +287,7 @@ class Evaluation:
                     with naming(grader, "preflight"):
                         grader.preflight(self.config.base_dir)
 
-    def selected(self, count: int) -> int | None:
+    def count_selected(self, count: int) -> int | None:
         """Return how many trials the run is to have; None if nobody knows.
 
         Args:
@@ -295,7 +295,7 @@ class Evaluation:
         """
         return count
 
-    def skipped(self, count: int) -> int:
+    def count_skipped(self, count: int) -> int:
         """Return how many trials of the run were skipped before their attempt.
 
         Args:
@@ -350,7 +350,7 @@ class Evaluation:
             self.plan.forget(entry)
         return metadata, folder
 
-    def left_behind(self, entry: Entry) -> tuple[TaskMetadata, Path] | None:
+    def find_judged(self, entry: Entry) -> tuple[TaskMetadata, Path] | None:
         """Return the judged attempt of a trial that another process of the run has made; None if none has."""
         found = self.store.last_result(entry.key)
         return found if found and found[0].verdict is not Verdict.ERRORED else None
@@ -414,7 +414,7 @@ class Evaluation:
                 )
                 self.own_runs.manifest = content
                 if self.entries != []:  # else all its attempts are of tests by hand
-                    self._held.enter_context(self.store.held())
+                    self._held.enter_context(self.store.hold())
                     self._note_start(content)
                 self.has_started = True
                 self._services = self._make_services()

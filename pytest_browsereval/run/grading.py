@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from pytest_browsereval.capture.output import masked_output
+from pytest_browsereval.capture.output import mask_output
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.graders.asked import StandIn, asked
 from pytest_browsereval.graders.base import GraderConfig, Recorded
@@ -75,7 +75,7 @@ async def grade_all(
         so_far: takes each grade as it comes, for who has to know what an interruption leaves.
     """
     grading, started = Grading() if so_far is None else so_far, time.perf_counter()
-    with masked_output(mask_of(recorded.task)):
+    with mask_output(mask_of(recorded.task)):
         for grader in graders:
             why = unobserved.get(grader.label, "")
             grading.grades[grader.label] = await asked(grader, recorded, unobserved=why, stand_in=stand_in)

@@ -54,7 +54,7 @@ class CallGuard:
         except Fault:
             raise
         except PLUGIN_ERRORS as error:  # the hook is no coroutine: nobody cancels it
-            raise _broken("pytest_browsereval_tool_call", error) from error
+            raise _hook_fault("pytest_browsereval_tool_call", error) from error
         if reason is None or (isinstance(reason, str) and reason.strip()):
             return reason
         why = f"pytest_browsereval_tool_call returned {reason!r:.80}. Return a reason as a text, or None"
@@ -84,12 +84,12 @@ class MessageListener:
         try:
             self._tell(self._node_id, message)
         except PLUGIN_ERRORS as error:
-            fault = error if isinstance(error, Fault) else _broken("pytest_browsereval_message", error)
+            fault = error if isinstance(error, Fault) else _hook_fault("pytest_browsereval_message", error)
             self.fault = self.fault or fault
             if fault is error:
                 raise
             raise fault from error
 
 
-def _broken(hook: str, error: BaseException) -> Fault:
+def _hook_fault(hook: str, error: BaseException) -> Fault:
     return Fault(ErrorSource.HARNESS, f"{hook} raised {describe_error(error)}")

@@ -29,7 +29,7 @@ _lane_of: weakref.WeakKeyDictionary[asyncio.Future[Any], Hashable] = weakref.Wea
 tell, but Python 3.11 has no such method.)"""
 
 
-def _tagged_task(loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> asyncio.Task[Any]:
+def _create_tagged_task(loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> asyncio.Task[Any]:
     task: asyncio.Task[Any] = asyncio.Task(work, loop=loop, **options)
     context = options.get("context")
     if (lane := _lane.get() if context is None else context.get(_lane)) is not None:
@@ -70,7 +70,7 @@ class LoopThread:
         async def serve() -> None:
             self._stopping = asyncio.Event()
             loop = asyncio.get_running_loop()
-            loop.set_task_factory(_tagged_task)
+            loop.set_task_factory(_create_tagged_task)
             self._ready.set_result(loop)
             await self._stopping.wait()
 

@@ -134,9 +134,9 @@ class Runs:
                 raise ConfigError(f"{given!r} is the id of {len(found)} runs: {several}. Give a run folder.")
             if found:
                 return found[0]
-        raise ConfigError(f"{_lacks(given, base)} {self._told(is_empty_allowed=is_empty_allowed)}")
+        raise ConfigError(f"{_lacks(given, base)} {self._describe_newest(is_empty_allowed=is_empty_allowed)}")
 
-    def _told(self, *, is_empty_allowed: bool) -> str:
+    def _describe_newest(self, *, is_empty_allowed: bool) -> str:
         """Return the newest runs, and what to type."""
         runs = self.newest_first(is_empty_allowed=is_empty_allowed)
         if not runs:

@@ -41,7 +41,7 @@ class OwnRuns:
             output, run_id, worker = self._config.output_dir, self._shared.root.name, self._shared.worker
             store = RunStore.locate(output, name, run_id, worker=worker)
             store.synced_from = store.root if self._config.capture.fsync else None
-            self._held.enter_context(store.held())
+            self._held.enter_context(store.hold())
             folder = config_folder(self._config.base_dir, store.root)
             place = {} if folder is None else {"config_folder": folder}
             store.write_manifest({**self.manifest, "selected": None, **place})

@@ -242,11 +242,11 @@ class Plan:
         task = read_row(entry.dataset, entry.ref)
         where = f"{entry.ref.path}:{entry.ref.line}: row {task.query_id!r}"
         try:
-            return self._checked(task, entry, where)
+            return self._check(task, entry, where)
         except DatasetError as error:
             raise DatasetError(where + unquoted(str(error).removeprefix(where), task)) from None
 
-    def _checked(self, task: Task, entry: Entry, where: str) -> ReadyTask:
+    def _check(self, task: Task, entry: Entry, where: str) -> ReadyTask:
         graders = self.config.graders or self._of_row(task, entry.dataset, where)
         if not graders:
             raise DatasetError(
@@ -331,7 +331,7 @@ class Plan:
     def _check_that_all_is_read(self, task: Task, graders: Iterable[GraderConfig], where: str) -> None:
         """Refuse a row with a check that would be passed over in silence."""
         for check in task.checks:
-            if not any(one.reads(check) for grader in graders for one in _unfolded(grader)):
+            if not any(one.reads(check) for grader in graders for one in _unfold(grader)):
                 readers = [
                     name
                     for name, member, _ in self._registry.members("grader")
@@ -398,11 +398,11 @@ def mark_names(dataset: str, tags: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name))
 
 
-def _unfolded(grader: GraderConfig) -> Iterator[GraderConfig]:
+def _unfold(grader: GraderConfig) -> Iterator[GraderConfig]:
     """Yield a grader and those that it asks, at any depth."""
     yield grader
     for part in grader.parts:
-        yield from _unfolded(part)
+        yield from _unfold(part)
 
 
 def offers_of(config: EvalConfig) -> Offers:

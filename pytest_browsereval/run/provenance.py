@@ -59,7 +59,7 @@ def differences_by_key(
         b: another one.
         besides: further keys that are left out, with dots: ``config.retries``.
     """
-    return _told(a, b, LEFT_OUT.union(besides))
+    return _list_differences(a, b, LEFT_OUT.union(besides))
 
 
 def all_differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[str, ...]:
@@ -69,10 +69,12 @@ def all_differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[str, ..
         a: a manifest.
         b: another one.
     """
-    return tuple(_told(a, b, TIME).values())
+    return tuple(_list_differences(a, b, TIME).values())
 
 
-def _told(a: Mapping[str, Any], b: Mapping[str, Any], left_out: Collection[str]) -> dict[str, str]:
+def _list_differences(
+    a: Mapping[str, Any], b: Mapping[str, Any], left_out: Collection[str]
+) -> dict[str, str]:
     if not a or not b:
         which = "both runs" if not a and not b else "A" if not a else "B"
         return {"": f"the manifest of {which} is missing or damaged, so what else differs is unknown"}
@@ -89,8 +91,8 @@ def _lines(path: str, a: Any, b: Any, left_out: Collection[str]) -> Iterator[tup
         for place, (one, other) in enumerate(zip(a, b, strict=True)):
             yield from _lines(f"{path}.{place}", one, other, left_out)
     else:
-        yield path, f"{one_line(path, 60)}: {_shown(a)} -> {_shown(b)}"
+        yield path, f"{one_line(path, 60)}: {_format_value(a)} -> {_format_value(b)}"
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return "none" if value is None else one_line(str(value), 60)

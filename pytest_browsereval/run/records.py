@@ -128,7 +128,7 @@ def attempt_number(name: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def told_standing(folders: Sequence[str]) -> str:
+def describe_foreign_records(folders: Sequence[str]) -> str:
     """Return what to say of records that something else than the run has written and that are still there.
 
     Args:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from pytest_browsereval.capture.output import REGRADING_OUTPUT_FILE, kept_output
+from pytest_browsereval.capture.output import REGRADING_OUTPUT_FILE, keep_output
 from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.config.model import BudgetConfig
@@ -28,7 +28,7 @@ from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.grading import Grading, decide, grade_all, total_cost
 from pytest_browsereval.run.manifest import check_manifest
 from pytest_browsereval.run.plan import Entry, ReadyTask
-from pytest_browsereval.run.selection import wanted
+from pytest_browsereval.run.selection import count_wanted
 from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey, read_metadata
 from pytest_browsereval.run.stored_trials import (
     StoredEntry,
@@ -37,7 +37,7 @@ from pytest_browsereval.run.stored_trials import (
     read_evidence,
     read_stored,
 )
-from pytest_browsereval.run.unobserved import OBSERVED_ELSE, known_observations, why_unobserved
+from pytest_browsereval.run.unobserved import OBSERVED_ELSE, list_observations, why_unobserved
 
 TOLD = 5
 """Ids that a note lists."""
@@ -101,9 +101,9 @@ class Regrading(Evaluation):
         self.stored.modify = lambda task: modify(task) if (modify := self.behaviour.modify_task) else task
         self.stored.redact = self.redact
         self.plan = self.stored
-        self._before = self.store.selected()
-        self._planned = wanted(self.store)
-        self._skipped_before = self.store.skipped()
+        self._before = self.store.count_selected()
+        self._planned = count_wanted(self.store)
+        self._skipped_before = self.store.count_skipped()
 
     # -- before anything is spent
 
@@ -120,7 +120,7 @@ class Regrading(Evaluation):
         self._held.enter_context(self.store.going_on())
         if self.config.budget != BudgetConfig():
             self.notes.append("the budget does not limit what judges cost that grade again")
-        if edited := self.stored.edited():
+        if edited := self.stored.list_edited_rows():
             more = f" and {len(edited) - TOLD} more" if len(edited) > TOLD else ""
             by = "rows as they are now." if self.is_current else STORED_ROWS
             self.notes.append(
@@ -133,7 +133,7 @@ class Regrading(Evaluation):
             return
         if self.stored.rows_problem:
             self.notes.append(f"the tasks are those that the run has stored: {self.stored.rows_problem}")
-        elif gone := self.stored.gone():
+        elif gone := self.stored.count_gone():
             self.notes.append(
                 f"the config's datasets have no row for {gone} of the run's trials: these are judged by the "
                 "tasks that the run has stored."
@@ -148,7 +148,7 @@ class Regrading(Evaluation):
         """
         super().check_rows(e for e in entries if isinstance(e, StoredEntry) and e.why_not is None)
 
-    def selected(self, count: int) -> int | None:
+    def count_selected(self, count: int) -> int | None:
         """Return how many trials the run was to have, whichever of them are graded again."""
         return None if self._before is None else max(count, self._before)
 
@@ -157,11 +157,11 @@ class Regrading(Evaluation):
         """True: a trial that is graded again keeps its attempt."""
         return True
 
-    def left_behind(self, entry: Entry) -> None:
+    def find_judged(self, entry: Entry) -> None:
         """Return nothing: each trial has a result, which is to be graded again."""
         del entry
 
-    def skipped(self, count: int) -> int:
+    def count_skipped(self, count: int) -> int:
         """Return how many trials the run had skipped; one that is skipped now keeps its result."""
         del count
         return self._skipped_before
@@ -229,7 +229,7 @@ class Regrading(Evaluation):
         try:
             metadata = await self._again(entry)
         finally:
-            attempt.finished()
+            attempt.finish()
         self.stored.forget(entry)
         if metadata.stops_run:
             self.stopped = metadata.reason
@@ -243,9 +243,9 @@ class Regrading(Evaluation):
         """
         assert isinstance(entry, StoredEntry)  # noqa: S101 of our own plan
         attempt = self.store.reopen(entry.folder, entry.metadata.attempt, node_id)
-        attempt.finished()
+        attempt.finish()
         if entry.why_not is not None:
-            return _kept(read_metadata(entry.folder), entry.why_not), attempt
+            return _keep_errored(read_metadata(entry.folder), entry.why_not), attempt
         labels = [grader.label for grader in self.stored.ready(entry).graders]
         errored = {
             label: GraderResult(grader=label, verdict=Verdict.ERRORED, reasoning=str(fault))
@@ -256,7 +256,7 @@ class Regrading(Evaluation):
     async def _again(self, entry: StoredEntry) -> TaskMetadata:
         old = await asyncio.to_thread(read_metadata, entry.folder)
         if entry.why_not is not None:
-            return _kept(old, entry.why_not)
+            return _keep_errored(old, entry.why_not)
         ready = self.stored.ready(entry)
         self.hide(ready.graders)
         stored, evidence = await asyncio.to_thread(
@@ -277,7 +277,7 @@ class Regrading(Evaluation):
             usage=old.usage,
             redact=self.redact,
         )
-        keys = known_observations(self.stored, entry, stored, ready, self.redact)
+        keys = list_observations(self.stored, entry, stored, ready, self.redact)
         unobserved = {
             grader.label: why
             for grader in ready.graders
@@ -286,7 +286,7 @@ class Regrading(Evaluation):
         grading = Grading()
         (entry.folder / REGRADING_OUTPUT_FILE).unlink(missing_ok=True)
         try:
-            with kept_output(entry.folder / REGRADING_OUTPUT_FILE, self.redact):
+            with keep_output(entry.folder / REGRADING_OUTPUT_FILE, self.redact):
                 await grade_all(
                     ready.graders,
                     recorded,
@@ -296,13 +296,13 @@ class Regrading(Evaluation):
                 )
         except asyncio.CancelledError:  # the old grades stay, and what the new ones have cost is known
             with contextlib.suppress(OSError, UsageError):
-                self._paid(entry.folder, grading)
+                self._record_payment(entry.folder, grading)
             raise
         grading.is_unanswered = self.outages.count_grades(entry.key, grading.grades.values())
         if grading.stops_run:  # a judge that cannot be asked has judged nothing: what there was stays
             why = grading.why_it_stops()
-            old = await asyncio.to_thread(self._paid, entry.folder, grading)
-            return _kept(old, self.redact(why)).model_copy(update={"stops_run": True})
+            old = await asyncio.to_thread(self._record_payment, entry.folder, grading)
+            return _keep_errored(old, self.redact(why)).model_copy(update={"stops_run": True})
         row = JudgedRow(ready, stored, keys, unobserved)
         return await asyncio.to_thread(self._save, entry.folder, grading, row)
 
@@ -339,7 +339,7 @@ class Regrading(Evaluation):
         }
         return saver.save_metadata(old.model_copy(update=update))
 
-    def _paid(self, folder: Path, grading: Grading) -> TaskMetadata:
+    def _record_payment(self, folder: Path, grading: Grading) -> TaskMetadata:
         """Write what was paid before the grading was given up, and nothing else; return the attempt."""
         old = read_metadata(folder)
         cost = _with(old.cost_usd, grading)
@@ -383,7 +383,7 @@ def history_record(old: TaskMetadata) -> dict[str, JsonValue]:
     }
 
 
-def _kept(old: TaskMetadata, why: str) -> TaskMetadata:
+def _keep_errored(old: TaskMetadata, why: str) -> TaskMetadata:
     """Return an attempt as its item shows it: errored, since it was not graded again; its files stay."""
     return old.model_copy(
         update={

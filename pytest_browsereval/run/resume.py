@@ -20,7 +20,7 @@ from pytest_browsereval.run.manifest import manifest
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.provenance import differences
 from pytest_browsereval.run.relations import groups
-from pytest_browsereval.run.selection import selected_trials
+from pytest_browsereval.run.selection import read_selected
 from pytest_browsereval.run.store import RunStore, TrialKey
 
 TOLD = 5
@@ -69,10 +69,10 @@ class Resuming(Evaluation):
         self._worker = worker
         self._take_store()
         self._anyway = anyway
-        counts = (self.store.selected(), self.store.planned())
+        counts = (self.store.count_selected(), self.store.count_planned())
         self._before = max((count for count in counts if count is not None), default=None)
         """How many trials the run was to have so far; None if nobody knows."""
-        self._wanted = selected_trials(self.store)
+        self._wanted = read_selected(self.store)
         """Which ones, those of this session among them once they are checked; None if nobody knows."""
         self._others = 0
         """Trials that the run has and this session has not selected."""
@@ -116,13 +116,13 @@ class Resuming(Evaluation):
             paid = (
                 (folder, 0.0 if data.replayed else data.cost_usd) for folder, data in self.store.digests()
             )
-            self.budget.paid_before(paid)
+            self.budget.note_earlier_payments(paid)
             self._record(len(entries), finished, drift)
 
     def to_run(self, entries: Iterable[Entry]) -> list[Entry]:
         """Return the trials that are run: those without a result, and those that rest on one of them."""
         entries = list(entries)
-        are_there = [self.left_behind(entry) is not None for entry in entries]
+        are_there = [self.find_judged(entry) is not None for entry in entries]
         if not self.plan.may_relate(len(entries)):
             return [entry for entry, is_there in zip(entries, are_there, strict=True) if not is_there]
         found = groups([self.plan.relations(entry) for entry in entries])
@@ -164,7 +164,7 @@ class Resuming(Evaluation):
         errored = sum(
             entry.key in stored and stored[entry.key].verdict is Verdict.ERRORED for entry in entries
         )
-        cut = len(self.store.cut_off())
+        cut = len(self.store.list_cut_off())
         of_these = [f"{errored} errored"] * bool(errored) + [f"{cut} cut off"] * bool(cut)
         told = f" ({', '.join(of_these)} before)" if of_these else ""
         self.notes.append(
@@ -218,9 +218,9 @@ class Resuming(Evaluation):
 
     # -- what there is already
 
-    def left_behind(self, entry: Entry) -> tuple[TaskMetadata, Path] | None:
+    def find_judged(self, entry: Entry) -> tuple[TaskMetadata, Path] | None:
         """Return the judged attempt of a trial whose row is what it was; None if it has to be run."""
-        found = super().left_behind(entry)
+        found = super().find_judged(entry)
         return found if found and found[0].row_hash == self._row_hash(entry) else None
 
     def _row_hash(self, entry: Entry) -> str:
@@ -231,7 +231,7 @@ class Resuming(Evaluation):
         """True: its trials may have results already."""
         return True
 
-    def selected(self, count: int) -> int | None:
+    def count_selected(self, count: int) -> int | None:
         """Return how many trials the run is to have: those of this session, and those it has besides."""
         if self._before is None:
             return None if self._wanted is None else len(self._wanted)

@@ -28,7 +28,7 @@ def note_selected(store: RunStore, trials: Iterable[TrialKey]) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    known = selected_trials(store)
+    known = read_selected(store)
     if known is None:
         return
     store.root.mkdir(parents=True, exist_ok=True)
@@ -37,7 +37,7 @@ def note_selected(store: RunStore, trials: Iterable[TrialKey]) -> None:
         store.append(SELECTED_FILE, {"selected_at": now(), "trials": part})
 
 
-def selected_trials(store: RunStore) -> frozenset[TrialKey] | None:
+def read_selected(store: RunStore) -> frozenset[TrialKey] | None:
     """Return the trials that all sessions of a run have selected; None if the run does not tell.
 
     A run that was begun before there was such a file does not, nor does one whose file is damaged.
@@ -56,10 +56,10 @@ def selected_trials(store: RunStore) -> frozenset[TrialKey] | None:
 
 def is_selection_damaged(store: RunStore) -> bool:
     """Whether the run has the file, and which trials it names cannot be told: it is damaged or empty."""
-    return (store.root / SELECTED_FILE).exists() and not selected_trials(store)
+    return (store.root / SELECTED_FILE).exists() and not read_selected(store)
 
 
-def wanted(store: RunStore) -> int | None:
+def count_wanted(store: RunStore) -> int | None:
     """Return how many trials a run is to have, also of one that was killed; None if it does not tell."""
-    trials = selected_trials(store)
-    return len(trials) if trials else store.planned()
+    trials = read_selected(store)
+    return len(trials) if trials else store.count_planned()

@@ -103,7 +103,7 @@ class AttemptFolder:
     marker: Path
     """The file that stands for it while it is in flight."""
 
-    def finished(self) -> None:
+    def finish(self) -> None:
         """Take it out of flight; call it after ``metadata.json`` was written."""
         self.marker.unlink(missing_ok=True)
 
@@ -162,20 +162,20 @@ class RunStore:
         begun_with = config.get("gate") if isinstance(config, dict) else None
         return self._summary().get("gate", begun_with)
 
-    def selected(self) -> int | None:
+    def count_selected(self) -> int | None:
         """Return how many trials the run was to have, by its summary; None: nobody has written one."""
-        return self._counted("selected")
+        return self._read_count("selected")
 
-    def planned(self) -> int | None:
+    def count_planned(self) -> int | None:
         """Return how many trials the run was begun for, by its manifest; None if that does not say."""
         count = self.manifest().get("selected")
         return count if isinstance(count, int) else None
 
-    def skipped(self) -> int:
+    def count_skipped(self) -> int:
         """Return how many of them were skipped before their attempt, by its summary."""
-        return self._counted("skipped") or 0
+        return self._read_count("skipped") or 0
 
-    def _counted(self, key: str) -> int | None:
+    def _read_count(self, key: str) -> int | None:
         try:
             return int(self._summary()[key])
         except (ValueError, KeyError, TypeError):
@@ -208,14 +208,14 @@ class RunStore:
     # -- who writes it
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def hold(self) -> Iterator[None]:
         """Show that this process writes the run; the system takes it back when the process dies.
 
         Raises:
             OSError: the run folder cannot be written.
         """
         (self.root / LOCKS).mkdir(parents=True, exist_ok=True)
-        with _locked(self.root / LOCKS / self.worker):
+        with _lock(self.root / LOCKS / self.worker):
             yield
 
     @contextmanager
@@ -229,7 +229,7 @@ class RunStore:
             (self.root / LOCKS).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(f"{self.root} cannot be written: {error.strerror}.") from None
-        with _locked(self.root / LOCKS / GOING_ON, self.root):
+        with _lock(self.root / LOCKS / GOING_ON, self.root):
             self.check_idle(besides=GOING_ON)
             yield
 
@@ -244,13 +244,13 @@ class RunStore:
         """
         for lock in (self.root / LOCKS).glob("*"):
             if lock.name != besides:
-                with _locked(lock, self.root):
+                with _lock(lock, self.root):
                     pass
 
     def is_gone_on_with(self) -> bool:
         """Whether a process keeps others from going on with the run; True where that cannot be known."""
         try:
-            with _locked(self.root / LOCKS / GOING_ON, self.root) as is_ours:
+            with _lock(self.root / LOCKS / GOING_ON, self.root) as is_ours:
                 return not is_ours
         except UsageError:
             return True
@@ -335,7 +335,7 @@ class RunStore:
             path.unlink(missing_ok=True)
         return found
 
-    def cut_off(self) -> list[str]:
+    def list_cut_off(self) -> list[str]:
         """Return the node ids of attempts that were in flight and will never be finished.
 
         Ask when no process writes the run.
@@ -417,7 +417,7 @@ class RunStore:
 
 
 @contextmanager
-def _locked(file: Path, run: Path | None = None) -> Iterator[bool]:
+def _lock(file: Path, run: Path | None = None) -> Iterator[bool]:
     """Hold a lock that the system takes back when the process dies; yields whether it is held.
 
     The file stays: to remove one that another process is about to lock would leave two with the lock.
@@ -471,7 +471,7 @@ def read_metadata(folder: Path) -> TaskMetadata:
     try:
         return _read(folder)
     except _Unfinished as error:
-        raise _damaged(folder, str(error)) from None
+        raise _damage_error(folder, str(error)) from None
 
 
 def _read(folder: Path) -> TaskMetadata:
@@ -482,10 +482,10 @@ def _read(folder: Path) -> TaskMetadata:
     except FileNotFoundError as error:
         raise _Unfinished(str(error)) from None
     except (ValidationError, OSError) as error:
-        raise _damaged(folder, _first_line(error)) from None
+        raise _damage_error(folder, _first_line(error)) from None
 
 
-def _damaged(folder: Path, why: str) -> UsageError:
+def _damage_error(folder: Path, why: str) -> UsageError:
     return UsageError(
         f"{folder / 'metadata.json'} is damaged: {why}. Restore it, or remove the folder {folder.name} to "
         "have the attempt count as never made."

@@ -282,7 +282,7 @@ class StoredPlan(Plan):
     def _task(self, entry: StoredEntry, where: str, stored: StoredTask) -> tuple[Task, str]:
         """Return the task that an attempt is judged by, and the hash of its row."""
         known = stored.row_hash or entry.metadata.row_hash
-        return (self._protected(entry, where, stored) if stored.task.protected else stored.task), known
+        return (self._read_protected(entry, where, stored) if stored.task.protected else stored.task), known
 
     def _own(self, task: Task, stored: StoredTask, where: str) -> tuple[GraderConfig, ...]:
         """Return the graders of the row, for a config that names none."""
@@ -297,9 +297,9 @@ class StoredPlan(Plan):
             raise DatasetError(
                 f"{where}: its graders hold a secret, which is not stored. Write the graders into the config."
             )
-        return self.stored_graders(stored, where)
+        return self.read_stored_graders(stored, where)
 
-    def stored_graders(self, stored: StoredTask, where: str) -> tuple[GraderConfig, ...]:
+    def read_stored_graders(self, stored: StoredTask, where: str) -> tuple[GraderConfig, ...]:
         """Return the graders that an attempt was judged by.
 
         Args:
@@ -327,7 +327,7 @@ class StoredPlan(Plan):
         except ValueError as error:
             raise DatasetError(f"{where}: {error}") from None
 
-    def _protected(self, entry: StoredEntry, where: str, stored: StoredTask) -> Task:
+    def _read_protected(self, entry: StoredEntry, where: str, stored: StoredTask) -> Task:
         """Return the row itself: what is stored of it has no answers."""
         row = self._read_row(entry)
         if row is None or row.content_hash() != (stored.row_hash or entry.metadata.row_hash):
@@ -363,15 +363,15 @@ class StoredPlan(Plan):
         except DatasetError:
             return None
 
-    def gone(self) -> int:
+    def count_gone(self) -> int:
         """Return how many trials are of rows that the config's datasets do not have, or no more."""
         return sum(self._is_gone(entry) for entry in self.stored)
 
-    def edited(self) -> list[str]:
+    def list_edited_rows(self) -> list[str]:
         """Return the ids of rows that are not what they were in the run."""
-        return list(dict.fromkeys(entry.ref.query_id for entry in self.edited_entries()))
+        return list(dict.fromkeys(entry.ref.query_id for entry in self.find_edited_entries()))
 
-    def edited_entries(self) -> list[StoredEntry]:
+    def find_edited_entries(self) -> list[StoredEntry]:
         """Return the trials whose rows are not what they were in the run."""
         rows = [(entry, self._read_row(entry)) for entry in self.stored if entry.why_not is None]
         return [e for e, row in rows if row is not None and row.content_hash() != e.metadata.row_hash]

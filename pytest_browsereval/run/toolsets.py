@@ -43,9 +43,9 @@ class Toolsets:
         """
         builtin, plugged = tuple(builtin), tuple(plugged)
         kits = (*builtin, *plugged)
-        _resolved(config, config.tools, builtin, plugged, ())
+        _resolve(config, config.tools, builtin, plugged, ())
         on = {
-            name: _resolved(config, {**config.tools, **(agent.tools or {})}, builtin, plugged, (name,))
+            name: _resolve(config, {**config.tools, **(agent.tools or {})}, builtin, plugged, (name,))
             for name, agent in config.variants.items()
         }
         found = {name: vetoes(kits, {tool.name for tool in tools}) for name, tools in on.items()}
@@ -91,7 +91,7 @@ class Toolsets:
         return ({*task.sites} | names_in(task.model_dump_json())) & {*sites} if self.sites_of else set()
 
 
-def _resolved(
+def _resolve(
     config: EvalConfig,
     switches: Mapping[str, bool],
     builtin: tuple[Toolkit, ...],

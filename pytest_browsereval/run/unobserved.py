@@ -21,7 +21,7 @@ OBSERVED_ELSE = (
 )
 
 
-def known_observations(
+def list_observations(
     plan: StoredPlan, entry: StoredEntry, stored: StoredTask, ready: ReadyTask, redact: Callable[[str], str]
 ) -> dict[str, str]:
     """Return what graders observed an attempt for; of earlier versions it is told from row and graders.
@@ -38,7 +38,7 @@ def known_observations(
     is_same = ready.row_hash == entry.metadata.row_hash
     task = ready.task if is_same and stored.task.protected else stored.task
     try:
-        return observation_keys(plan.stored_graders(stored, entry.name), task, redact)
+        return observation_keys(plan.read_stored_graders(stored, entry.name), task, redact)
     except (DatasetError, ValueError):  # a secret in a block is not stored
         return observation_keys(ready.graders, ready.task, redact) if is_same else {}
 
@@ -59,7 +59,7 @@ def why_unobserved(
         task: that it judges by now.
         stored: of the attempt.
         evidence: of the attempt.
-        keys: of ``known_observations``.
+        keys: of ``list_observations``.
         redact: takes secrets out of a text.
     """
     label = grader.label

@@ -128,7 +128,7 @@ def _tasks_for(error: float, variance: float) -> float:
     return half + math.sqrt(half * half + 2 / error**2) - 2
 
 
-def paired(
+def compare_pairs(
     differences: Iterable[float], confidence: float = CONFIDENCE, split: Split | None = None
 ) -> Paired:
     """Return what the differences of tasks come to.

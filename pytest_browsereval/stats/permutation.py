@@ -50,7 +50,7 @@ _Law = tuple[tuple[float, float], ...]
 """Values with their probabilities."""
 
 
-def exchanged(tasks: Iterable[Task]) -> float:
+def compute_p_value(tasks: Iterable[Task]) -> float:
     """Return the two-sided p-value of the mean difference over tasks.
 
     Where each task has as many trials on both sides, its sides are swapped as a whole: the sign of its
@@ -108,7 +108,7 @@ def _beyond(laws: Mapping[_Law, int], seen: float) -> float:
     if sums is not None:
         return min(1.0, math.fsum(chance for value, chance in sums.items() if abs(value) >= least))
     numbers = random.Random(SEED)  # noqa: S311 repeatable, no secret
-    hits = sum(abs(shift + _drawn(numbers, moving)) >= least for _ in range(RESAMPLES))
+    hits = sum(abs(shift + _draw_sum(numbers, moving)) >= least for _ in range(RESAMPLES))
     return (hits + 1) / (RESAMPLES + 1)  # what was seen is one of the worlds: Phipson and Smyth 2010
 
 
@@ -128,7 +128,7 @@ def _all_sums(laws: Mapping[_Law, int], start: float) -> dict[float, float] | No
     return sums
 
 
-def _drawn(numbers: random.Random, laws: Mapping[_Law, int]) -> float:
+def _draw_sum(numbers: random.Random, laws: Mapping[_Law, int]) -> float:
     """Return a sum of so many draws from each law: how often each value comes is multinomial."""
     total = 0.0
     for law, count in laws.items():

@@ -150,10 +150,10 @@ def rogan_gladen(
     centre = middle + 2 * z * z * (middle * of_se - (1 - middle) * of_sp)
     reach = z * math.sqrt(variance) / youden
     value = (seen.value + specificity.value - 1) / (sensitivity.value + specificity.value - 1)
-    return Estimate(_bounded(value), Interval(_bounded(centre - reach), _bounded(centre + reach)))
+    return Estimate(_bound(value), Interval(_bound(centre - reach), _bound(centre + reach)))
 
 
-def _bounded(value: float) -> float:
+def _bound(value: float) -> float:
     return min(1.0, max(0.0, value))
 
 
@@ -169,7 +169,7 @@ class Clustered:
     """As many independent ones have that error."""
 
 
-def clustered(groups: Iterable[Share], confidence: float = CONFIDENCE) -> Clustered | None:
+def pool_groups(groups: Iterable[Share], confidence: float = CONFIDENCE) -> Clustered | None:
     """Return the share of all groups together, with an error that holds whatever the likeness inside.
 
     The standard error is the sandwich one of a mean over clusters, times ``G / (G - 1)`` in the variance

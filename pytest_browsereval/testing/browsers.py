@@ -64,7 +64,7 @@ class BrowserConformance:
 
     @asynccontextmanager
     async def _started(self, config: BrowserConfig) -> AsyncIterator[Browser]:
-        browser = config.prepared(Path.cwd()).build()
+        browser = config.prepare(Path.cwd()).build()
         await browser.start()
         try:
             yield browser
@@ -85,7 +85,7 @@ class BrowserConformance:
         """It lives between ``start`` and ``close``, says what it is, and closing twice is harmless."""
 
         async def work() -> None:
-            browser = config.prepared(Path.cwd()).build()
+            browser = config.prepare(Path.cwd()).build()
             await browser.start()
             lives = [browser.is_alive]
             assert browser.description.strip(), "the header and the manifest need a description"
@@ -100,7 +100,7 @@ class BrowserConformance:
         """Asked before a run and asked once started, it says the same, and its tools can be offered."""
 
         async def work() -> None:
-            before = await config.prepared(Path.cwd()).surveyed()
+            before = await config.prepare(Path.cwd()).survey()
             async with self._started(config) as browser:
                 assert browser.survey.max_windows == before.max_windows
                 assert browser.survey.tools == before.tools

@@ -36,7 +36,7 @@ async def open_window(
         start_url: None opens a page with a button and a link, on this machine.
         browser: None is a Chromium without a screen.
     """
-    running = (browser or PlaywrightBrowserConfig()).prepared(Path.cwd()).build()
+    running = (browser or PlaywrightBrowserConfig()).prepare(Path.cwd()).build()
     with ConformanceSite() as site:
         await running.start()
         try:
@@ -130,7 +130,7 @@ class _Call:
 
     async def _result(self) -> ToolResult:
         try:
-            values = self._tool.checked(self._arguments)
+            values = self._tool.check_arguments(self._arguments)
         except ValueError as error:
             return ToolResult(ok=False, output=str(error))
         try:

@@ -106,7 +106,7 @@ class Tool:
         fields = {name: _flat(field) for name, field in schema.get("properties", {}).items()}
         return {**schema, "properties": fields}
 
-    def checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def check_arguments(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments as the body takes them: checked, converted, defaults filled in.
 
         Raises:
@@ -228,7 +228,7 @@ class Toolbox:
         """Why ``give_up`` was called."""
         self._is_closed = False
 
-    def nested(
+    def nest(
         self, capture: CaptureContext, *, max_steps: int | None = None, more: Sequence[Tool] = ()
     ) -> Toolbox:
         """Return a toolbox for a part of the attempt: an answer and a limit of its own, the same window.
@@ -268,7 +268,7 @@ class Toolbox:
         call = await self._begin(name, arguments, is_step=is_step)
         fault: Fault | None = None
         try:
-            result = await self._checked(name, arguments, self.guard)
+            result = await self._try(name, arguments, self.guard)
         except asyncio.CancelledError:
             cut = ToolResult(ok=False, output=f"{name} was cut off: the time is over.")
             await self._capture.after_tool_call(call, cut.as_json(), is_error=True, picture=False)
@@ -316,14 +316,14 @@ class Toolbox:
         Raises:
             Fault: the window has died.
         """
-        await self._capture.settled()
-        result = await self._checked(name, dict(arguments or {}))
+        await self._capture.settle()
+        result = await self._try(name, dict(arguments or {}))
         if result.raised:
             self._capture.add_warning(ErrorSource.TOOL, result.raised)
         return result
 
     async def _begin(self, name: str, arguments: dict[str, Any], *, is_step: bool) -> ToolCall:
-        await self._capture.settled()  # first: between the check and the count nobody else may begin
+        await self._capture.settle()  # first: between the check and the count nobody else may begin
         self.check_limits(is_step=is_step)
         return await self._capture.before_tool_call(name, arguments, is_step=is_step)
 
@@ -352,7 +352,7 @@ class Toolbox:
             raise PartOver(TerminationReason.MAX_STEPS, f"{limit} steps were allowed; all were used")
         raise LimitReached(TerminationReason.MAX_STEPS, f"limits.max_steps is {limit}; all were used")
 
-    async def _checked(self, name: str, arguments: dict[str, Any], guard: Guard | None = None) -> ToolResult:
+    async def _try(self, name: str, arguments: dict[str, Any], guard: Guard | None = None) -> ToolResult:
         known = self._tools.get(name)
         if known is None:
             known_names = ", ".join(self._tools)
@@ -360,7 +360,7 @@ class Toolbox:
                 f"unknown tool {name!r:.80}.{nearest(name, self._tools)} Tools: {known_names}."
             )
         try:
-            return await self._performed(known, arguments, guard)
+            return await self._perform(known, arguments, guard)
         except (Fault, LimitReached):
             raise
         except ToolError as error:
@@ -373,9 +373,9 @@ class Toolbox:
                 ok=False, output=str(error) or kind, raised=f"{name} raised {kind}: {error!s:.{BRIEF}}"
             )
 
-    async def _performed(self, known: Tool, arguments: dict[str, Any], guard: Guard | None) -> ToolResult:
+    async def _perform(self, known: Tool, arguments: dict[str, Any], guard: Guard | None) -> ToolResult:
         try:
-            values = known.checked(arguments)
+            values = known.check_arguments(arguments)
         except ValueError as error:
             return ToolResult.refusal(f"wrong arguments for {known.name}: {error}")
         if guard is not None and (why := guard(known.name, values)) is not None:

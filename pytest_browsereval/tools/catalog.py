@@ -107,7 +107,7 @@ class Catalog:
         given = _set(switches, toolkit)
         return any(self.is_on(name, switches) for name in kits[toolkit].tools) if given is None else given
 
-    def kept(self, tools: Iterable[Tool], switches: Mapping[str, object]) -> tuple[Tool, ...]:
+    def filter_tools(self, tools: Iterable[Tool], switches: Mapping[str, object]) -> tuple[Tool, ...]:
         """Return the tools that pass at run time: those that are on and those outside the catalog."""
         known = {entry.key for entry in self.tools}
         return tuple(tool for tool in tools if tool.name not in known or self.is_on(tool.name, switches))

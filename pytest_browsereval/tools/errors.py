@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_browsereval.browsers.playwright.origins import shorten
-from pytest_browsereval.tools.targets import gone, ref_of
+from pytest_browsereval.tools.targets import describe_gone, ref_of
 
 _STRICT = re.compile(r"strict mode violation: .*? resolved to (\d+) elements:")
 _MATCH = re.compile(r"^\s*\d+\) (<.*?>.*?)(?: aka .*)?$", re.MULTILINE)
@@ -52,7 +52,7 @@ def explain(error: BaseException, arguments: Mapping[str, Any]) -> str:
         return _ambiguous(named, int(match[1]), text)
     for sign, sentence in _SENTENCES.items():
         if sign in text:
-            return sentence.format(gone=gone(named))
+            return sentence.format(gone=describe_gone(named))
     if match := _NET.search(text):
         url = shorten(str(arguments.get("url", "the page")), 100)
         reason = _NET_REASONS.get(match[1])
@@ -92,5 +92,9 @@ def _too_late(named: str, target: str, text: str) -> str:
         return "The page did not load in time."
     looked = _LOOKING.split(text)
     if len(looked) > 1 and "resolved to" not in looked[-1]:
-        return gone(named) if ref_of(target) else f"Nothing matches {named}. Call snapshot to see the page."
+        return (
+            describe_gone(named)
+            if ref_of(target)
+            else f"Nothing matches {named}. Call snapshot to see the page."
+        )
     return f"The page did not react in time{f' to what was done to {named}' if named else ''}."

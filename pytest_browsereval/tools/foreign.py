@@ -35,7 +35,7 @@ class OutsideTool(Tool):
         """The schema as the server tells it."""
         return {"type": "object", "properties": {}, **self.given}
 
-    def checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def check_arguments(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments as they are, once they are what the schema says.
 
         Raises:

@@ -99,7 +99,7 @@ def offer(
     Raises:
         Fault: a toolkit's directive broke.
     """
-    given = [_asked(kit, turn) for kit in kits if set(kit.names) & set(available)]
+    given = [_ask_directive(kit, turn) for kit in kits if set(kit.names) & set(available)]
     directives = [directive for directive in (*given, *more) if directive is not None]
     named = {name for directive in directives for name in directive.active_tools if name in available}
     choices = {directive.tool_choice for directive in directives}
@@ -109,7 +109,7 @@ def offer(
     return Offer(names, choice)
 
 
-def _asked(kit: Toolkit, turn: Turn) -> Directive | None:
+def _ask_directive(kit: Toolkit, turn: Turn) -> Directive | None:
     try:
         directive = kit.directive(turn)
         if directive is not None and not isinstance(directive, Directive):

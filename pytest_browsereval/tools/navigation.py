@@ -22,7 +22,7 @@ _RELATIVE = ("/", "./", "../", "?", "#")
 Url = Annotated[str, Field(max_length=8000, description="Absolute (https://…), or relative to the page.")]
 
 
-def checked_url(window: PlaywrightWindow, url: str) -> str:
+def check_url(window: PlaywrightWindow, url: str) -> str:
     """Return the absolute address of what an agent asks for.
 
     Raises:
@@ -51,16 +51,16 @@ def checked_url(window: PlaywrightWindow, url: str) -> str:
 async def open_url(window: PlaywrightWindow, url: str) -> str:
     """Navigate the current tab and tell where it is then."""
     try:
-        response = await window.goto(checked_url(window, url))
+        response = await window.goto(check_url(window, url))
     except Exception as error:
         if is_playwright_error(error) and "Download is starting" in str(error):
             await window.download_begins()
             return "The address is a download, and the page stays as it was."
         raise
-    return await _arrived(window, "Opened", response)
+    return await _describe_arrival(window, "Opened", response)
 
 
-async def _arrived(window: PlaywrightWindow, did: str, response: Response | None) -> str:
+async def _describe_arrival(window: PlaywrightWindow, did: str, response: Response | None) -> str:
     title = shorten(await quietly(window.page.title(), window.rules.title_s) or "", 60)
     status = f", HTTP {response.status}" if response is not None and response.status >= 400 else ""
     return f"{did} {shorten(window.url)}{status}, titled {title!r}."
@@ -91,7 +91,7 @@ async def _through_history(window: PlaywrightWindow, way: str) -> str:
     response = await go(wait_until="domcontentloaded")
     if response is None and page.url == url:
         raise ToolError(f"There is no page to go {way} to.")
-    return await _arrived(window, f"Went {way} to", response)
+    return await _describe_arrival(window, f"Went {way} to", response)
 
 
 @tool(may_take_long=True)
@@ -102,7 +102,7 @@ async def reload(window: PlaywrightWindow) -> str:
         response = await window.goto(url)
     else:
         response = await window.page.reload(wait_until="domcontentloaded")
-    return await _arrived(window, "Reloaded", response)
+    return await _describe_arrival(window, "Reloaded", response)
 
 
 @tool(may_take_long=True, needs_page=False)

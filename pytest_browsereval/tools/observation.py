@@ -13,7 +13,7 @@ MAX_LENGTH = 30_000
 """Characters of a page that one call returns."""
 
 
-def capped(text: str, more: str) -> str:
+def cap_text(text: str, more: str) -> str:
     """Return the text, cut at the end of a line to what one call may return, saying so.
 
     Args:
@@ -35,12 +35,12 @@ async def snapshot(window: PlaywrightWindow) -> str:
     tabs = await window.tabs()
     head += [f"Title: {shorten(tab.title, 200)}" for tab in tabs if tab.is_current]
     if len(tabs) > 1:
-        head.append("Tabs: " + ", ".join(_named(tab.tab_id, tab.title, tab.is_current) for tab in tabs))
+        head.append("Tabs: " + ", ".join(_name_tab(tab.tab_id, tab.title, tab.is_current) for tab in tabs))
     more = "The rest: read_text with a target reads one part of the page."
-    return "\n".join([*head, "", capped(tree or "(The page is empty.)", more)])
+    return "\n".join([*head, "", cap_text(tree or "(The page is empty.)", more)])
 
 
-def _named(tab_id: int, title: str, is_current: bool) -> str:  # noqa: FBT001 -- a field of Tab
+def _name_tab(tab_id: int, title: str, is_current: bool) -> str:  # noqa: FBT001 -- a field of Tab
     return f"{tab_id} {shorten(title, 60)!r}{' (current)' if is_current else ''}"
 
 
@@ -50,7 +50,7 @@ async def read_text(window: PlaywrightWindow, target: Target | None = None) -> s
     text = await act(window, target or "body", lambda element: element.inner_text())
     if not text.strip():
         return "There is no visible text."
-    return capped(text, "The rest: pass a target to read one part of the page.")
+    return cap_text(text, "The rest: pass a target to read one part of the page.")
 
 
 @tool

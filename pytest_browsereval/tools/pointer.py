@@ -20,7 +20,7 @@ Clear = Annotated[bool, Field(description="Delete what is there before.")]
 DRAG_STEPS = 10
 
 
-def _told(x: float, y: float) -> str:
+def _format_point(x: float, y: float) -> str:
     return f"({x:g}, {y:g})"
 
 
@@ -31,14 +31,14 @@ async def click_at(
     """Click at a point of the viewport."""
     await window.page.mouse.click(*await mouse_point(window, x, y), button=button, click_count=click_count)
     how = {1: "Clicked", 2: "Double-clicked", 3: "Triple-clicked"}[click_count]
-    return f"{how} at {_told(x, y)}{'' if button == 'left' else f' with the {button} button'}."
+    return f"{how} at {_format_point(x, y)}{'' if button == 'left' else f' with the {button} button'}."
 
 
 @tool
 async def hover_at(window: PlaywrightWindow, x: X, y: Y) -> str:
     """Move the pointer to a point of the viewport."""
     await window.page.mouse.move(*await mouse_point(window, x, y))
-    return f"The pointer is at {_told(x, y)}."
+    return f"The pointer is at {_format_point(x, y)}."
 
 
 @tool
@@ -52,7 +52,7 @@ async def type_at(
     """Click at a point of the viewport and type."""
     await window.page.mouse.click(*await mouse_point(window, x, y))
     await _type(window, text, clear=clear)
-    return f"Typed {shorten(text, 60)!r} at {_told(x, y)}."
+    return f"Typed {shorten(text, 60)!r} at {_format_point(x, y)}."
 
 
 @tool
@@ -80,7 +80,7 @@ async def drag_at(window: PlaywrightWindow, start_x: X, start_y: Y, end_x: X, en
     await mouse.down()
     await mouse.move(*end, steps=DRAG_STEPS)
     await mouse.up()
-    return f"Dragged from {_told(start_x, start_y)} to {_told(end_x, end_y)}."
+    return f"Dragged from {_format_point(start_x, start_y)} to {_format_point(end_x, end_y)}."
 
 
 @tool

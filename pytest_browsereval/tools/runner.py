@@ -37,7 +37,7 @@ def runner_for(window: Window) -> ToolRunner:
     return WindowToolRunner(window) if isinstance(window, PlaywrightWindow) else OutsideToolRunner(window)
 
 
-async def _called(tool: Tool, window: Window, arguments: dict[str, Any]) -> str:
+async def _call_body(tool: Tool, window: Window, arguments: dict[str, Any]) -> str:
     """Run a tool's body; what would end the loop, or pass for a call that was cut off, is its error."""
     try:
         output = await tool.body(window, **arguments)
@@ -91,7 +91,7 @@ class OutsideToolRunner(_OneAtATime):
     async def _run(self, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
         try:
             async with asyncio.timeout(OUTSIDE_S):
-                return ToolResult(ok=True, output=await _called(tool, self._window, arguments))
+                return ToolResult(ok=True, output=await _call_body(tool, self._window, arguments))
         except ToolError as error:
             return ToolResult(ok=False, output=str(error))
         except TimeoutError:
@@ -156,7 +156,7 @@ class WindowToolRunner(_OneAtATime):
         return True
 
     async def _perform(self, tool: Tool, arguments: dict[str, Any], said: list[str]) -> None:
-        said[0] = await _called(tool, self._window, arguments)
+        said[0] = await _call_body(tool, self._window, arguments)
         await self._window.settle()
 
     def limit_s(self, tool: Tool, arguments: dict[str, Any]) -> float:

@@ -11,7 +11,7 @@ from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.tools.base import Tool, tool
 from pytest_browsereval.tools.kit import Policy, Toolkit
-from pytest_browsereval.tools.navigation import Url, checked_url, open_url
+from pytest_browsereval.tools.navigation import Url, check_url, open_url
 
 TabId = Annotated[int, Field(ge=1, description="The tab's number.")]
 
@@ -29,7 +29,7 @@ async def list_tabs(window: Window) -> str:
 @tool(may_take_long=True)
 async def open_tab(window: PlaywrightWindow, url: Url | None = None) -> str:
     """Open a new tab, which becomes the current one, empty or at an address."""
-    address = None if url is None else checked_url(window, url)
+    address = None if url is None else check_url(window, url)
     tab_id = await window.open_tab()
     told = f"Tab {tab_id} is open and current."
     return told if address is None else f"{told} {await open_url(window, address)}"

@@ -81,7 +81,7 @@ async def act(window: PlaywrightWindow, target: str, action: Callable[[Locator],
     try:
         await asyncio.wait((doing, looking), return_when=asyncio.FIRST_COMPLETED)
         if not doing.done() and looking.exception() is None and not looking.result():
-            raise ToolError(gone(target))
+            raise ToolError(describe_gone(target))
         return await doing
     finally:
         for task in (doing, looking):
@@ -89,6 +89,6 @@ async def act(window: PlaywrightWindow, target: str, action: Callable[[Locator],
             task.add_done_callback(lambda done: done.cancelled() or done.exception())
 
 
-def gone(ref: str) -> str:
+def describe_gone(ref: str) -> str:
     """Return what to say of a ref that is not on the page."""
     return f"{ref} is not on the page any more. Call snapshot to get new refs."

@@ -70,7 +70,7 @@ def _without_page(kit: Toolkit, browser: BrowserConfig) -> Toolkit:
     return replace(kit, vetoes={**kit.vetoes, **dict.fromkeys(needing, why)})
 
 
-def plugged_kits(
+def build_plugged_kits(
     blocks: Iterable[ToolkitConfig], registry: Registry, browser: BrowserConfig
 ) -> tuple[Toolkit, ...]:
     """Build the toolkits that a config adds, each with its owner.
@@ -125,7 +125,7 @@ def resolve_tools(
     check_names(kits)
     _check_switches(switches, kits)
     tools = {tool.name: tool for kit in kits for tool in kit.tools}
-    return Catalog.of(kits).kept(tools.values(), switches)
+    return Catalog.of(kits).filter_tools(tools.values(), switches)
 
 
 def check_names(kits: Iterable[Toolkit]) -> None:

@@ -29,7 +29,7 @@ def performs(given: dict[str, Any], geometry: Geometry = GRID, **options: Any) -
     made = tool_calls(read_action(given, **options), geometry)
     for name, arguments in made:
         if name in TOOLS:
-            TOOLS[name].checked(arguments)
+            TOOLS[name].check_arguments(arguments)
     return made
 
 

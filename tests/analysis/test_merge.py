@@ -14,7 +14,7 @@ from pytest_browsereval.analysis.merge import merge_runs
 from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.results import TaskMetadata
-from pytest_browsereval.run.selection import note_selected, selected_trials
+from pytest_browsereval.run.selection import note_selected, read_selected
 from pytest_browsereval.run.store import RunStore, TrialKey
 from tests.recorded import ERRORED, FAILED, PASSED, attempt
 
@@ -29,7 +29,7 @@ def part(folder: Path, *attempts: TaskMetadata, selected: int | None = None, **m
         given = one.model_copy(update={"attempt": made.number})
         (made.path / "metadata.json").write_text(given.model_dump_json())
         (made.path / "messages.jsonl").write_text(one.query_id)
-        made.finished()
+        made.finish()
     store.write_manifest({**MANIFEST, **manifest})
     if selected is not None:
         store.write_summary({"selected": selected, "skipped": 0})
@@ -48,7 +48,11 @@ def test_parts_become_one_run(tmp_path: Path) -> None:
     verdicts = {t.metadata.query_id: (t.metadata.verdict, t.attempts) for t in summary_of(store).trials}
     assert verdicts == {"a": (PASSED, 1), "b": (FAILED, 2), "c": (PASSED, 1)}
     assert (store.trial_folder(TrialKey("c")) / "attempt-1/messages.jsonl").read_text() == "c"
-    assert (store.selected(), store.skipped(), store.manifest()["merged_from"]) == (5, 0, ["1", "2"])
+    assert (store.count_selected(), store.count_skipped(), store.manifest()["merged_from"]) == (
+        5,
+        0,
+        ["1", "2"],
+    )
     assert len((store.root / "spent.jsonl").read_text().splitlines()) == 2
     assert not list(tmp_path.glob(".*"))
 
@@ -70,10 +74,10 @@ def test_the_selection_of_all_parts_comes_along(tmp_path: Path) -> None:
     note_selected(other, [TrialKey("c"), TrialKey("d")])
     part(other.root, attempt("c"))
     assert merge_runs([one.root, other.root], tmp_path / "all").selected == 4
-    assert selected_trials(RunStore(tmp_path / "all")) == frozenset(map(TrialKey, "abcd"))
+    assert read_selected(RunStore(tmp_path / "all")) == frozenset(map(TrialKey, "abcd"))
     part(tmp_path / "3", attempt("e"), selected=1)
     assert merge_runs([one.root, tmp_path / "3"], tmp_path / "more").selected == 3
-    assert selected_trials(RunStore(tmp_path / "more")) is None
+    assert read_selected(RunStore(tmp_path / "more")) is None
 
 
 def test_grading_one_part_again_is_told(tmp_path: Path) -> None:
@@ -131,7 +135,7 @@ def test_wrong_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["merge", str(one.root), str(other.root), "-o", str(tmp_path / "full")]) == 4
     assert "is there already, with files in it" in capsys.readouterr().err
     assert not (tmp_path / "no").exists()
-    with one.held():
+    with one.hold():
         assert main(["merge", str(one.root), str(other.root), "-o", str(tmp_path / "no")]) == 4
     assert "a process still writes this run" in capsys.readouterr().err
 

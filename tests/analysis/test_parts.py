@@ -68,7 +68,7 @@ def test_a_partial_run_meets_no_gate(
     told = " ".join(capsys.readouterr().out.split())
     assert "NOT MET complete: 2 of the run's 6 trials have no result; shard 3/3 was missing when" in told
     assert main(["merge", some, str(thirds[2]), "-o", str(tmp_path / "whole")]) == 0
-    assert RunStore(tmp_path / "whole").selected() == 6
+    assert RunStore(tmp_path / "whole").count_selected() == 6
     assert main(["gate", str(tmp_path / "whole")]) == 0
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_browsereval.analysis.passrate import pass_rate
 from pytest_browsereval.errors import ErrorSource
-from pytest_browsereval.stats.statistics import Share, clustered, wilson
+from pytest_browsereval.stats.statistics import Share, pool_groups, wilson
 from tests.recorded import ERRORED, FAILED, PASSED, attempt
 
 
@@ -45,7 +45,7 @@ def test_trials_on_one_site_are_alike() -> None:
     ]
     broken = attempt("x", ERRORED, website="other")
     found = pass_rate([*trials, broken])
-    assert (found.by_site, found.sites) == (clustered(Share(*site) for site in sites.values()), 3)
+    assert (found.by_site, found.sites) == (pool_groups(Share(*site) for site in sites.values()), 3)
     assert found.by_task is None
     assert pass_rate([*trials, attempt("y")]).by_site is None
 
@@ -58,6 +58,6 @@ def test_trials_of_one_task_are_alike() -> None:
         for n in (1, 2, 3)
     ]
     found = pass_rate(trials)
-    assert found.by_task == clustered([Share(2, 3), Share(0, 3), Share(2, 3)])
+    assert found.by_task == pool_groups([Share(2, 3), Share(0, 3), Share(2, 3)])
     assert found.as_json()["by_task"]["groups"] == 3
     assert found.as_json()["by_task"]["standard_error"] == pytest.approx(2 / 9)

@@ -112,7 +112,7 @@ def test_an_address_where_nothing_listens_is_told_with_what_to_type() -> None:
         (f"ws://127.0.0.1:9/{TOKEN}", "cannot be attached to: .*ECONNREFUSED"),
     ):
         with pytest.raises(ConfigError, match=rf"127\.0\.0\.1:9 \(browser\.url\) {why}") as caught:
-            asyncio.run(CdpBrowserConfig(url=url).surveyed())
+            asyncio.run(CdpBrowserConfig(url=url).survey())
         assert "chromium --remote-debugging-port=9222" in str(caught.value)
         assert "Sesame" not in str(caught.value)
 
@@ -123,22 +123,22 @@ def test_a_web_server_is_no_browser(pages: PageServer) -> None:
     with pytest.raises(
         ConfigError, match=r"no DevTools endpoint: /json/version answered HTTP 404 .*Nothing here"
     ):
-        asyncio.run(config.surveyed())
+        asyncio.run(config.survey())
     pages.page("/sub/json/version/", '{"Browser": "none"}', media_type="application/json")
     with pytest.raises(ConfigError, match=r"/json/version has no webSocketDebuggerUrl: '\{.Browser"):
-        asyncio.run(config.surveyed())
+        asyncio.run(config.survey())
     pages.page("/sub/json/version/", "late", delay_s=20)
     with pytest.raises(ConfigError, match=r"did not answer within 0\.2 s"):
-        asyncio.run(config.model_copy(update={"connect_timeout_ms": 200}).surveyed())
+        asyncio.run(config.model_copy(update={"connect_timeout_ms": 200}).survey())
 
 
 def test_a_browser_says_whether_it_gives_contexts(chromium: Listening) -> None:
     """With contexts of their own attempts run at once, without them one by one, which is noted."""
-    survey = asyncio.run(CdpBrowserConfig(url=chromium.socket_url, **PATIENT).surveyed())
+    survey = asyncio.run(CdpBrowserConfig(url=chromium.socket_url, **PATIENT).survey())
     assert (survey.max_windows, survey.notes) == (None, ())
     assert "context: shared" in (survey.no_cdp or "")
     with relayed(chromium.port, refuses=NO_CONTEXTS) as relay:
-        survey = asyncio.run(CdpBrowserConfig(url=relay.url, **PATIENT).surveyed())
+        survey = asyncio.run(CdpBrowserConfig(url=relay.url, **PATIENT).survey())
         assert (survey.max_windows, survey.no_cdp) == (1, None)
         assert f"the browser at {relay.url} gives attempts no context of their own" in survey.notes[0]
         assert "wasn't found" in survey.notes[0]
@@ -147,7 +147,7 @@ def test_a_browser_says_whether_it_gives_contexts(chromium: Listening) -> None:
             ({"locale": "de-DE", "allowed_origins": ["a.test"]}, "locale, allowed_origins cannot be set"),
         ):
             with pytest.raises(ConfigError, match=why):
-                asyncio.run(CdpBrowserConfig(url=relay.url, **PATIENT, **options).surveyed())
+                asyncio.run(CdpBrowserConfig(url=relay.url, **PATIENT, **options).survey())
 
 
 # -- windows
@@ -300,7 +300,7 @@ def test_an_endpoint_that_hangs_holds_nobody(run: Run, chromium: Listening) -> N
     with relayed(chromium.port) as relay:
         relay.hang()
         with pytest.raises(ConfigError, match=r"did not answer within 0\.5 s"):
-            asyncio.run(CdpBrowserConfig(url=relay.url, connect_timeout_ms=500).surveyed())
+            asyncio.run(CdpBrowserConfig(url=relay.url, connect_timeout_ms=500).survey())
 
 
 def test_pictures_of_a_dense_screen_are_in_css_pixels(run: Run, pages: PageServer) -> None:
@@ -338,4 +338,4 @@ def test_stored_state_is_looked_for_beside_the_config(tmp_path: Path) -> None:
     """As it is for a browser that we launch."""
     config = CdpBrowserConfig(url="http://127.0.0.1:9222", storage_state=Path("state.json"))
     with pytest.raises(ConfigError, match=r"storage_state is 'state\.json', and there is no file"):
-        config.prepared(tmp_path)
+        config.prepare(tmp_path)

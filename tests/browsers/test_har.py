@@ -17,7 +17,7 @@ from pytest_browsereval.browsers.base import WindowRequest, WindowTraffic
 from pytest_browsereval.browsers.cdp import CdpBrowserConfig
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.capture.har import HAR_FILE, TEXT_LIMIT_BYTES, Traffic, recorded_traffic
+from pytest_browsereval.capture.har import HAR_FILE, TEXT_LIMIT_BYTES, Traffic, record_traffic
 from pytest_browsereval.redaction.marks import REMOVED
 from tests.browsers.listening import Listening
 from tests.browsers.test_cdp import PATIENT
@@ -90,7 +90,7 @@ async def buy(browser: Any, url: str, folder: Path, wanted: Traffic = NOTHING, *
     def redact(text: str) -> str:
         return text.replace("card-4711", "***")
 
-    async with recorded_traffic(folder, wanted, redact) as har:
+    async with record_traffic(folder, wanted, redact) as har:
         window = await browser.open_window(WindowRequest("row", url, traffic=WindowTraffic(har), **request))
         assert isinstance(window, PlaywrightWindow)
         await window.page.evaluate(SEND)
@@ -160,7 +160,7 @@ def test_a_browser_that_runs_already_is_recorded(
         await own.close()
 
     run(course())
-    survey = run(CdpBrowserConfig(url=chromium.url, context="shared", **PATIENT).surveyed())
+    survey = run(CdpBrowserConfig(url=chromium.url, context="shared", **PATIENT).survey())
     assert "context: own" in str(survey.no_har)
     assert "POST cart" in requests_in(tmp_path)
 
@@ -186,12 +186,12 @@ def test_what_is_too_long_is_left_out(
     """A file that is sent up; and a window that never closed leaves nothing."""
 
     async def course() -> None:
-        async with recorded_traffic(tmp_path, Traffic(), str) as har:
+        async with record_traffic(tmp_path, Traffic(), str) as har:
             window = await browser.open_window(WindowRequest("row", shop.url, traffic=WindowTraffic(har)))
             body = f"'x'.repeat({TEXT_LIMIT_BYTES + 1})"
             await window.page.evaluate(f"() => fetch('/up', {{method: 'POST', body: {body}}})")
             await window.close()
-        async with recorded_traffic(tmp_path / "none", Traffic(), str):
+        async with record_traffic(tmp_path / "none", Traffic(), str):
             pass
 
     run(course())

@@ -18,8 +18,8 @@ from pytest_browsereval.browsers.cdp import CdpBrowserConfig
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
 from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.capture.console import CONSOLE_FILE, read_console
-from pytest_browsereval.capture.recording import Recording, recorded
-from pytest_browsereval.capture.trace import TRACE_FILE, TraceMode, cleaned
+from pytest_browsereval.capture.recording import Recording, record_attempt
+from pytest_browsereval.capture.trace import TRACE_FILE, TraceMode, clean_trace
 from pytest_browsereval.config.loading import load_config
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.redaction.spellings import list_spellings
@@ -68,7 +68,7 @@ async def bought(
     browser: Any, url: str, folder: Path, mode: TraceMode = "on", *, passed: bool = False
 ) -> Recording:
     """Use the shop in a window of its own while it is recorded."""
-    async with recorded(folder, trace=mode, console=False, redact=redact) as recording:
+    async with record_attempt(folder, trace=mode, console=False, redact=redact) as recording:
         window = await browser.open_window(WindowRequest("row", url, opened=recording.begin))
         await window.page.evaluate("login()")
         await window.page.fill("#key", PASSWORD)
@@ -156,7 +156,7 @@ def test_a_start_page_that_fails_is_in_the_trace(
     """The attempt breaks before there is a window, and that is what somebody wants to see."""
 
     async def course() -> None:
-        async with recorded(tmp_path, trace="retain-on-failure", console=True, redact=str) as recording:
+        async with record_attempt(tmp_path, trace="retain-on-failure", console=True, redact=str) as recording:
             await browser.open_window(WindowRequest("row", pages.url + "/gone", opened=recording.begin))
 
     with pytest.raises(Exception, match="404"):
@@ -171,7 +171,7 @@ def test_a_browser_that_dies_leaves_a_warning(run: Run, pages: PageServer, tmp_p
         browser = PlaywrightBrowserConfig().build()
         await browser.start()
         try:
-            async with recorded(tmp_path, trace="on", console=True, redact=str) as recording:
+            async with record_attempt(tmp_path, trace="on", console=True, redact=str) as recording:
                 window = await browser.open_window(WindowRequest("row", None, opened=recording.begin))
                 chromium = window.context.browser
                 assert chromium is not None
@@ -195,12 +195,12 @@ def test_what_is_no_trace_leaves_nothing(tmp_path: Path) -> None:
     target.parent.mkdir()
     raw.write_bytes(b"PK no zip")
     with pytest.raises(zipfile.BadZipFile):
-        cleaned(raw, target, str)
+        clean_trace(raw, target, str)
     with zipfile.ZipFile(raw, "w") as trace:
         trace.writestr("trace.trace", b'{"type": "before"}\n{')
     with pytest.raises(ValueError, match="Expecting"):
-        cleaned(raw, target, str)
-    cleaned(tmp_path / "gone.zip", target, str)
+        clean_trace(raw, target, str)
+    clean_trace(tmp_path / "gone.zip", target, str)
     assert list(target.parent.iterdir()) == []
 
 

@@ -85,7 +85,7 @@ def test_a_call_returns_first_and_later_lines_wait(context: Contexts, window: Sl
             capture.log_assistant("thinking")
             assert told(capture) == [("tool_call", None)]
             window.may_draw.set()
-            await capture.settled()
+            await capture.settle()
             assert told(capture) == [("tool_call", None), ("tool_result", 1), ("assistant", None)]
         assert tuple(heard) == capture.messages.messages
 
@@ -187,7 +187,7 @@ def test_what_was_done_is_told_if_its_picture_is_cut_off(
 def test_a_failed_picture_is_a_warning_of_its_part(context: Contexts, window: SlowWindow) -> None:
     """The line is written without a number, nested where the call was, and the next picture has it."""
     capture = context()
-    part = capture.nested("part-1")
+    part = capture.nest("part-1")
     window.pictures = [Fault(ErrorSource.SCREENSHOT, "a dialog is open")]
     window.may_draw.set()
 
@@ -213,7 +213,7 @@ def test_a_failed_picture_is_a_warning_of_its_part(context: Contexts, window: Sl
 def test_parallel_calls_take_turns(context: Contexts, window: SlowWindow) -> None:
     """Each has a picture of its own, and lines are in the order in which the calls ended."""
     capture = context()
-    parts = [capture.nested(f"part-{number}") for number in range(3)]
+    parts = [capture.nest(f"part-{number}") for number in range(3)]
     window.may_draw.set()
 
     async def works(part: CaptureContext, number: int) -> None:
@@ -262,7 +262,7 @@ def test_what_a_listener_raises_reaches_the_next_call(context: Contexts, window:
             capture.log_assistant("paid for")
             with pytest.raises(RuntimeError, match="plug-in broke"):
                 await step(capture)
-            await capture.settled()
+            await capture.settle()
 
     play(course)
     assert told(capture)[-1] == ("assistant", None)

@@ -225,8 +225,8 @@ def test_a_call_that_is_cut_off_is_told(context: Contexts, error: BaseException)
 def test_a_part_is_counted_twice_and_nested(context: Contexts) -> None:
     """Steps and usage are the part's and the attempt's; messages name its span; call ids are unique."""
     capture = context(screenshots="after")
-    first, second = capture.nested("part-1", role="hand"), capture.nested("part-2", role="hand")
-    top = capture.nested(None, role="lead")
+    first, second = capture.nest("part-1", role="hand"), capture.nest("part-2", role="hand")
+    top = capture.nest(None, role="lead")
     for part in (first, second, first, top, capture):
         asyncio.run(step(part))
     assert [each.steps for each in (first, second, top, capture)] == [2, 1, 1, 5]
@@ -246,8 +246,8 @@ def test_a_part_is_counted_twice_and_nested(context: Contexts) -> None:
 def test_a_part_of_a_part_nests_in_it(context: Contexts) -> None:
     """A message lies in the innermost part, and is counted in all."""
     capture = context()
-    outer = capture.nested("outer")
-    inner = outer.nested("inner")
+    outer = capture.nest("outer")
+    inner = outer.nest("inner")
     inner.log_assistant("deep")
     asyncio.run(step(inner))
     assert {m.parent_id for m in capture.messages.messages} == {"inner"}
@@ -258,7 +258,7 @@ def test_a_part_of_a_part_nests_in_it(context: Contexts) -> None:
 def test_a_part_ends_at_the_attempts_limits(context: Contexts) -> None:
     """Tokens of all parts together are limited, and what reached the limit is counted everywhere."""
     capture = context(max_tokens=100)
-    first, second = capture.nested("a", role="hand"), capture.nested("b", role="hand")
+    first, second = capture.nest("a", role="hand"), capture.nest("b", role="hand")
     first.spend(Usage(input_tokens=60, requests=1))
     with pytest.raises(LimitReached, match=r"limits\.max_tokens is 100; 110 were used"):
         second.spend(Usage(input_tokens=50, requests=1))
@@ -268,10 +268,10 @@ def test_a_part_ends_at_the_attempts_limits(context: Contexts) -> None:
 def test_findings_of_a_part_name_it(context: Contexts) -> None:
     """Errors and warnings are the attempt's; closing a part leaves the log open."""
     capture = context(redact=lambda text: text.replace("hunter2", "***"))
-    part = capture.nested("part-1")
+    part = capture.nest("part-1")
     part.add_error(ErrorSource.AGENT, "hunter2 broke")
     part.add_warning(ErrorSource.AGENT, "hunter2 creaks")
-    capture.nested(None).add_warning(ErrorSource.AGENT, "plain")
+    capture.nest(None).add_warning(ErrorSource.AGENT, "plain")
     part.close()
     assert [e.message for e in capture.errors] == ["part-1: *** broke"]
     assert [w.message for w in capture.warnings] == ["part-1: *** creaks", "plain"]

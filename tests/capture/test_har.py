@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.capture.har import HAR_FILE, Traffic, recorded_traffic
+from pytest_browsereval.capture.har import HAR_FILE, Traffic, record_traffic
 from pytest_browsereval.redaction.marks import REMOVED
 
 KEPT = ("referer", "accept", ":authority", "sec-fetch-user", "content-type", "x-request-id", "authored-by")
@@ -36,7 +36,7 @@ def recorded(folder: Path, log: Any, **files: str) -> Path:
     """Save a recording that a browser has left behind, and return where it is kept."""
 
     async def course() -> None:
-        async with recorded_traffic(folder, Traffic(), str) as har:
+        async with record_traffic(folder, Traffic(), str) as har:
             for name, text in files.items():
                 (har.parent / name).write_text(text)
             har.write_text(log if isinstance(log, str) else json.dumps(log))

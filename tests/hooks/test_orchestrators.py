@@ -26,8 +26,8 @@ class Leader(AgentEvaluator):
     async def execute(self):
         capture = self.context.capture
         capture.log_delegation("Look around.", "scout-1", max_steps=2)
-        part = capture.nested("scout-1", role="executor")
-        tools = self.context.tools.nested(part, max_steps=2)
+        part = capture.nest("scout-1", role="executor")
+        tools = self.context.tools.nest(part, max_steps=2)
         part.log(AssistantMessage(content="I look."))
         await tools.call("list_tabs")
         await tools.call("lst_tabs")

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from pytest_browsereval.browsers.base import WindowRequest, WindowTraffic
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.capture.har import Keep, Traffic, recorded_traffic
+from pytest_browsereval.capture.har import Keep, Traffic, record_traffic
 from pytest_browsereval.replay.answers import HarAnswers
 from pytest_browsereval.replay.page_file import make_recording
 from tests.support import PageServer, Run, serving
@@ -104,7 +104,7 @@ def recording(run: Run, browser: PlaywrightBrowser, folder: Path) -> tuple[str, 
     kept: list[dict[str, Any]] = []
 
     async def record(url: str) -> list[Any]:
-        async with recorded_traffic(folder, Traffic(), str, keep_in(kept)) as har:
+        async with record_traffic(folder, Traffic(), str, keep_in(kept)) as har:
             return await buy(browser, url, WindowTraffic(har))
 
     with shop() as url:
@@ -198,7 +198,7 @@ def test_logins_are_met_by_what_was_recorded_without_them(
     with logins() as url:
 
         async def record() -> list[Any]:
-            async with recorded_traffic(tmp_path, Traffic(), str, keep_in(kept)) as har:
+            async with record_traffic(tmp_path, Traffic(), str, keep_in(kept)) as har:
                 return await visited(browser, url, WindowTraffic(har), "then-mug-12345")
 
         seen = run(record())
@@ -279,7 +279,7 @@ def replayed(
     pages.page("/moved", "", status=302, headers={"location": "/elsewhere"})
 
     async def record() -> None:
-        async with recorded_traffic(folder, Traffic(), str, keep_in(kept)) as har:
+        async with record_traffic(folder, Traffic(), str, keep_in(kept)) as har:
             await send(browser, url, WindowTraffic(har), *then)
 
     run(record())

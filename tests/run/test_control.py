@@ -22,9 +22,9 @@ def store(tmp_path: Path) -> RunStore:
 def test_it_is_for_one_session(store: RunStore) -> None:
     """What was wanted of an earlier session does not stop one that goes on with the run."""
     Control(store, "s1").want(Wanted(stopped=True, skipped={A, B}))
-    assert Control(store, "s1").wanted() == Wanted(stopped=True, skipped=frozenset({A, B}))
-    assert Control(store, "s2").wanted() == Wanted()
-    assert Control(store).wanted() == Wanted()
+    assert Control(store, "s1").read_wanted() == Wanted(stopped=True, skipped=frozenset({A, B}))
+    assert Control(store, "s2").read_wanted() == Wanted()
+    assert Control(store).read_wanted() == Wanted()
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"session": "s1"}', '{"session": "s1", "skipped": [1]}'])
@@ -32,7 +32,7 @@ def test_a_damaged_file_wants_nothing(store: RunStore, content: str) -> None:
     """A run goes on whatever somebody has made of the file."""
     store.root.mkdir()
     (store.root / CONTROL).write_text(content)
-    assert Control(store, "s1").wanted() == Wanted()
+    assert Control(store, "s1").read_wanted() == Wanted()
 
 
 def test_what_is_called_off_is_refused(store: RunStore) -> None:

@@ -54,7 +54,7 @@ class Eval:
         log = MessageLogger(begun.path)
         log.log(UserMessage(content=task.query))
         log.close()
-        begun.finished()
+        begun.finish()
         return begun.path
 
     def regrading(self, **config: Any) -> Regrading:
@@ -380,11 +380,11 @@ def test_what_a_run_lacks_is_known(shop: Eval) -> None:
     """It was to have more trials, or was killed before it could say how many."""
     shop.add()
     assert "how many trials it lacks is unknown" in shop.regrading().lacking(1)
-    assert shop.regrading().selected(1) is None
+    assert shop.regrading().count_selected(1) is None
     shop.store.write_summary({"selected": 3})
     regrading = shop.regrading()
     regrading.store.write_summary({"selected": None})
-    assert (regrading.selected(1), regrading.lacking(3)) == (3, "")
+    assert (regrading.count_selected(1), regrading.lacking(3)) == (3, "")
     assert regrading.lacking(1) == "2 of the run's 3 trials have no result"
     shop.add("gone", started_at="2027")
     regrading.preflight()

@@ -43,7 +43,7 @@ def finish(folder: AttemptFolder, **more: object) -> None:
     """Write an attempt's metadata and take it out of flight."""
     metadata = attempt(**{"attempt": folder.number, **more})  # type: ignore[arg-type]
     (folder.path / "metadata.json").write_text(metadata.model_dump_json())
-    folder.finished()
+    folder.finish()
 
 
 @pytest.fixture
@@ -117,8 +117,8 @@ def test_what_is_in_flight_is_known_by_worker(tmp_path: Path) -> None:
     first.begin_attempt(TrialKey("b"), "f::b")
     second.begin_attempt(TrialKey("c"), "f::c")
     assert sorted(first.in_flight()) == ["f::a", "f::b", "f::c"]
-    done.finished()
-    done.finished()
+    done.finish()
+    done.finish()
     assert first.in_flight("gw1") == ["f::b"]
     reader = RunStore(tmp_path, worker="main")
     assert reader.take_flight("gw1") == ["f::b"]

@@ -10,7 +10,7 @@ import pytest
 import scipy  # its parts are imported when they are used
 
 from pytest_browsereval.stats import paired as paired_module
-from pytest_browsereval.stats.paired import Judgement, binomial, bootstrap, mcnemar, paired
+from pytest_browsereval.stats.paired import Judgement, binomial, bootstrap, compare_pairs, mcnemar
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_the_bootstrap_is_that_of_scipy(values: list[float]) -> None:
 @pytest.mark.parametrize(("gained", "lost", "alike"), [(9, 4, 60), (40, 5, 300), (0, 0, 200), (30, 30, 0)])
 def test_intervals_are_those_of_bonett_and_price(gained: int, lost: int, alike: int) -> None:
     """With one trial each the interval is theirs, which is by a normal law: here within a point of it."""
-    found = paired([1.0] * gained + [-1.0] * lost + [0.0] * alike).interval
+    found = compare_pairs([1.0] * gained + [-1.0] * lost + [0.0] * alike).interval
     n = gained + lost + alike + 2
     up, down = (gained + 1) / n, (lost + 1) / n
     reach = 1.96 * ((up + down - (up - down) ** 2) / n) ** 0.5
@@ -92,13 +92,13 @@ def test_intervals_are_those_of_bonett_and_price(gained: int, lost: int, alike: 
 )
 def test_words(gained: int, lost: int, alike: int, judgement: Judgement) -> None:
     """Better and worse need the interval and the exact test; few tasks that agree prove nothing."""
-    found = paired([1.0] * gained + [-1.0] * lost + [0.0] * alike)
+    found = compare_pairs([1.0] * gained + [-1.0] * lost + [0.0] * alike)
     assert found.judge(0.05) is judgement
 
 
 def test_margins_decide_what_is_not_worse() -> None:
     """The same figures are enough for a wide margin and not for a narrow one."""
-    found = paired([1.0] * 6 + [-1.0] * 6 + [0.0] * 188)
+    found = compare_pairs([1.0] * 6 + [-1.0] * 6 + [0.0] * 188)
     assert found.judge(0.05) is Judgement.NOT_WORSE
     assert found.judge(0.02) is Judgement.CANNOT_TELL
     narrow, wide = found.more_tasks(0.02), found.more_tasks(0.04)
@@ -109,20 +109,20 @@ def test_margins_decide_what_is_not_worse() -> None:
 
 def test_so_many_more_tasks_would_tell() -> None:
     """With the tasks that are asked for, and the same shares, there is a verdict."""
-    found = paired([1.0] * 4 + [-1.0] * 9 + [0.0] * 60)
+    found = compare_pairs([1.0] * 4 + [-1.0] * 9 + [0.0] * 60)
     assert found.judge(0.05) is Judgement.CANNOT_TELL
     more = found.more_tasks(0.05)
     assert more
     times = (found.tasks + more) / found.tasks
-    larger = paired([1.0] * round(4 * times) + [-1.0] * round(9 * times) + [0.0] * round(60 * times))
+    larger = compare_pairs([1.0] * round(4 * times) + [-1.0] * round(9 * times) + [0.0] * round(60 * times))
     assert larger.judge(0.05) is Judgement.WORSE
-    assert paired([-1.0] * 3).more_tasks() == 3  # fewer than six changes are never beyond chance
-    assert paired([0.0] * 20).more_tasks(0.0) is None
+    assert compare_pairs([-1.0] * 3).more_tasks() == 3  # fewer than six changes are never beyond chance
+    assert compare_pairs([0.0] * 20).more_tasks(0.0) is None
 
 
 def test_without_a_task_nobody_can_tell() -> None:
     """Of nothing there is no difference, no interval and no number of tasks."""
-    found = paired([])
+    found = compare_pairs([])
     assert (found.value, found.interval, found.p_value) == (None, None, 1.0)
     assert (found.judge(), found.more_tasks()) == (Judgement.CANNOT_TELL, None)
 

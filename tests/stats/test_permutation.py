@@ -10,7 +10,7 @@ import scipy  # its parts are imported when they are used
 
 from pytest_browsereval.stats import permutation as exchanging
 from pytest_browsereval.stats.paired import mcnemar
-from pytest_browsereval.stats.permutation import Cell, Task, exchanged
+from pytest_browsereval.stats.permutation import Cell, Task, compute_p_value
 
 
 def drawn(numbers: random.Random, tasks: int, first: int, second: int, share: float) -> list[Task]:
@@ -26,7 +26,7 @@ def drawn(numbers: random.Random, tasks: int, first: int, second: int, share: fl
 def test_one_trial_each_is_mcnemars_test(gained: int, lost: int) -> None:
     """What it comes to where that one holds."""
     tasks = [(Cell(0, 1, 1, 1),)] * gained + [(Cell(1, 1, 0, 1),)] * lost + [(Cell(1, 1, 1, 1),)] * 20
-    assert exchanged(tasks) == pytest.approx(mcnemar(gained, lost), rel=1e-6)
+    assert compute_p_value(tasks) == pytest.approx(mcnemar(gained, lost), rel=1e-6)
 
 
 def test_swapping_is_that_of_scipy() -> None:
@@ -39,7 +39,7 @@ def test_swapping_is_that_of_scipy() -> None:
         permutation_type="samples",
         n_resamples=10_000,
     )
-    assert exchanged(tasks) == pytest.approx(theirs.pvalue, abs=1e-9)
+    assert compute_p_value(tasks) == pytest.approx(theirs.pvalue, abs=1e-9)
 
 
 def test_dealing_is_fishers_test_of_one_task() -> None:
@@ -47,7 +47,7 @@ def test_dealing_is_fishers_test_of_one_task() -> None:
     (law,) = exchanging._laws((Cell(1, 6, 6, 7),))
     theirs = scipy.stats.fisher_exact([[1, 5], [6, 1]]).pvalue
     assert exchanging._beyond({law: 1}, 6 / 7 - 1 / 6) == pytest.approx(theirs)
-    assert exchanged([(Cell(1, 6, 6, 7),)]) == 1.0  # by itself a task can be swapped in two ways only
+    assert compute_p_value([(Cell(1, 6, 6, 7),)]) == 1.0  # by itself a task can be swapped in two ways only
 
 
 @pytest.mark.parametrize(
@@ -57,33 +57,33 @@ def test_dealing_is_fishers_test_of_one_task() -> None:
 def test_alike_agents_are_not_told_apart(tasks: int, first: int, second: int, share: float) -> None:
     """Whatever the numbers of trials, one pair of runs in twenty has p < 0.05, or fewer."""
     numbers = random.Random(3)  # noqa: S311 repeatable, no secret
-    found = [exchanged(drawn(numbers, tasks, first, second, share)) for _ in range(200)]
+    found = [compute_p_value(drawn(numbers, tasks, first, second, share)) for _ in range(200)]
     assert sum(p < 0.05 for p in found) <= 12
 
 
 def test_other_agents_are() -> None:
     """One trial against five has power all the same."""
-    assert exchanged([(Cell(1, 1, 0, 5),)] * 20) < 1e-5
+    assert compute_p_value([(Cell(1, 1, 0, 5),)] * 20) < 1e-5
     numbers = random.Random(3)  # noqa: S311 repeatable, no secret
     apart = [
         (Cell(one.passed_a, 1, two.passed_b, 5),)
         for ((one,), (two,)) in zip(drawn(numbers, 60, 1, 5, 0.9), drawn(numbers, 60, 1, 5, 0.5), strict=True)
     ]
-    assert exchanged(apart) < 0.001
+    assert compute_p_value(apart) < 0.001
 
 
 def test_many_tasks_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the sums are too many, 10,000 worlds say the same, the same for the same tasks, and never 0."""
     numbers = random.Random(8)  # noqa: S311 repeatable, no secret
     tasks = [*drawn(numbers, 30, 3, 3, 0.7), *drawn(numbers, 30, 2, 3, 0.7)]
-    exact = exchanged(tasks)
+    exact = compute_p_value(tasks)
     monkeypatch.setattr(exchanging, "_MOST_SUMS", 1)
-    assert exchanged(tasks) == pytest.approx(exact, abs=0.015)
-    assert exchanged(tasks) == exchanged(list(reversed(tasks)))
-    assert 0 < exchanged([(Cell(0, 2, 3, 3),)] * 200) < 0.001
+    assert compute_p_value(tasks) == pytest.approx(exact, abs=0.015)
+    assert compute_p_value(tasks) == compute_p_value(list(reversed(tasks)))
+    assert 0 < compute_p_value([(Cell(0, 2, 3, 3),)] * 200) < 0.001
 
 
 def test_variants_of_a_task_are_swapped_together() -> None:
     """Two variants that changed alike are one task, not two."""
     both = (Cell(0, 1, 1, 1), Cell(0, 1, 1, 1))
-    assert exchanged([both] * 4) == pytest.approx(mcnemar(4, 0))
+    assert compute_p_value([both] * 4) == pytest.approx(mcnemar(4, 0))

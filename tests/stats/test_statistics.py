@@ -8,9 +8,9 @@ import scipy  # its parts are imported when they are used
 
 from pytest_browsereval.stats.statistics import (
     Share,
-    clustered,
     cohens_kappa,
     percentile,
+    pool_groups,
     rogan_gladen,
     students_t,
     wilson,
@@ -152,7 +152,7 @@ def test_the_error_of_groups_is_that_of_statsmodels() -> None:
     passed = [value for site in SITES for value in [1] * site.hits + [0] * (site.of - site.hits)]
     names = [name for name, site in enumerate(SITES) for _ in range(site.of)]
     fitted = OLS(passed, np.ones(len(passed))).fit(cov_type="cluster", cov_kwds={"groups": np.array(names)})
-    found = clustered(SITES)
+    found = pool_groups(SITES)
     assert found
     assert found.value == pytest.approx(36 / 59)
     assert found.groups == 6
@@ -163,7 +163,7 @@ def test_intervals_of_groups() -> None:
     """Wilson's of as many independent trials as have that error, by Student's t: wider, and in 0 to 1."""
     from statsmodels.stats.proportion import proportion_confint
 
-    found, alone = clustered(SITES), wilson(36, 59)
+    found, alone = pool_groups(SITES), wilson(36, 59)
     assert found
     cases = found.value * (1 - found.value) / found.standard_error**2
     alpha = 2 * scipy.stats.norm.sf(scipy.stats.t.ppf(0.975, 5))
@@ -174,8 +174,8 @@ def test_intervals_of_groups() -> None:
 
 def test_groups_that_say_nothing_of_their_likeness() -> None:
     """All the same counts as many cases as groups; alike groups are never surer than independent trials."""
-    assert clustered([Share(3, 4)]) is clustered([Share(3, 4), Share(0, 0)]) is clustered([]) is None
-    same, alike = clustered([Share(50, 50)] * 3), clustered([Share(5, 10)] * 30)
+    assert pool_groups([Share(3, 4)]) is pool_groups([Share(3, 4), Share(0, 0)]) is pool_groups([]) is None
+    same, alike = pool_groups([Share(50, 50)] * 3), pool_groups([Share(5, 10)] * 30)
     assert same
     assert alike
     assert (same.standard_error, same.interval.high) == (0.0, 1.0)

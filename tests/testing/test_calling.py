@@ -130,7 +130,7 @@ class Loose(BaseModel):
 class Unchecked(Tool):
     """A tool whose body meets what its schema forbids."""
 
-    def checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def check_arguments(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return dict(arguments)
 
 

@@ -166,14 +166,14 @@ def test_steps_are_limited_but_done_is_not_one(box: Boxes) -> None:
 def test_a_part_has_an_answer_and_a_limit_of_its_own(box: Boxes, capture: CaptureContext) -> None:
     """Its calls count for the attempt as well, whose limit comes first and ends more than the part."""
     whole = box(max_steps=3)
-    first = whole.nested(capture.nested("part-1"), max_steps=2)
+    first = whole.nest(capture.nest("part-1"), max_steps=2)
     for _ in range(2):
         asyncio.run(first.call("look"))
     with pytest.raises(PartOver, match="2 steps were allowed; all were used"):
         asyncio.run(first.call("look"))
     asyncio.run(first.call("done", {"answer": "x"}))
     assert (first.is_done, first.answer, whole.is_done) == (True, "x", False)
-    second = whole.nested(capture.nested("part-2"), max_steps=1)
+    second = whole.nest(capture.nest("part-2"), max_steps=1)
     asyncio.run(second.call("look"))
     with pytest.raises(LimitReached, match=r"limits\.max_steps is 3") as caught:
         asyncio.run(second.call("look"))
@@ -183,7 +183,7 @@ def test_a_part_has_an_answer_and_a_limit_of_its_own(box: Boxes, capture: Captur
 
 def test_a_part_that_is_closed_can_do_nothing(box: Boxes, capture: CaptureContext) -> None:
     """Neither a step nor an ending is recorded of code that was left behind."""
-    part = box().nested(capture.nested("part"))
+    part = box().nest(capture.nest("part"))
     part.close()
     for name, arguments in (("look", {}), ("done", {"answer": "late"})):
         with pytest.raises(PartOver, match="it is over"):
@@ -195,7 +195,7 @@ def test_tools_of_a_part_stand_in_for_others(box: Boxes, capture: CaptureContext
     """One of the same name takes its place."""
     another = replace(done, description="Report.")
     whole = box()
-    part = whole.nested(capture.nested("part"), more=(another,))
+    part = whole.nest(capture.nest("part"), more=(another,))
     assert [tool.name for tool in part.tools] == [tool.name for tool in whole.tools]
     assert part.tools[-1].description == "Report."
 

@@ -38,7 +38,7 @@ def test_only_executors_can_give_up(visit: Visits) -> None:
     opened = visit()
     assert opened.refusal("give_up", reason="no").startswith("unknown tool 'give_up'.")
     assert (opened.capture.steps, opened.tools.is_done) == (1, False)
-    part = opened.tools.nested(opened.capture.nested("part"), more=(give_up,))
+    part = opened.tools.nest(opened.capture.nest("part"), more=(give_up,))
     asyncio.run(part.call("give_up", {"reason": "There is a login."}))
     assert (part.is_done, part.gave_up, part.answer) == (True, "There is a login.", None)
     assert (opened.capture.steps, opened.tools.is_done) == (1, False)

@@ -57,12 +57,12 @@ class OutsideWindow(StillWindow):
 def test_wrong_arguments_are_told(arguments: dict[str, Any], told: str) -> None:
     """By the server's own schema, in a sentence for each."""
     with pytest.raises(ValueError, match=told):
-        outside(PRESS).checked(arguments)
+        outside(PRESS).check_arguments(arguments)
 
 
 def test_right_arguments_stay_as_they_are() -> None:
     """Nothing is filled in or converted."""
-    assert outside(PRESS).checked({"target": "a"}) == {"target": "a"}
+    assert outside(PRESS).check_arguments({"target": "a"}) == {"target": "a"}
 
 
 def test_many_and_long_problems_are_cut() -> None:
@@ -70,7 +70,7 @@ def test_many_and_long_problems_are_cut() -> None:
     wrong = {f"n{number}": "x" * 5000 for number in range(20)}
     schema = {"type": "object", "properties": {name: {"type": "number"} for name in wrong}}
     with pytest.raises(ValueError, match="n1") as caught:
-        outside(schema).checked(wrong)
+        outside(schema).check_arguments(wrong)
     assert len(str(caught.value)) < PROBLEMS_TOLD * (PROBLEM_LENGTH + 10)
 
 
@@ -79,7 +79,7 @@ def test_many_and_long_problems_are_cut() -> None:
 )
 def test_a_schema_that_cannot_be_judged_is_left_to_the_server(schema: dict[str, Any]) -> None:
     """A broken one is not ours to mend, and a reference to elsewhere is not followed."""
-    assert outside(schema).checked({"a": 1}) == {"a": 1}
+    assert outside(schema).check_arguments({"a": 1}) == {"a": 1}
 
 
 def test_they_run_one_at_a_time(run: Run) -> None:

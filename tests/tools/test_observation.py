@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 
-from pytest_browsereval.tools.observation import MAX_LENGTH, capped
+from pytest_browsereval.tools.observation import MAX_LENGTH, cap_text
 from tests.support import PageServer, Visits
 
 
@@ -50,8 +50,8 @@ def test_a_huge_page_is_cut_and_says_so(visit: Visits) -> None:
 
 def test_a_long_line_is_cut_within() -> None:
     """Without a line's end near the limit, the cut is at the limit."""
-    assert capped("x" * 40_000, "More.").startswith("x" * MAX_LENGTH + "\n[Cut after 30000 of 40000")
-    assert capped("x" * MAX_LENGTH, "More.") == "x" * MAX_LENGTH
+    assert cap_text("x" * 40_000, "More.").startswith("x" * MAX_LENGTH + "\n[Cut after 30000 of 40000")
+    assert cap_text("x" * MAX_LENGTH, "More.") == "x" * MAX_LENGTH
 
 
 def test_read_text_returns_what_is_visible(visit: Visits) -> None:

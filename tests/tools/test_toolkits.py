@@ -19,8 +19,8 @@ from pytest_browsereval.tools.scripting import evaluate
 from pytest_browsereval.tools.toolkits import (
     CATALOG,
     all_tool_names,
+    build_plugged_kits,
     kits_for,
-    plugged_kits,
     resolve_tools,
 )
 from tests.support import StillWindow
@@ -232,7 +232,7 @@ def registry() -> Registry:
 
 def test_a_plugged_toolkit_knows_who_brings_it(registry: Registry) -> None:
     """The owner is the registry's word, not the plug-in's."""
-    (kit,) = plugged_kits([Mine()], registry, PlaywrightBrowserConfig())
+    (kit,) = build_plugged_kits([Mine()], registry, PlaywrightBrowserConfig())
     assert (kit.key, kit.owner, kit.tools) == ("acme/mine", "acme 1.0", (own,))
 
 
@@ -249,12 +249,12 @@ def test_a_toolkit_that_cannot_be_used_is_refused(
 ) -> None:
     """The message names it, who brings it, and why."""
     with pytest.raises(ValueError, match=told):
-        plugged_kits([block], registry, Paper())
+        build_plugged_kits([block], registry, Paper())
 
 
 def test_a_toolkit_that_needs_no_page_works_in_any_browser(registry: Registry) -> None:
     """As it says itself."""
-    assert plugged_kits([Mine(needs_page=False)], registry, Paper())
+    assert build_plugged_kits([Mine(needs_page=False)], registry, Paper())
 
 
 ALL = [tool for kit in CATALOG.values() for tool in kit.tools]

@@ -34,11 +34,11 @@ class McpServer:
     call_s: float
     secrets: tuple[str, ...] = ()
 
-    def told(self, text: str) -> str:
+    def redact(self, text: str) -> str:
         """Return a text without the secrets."""
         return Redactor(self.secrets, HIDDEN).redact(text)
 
-    def mapped(self, tools: Sequence[ForeignTool]) -> Mapped:
+    def find_tools(self, tools: Sequence[ForeignTool]) -> Mapped:
         """Return which of the tools does what.
 
         Raises:
@@ -76,7 +76,7 @@ class McpServer:
         try:
             await session.open(self.connect_s)
             tools = await session.tools(self.connect_s)
-            return self.survey(tools, self.mapped(tools))
+            return self.survey(tools, self.find_tools(tools))
         finally:
             await session.close()
 
@@ -119,14 +119,14 @@ class McpBrowser(Browser):
             Fault: source *browser*: it cannot be reached, or lacks a tool.
         """
         server = self.server
-        session = await self._connected(ErrorSource.BROWSER)
+        session = await self._connect(ErrorSource.BROWSER)
         try:
             tools = await session.tools(server.connect_s)
-            self._mapped = server.mapped(tools)
+            self._mapped = server.find_tools(tools)
         except (ServerGone, CallRefused, MappingProblem, TimeoutError) as error:
             await session.close()
             why = str(error) or "listing its tools took too long"
-            raise Fault(ErrorSource.BROWSER, server.told(why)) from None
+            raise Fault(ErrorSource.BROWSER, server.redact(why)) from None
         except BaseException:
             await asyncio.shield(session.close())
             raise
@@ -138,12 +138,12 @@ class McpBrowser(Browser):
         else:
             await session.close()
 
-    async def _connected(self, source: ErrorSource) -> McpSession:
+    async def _connect(self, source: ErrorSource) -> McpSession:
         session = McpSession(self.server.endpoint)
         try:
             await session.open(self.server.connect_s)
         except ServerGone as error:
-            raise Fault(source, self.server.told(str(error))) from None
+            raise Fault(source, self.server.redact(str(error))) from None
         return session
 
     async def open_window(self, request: WindowRequest) -> McpWindow:
@@ -160,7 +160,7 @@ class McpBrowser(Browser):
         if session is not None and is_fresh:
             await session.close()
         if session is None or is_fresh:
-            session = await self._connected(ErrorSource.WINDOW_CREATION)
+            session = await self._connect(ErrorSource.WINDOW_CREATION)
         window = McpWindow(
             session,
             self._mapped,
@@ -191,7 +191,7 @@ class McpBrowser(Browser):
             tools = await session.tools(self.server.connect_s)
         except (ServerGone, CallRefused, TimeoutError) as error:
             why = str(error) or "listing its tools took too long"
-            raise Fault(ErrorSource.WINDOW_CREATION, self.server.told(why)) from None
+            raise Fault(ErrorSource.WINDOW_CREATION, self.server.redact(why)) from None
         if changes := _changes(self._survey.tools or (), tools):
             raise StopRun(
                 ErrorSource.BROWSER,

@@ -100,7 +100,7 @@ class McpBrowserConfig(BrowserConfig):
         given += [v.get_secret_value() for name, v in self.env.items() if is_secret_name(name, "variable")]
         return tuple(value for value in given if len(value) >= SHORTEST_SECRET)
 
-    def prepared(self, base_dir: Path) -> Self:
+    def prepare(self, base_dir: Path) -> Self:
         """Return the block with its folder absolute.
 
         Raises:
@@ -125,9 +125,9 @@ class McpBrowserConfig(BrowserConfig):
         """Return what messages call the server: no query of the URL, no secret of the command."""
         if self.url is not None:
             return urlsplit(self.url)._replace(query="", fragment="").geturl()
-        return " ".join(_shown(self.command))
+        return " ".join(_format_words(self.command))
 
-    async def surveyed(self) -> Survey:
+    async def survey(self) -> Survey:
         """Ask the server for its tools.
 
         Raises:
@@ -137,10 +137,10 @@ class McpBrowserConfig(BrowserConfig):
         try:
             return await server.ask()
         except ServerGone as error:
-            raise ConfigError(f"browser: {server.told(str(error))}{self._advice(str(error))}") from None
+            raise ConfigError(f"browser: {server.redact(str(error))}{self._advice(str(error))}") from None
         except (CallRefused, MappingProblem, TimeoutError) as error:
             why = str(error) or f"listing its tools took longer than {self.connect_timeout_s:g} s"
-            raise ConfigError(server.told(f"browser: the MCP server {self.label()}: {why}")) from None
+            raise ConfigError(server.redact(f"browser: the MCP server {self.label()}: {why}")) from None
 
     def _advice(self, why: str) -> str:
         host = urlsplit(self.url or "").hostname
@@ -186,7 +186,7 @@ def _parts(release: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", release)[:2])
 
 
-def _shown(words: Sequence[str]) -> Iterator[str]:
+def _format_words(words: Sequence[str]) -> Iterator[str]:
     hides_next = False
     for word in words:
         name, equals, _ = word.partition("=")

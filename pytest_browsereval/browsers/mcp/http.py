@@ -60,7 +60,7 @@ def http_client(endpoint_url: str, headers: Mapping[str, str], watch: Watch) -> 
     # An answer that is packed could be of any size once unpacked.
     own = {"accept-encoding": "identity", **headers}
     timeout = httpx2.Timeout(_CONNECT_S, read=None)
-    return httpx2.AsyncClient(headers=own, timeout=timeout, transport=_watched(endpoint_url, watch))
+    return httpx2.AsyncClient(headers=own, timeout=timeout, transport=_watch_transport(endpoint_url, watch))
 
 
 @contextmanager
@@ -78,7 +78,7 @@ def without_own_limit_in_log() -> Iterator[None]:
         _SDK_LOG.removeFilter(is_news)
 
 
-def _watched(endpoint_url: str, watch: Watch) -> httpx2.AsyncBaseTransport:
+def _watch_transport(endpoint_url: str, watch: Watch) -> httpx2.AsyncBaseTransport:
     """Return an HTTP transport that keeps refusals for messages, and cuts off what is too large."""
     import httpx2
 
@@ -94,12 +94,12 @@ def _watched(endpoint_url: str, watch: Watch) -> httpx2.AsyncBaseTransport:
                 return response
             assert isinstance(response.stream, httpx2.AsyncByteStream)  # noqa: S101 of an async transport
             if not _is_refusal(response.status_code, response.headers.get("content-type", "")):
-                response.stream = _limited(response.stream, watch)
+                response.stream = _limit_stream(response.stream, watch)
                 return response
             body = await _beginning(response.stream)
             has_lost = response.status_code == _NOT_FOUND and _SESSION in request.headers
             if has_lost or not _is_error(body):
-                watch.refusal = _told_refusal(response.status_code, response.reason_phrase, body)
+                watch.refusal = _describe_refusal(response.status_code, response.reason_phrase, body)
             headers = [(k, v) for k, v in response.headers.items() if k.lower() != "content-length"]
             return httpx2.Response(response.status_code, headers=headers, content=body, request=request)
 
@@ -119,7 +119,7 @@ def _with_query(request: httpx2.Request, query: str) -> httpx2.Request:
     return httpx2.Request(request.method, url, headers=headers, stream=stream, extensions=more)
 
 
-def _limited(stream: httpx2.AsyncByteStream, watch: Watch) -> httpx2.AsyncByteStream:
+def _limit_stream(stream: httpx2.AsyncByteStream, watch: Watch) -> httpx2.AsyncByteStream:
     import httpx2
 
     class Limited(httpx2.AsyncByteStream):
@@ -162,6 +162,6 @@ def _is_error(body: bytes) -> bool:
     return False
 
 
-def _told_refusal(status: int, phrase: str, body: bytes) -> str:
+def _describe_refusal(status: int, phrase: str, body: bytes) -> str:
     text = beginning(" ".join(beginning(body.decode(errors="replace"), _BODY_BYTES // 2).split()), _BODY_TOLD)
     return f"with HTTP status {status} {phrase}".rstrip() + (f": {text}" if text else "")

@@ -141,7 +141,7 @@ class Mapped:
             if given == "{format}":
                 found[name] = _format(schema, str(values["format"]))
             else:
-                found[name] = _typed(map_texts(given, lambda text: _filled(text, values)), schema)
+                found[name] = _to_number(map_texts(given, lambda text: _fill(text, values)), schema)
         return found
 
 
@@ -162,7 +162,7 @@ def map_tools(declared: ToolUses, tools: Sequence[ForeignTool], *, has_process: 
     problems: list[str] = []
     for purpose in PURPOSES:
         own: ToolUse | None = getattr(declared, purpose)
-        use = own or (_known_use(known.uses.get(purpose), schemas) if known else None)
+        use = own or (_find_known_use(known.uses.get(purpose), schemas) if known else None)
         if use is None:
             if purpose != "pages" and not (purpose == "close" and has_process):
                 problems.append(f"tools.{purpose} names no tool, and the server is none that is known")
@@ -172,15 +172,15 @@ def map_tools(declared: ToolUses, tools: Sequence[ForeignTool], *, has_process: 
                 f"tools.{purpose} is {use.tool!r}, which the server does not list.{hint}".rstrip(".")
             )
         else:
-            uses[purpose] = _completed(purpose, use, schemas[use.tool])
+            uses[purpose] = _complete_arguments(purpose, use, schemas[use.tool])
     mapped = Mapped(uses, schemas, known.name if known else None)
     problems += _problems(mapped)
     if problems:
-        raise MappingProblem(_told(problems, schemas))
+        raise MappingProblem(_describe_problems(problems, schemas))
     return mapped
 
 
-def _known_use(block: Mapping[str, Any] | None, schemas: Mapping[str, dict[str, Any]]) -> ToolUse | None:
+def _find_known_use(block: Mapping[str, Any] | None, schemas: Mapping[str, dict[str, Any]]) -> ToolUse | None:
     """Return a known use without the arguments that this version of the server does not take."""
     if block is None or block["tool"] not in schemas:
         return None
@@ -189,7 +189,7 @@ def _known_use(block: Mapping[str, Any] | None, schemas: Mapping[str, dict[str, 
     return use.model_copy(update={"arguments": {k: v for k, v in use.arguments.items() if k in takes}})
 
 
-def _completed(purpose: Purpose, use: ToolUse, schema: Mapping[str, Any]) -> ToolUse:
+def _complete_arguments(purpose: Purpose, use: ToolUse, schema: Mapping[str, Any]) -> ToolUse:
     """Return the use with the arguments that its schema leaves no doubt about."""
     arguments = dict(use.arguments)
     properties, required = _properties(schema), set(schema.get("required", ()))
@@ -228,12 +228,15 @@ def _problems(mapped: Mapped) -> Iterator[str]:
         for name in use.arguments:
             if properties and name not in properties:
                 hint = nearest(name, properties)
-                yield f"{where} takes no argument {name!r}.{hint} It takes {_listed(properties)}"
+                yield f"{where} takes no argument {name!r}.{hint} It takes {_join_names(properties)}"
         for name in schema.get("required", ()):
             if name not in use.arguments:
                 yield f"{where} wants {name!r}, for which there is no value"
         if purpose == "navigate" and "url" not in placeholders(use.arguments):
-            yield f"{where} has no argument with '{{url}}'; write which one takes it of {_listed(properties)}"
+            yield (
+                f"{where} has no argument with '{{url}}'; write which one takes it of "
+                f"{_join_names(properties)}"
+            )
     if mapped.wants_page and not _tells_page(mapped):
         yield (
             "tools.pages: no tool tells the page that other tools want; name one with a pattern such as "
@@ -246,7 +249,7 @@ def _tells_page(mapped: Mapped) -> bool:
     return any("page" in use.groups for use in map(mapped.get, sources) if use)
 
 
-def _told(problems: Sequence[str], schemas: Mapping[str, Any]) -> str:
+def _describe_problems(problems: Sequence[str], schemas: Mapping[str, Any]) -> str:
     names = list(schemas)
     more = f" and {len(names) - _TOLD_TOOLS} more" if len(names) > _TOLD_TOOLS else ""
     return (
@@ -256,7 +259,7 @@ def _told(problems: Sequence[str], schemas: Mapping[str, Any]) -> str:
     )
 
 
-def _listed(properties: Mapping[str, Any]) -> str:
+def _join_names(properties: Mapping[str, Any]) -> str:
     return ", ".join(properties) or "none"
 
 
@@ -277,13 +280,13 @@ def placeholders(value: Any) -> set[str]:
     return set().union(*map(placeholders, inner)) if inner else set()
 
 
-def _filled(text: str, values: Mapping[str, Any]) -> Any:
+def _fill(text: str, values: Mapping[str, Any]) -> Any:
     if whole := _PLACEHOLDER.fullmatch(text):
         return values.get(whole[1])
     return _PLACEHOLDER.sub(lambda match: str(values.get(match[1])), text)
 
 
-def _typed(value: Any, schema: Mapping[str, Any]) -> Any:
+def _to_number(value: Any, schema: Mapping[str, Any]) -> Any:
     """Return a page's number as a number where the schema wants one."""
     if isinstance(value, str) and value.isdigit() and schema.get("type") in ("number", "integer"):
         return int(value)

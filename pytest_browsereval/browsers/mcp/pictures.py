@@ -16,7 +16,7 @@ _BEGINNINGS: dict[PictureFormat, tuple[bytes, int]] = {
 """The bytes that tell a format, and where they are: the media type that a server names may be wrong."""
 
 
-def converted(encoded: str, picture: PictureFormat, quality: int) -> bytes:
+def convert_picture(encoded: str, picture: PictureFormat, quality: int) -> bytes:
     """Return the picture in a format; unchanged if it has that already.
 
     Args:

@@ -142,7 +142,7 @@ class ServerProcess:
         self._output.close()
         self._folder.cleanup()
 
-    def told(self) -> str:
+    def describe_end(self) -> str:
         """Return how it ended, if it has, and the last lines of its standard error."""
         code = self._process.poll()
         state = "" if code is None else f" Its process ended with exit code {code}."

@@ -9,9 +9,9 @@ from typing import Any
 
 from pytest_browsereval.browsers.base import ForeignResult, PictureFormat, Tab, Window
 from pytest_browsereval.browsers.mcp.mapping import Mapped, Purpose, ToolUse, Where, read_where
-from pytest_browsereval.browsers.mcp.pictures import converted
+from pytest_browsereval.browsers.mcp.pictures import convert_picture
 from pytest_browsereval.browsers.mcp.wire import Answer, CallRefused, McpSession, ServerGone
-from pytest_browsereval.browsers.playwright.origins import capped
+from pytest_browsereval.browsers.playwright.origins import cap_text
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.redaction.known import beginning
 
@@ -68,7 +68,7 @@ class McpWindow(Window):
     @property
     def url(self) -> str:
         """The address of the page, as the last text told it; empty when none does."""
-        return capped(self._url)
+        return cap_text(self._url)
 
     @property
     def dead(self) -> str | None:
@@ -88,7 +88,7 @@ class McpWindow(Window):
 
     async def tabs(self) -> list[Tab]:
         """Return the one tab that is known of."""
-        return [Tab(self.tab_id, self.url, capped(self._title), is_current=True)]
+        return [Tab(self.tab_id, self.url, cap_text(self._title), is_current=True)]
 
     def _use(self, purpose: Purpose) -> ToolUse:
         use = self._mapped.get(purpose)
@@ -207,7 +207,7 @@ class McpWindow(Window):
         try:
             answer = await self._session.call(use.tool, arguments, min(PICTURE_S, self._call_s))
             if answer.pictures and not answer.is_error:
-                return await asyncio.to_thread(converted, answer.pictures[0], picture, quality)
+                return await asyncio.to_thread(convert_picture, answer.pictures[0], picture, quality)
             reason = _short(" ".join(answer.texts)) or "its answer has no picture"
         except TimeoutError:
             reason = "it took too long"

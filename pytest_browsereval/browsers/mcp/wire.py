@@ -107,7 +107,7 @@ class McpSession:
                 await asyncio.shield(ready)
         except TimeoutError:
             await self.close()
-            told = self._told(f"did not answer within {limit_s:g} s")
+            told = self._describe_loss(f"did not answer within {limit_s:g} s")
             raise ServerGone(told) from None
         except BaseException:
             await asyncio.shield(self.close())
@@ -116,22 +116,22 @@ class McpSession:
     async def _own(self, ready: asyncio.Future[None]) -> None:
         """Hold the connection from its beginning to its end: the SDK wants both in one task."""
         try:
-            async with self._connected() as client:
+            async with self._connect() as client:
                 self._client = client
                 ready.set_result(None)
                 await self._ending.wait()
         except asyncio.CancelledError:
             raise
         except BaseException as error:  # noqa: BLE001 a group of whatever broke in the SDK
-            self.gone = self.gone or self._told(_sentence(error))
+            self.gone = self.gone or self._describe_loss(_sentence(error))
         finally:
             if not ready.done():
-                ready.set_exception(ServerGone(self.gone or self._told("closed the connection")))
+                ready.set_exception(ServerGone(self.gone or self._describe_loss("closed the connection")))
             elif not self._ending.is_set():
-                self.gone = self.gone or self._told("closed the connection")
+                self.gone = self.gone or self._describe_loss("closed the connection")
 
     @contextlib.asynccontextmanager
-    async def _connected(self) -> AsyncIterator[Client]:
+    async def _connect(self) -> AsyncIterator[Client]:
         from mcp import Client
 
         transport = self._over_stdio() if self._endpoint.program else self._over_http()
@@ -185,7 +185,7 @@ class McpSession:
                         message = jsonrpc_message_adapter.validate_json(line, by_name=False)
                         await heard.send(SessionMessage(message))
                 await asyncio.to_thread(process.wait_a_moment)
-                self.gone = self.gone or self._told("closed its output")
+                self.gone = self.gone or self._describe_loss("closed its output")
 
         async def speak() -> None:
             async with said:
@@ -221,7 +221,7 @@ class McpSession:
             found: list[ForeignTool] = []
             cursor: str | None = None
             for _ in range(_MAX_PAGES):
-                page = await self._asked(self._connection().list_tools(cursor=cursor))
+                page = await self._ask(self._connection().list_tools(cursor=cursor))
                 found += [
                     ForeignTool(tool.name, tool.description or "", tool.input_schema) for tool in page.tools
                 ]
@@ -239,7 +239,7 @@ class McpSession:
             TimeoutError: it took too long; the session goes on.
         """
         async with asyncio.timeout(limit_s), self._one_at_a_time:
-            result = await self._asked(self._connection().call_tool(name, arguments))
+            result = await self._ask(self._connection().call_tool(name, arguments))
         texts, pictures = [], []
         for block in result.content:
             if block.type == "text":
@@ -260,19 +260,19 @@ class McpSession:
         """
         try:
             async with asyncio.timeout(limit_s), self._one_at_a_time:
-                await self._asked(self._connection().list_tools())  # newer protocols have no ping
+                await self._ask(self._connection().list_tools())  # newer protocols have no ping
         except CallRefused:
             return  # that is an answer too
         except TimeoutError:
-            self.gone = self._told(f"hangs: it has not even listed its tools within {limit_s:g} s")
+            self.gone = self._describe_loss(f"hangs: it has not even listed its tools within {limit_s:g} s")
             raise ServerGone(self.gone) from None
 
     def _connection(self) -> Client:
         if self.gone or self._client is None or self._owner is None:
-            raise ServerGone(self.gone or self._told("was closed"))
+            raise ServerGone(self.gone or self._describe_loss("was closed"))
         return self._client
 
-    async def _asked(self, asking: Any) -> Any:
+    async def _ask(self, asking: Any) -> Any:
         """Await a request, but no longer than the connection lives and answers are of a size."""
         import anyio
         from mcp import MCPError
@@ -286,15 +286,15 @@ class McpSession:
             if self._watch.large.is_set():
                 raise CallRefused(f"the answer was larger than {ANSWER_BYTES // 2**20} MB and was left out")
             if not request.done():
-                raise ServerGone(self.gone or self._told("closed the connection"))
+                raise ServerGone(self.gone or self._describe_loss("closed the connection"))
             return request.result()
         except MCPError as error:
             if self._watch.refusal or error.code == _CONNECTION_CLOSED:
-                self.gone = self.gone or self._told(_sentence(error))
+                self.gone = self.gone or self._describe_loss(_sentence(error))
                 raise ServerGone(self.gone) from None
             raise CallRefused(error.message) from None
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-            raise ServerGone(self.gone or self._told("closed the connection")) from None
+            raise ServerGone(self.gone or self._describe_loss("closed the connection")) from None
         except (RuntimeError, ValueError) as error:  # not as the protocol or the tool's own schema has it
             raise CallRefused(f"it answered with what is no result: {_sentence(error)}") from None
         finally:
@@ -303,13 +303,13 @@ class McpSession:
                 request.cancel()
             request.add_done_callback(lambda done: done.cancelled() or done.exception())
 
-    def _told(self, what: str) -> str:
+    def _describe_loss(self, what: str) -> str:
         """Return a sentence about the server, with what it said last over HTTP or to standard error."""
         parts = f"the MCP server {self._endpoint.label} {what}."
         if self._watch.refusal:
             parts += f" It answered {self._watch.refusal}."
         if self._process is not None:
-            parts += self._process.told()
+            parts += self._process.describe_end()
         return parts
 
 

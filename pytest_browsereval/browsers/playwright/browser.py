@@ -55,7 +55,7 @@ class PlaywrightBrowserConfig(PageOptions):
             )
         return self
 
-    def prepared(self, base_dir: Path) -> Self:
+    def prepare(self, base_dir: Path) -> Self:
         """Return the block with its paths absolute.
 
         Raises:
@@ -63,9 +63,9 @@ class PlaywrightBrowserConfig(PageOptions):
         """
         if self.binary is not None:
             candidates(self.binary, headed=self.headless is False)
-        return super().prepared(base_dir)
+        return super().prepare(base_dir)
 
-    async def surveyed(self) -> Survey:
+    async def survey(self) -> Survey:
         """Find out whether windows are shown, if that depends on the machine."""
         if self.headless != "auto":
             return Survey()

@@ -101,7 +101,7 @@ class PageOptions(BrowserConfig):
             )
         return value
 
-    def prepared(self, base_dir: Path) -> Self:
+    def prepare(self, base_dir: Path) -> Self:
         """Return the block with its paths absolute.
 
         Raises:

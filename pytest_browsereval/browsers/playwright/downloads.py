@@ -36,12 +36,12 @@ class Downloads:
         fresh, self._fresh = self._fresh, []
         self._begun.clear()
         for download in fresh[:TOLD_DOWNLOADS]:
-            yield await _told(download, limit_s)
+            yield await _describe_download(download, limit_s)
         if len(fresh) > TOLD_DOWNLOADS:
             yield f"{len(fresh) - TOLD_DOWNLOADS} more files were downloaded."
 
 
-async def _told(download: Download, limit_s: float) -> str:
+async def _describe_download(download: Download, limit_s: float) -> str:
     name = shorten(download.suggested_filename, 80)
     path = await quietly(download.path(), limit_s)
     if path is None:

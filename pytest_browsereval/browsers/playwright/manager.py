@@ -96,15 +96,15 @@ class WindowManager:
 
     async def _open(self, request: WindowRequest) -> Window:
         if self._turns is None:
-            return await self._opened(request)
+            return await self._open_checked(request)
         await self._turns.acquire()
         try:
-            return await self._opened(request)
+            return await self._open_checked(request)
         except BaseException:
             self._turns.release()
             raise
 
-    async def _opened(self, request: WindowRequest) -> Window:
+    async def _open_checked(self, request: WindowRequest) -> Window:
         """Open a window and check that it is one of those that the browser's block promises."""
         member = self._browser if self._block is None else self._block
         try:

@@ -103,7 +103,7 @@ def origin_of(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
-def capped(text: str) -> str:
+def cap_text(text: str) -> str:
     """Return an address or a title as it is, or the beginning of one that is far longer than any is for."""
     if len(text) <= ADDRESS_CHARS:
         return text

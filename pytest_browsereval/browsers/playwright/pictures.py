@@ -113,14 +113,14 @@ class Camera:
         """Draw a tab, again where Chromium refuses to."""
         for pause_s in PAUSES_S:
             try:
-                return await self._drawn(tab, picture, quality)
+                return await self._draw_once(tab, picture, quality)
             except Exception as error:
                 if not is_playwright_error(error) or REFUSAL not in str(error) or tab.is_crashed:
                     raise
                 await asyncio.sleep(pause_s)
-        return await self._drawn(tab, picture, quality)
+        return await self._draw_once(tab, picture, quality)
 
-    async def _drawn(self, tab: OpenTab, picture: PictureFormat, quality: int) -> bytes:
+    async def _draw_once(self, tab: OpenTab, picture: PictureFormat, quality: int) -> bytes:
         options: dict[str, Any] = {} if picture == "png" else {"quality": quality}
         try:
             session = await self.session(tab)
@@ -133,14 +133,14 @@ class Camera:
 
     async def _in_css_pixels(self, session: CDPSession, page: Page, options: dict[str, Any]) -> bytes:
         """Draw a page, once more if the picture is not as wide as the viewport."""
-        data = await self._captured(session, page, options)
+        data = await self._capture(session, page, options)
         size, viewport = size_of(data), page.viewport_size
         if size is None or viewport is None or abs(size[0] - viewport["width"]) < 1:
             return data
         self._density *= size[0] / viewport["width"]
-        return await self._captured(session, page, options)
+        return await self._capture(session, page, options)
 
-    async def _captured(self, session: CDPSession, page: Page, options: dict[str, Any]) -> bytes:
+    async def _capture(self, session: CDPSession, page: Page, options: dict[str, Any]) -> bytes:
         viewport = page.viewport_size
         if self._density != 1.0 and viewport is not None:
             seen = (await session.send("Page.getLayoutMetrics"))["cssVisualViewport"]
@@ -158,10 +158,10 @@ class Camera:
         document = {"objectId": found["result"]["objectId"], "includeShadowDOM": True}
         whole: str = (await session.send("DOM.getOuterHTML", document))["outerHTML"]
         await session.send("Runtime.releaseObject", {"objectId": document["objectId"]})
-        return whole + "".join([await _framed(frame) for frame in tab.page.frames[1:]])
+        return whole + "".join([await _read_frame(frame) for frame in tab.page.frames[1:]])
 
 
-async def _framed(frame: Frame) -> str:
+async def _read_frame(frame: Frame) -> str:
     url = frame.url.replace("--", "%2D%2D")
     try:
         return f"\n<!-- frame {url} -->\n{await frame.content()}"

@@ -62,7 +62,7 @@ class ReadyWindows:
             self._queue.remove(ready)
             self._discard(ready)
         for _ in range(count - len(self._queue)):
-            self._queue.append(_Ready(recipe, _start(self._opened())))
+            self._queue.append(_Ready(recipe, _start(self._try_open())))
 
     async def take(self, recipe: object) -> PlaywrightWindow | None:
         """Return a ready window, which is the caller's then; None if there is none.
@@ -94,7 +94,7 @@ class ReadyWindows:
         if tasks := {*opening, *self._closing}:
             await asyncio.wait(tasks)
 
-    async def _opened(self) -> PlaywrightWindow | None:
+    async def _try_open(self) -> PlaywrightWindow | None:
         try:
             return await self._open_one()
         except Exception:  # noqa: BLE001 the attempt that opens its window itself meets and tells it

@@ -145,7 +145,7 @@ class Tabs:
     def forget(self, tab: OpenTab) -> None:
         """Drop a tab; if it was the current one, the last one that is left becomes current."""
         self.open.remove(tab)
-        self.told(tab)
+        self.mark_known(tab)
         if self.current is tab:
             self.current = self.open[-1] if self.open else None
 
@@ -172,7 +172,7 @@ class Tabs:
                 "Call snapshot to get its refs."
             )
 
-    def told(self, tab: OpenTab) -> None:
+    def mark_known(self, tab: OpenTab) -> None:
         """The agent knows of the tab."""
         self.fresh = [fresh for fresh in self.fresh if fresh is not tab]
 
@@ -180,7 +180,7 @@ class Tabs:
         """Let a tab go on with the page of another one, which vanishes; return the page it had."""
         other = self.get(next(new.tab_id for new in self.open if new.page is page))
         self.open.remove(other)
-        self.told(other)
+        self.mark_known(other)
         self._last_id -= other.tab_id == self._last_id
         old, tab.page, tab.session = tab.page, other.page, other.session
         tab.is_crashed = tab.is_stuck = False

@@ -12,7 +12,7 @@ from pytest_browsereval.browsers.playwright.clipboard import QUESTION, WATCH
 from pytest_browsereval.browsers.playwright.downloads import Downloads
 from pytest_browsereval.browsers.playwright.following import notice
 from pytest_browsereval.browsers.playwright.guard import OriginGuard
-from pytest_browsereval.browsers.playwright.origins import capped, shorten
+from pytest_browsereval.browsers.playwright.origins import cap_text, shorten
 from pytest_browsereval.browsers.playwright.pace import Pace
 from pytest_browsereval.browsers.playwright.pictures import Camera
 from pytest_browsereval.browsers.playwright.place import Place, WindowEvents, WindowRules
@@ -90,7 +90,7 @@ class PlaywrightWindow(Window):
     @property
     def url(self) -> str:
         """The address of the current tab; empty when it has gone."""
-        return capped(self._tabs.current.page.url) if self._tabs.current else ""
+        return cap_text(self._tabs.current.page.url) if self._tabs.current else ""
 
     @property
     def dead(self) -> str | None:
@@ -169,7 +169,7 @@ class PlaywrightWindow(Window):
         tabs = list(self._tabs.open)
         titles = await asyncio.gather(*(_title(tab.page, self.rules.title_s) for tab in tabs))
         return [
-            Tab(tab.tab_id, capped(tab.page.url), title, tab is self._tabs.current)
+            Tab(tab.tab_id, cap_text(tab.page.url), title, tab is self._tabs.current)
             for tab, title in zip(tabs, titles, strict=True)
         ]
 
@@ -182,7 +182,7 @@ class PlaywrightWindow(Window):
         tab = self._tabs.of(await self._new_page())
         if tab is None:
             raise NoTab(f"{self.rules.max_tabs} tabs are open, which is the most. Call close_tab first.")
-        self._tabs.told(tab)
+        self._tabs.mark_known(tab)
         self._tabs.current = tab
         return tab.tab_id
 
@@ -473,4 +473,4 @@ async def _answer(attached: asyncio.Task[CDPSession]) -> dict[str, Any] | None:
 
 
 async def _title(page: Page, limit_s: float) -> str:
-    return capped(await quietly(page.title(), limit_s) or "")
+    return cap_text(await quietly(page.title(), limit_s) or "")

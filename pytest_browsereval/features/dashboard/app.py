@@ -251,7 +251,7 @@ def _obey(feed: Feed, said: Said) -> None:
         key = TrialKey(said.query_id, said.variant, said.trial)
         control.skip(key, is_skipped=said.want == "skip")
         return
-    wanted = control.wanted()
+    wanted = control.read_wanted()
     paused = said.want == "pause" if said.want in ("pause", "resume") else wanted.paused
     control.want(replace(wanted, paused=paused, stopped=wanted.stopped or said.want == "stop"))
 

@@ -170,7 +170,7 @@ class Feed:
 
     def _stand(self) -> None:
         """Note how things stand, and what of it has changed."""
-        wanted = self.watched.control.wanted()
+        wanted = self.watched.control.read_wanted()
         running = {flight.node_id for flight in self._flights}
         self._note("lanes", self._lanes())
         self._note("queue", self._queue.state(running, wanted))

@@ -311,7 +311,7 @@ async def _browser(config: EvalConfig) -> Check:
     kind = config.browser.type
     try:
         async with asyncio.timeout(ANSWER_S):
-            browser = await start_browser(config.browser.prepared(config.base_dir))
+            browser = await start_browser(config.browser.prepare(config.base_dir))
             windows = WindowManager(browser, block=config.browser)
             try:
                 await windows.create_window("doctor")

@@ -89,7 +89,7 @@ class GitHub:
             name=self._controller.label(owner),
             folder=owner.store.root,
             summary=summary,
-            selected=self._controller.selected(owner),
+            selected=self._controller.count_selected(owner),
             rules=[rule for one, _, rule in self._gating.results if one is owner],
             are_rows_expected=owner.config.are_rows_expected,
         )

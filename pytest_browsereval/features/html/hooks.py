@@ -96,7 +96,7 @@ class HtmlReport:
         prefix.append(STYLE)
         gating: Any = self._session.config.pluginmanager.get_plugin("browsereval-gating")
         for evaluation, summary in self._controller.summaries.items():
-            selected = self._controller.selected(evaluation)
+            selected = self._controller.count_selected(evaluation)
             rules = [(name, rule) for owner, name, rule in gating.results if owner is evaluation]
             found = self._controller.corrections.get(evaluation)
             beside = () if found is None else tuple(corrected(found))

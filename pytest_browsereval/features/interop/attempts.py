@@ -94,7 +94,7 @@ def _write(attempt: Imported, store: RunStore) -> None:
     if attempt.grades:
         saver.save_grades(attempt.grades)
     saver.save_metadata(_metadata(attempt, node_id))
-    folder.finished()
+    folder.finish()
 
 
 def _copy_pictures(pictures: Mapping[int, Path], target: Path) -> None:

@@ -100,7 +100,7 @@ class JUnit:
         yield "judged", summary.judged
         for verdict in Verdict:
             yield str(verdict), summary.count(verdict)
-        yield "selected", self._controller.selected(owner)
+        yield "selected", self._controller.count_selected(owner)
         yield "cost_usd", summary.cost_usd
         if owner.config.is_gated:  # Ctrl-C and -x leave it undecided
             yield "gate", "undecided" if not rules else "met" if all(r.is_met for r in rules) else "not met"

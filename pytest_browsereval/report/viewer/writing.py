@@ -133,7 +133,7 @@ def run_data(store: RunStore, table: Table, places: Mapping[str, Any]) -> dict[s
     """
     manifest = store.manifest()
     trials = list(table.trials())
-    about = about_run(manifest, store.root.resolve().name, store.selected())
+    about = about_run(manifest, store.root.resolve().name, store.count_selected())
     return {
         **table.as_json({**about, "resumes": resumes_of(store.root, manifest), **places}),
         "repeats": repeats_of(trials),

@@ -30,7 +30,7 @@ PATIENCE_S = 30.0
 def over_stdio(**more: Any) -> McpBrowserConfig:
     """Return the block of a browser with a server for each attempt."""
     block = {"command": [*PROGRAM, "stdio"], "tools": USES, "connect_timeout_s": 30, **more}
-    return McpBrowserConfig.model_validate(block).prepared(Path.cwd())
+    return McpBrowserConfig.model_validate(block).prepare(Path.cwd())
 
 
 @contextmanager
@@ -56,7 +56,7 @@ def served(folder: Path, **env: str) -> Iterator[str]:
 
 def over_http(url: str, **more: Any) -> McpBrowserConfig:
     """Return the block of the browser of a server that runs."""
-    return McpBrowserConfig.model_validate({"url": url, "tools": USES, **more}).prepared(Path.cwd())
+    return McpBrowserConfig.model_validate({"url": url, "tools": USES, **more}).prepare(Path.cwd())
 
 
 def servers_of(process: psutil.Process) -> list[psutil.Process]:

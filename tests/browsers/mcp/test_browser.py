@@ -88,7 +88,7 @@ def no_server_is_left(run: Run) -> None:
 def test_tools_and_pictures_come_from_the_server(run: Run, page: str, tmp_path: Path) -> None:
     """Survey, address, text, pictures in any format, long and failing answers, and the end of a process."""
     config = odd.over_stdio(command=[*odd.PROGRAM, "stdio", "sdk"])
-    survey = run(config.surveyed())
+    survey = run(config.survey())
     assert survey.max_windows is None
     assert [tool.name for tool in survey.tools or ()] == ["go", "look", "draw", "leave", "send", "misbehave"]
     with opened(run, config, page) as window:
@@ -196,7 +196,7 @@ def test_over_http_one_attempt_at_a_time(run: Run, page: str, pages: PageServer,
     """The browser is shared, and what one attempt could not close is told with the next one."""
     config = odd.over_http(odd_url)
     assert config.url == f"{odd_url}/mcp"
-    survey = run(config.surveyed())
+    survey = run(config.survey())
     assert survey.max_windows == 1
     assert "one attempt at a time" in survey.notes[0]
     sticky = pages.page("/sticky", "<p>Stay!")
@@ -217,7 +217,7 @@ def test_over_http_one_attempt_at_a_time(run: Run, page: str, pages: PageServer,
 
     told = "The attempt before was not closed by leave: the page asks whether it may be left"
     assert run(work()) == [(sticky, ()), (page, (told,)), (page, ())]
-    assert run(odd.over_http(odd_url, sessions="isolated").surveyed()).max_windows is None
+    assert run(odd.over_http(odd_url, sessions="isolated").survey()).max_windows is None
 
 
 def test_a_server_that_breaks_the_connection_off_is_told_in_words(run: Run, page: str) -> None:
@@ -227,7 +227,7 @@ def test_a_server_that_breaks_the_connection_off_is_told_in_words(run: Run, page
         thread.start()
         config = odd.over_http(f"http://127.0.0.1:{listening.getsockname()[1]}")
         with pytest.raises(ConfigError, match="cannot be reached: it broke the connection off"):
-            run(config.surveyed())
+            run(config.survey())
         thread.join()
 
 
@@ -357,7 +357,7 @@ def test_a_refusal_is_told_with_status_and_body(run: Run, pages: PageServer, cas
     pages.page("/refusing/mcp", body, status=status)
     config = odd.over_http(f"{pages.url}/refusing/mcp")
     with pytest.raises(ConfigError, match=told):
-        run(config.surveyed())
+        run(config.survey())
     with pytest.raises(Fault, match=told.partition(".*")[0]) as caught:
         run(config.build().start())
     assert caught.value.source == ErrorSource.BROWSER
@@ -378,7 +378,7 @@ def test_a_program_that_is_no_server_is_told(
     monkeypatch.setattr(process, "GRACE_S", 30.0)  # so long its exit code is waited for
     config = odd.over_stdio(command=[sys.executable, "-c", code], connect_timeout_s=limit_s)
     with pytest.raises(ConfigError) as caught:
-        run(config.surveyed())
+        run(config.survey())
     assert told in str(caught.value)
     run(until(lambda: not any(code in line for line in odd.below(psutil.Process()).values())))
 
@@ -405,13 +405,13 @@ def test_answers_that_are_none_are_told(run: Run) -> None:
     """A server that speaks the protocol and answers with nonsense, twice, between stray prints."""
     config = odd.over_stdio(command=[sys.executable, "-c", GARBAGE], connect_timeout_s=60)
     with pytest.raises(ConfigError, match=r"answered with what is no result: .*tools"):
-        run(config.surveyed())
+        run(config.survey())
 
 
 def test_nobody_listens(run: Run) -> None:
     """An address where no server is."""
     with pytest.raises(ConfigError, match=r"http://127\.0\.0\.1:9/mcp cannot be reached"):
-        run(odd.over_http("http://127.0.0.1:9").surveyed())
+        run(odd.over_http("http://127.0.0.1:9").survey())
 
 
 @pytest.mark.parametrize(
@@ -437,9 +437,9 @@ def test_a_wrong_block_is_refused(block: dict[str, Any], told: str) -> None:
 def test_a_missing_program_or_folder_is_refused(tmp_path: Path) -> None:
     """Before it would be started."""
     with pytest.raises(ConfigError, match="'no-such-program', which is no program"):
-        McpBrowserConfig(command=("no-such-program",)).prepared(tmp_path)
+        McpBrowserConfig(command=("no-such-program",)).prepare(tmp_path)
     with pytest.raises(ConfigError, match="there is no folder"):
-        McpBrowserConfig(command=(sys.executable,), cwd=Path("nowhere")).prepared(tmp_path)
+        McpBrowserConfig(command=(sys.executable,), cwd=Path("nowhere")).prepare(tmp_path)
 
 
 def test_missing_packages_are_named_with_what_to_type(
@@ -452,10 +452,10 @@ def test_missing_packages_are_named_with_what_to_type(
     with monkeypatch.context() as patch:
         patch.syspath_prepend(tmp_path)
         with pytest.raises(ConfigError, match=r"needs the package mcp 2\.3 or newer \(here is 1\.9\.0\)"):
-            config.prepared(tmp_path)
+            config.prepare(tmp_path)
     monkeypatch.setitem(sys.modules, "mcp", None)
     with pytest.raises(ConfigError, match=r"needs the package mcp\. Type .*\[mcp\]"):
-        config.prepared(tmp_path)
+        config.prepare(tmp_path)
 
 
 def test_secrets_are_not_told(run: Run, pages: PageServer) -> None:
@@ -465,7 +465,7 @@ def test_secrets_are_not_told(run: Run, pages: PageServer) -> None:
     assert {"Bearer sesame-opens", "sesame-opens", "key=abc"} == set(config.secrets())
     assert "sesame" not in config.model_dump_json()
     with pytest.raises(ConfigError, match=r"403 Forbidden: bad token \*\*\*") as caught:
-        run(config.surveyed())
+        run(config.survey())
     assert "abc" not in str(caught.value)
     told = McpBrowserConfig(command=("run", "--api-key", "abc", "--token=def", "--port", "1")).label()
     assert told == "run --api-key *** --token=*** --port 1"

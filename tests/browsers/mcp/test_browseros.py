@@ -191,7 +191,7 @@ def test_an_attempt_has_pages_of_its_own(run: Run, browseros: BrowserOS, tmp_pat
     config = load_config(file, registry=builtin_registry(), overrides=written).browser
 
     async def work() -> None:
-        browser = config.prepared(Path.cwd()).build()
+        browser = config.prepare(Path.cwd()).build()
         await browser.start()
         assert [tool.name for tool in browser.survey.tools or ()] == list(TOOLS)
         window = await browser.open_window(WindowRequest("row", "http://shop.test/"))

@@ -90,7 +90,7 @@ def test_a_lost_session_is_a_fault_and_keys_are_in_no_log(
     caplog.set_level(logging.DEBUG)
     url = f"http://127.0.0.1:{old.server_port}/mcp?key=sesame-opens&x=1"
     block = {"url": url, "tools": odd.USES, "call_timeout_s": 60}
-    config = McpBrowserConfig.model_validate(block).prepared(Path.cwd())
+    config = McpBrowserConfig.model_validate(block).prepare(Path.cwd())
     assert {"key=sesame-opens&x=1", "sesame-opens"} == set(config.secrets())
 
     async def work() -> None:

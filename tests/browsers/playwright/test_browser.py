@@ -92,15 +92,15 @@ def test_paths_are_those_of_the_configs_folder(tmp_path: Path) -> None:
     """The file of stored state is looked for beside the config, before anything is launched."""
     (tmp_path / "state.json").write_text("{}")
     config = PlaywrightBrowserConfig(storage_state=Path("state.json"))
-    assert config.prepared(tmp_path).storage_state == tmp_path / "state.json"
+    assert config.prepare(tmp_path).storage_state == tmp_path / "state.json"
     with pytest.raises(
         ConfigError, match=r"storage_state is 'state\.json', and there is no file .*elsewhere"
     ):
-        config.prepared(tmp_path / "elsewhere")
+        config.prepare(tmp_path / "elsewhere")
     plain = PlaywrightBrowserConfig()
-    assert plain.prepared(tmp_path) is plain
+    assert plain.prepare(tmp_path) is plain
     with pytest.raises(ConfigError, match="'/no/such/browser'"):
-        PlaywrightBrowserConfig(binary="/no/such/browser").prepared(tmp_path)
+        PlaywrightBrowserConfig(binary="/no/such/browser").prepare(tmp_path)
 
 
 def test_har_may_be_switched_off() -> None:

@@ -53,7 +53,7 @@ class Flying:
         self.close()
         if metadata is not None:
             TrajectorySaver(self.folder).save_metadata(metadata)
-        self._attempt.finished()
+        self._attempt.finish()
 
 
 class Session:
@@ -82,7 +82,7 @@ class Session:
 
     @property
     def wanted(self) -> Wanted:
-        return self.control.wanted()
+        return self.control.read_wanted()
 
 
 @pytest.fixture

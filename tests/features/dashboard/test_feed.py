@@ -184,7 +184,7 @@ def test_an_attempt_that_is_graded_again_has_one_row(asker: Asker, session: Sess
     (flying.folder / "metadata.json").write_text(
         graded("buy", grade("state", PASSED), cost_usd=1.5).model_dump_json()
     )
-    again.finished()
+    again.finish()
     data = asker.data()
     assert len(data["rows"]) == 1
     assert (data["totals"]["passed"], data["totals"]["failed"], data["totals"]["cost"]) == (1, 0, 1.5)

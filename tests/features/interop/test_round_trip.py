@@ -43,7 +43,7 @@ def finished(store: RunStore, query_id: str, verdict: Verdict = Verdict.PASSED, 
         (folder.path / "screenshots" / f"{number:03d}.jpeg").write_bytes(picture(number, "JPEG"))
     metadata = attempt(query_id, verdict, attempt=folder.number, **more)
     (folder.path / "metadata.json").write_text(metadata.model_dump_json())
-    folder.finished()
+    folder.finish()
     return folder.path
 
 

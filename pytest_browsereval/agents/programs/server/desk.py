@@ -113,7 +113,7 @@ class ToolDesk:
         """Return the picture that was recorded for the call, or one of its own where none was."""
         capture = self._capture
         try:
-            await capture.settled()
+            await capture.settle()
             if capture.screenshot.count > before:
                 return capture.screenshot.path(capture.screenshot.count).read_bytes()
             return await capture.window.screenshot(capture.config.picture, capture.config.quality)
