@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.model.rules import RuleResult as RuleResult
     from pytest_browsereval.model.tasks import Task as Task
     from pytest_browsereval.model.usage import Usage as Usage
+    from pytest_browsereval.needs import ChecksRead as ChecksRead
     from pytest_browsereval.needs import ModelNeed as ModelNeed
     from pytest_browsereval.needs import Needs as Needs
     from pytest_browsereval.registry import Registry as Registry
@@ -95,6 +96,7 @@ _HOMES = {
     "BrowserConfig": "browsers.base",
     "CaptureContext": "capture.context",
     "ChatClient": "llm.client",
+    "ChecksRead": "needs",
     "Command": "commands.base",
     "Completion": "llm.completion",
     "ConfigError": "errors",

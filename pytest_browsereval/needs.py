@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import EllipsisType
 
@@ -83,6 +83,26 @@ class Needs:
         """
         models = (need.own or run for need in self.models)
         return self.seconds + max((model.timeout_s for model in models if model), default=0.0)
+
+
+@dataclass(frozen=True)
+class ChecksRead:
+    """Which entries of a row's ``checks`` graders of a type look at, told by the keys of an entry.
+
+    By default none. ``ChecksRead(having=("colour",))`` are those with the key ``colour``;
+    ``ChecksRead(lacking=())`` are all.
+    """
+
+    having: tuple[str, ...] = ()
+    """Those with one of these keys."""
+    lacking: tuple[str, ...] | None = None
+    """And those with none of these keys; None: no further ones."""
+
+    def include(self, check: Mapping[str, JsonValue]) -> bool:
+        """Whether such graders look at this entry."""
+        if any(key in check for key in self.having):
+            return True
+        return self.lacking is not None and check.keys().isdisjoint(self.lacking)
 
 
 @dataclass(frozen=True)

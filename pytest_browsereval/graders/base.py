@@ -13,7 +13,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from pydantic import Field, JsonValue
 
@@ -23,9 +23,8 @@ from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
-from pytest_browsereval.needs import Needs
+from pytest_browsereval.needs import ChecksRead, Needs
 from pytest_browsereval.registry import Component
-from pytest_browsereval.sites.placeholders import fill
 
 
 @dataclass(frozen=True)
@@ -81,6 +80,10 @@ class GraderConfig(Component):
 
     family: ClassVar[str] = "grader"
 
+    reads: ClassVar[ChecksRead] = ChecksRead()
+    """Which entries of a row's ``checks`` graders of this type look at. A row with a check that none of its
+    graders reads is refused: it would seem to be checked."""
+
     name: str | None = Field(default=None, min_length=1)
     """What reports call this grader; the type by default. Names must differ within a row."""
     advisory: bool = False
@@ -103,28 +106,6 @@ class GraderConfig(Component):
         for name, url in (site_urls or {}).items():
             options = options.replace(url, f"{{{name}}}")
         return f"{self.type}/{version}/{hashlib.sha256(options.encode()).hexdigest()[:12]}"
-
-    @property
-    def parts(self) -> tuple[GraderConfig, ...]:
-        """The graders that it asks, for one that combines several."""
-        return ()
-
-    def filled(self, urls: Mapping[str, str]) -> Self:
-        """Return the grader with the placeholders of sites filled in.
-
-        Args:
-            urls: base URLs by the name of the site.
-        """
-        return type(self).model_validate(fill(self.model_dump(), urls))
-
-    @classmethod
-    def reads(cls, check: Mapping[str, JsonValue]) -> bool:
-        """Whether graders of this type look at such an entry of a row's ``checks``.
-
-        A row with a check that none of its graders reads is refused: it would seem to be checked.
-        """
-        del check
-        return False
 
     @classmethod
     def golden(cls) -> tuple[Golden, ...]:

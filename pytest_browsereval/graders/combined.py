@@ -72,18 +72,9 @@ class CombinedGrader(GraderConfig):
 
     # -- what the parts need
 
-    @property
-    def parts(self) -> tuple[GraderConfig, ...]:
-        """The graders that it asks."""
-        return self.graders
-
     def secrets(self) -> tuple[str, ...]:
         """Return the secrets of all parts."""
         return tuple(secret for part in self.graders for secret in part.secrets())
-
-    def filled(self, urls: Mapping[str, str]) -> Self:
-        """Return the grader with the placeholders of sites filled in, in all parts."""
-        return self.model_copy(update={"graders": tuple(part.filled(urls) for part in self.graders)})
 
     def needs(self, task: Task) -> Needs:
         """Return what the parts need. They are asked at once."""

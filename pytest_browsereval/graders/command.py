@@ -8,9 +8,8 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
@@ -19,7 +18,7 @@ from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.verifiers import verified
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.needs import Needs
+from pytest_browsereval.needs import ChecksRead, Needs
 from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.temporary import private_folder
 
@@ -66,17 +65,13 @@ class CommandGrader(GraderConfig):
     """
 
     type: Literal["command"] = "command"
+    reads: ClassVar[ChecksRead] = ChecksRead(lacking=())
+    """All: the program gets the whole task."""
 
     command: tuple[str, ...] = Field(min_length=1)
     """Program and arguments, never a shell line; ``{python}`` is the interpreter that runs the tests."""
     timeout_s: float = Field(default=60.0, gt=0, le=290)
     """After this the program and all that it has started are killed, and the grade is errored."""
-
-    @classmethod
-    def reads(cls, check: Mapping[str, JsonValue]) -> bool:
-        """All: the program gets the whole task."""
-        del check
-        return True
 
     def needs(self, task: Task) -> Needs:
         """Trust, as it starts a program."""

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from pytest_browsereval.capture.har import Traffic
 from pytest_browsereval.graders.base import GraderConfig
+from pytest_browsereval.graders.parts import parts_of
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import Needs
 from pytest_browsereval.redaction.text import redact_json
@@ -37,10 +38,8 @@ def observation_keys(
 
 def _observations(graders: Iterable[GraderConfig], task: Task) -> Iterator[tuple[str, JsonValue]]:
     for grader in graders:
-        if grader.parts:
-            yield from (
-                (f"{grader.label}/{label}", what) for label, what in _observations(grader.parts, task)
-            )
+        if parts := parts_of(grader):
+            yield from ((f"{grader.label}/{label}", what) for label, what in _observations(parts, task))
             continue
         needs = grader.needs(task)
         page, traffic = _decisive(grader, task, needs), needs.traffic or Traffic()

@@ -7,7 +7,7 @@ import difflib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, JsonValue
 
@@ -34,7 +34,7 @@ from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.graders.values import compile_path, look_up, shown
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.needs import Needs
+from pytest_browsereval.needs import ChecksRead, Needs
 from pytest_browsereval.redaction.known import beginning
 
 _KEYS = {
@@ -145,6 +145,7 @@ class PageStateGrader(GraderConfig):
     """Checks the page where the agent stopped: address, title, text, roles, values, storage."""
 
     type: Literal["page_state"] = "page_state"
+    reads: ClassVar[ChecksRead] = ChecksRead(having=PAGE_KEYS, lacking=("path",))
 
     checks: tuple[dict[str, JsonValue], ...] = ()
     """Further checks, for every row; those of a row are its ``checks``."""
@@ -152,11 +153,6 @@ class PageStateGrader(GraderConfig):
     """How values are compared: ``lenient`` forgives case, blanks and numbers written as text."""
     wait_s: float = Field(default=1.0, ge=0, le=10)
     """How long to look on while a check does not hold: the last click may still be at work."""
-
-    @classmethod
-    def reads(cls, check: Mapping[str, JsonValue]) -> bool:
-        """All checks but those of the state."""
-        return "path" not in check or any(key in check for key in PAGE_KEYS)
 
     @classmethod
     def golden(cls) -> tuple[Golden, ...]:
@@ -170,7 +166,7 @@ class PageStateGrader(GraderConfig):
         )
 
     def _checks(self, task: Task) -> list[PageCheck]:
-        own = [check for check in task.checks if self.reads(check)]
+        own = [check for check in task.checks if self.reads.include(check)]
         return [read_page_check(check) for check in (*self.checks, *own)]
 
     def needs(self, task: Task) -> Needs:

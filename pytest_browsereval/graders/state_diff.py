@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
@@ -32,7 +32,7 @@ from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.graders.values import compile_path, look_up, shown
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.needs import Needs
+from pytest_browsereval.needs import ChecksRead, Needs
 
 _ROUNDING = 1e-9
 """What a sum of weights may be off by."""
@@ -101,6 +101,7 @@ class StateDiffGrader(GraderConfig):
     """Compares the application's state with what a row expects, check by check, with partial credit."""
 
     type: Literal["state_diff"] = "state_diff"
+    reads: ClassVar[ChecksRead] = ChecksRead(lacking=PAGE_KEYS)
 
     source: StateSource
     """Where the state is."""
@@ -112,11 +113,6 @@ class StateDiffGrader(GraderConfig):
     """The weighted share of checks that has to hold."""
     wait_s: float = Field(default=1.0, ge=0, le=10)
     """How long to look on while checks do not hold: the last click may still be at work."""
-
-    @classmethod
-    def reads(cls, check: Mapping[str, JsonValue]) -> bool:
-        """All checks but those of the page."""
-        return check.keys().isdisjoint(PAGE_KEYS)
 
     @classmethod
     def golden(cls) -> tuple[Golden, ...]:
@@ -133,7 +129,7 @@ class StateDiffGrader(GraderConfig):
         )
 
     def _checks(self, task: Task) -> list[StateCheck]:
-        own = [check for check in task.checks if self.reads(check)]
+        own = [check for check in task.checks if self.reads.include(check)]
         return [read_state_check(check) for check in (*self.checks, *own)]
 
     def needs(self, task: Task) -> Needs:

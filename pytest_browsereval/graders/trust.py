@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
-from pydantic import BaseModel, SecretStr
+from pydantic import SecretStr
 
 from pytest_browsereval.browsers.playwright.origins import origin_of
 from pytest_browsereval.graders.base import GraderConfig
+from pytest_browsereval.graders.parts import unfold, walk_options
 from pytest_browsereval.graders.values import shown
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.model.tasks import Task
@@ -51,43 +51,17 @@ def find_trust_needs(grader: GraderConfig, task: Task, site_urls: Mapping[str, s
 
 
 def _trust_needs(grader: GraderConfig, task: Task, site_urls: Mapping[str, str]) -> Iterator[str]:
-    for one in _unfolded(grader):
+    for one in unfold(grader):
         needs = one.needs(task)
         yield from needs.trust
         for address in needs.addresses:
             if not _is_in_a_site(address, site_urls):
                 yield f"asks {_shown_host(address)}, which is not one of the sites"
-        for name, value in _options(one):
+        for name, value in walk_options(one):
             if isinstance(value, LLMConfig):
                 yield f"asks a model of its own (`{name}`)"
             elif isinstance(value, SecretStr):
                 yield f"holds a key (`{name}`)"
-
-
-def _unfolded(grader: GraderConfig) -> Iterator[GraderConfig]:
-    """Yield a grader and those inside of it, whether or not it says that it has any."""
-    yield grader
-    inner = [value for _, value in _options(grader) if isinstance(value, GraderConfig)]
-    for part in (*inner, *(part for part in grader.parts if part not in inner)):
-        yield from _unfolded(part)
-
-
-def _options(block: BaseModel) -> Iterator[tuple[str, Any]]:
-    """Yield the options of a block at any depth; of models and graders no further ones."""
-    for name in type(block).model_fields:
-        yield from _values(name, getattr(block, name))
-
-
-def _values(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    yield name, value
-    if isinstance(value, list | tuple | set | frozenset):
-        for inner in value:
-            yield from _values(name, inner)
-    elif isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from _values(str(key), inner)
-    elif isinstance(value, BaseModel) and not isinstance(value, LLMConfig | GraderConfig):
-        yield from _options(value)
 
 
 def _is_in_a_site(address: str, site_urls: Mapping[str, str]) -> bool:

@@ -35,6 +35,7 @@ from pytest_browsereval.errors import (
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.bounded import bounded
 from pytest_browsereval.graders.observations import observation_keys
+from pytest_browsereval.graders.parts import fill_sites
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import ErrorMessage, now
 from pytest_browsereval.model.results import AgentResult, TaskError, TaskMetadata
@@ -175,7 +176,7 @@ class _Attempt:
         names = (names_in(text) | set(self.job.task.sites)) & set(config.sites)
         async with self.services.sites.lease(names) as urls:
             task = Task.model_validate(fill(self.job.task.model_dump(), urls))
-            graders = [grader.filled(urls) for grader in self.job.graders]
+            graders = [fill_sites(grader, urls) for grader in self.job.graders]
             self.progress.start_url = task.start_url
             async with self._record():
                 await self._in_window(task, graders, urls)

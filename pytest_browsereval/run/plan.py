@@ -18,6 +18,7 @@ from pytest_browsereval.datasets.rows import refuse
 from pytest_browsereval.datasets.selection import check_depends_on
 from pytest_browsereval.errors import ConfigError, DatasetError, PluginError, RegistryError, nearest
 from pytest_browsereval.graders.base import GraderConfig
+from pytest_browsereval.graders.parts import unfold
 from pytest_browsereval.graders.protection import unquoted
 from pytest_browsereval.graders.trust import check_trust
 from pytest_browsereval.graders.verdicts import check_pass_when
@@ -331,11 +332,11 @@ class Plan:
     def _check_that_all_is_read(self, task: Task, graders: Iterable[GraderConfig], where: str) -> None:
         """Refuse a row with a check that would be passed over in silence."""
         for check in task.checks:
-            if not any(one.reads(check) for grader in graders for one in _unfold(grader)):
+            if not any(one.reads.include(check) for grader in graders for one in unfold(grader)):
                 readers = [
                     name
                     for name, member, _ in self._registry.members("grader")
-                    if issubclass(member, GraderConfig) and member.reads(check)
+                    if issubclass(member, GraderConfig) and member.reads.include(check)
                 ]
                 keys, named = ", ".join(f"`{key}`" for key in check), " or ".join(readers)
                 raise DatasetError(
@@ -396,13 +397,6 @@ def mark_names(dataset: str, tags: Iterable[str]) -> tuple[str, ...]:
     """Return the names of the markers that a dataset and tags become."""
     names = [re.sub(r"\W", "_", name).lstrip("_") for name in (dataset, *tags)]
     return tuple(dict.fromkeys(name for name in names if name))
-
-
-def _unfold(grader: GraderConfig) -> Iterator[GraderConfig]:
-    """Yield a grader and those that it asks, at any depth."""
-    yield grader
-    for part in grader.parts:
-        yield from _unfold(part)
 
 
 def offers_of(config: EvalConfig) -> Offers:

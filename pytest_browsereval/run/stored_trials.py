@@ -18,6 +18,7 @@ from pytest_browsereval.datasets.plugged import index_rows, read_row
 from pytest_browsereval.datasets.rows import refuse
 from pytest_browsereval.errors import DatasetError, ErrorSource, Fault, UsageError
 from pytest_browsereval.graders.base import GraderConfig
+from pytest_browsereval.graders.parts import fill_sites
 from pytest_browsereval.graders.protection import unquoted
 from pytest_browsereval.graders.trust import check_trust
 from pytest_browsereval.graders.verdicts import check_pass_when
@@ -290,7 +291,7 @@ class StoredPlan(Plan):
         return self._of_attempt(stored, where)
 
     def _of_config(self, site_urls: Mapping[str, str]) -> tuple[GraderConfig, ...]:
-        return tuple(grader.filled(site_urls) for grader in self.config.graders)
+        return tuple(fill_sites(grader, site_urls) for grader in self.config.graders)
 
     def _of_attempt(self, stored: StoredTask, where: str) -> tuple[GraderConfig, ...]:
         if MARK in json.dumps(stored.graders):
@@ -320,7 +321,7 @@ class StoredPlan(Plan):
         if all(dataset.trusted for dataset in datasets):
             return
         blocks = read_graders(entry.dataset.own_graders, self._registry, where)
-        own = [grader.filled(stored.site_urls).model_dump_json() for grader in blocks]
+        own = [fill_sites(grader, stored.site_urls).model_dump_json() for grader in blocks]
         foreign = [grader for grader in graders if grader.model_dump_json() not in own]
         try:
             check_trust(foreign, stored.task, stored.site_urls)

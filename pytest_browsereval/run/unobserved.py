@@ -9,6 +9,7 @@ from pydantic import JsonValue
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.observations import observation_keys
+from pytest_browsereval.graders.parts import parts_of
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.run.plan import ReadyTask
 from pytest_browsereval.run.stored_trials import StoredEntry, StoredPlan, StoredTask
@@ -74,7 +75,7 @@ def why_unobserved(
 
 def _needs_window(grader: GraderConfig, task: Task) -> bool:
     """Whether a grader cannot do without having observed; one that does not say so but observes counts."""
-    if grader.parts:
-        return any(_needs_window(part, task) for part in grader.parts)
+    if parts := parts_of(grader):
+        return any(_needs_window(part, task) for part in parts)
     page = grader.needs(task).page
     return type(grader).observe is not GraderConfig.observe if page is None else page

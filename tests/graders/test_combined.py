@@ -16,6 +16,7 @@ from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.errors import ErrorSource, Fault, StopRun
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.combined import CombinedGrader
+from pytest_browsereval.graders.parts import fill_sites
 from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
@@ -192,7 +193,7 @@ def test_what_parts_need_the_whole_needs() -> None:
     assert grader.secrets() == ("secret of g1", "secret of saying")
     with pytest.raises(ValueError, match="g1 lacks an answer"):
         grader.check(make_task())
-    filled: Any = grader.filled({"shop": "http://127.0.0.1:8000"})
+    filled: Any = fill_sites(grader, {"shop": "http://127.0.0.1:8000"})
     assert filled.graders[0].at == "http://127.0.0.1:8000/cart"
     assert not grader.needs(make_task()).pictures
     assert grader.needs(make_task()).models == ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import pytest
 
@@ -14,6 +14,7 @@ from pytest_browsereval.config import load_config
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.model.grades import GraderResult
+from pytest_browsereval.needs import ChecksRead
 from pytest_browsereval.run.plan import FEW, Plan
 from pytest_browsereval.run.relations import ALONE
 from pytest_browsereval.run.toolsets import Toolsets
@@ -41,9 +42,7 @@ class Accountant(GraderConfig):
 
     type: Literal["acme/accountant"] = "acme/accountant"
 
-    @classmethod
-    def reads(cls, check: Any) -> bool:
-        return "account" in check
+    reads: ClassVar[ChecksRead] = ChecksRead(having=("account",))
 
     async def grade(self, recorded: Recorded) -> GraderResult:
         raise NotImplementedError

@@ -1,0 +1,74 @@
+"""Graders inside of graders, found among their options at any depth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from pytest_browsereval.graders.base import GraderConfig
+from pytest_browsereval.llm.config import LLMConfig
+from pytest_browsereval.sites.placeholders import fill
+
+B = TypeVar("B", bound=BaseModel)
+
+
+def parts_of(grader: GraderConfig) -> tuple[GraderConfig, ...]:
+    """Return the graders that a grader has among its options; those inside of them are theirs."""
+    return tuple(value for _, value in walk_options(grader) if isinstance(value, GraderConfig))
+
+
+def unfold(grader: GraderConfig) -> Iterator[GraderConfig]:
+    """Yield a grader and those inside of it, at any depth."""
+    yield grader
+    for part in parts_of(grader):
+        yield from unfold(part)
+
+
+def walk_options(block: BaseModel) -> Iterator[tuple[str, Any]]:
+    """Yield name and value of the options of a block at any depth; of models and graders no further ones."""
+    for name in type(block).model_fields:
+        yield from _walk_value(name, getattr(block, name))
+
+
+def _walk_value(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    yield name, value
+    if isinstance(value, list | tuple | set | frozenset):
+        for inner in value:
+            yield from _walk_value(name, inner)
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _walk_value(str(key), inner)
+    elif isinstance(value, BaseModel) and not isinstance(value, LLMConfig | GraderConfig):
+        yield from walk_options(value)
+
+
+def fill_sites(grader: GraderConfig, urls: Mapping[str, str]) -> GraderConfig:
+    """Return a grader with the placeholders of sites filled in, in its parts too.
+
+    Args:
+        grader: whose options may hold ``{shop}``.
+        urls: base URLs by the name of the site.
+    """
+    if not parts_of(grader):
+        return type(grader).model_validate(fill(grader.model_dump(), urls))
+    return _fill_fields(grader, urls)
+
+
+def _fill_fields(block: B, urls: Mapping[str, str]) -> B:
+    # Parts are of any type: a dump of the whole could be read with the registry only.
+    fields = {name: _fill_value(getattr(block, name), urls) for name in type(block).model_fields}
+    return block.model_copy(update=fields)
+
+
+def _fill_value(value: Any, urls: Mapping[str, str]) -> Any:
+    if isinstance(value, GraderConfig):
+        return fill_sites(value, urls)
+    if isinstance(value, BaseModel):
+        return _fill_fields(value, urls)
+    if isinstance(value, Mapping):
+        return {key: _fill_value(inner, urls) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_fill_value(inner, urls) for inner in value)
+    return fill(value, urls)
