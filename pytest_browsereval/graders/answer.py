@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, JsonValue
@@ -59,12 +60,13 @@ class AnswerGrader(GraderConfig):
             Golden("no answer", Verdict.FAILED, task),
         )
 
-    def check(self, task: Task) -> None:
+    def check(self, task: Task, base_dir: Path) -> None:
         """Check that the row has a reference that this way of matching can use.
 
         Raises:
             ValueError: with what to write.
         """
+        del base_dir
         answer_type = task.metadata.additional.get("answer_type")
         if answer_type == "possible" and not self.allow_possible:
             raise ValueError(

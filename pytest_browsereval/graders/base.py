@@ -124,22 +124,16 @@ class GraderConfig(Component):
         del task
         return Needs()
 
-    def check(self, task: Task) -> None:
-        """Check before anything is spent that this grader can judge this row.
-
-        Raises:
-            ValueError: the row lacks something or holds something wrong; the message says what to write.
-        """
-
-    def check_files(self, task: Task, base_dir: Path) -> None:
-        """Check before anything is spent that the files are there with which it judges this row.
+    def check(self, task: Task, base_dir: Path) -> None:
+        """Check before anything is spent that this grader can judge this row, and has the files for it.
 
         Args:
             task: the row.
             base_dir: the folder of the eval config.
 
         Raises:
-            ValueError: one is missing; the message says what to write.
+            ValueError: the row lacks something or holds something wrong, or a file is missing; the message
+                says what to write.
         """
 
     def preflight(self, base_dir: Path) -> None:

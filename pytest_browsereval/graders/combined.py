@@ -81,23 +81,14 @@ class CombinedGrader(GraderConfig):
         needs = merge_needs(part.needs(task) for part in self.graders)
         return replace(needs, seconds=needs.seconds + GRACE_S)
 
-    def check(self, task: Task) -> None:
+    def check(self, task: Task, base_dir: Path) -> None:
         """Check that all parts can judge this row.
 
         Raises:
             ValueError: one cannot.
         """
         for part in self.graders:
-            part.check(task)
-
-    def check_files(self, task: Task, base_dir: Path) -> None:
-        """Check that the files are there with which the parts judge this row.
-
-        Raises:
-            ValueError: one is missing.
-        """
-        for part in self.graders:
-            part.check_files(task, base_dir)
+            part.check(task, base_dir)
 
     def preflight(self, base_dir: Path) -> None:
         """Check what the parts need that does not depend on a row.

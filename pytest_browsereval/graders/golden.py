@@ -48,10 +48,10 @@ async def _graded(
 ) -> GraderResult:
     block = {"type": member.type_name(), **golden.options}
     grader = member.model_validate(block, context={"registry": registry})
-    grader.check(golden.task)
     for name, text in golden.files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
+    grader.check(golden.task, folder)
     recorded = Recorded(
         task=golden.task,
         final_answer=golden.final_answer,

@@ -7,6 +7,7 @@ import difflib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, JsonValue
@@ -174,12 +175,13 @@ class PageStateGrader(GraderConfig):
         del task
         return Needs(page=True, observes=None)
 
-    def check(self, task: Task) -> None:
+    def check(self, task: Task, base_dir: Path) -> None:
         """Check that there are checks of the page, each well formed.
 
         Raises:
             ValueError: with what to write.
         """
+        del base_dir
         if not self._checks(task):
             raise ValueError(
                 f"the grader {self.label!r} has nothing to check. Give the row checks, such as "

@@ -115,12 +115,13 @@ class RubricGrader(ModelGrader):
         """True: a run that takes none is refused."""
         return True
 
-    def check(self, task: Task) -> None:
+    def check(self, task: Task, base_dir: Path) -> None:
         """Check the rubric that the row carries.
 
         Raises:
             ValueError: it has not the form of one.
         """
+        del base_dir
         rubric_of(task)
 
     async def prepare(self, recorded: Recorded, judge: Judge) -> _Prepared:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
@@ -142,12 +143,13 @@ class StateDiffGrader(GraderConfig):
             observes=self.source.model_dump(exclude_none=True),
         )
 
-    def check(self, task: Task) -> None:
+    def check(self, task: Task, base_dir: Path) -> None:
         """Check that there are checks of the state, each well formed.
 
         Raises:
             ValueError: with what to write.
         """
+        del base_dir
         if not self._checks(task):
             raise ValueError(
                 f"the grader {self.label!r} has nothing to check. Give the row checks, such as "

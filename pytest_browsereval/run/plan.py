@@ -296,8 +296,7 @@ class Plan:
             )
 
     def _check_grader(self, grader: GraderConfig, task: Task) -> None:
-        grader.check(task)
-        grader.check_files(task, self.config.base_dir)
+        grader.check(task, self.config.base_dir)
         check_needs(grader, task, offers_of(self.config), self.config)
 
     def _check_addresses(self, task: Task, agent: AgentConfig) -> None:

@@ -273,8 +273,7 @@ class StoredPlan(Plan):
         try:
             check_pass_when(self.config.pass_when, [g.label for g in graders if not g.advisory])
             for grader in graders:
-                grader.check(task)
-                grader.check_files(task, self.config.base_dir)
+                grader.check(task, self.config.base_dir)
                 check_needs(grader, task, Offers(judge=self.config.judge), self.config)
         except ValueError as error:
             raise DatasetError(f"{where}: {unquoted(str(error), task)}") from None

@@ -239,7 +239,7 @@ def test_graders_take_what_importers_make(
     block = {"type": given} if isinstance(given, str) else given
     grader = registry.get("grader", str(block["type"])).model_validate(block, context={"registry": registry})
     assert isinstance(grader, GraderConfig)
-    grader.check(task)
+    grader.check(task, Path())
 
 
 def test_webbench(imported: Import) -> None:

@@ -86,7 +86,7 @@ def test_the_graders_can_judge_the_row(task: Task) -> None:
     blocks = [{"type": grader} if isinstance(grader, str) else dict(grader) for grader in task.graders]
     assert blocks
     for block in blocks:
-        GRADERS[str(block["type"])].model_validate(block).check(task)
+        GRADERS[str(block["type"])].model_validate(block).check(task, Path())
     kinds = {block["type"] for block in blocks}
     read_by = {"state_diff" if "path" in check else "page_state" for check in task.checks}
     assert kinds == read_by | ({"answer"} if task.answer is not None else set())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.quick
 
 def grade(expected: Any, answer: str | None, /, **options: Any) -> GraderResult:
     grader, task = AnswerGrader(**options), make_task(answer=expected)
-    grader.check(task)
+    grader.check(task, Path())
     return asyncio.run(grader.grade(make_recorded(task, final_answer=answer)))
 
 
@@ -163,16 +164,16 @@ def test_rows_that_cannot_be_judged_are_refused(
 ) -> None:
     """A row without a usable reference is refused before anything is spent."""
     with pytest.raises(ValueError, match=message):
-        AnswerGrader(**options).check(make_task(**fields))
+        AnswerGrader(**options).check(make_task(**fields), Path())
 
 
 def test_possible_answers_are_refused() -> None:
     """An answer that is one of many possible ones is not matched, unless the block allows it."""
     possible = make_task(answer="a hotel", metadata={"additional": {"answer_type": "possible"}})
     with pytest.raises(ValueError, match=r"Use a model judge for this row, or write allow_possible: true"):
-        AnswerGrader().check(possible)
-    AnswerGrader(allow_possible=True).check(possible)
-    AnswerGrader().check(make_task(answer="42", metadata={"additional": {"answer_type": "golden"}}))
+        AnswerGrader().check(possible, Path())
+    AnswerGrader(allow_possible=True).check(possible, Path())
+    AnswerGrader().check(make_task(answer="42", metadata={"additional": {"answer_type": "golden"}}), Path())
 
 
 def test_a_pattern_that_would_never_end_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:

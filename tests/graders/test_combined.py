@@ -44,14 +44,11 @@ class SayingGrader(GraderConfig):
         del task
         return Needs(page=True)
 
-    def check(self, task: Task) -> None:
+    def check(self, task: Task, base_dir: Path) -> None:
         if task.answer is None:
             raise ValueError(f"{self.label} lacks an answer")
-
-    def check_files(self, task: Task, base_dir: Path) -> None:
-        del base_dir
         if not self.at:
-            raise ValueError(f"{self.label} lacks {task.query_id}.json")
+            raise ValueError(f"{self.label} lacks {base_dir / task.query_id}.json")
 
     def secrets(self) -> tuple[str, ...]:
         return (f"secret of {self.label}",)
@@ -188,11 +185,11 @@ def test_what_parts_need_the_whole_needs() -> None:
     """Pages, answers, secrets, placeholders of sites and models of the parts are found through it."""
     grader = combined({"at": "{shop}/cart"}, {"type": "combined", "graders": ["answer", "saying"]})
     assert grader.needs(make_task()).page
-    with pytest.raises(ValueError, match=r"saying lacks row\.json"):
-        grader.check_files(make_task(), Path())
+    with pytest.raises(ValueError, match=r"saying lacks evals.row\.json"):
+        grader.check(make_task(answer="42"), Path("evals"))
     assert grader.secrets() == ("secret of g1", "secret of saying")
     with pytest.raises(ValueError, match="g1 lacks an answer"):
-        grader.check(make_task())
+        grader.check(make_task(), Path())
     filled: Any = fill_sites(grader, {"shop": "http://127.0.0.1:8000"})
     assert filled.graders[0].at == "http://127.0.0.1:8000/cart"
     assert not grader.needs(make_task()).pictures

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ localStorage.note = 'Wrap it'; sessionStorage.step = '2';</script>"""
 
 def grade_seen(seen: Any, *checks: dict[str, Any], **options: Any) -> GraderResult:
     grader, task = PageStateGrader(**options), make_task(checks=checks)
-    grader.check(task)
+    grader.check(task, Path())
     recorded = make_recorded(task, evidence={} if seen is None else {grader.label: seen})
     return asyncio.run(grader.grade(recorded))
 
@@ -31,7 +32,7 @@ def grade_seen(seen: Any, *checks: dict[str, Any], **options: Any) -> GraderResu
 def attempt(live: Live, url: str, *checks: dict[str, Any], **options: Any) -> GraderResult:
     """Observe a real page, take the evidence through JSON as the run folder does, and grade it."""
     grader, task = PageStateGrader(**{"wait_s": 0, **options}), make_task(start_url=url, checks=checks)
-    grader.check(task)
+    grader.check(task, Path())
 
     async def course(window: PlaywrightWindow) -> Any:
         return await grader.observe(window, task, {})
@@ -221,7 +222,7 @@ def test_a_pattern_that_would_never_end_is_a_fault(
 def test_wrong_checks_are_refused(checks: list[dict[str, Any]], message: str) -> None:
     """A check that is not well formed is refused before anything is spent."""
     with pytest.raises(ValueError, match=message):
-        PageStateGrader().check(make_task(checks=checks))
+        PageStateGrader().check(make_task(checks=checks), Path())
 
 
 def test_a_grader_survives_its_own_dump() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,7 +29,7 @@ localStorage.shop = JSON.stringify(app); document.cookie = 'who=ada';</script>""
 def grade_state(state: Any, *checks: dict[str, Any], **options: Any) -> GraderResult:
     grader = StateDiffGrader(**{"source": {"js": "app"}, **options})
     task = make_task(checks=checks)
-    grader.check(task)
+    grader.check(task, Path())
     return asyncio.run(grader.grade(make_recorded(task, evidence={grader.label: {"state": state}})))
 
 
@@ -199,7 +200,7 @@ def test_missing_evidence_is_a_fault() -> None:
 def test_wrong_checks_are_refused(checks: list[dict[str, Any]], message: str) -> None:
     """A check that is not well formed is refused before anything is spent."""
     with pytest.raises(ValueError, match=message):
-        StateDiffGrader(source={"js": "app"}).check(make_task(checks=checks))
+        StateDiffGrader(source={"js": "app"}).check(make_task(checks=checks), Path())
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ class AgisdkGrader(ModelGrader):
             return True  # nobody has said yet where the package is that has the checks
         try:
             return asks_model(self._checks(task, self._base_dir or Path()))
-        except ValueError:  # `check` and `check_files` tell what is wrong with them
+        except ValueError:  # `check` tells what is wrong with them
             return True
 
     def _package(self, base_dir: Path) -> Path:
@@ -166,8 +166,8 @@ class AgisdkGrader(ModelGrader):
             )
         return next(iter(known.values()))
 
-    def check(self, task: Task) -> None:
-        """Check that the row's ``evals`` are checks of REAL.
+    def check(self, task: Task, base_dir: Path) -> None:
+        """Check that the row's ``evals`` are checks of REAL, and that their scripts are in the package.
 
         Raises:
             ValueError: with what to write.
@@ -178,13 +178,6 @@ class AgisdkGrader(ModelGrader):
                 f"the grader {self.label!r} reads the state from /finish of the site that the row starts at, "
                 'and the row has no start_url. Write "start_url": "https://...".'
             )
-
-    def check_files(self, task: Task, base_dir: Path) -> None:
-        """Check that the scripts of the row are in the package.
-
-        Raises:
-            ValueError: with what to write.
-        """
         self._base_dir = base_dir
         for check in self._checks(task, base_dir):
             if check.kind == "script":

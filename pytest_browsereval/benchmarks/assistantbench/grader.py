@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, JsonValue
@@ -40,12 +41,13 @@ class AssistantBenchGrader(GraderConfig):
     pass_at: float = Field(default=1.0, gt=0, le=1)
     """The score to pass with; the benchmark itself reports the mean score and sets no such mark."""
 
-    def check(self, task: Task) -> None:
+    def check(self, task: Task, base_dir: Path) -> None:
         """Check that the row has a reference.
 
         Raises:
             ValueError: with what to write.
         """
+        del base_dir
         lines = _lines(task.answer)
         if not lines or not all(isinstance(line, str) for line in lines):
             raise ValueError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -62,12 +63,13 @@ class BrowseCompGrader(ModelGrader):
     prompts: ClassVar[tuple[str, ...]] = (RULES,)
     replies: ClassVar[Replies] = (BrowseCompReply,)
 
-    def check(self, task: Task) -> None:
+    def check(self, task: Task, base_dir: Path) -> None:
         """Check that the row has a reference answer.
 
         Raises:
             ValueError: with what to write.
         """
+        del base_dir
         if reference_part(task) is None:
             raise ValueError(
                 f"the grader {self.label!r} compares with the row's answer, and there is none. Write "

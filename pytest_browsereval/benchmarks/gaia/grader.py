@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import string
+from pathlib import Path
 from typing import Literal
 
 from pydantic import JsonValue
@@ -29,12 +30,13 @@ class GaiaGrader(GraderConfig):
 
     type: Literal["gaia"] = "gaia"
 
-    def check(self, task: Task) -> None:
+    def check(self, task: Task, base_dir: Path) -> None:
         """Check that the row has a reference.
 
         Raises:
             ValueError: with what to write.
         """
+        del base_dir
         reference = task.answer
         is_one = isinstance(reference, str | int | float) and not isinstance(reference, bool)
         if not is_one or not str(reference).strip() or str(reference).strip() == "?":

@@ -64,8 +64,8 @@ class InfinityGrader(GraderConfig):
         starts = () if self.python == PYTHON else (f"starts the program {self.python!r} (`python`)",)
         return Needs(trust=(*runs, *starts), observes=None)
 
-    def check(self, task: Task) -> None:
-        """Check that the row names a verifier and an app.
+    def check(self, task: Task, base_dir: Path) -> None:
+        """Check that the row names an app and a verifier that is there, and whose Python has what it imports.
 
         Raises:
             ValueError: with what to write.
@@ -81,13 +81,6 @@ class InfinityGrader(GraderConfig):
                 f"the grader {self.label!r} reads {STATE} of the app that the row starts at, and the row has "
                 'no start_url. Write "start_url": "{NAME_OF_SITE}/".'
             )
-
-    def check_files(self, task: Task, base_dir: Path) -> None:
-        """Check that the row's verifier is there, and that its Python has what it imports.
-
-        Raises:
-            ValueError: with what to write.
-        """
         source = self._verifier(task, base_dir).read_text(encoding="utf-8", errors="replace")
         if REQUESTS in source and (problem := _missing(self._python())):
             raise ValueError(

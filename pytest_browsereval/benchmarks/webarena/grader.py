@@ -108,12 +108,13 @@ class WebArenaGrader(ModelGrader):
 
     # -- what a row needs
 
-    def check(self, task: Task) -> None:
+    def check(self, task: Task, base_dir: Path) -> None:
         """Check that the row's ``evals`` are WebArena's, and that they can be judged.
 
         Raises:
             ValueError: with what is wrong.
         """
+        del base_dir
         if not read_rules(task.evals):
             raise ValueError(
                 f"the grader {self.label!r} needs `evals`, as WebArena's rows have them. Read those by  "

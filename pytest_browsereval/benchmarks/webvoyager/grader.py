@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -76,12 +77,13 @@ class WebVoyagerGrader(ModelGrader):
         """It does."""
         return True
 
-    def check(self, task: Task) -> None:
+    def check(self, task: Task, base_dir: Path) -> None:
         """Check that a row which says what its reference answer is has one.
 
         Raises:
             ValueError: with what to write.
         """
+        del base_dir
         kind = task.metadata.additional.get("answer_type")
         if kind is not None and reference_part(task) is None:
             raise ValueError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -94,12 +95,13 @@ class FaraRubricGrader(_Verifier):
     def _verification(self) -> RubricCheck:
         return RubricCheck(self.threshold)
 
-    def check(self, task: Task) -> None:
+    def check(self, task: Task, base_dir: Path) -> None:
         """Check the rubric that the row carries.
 
         Raises:
             ValueError: it has not the form of one.
         """
+        del base_dir
         rubric_of(task)
 
 
@@ -154,10 +156,11 @@ class FaraCombinedGrader(_LooksAtPictures):
         ballot = Ballot(self.rule, weights, 0.5 if self.threshold is None else self.threshold)
         return CombinedCheck(RubricCheck(self.rubric_threshold), self._sight, ballot)
 
-    def check(self, task: Task) -> None:
+    def check(self, task: Task, base_dir: Path) -> None:
         """Check the rubric that the row carries.
 
         Raises:
             ValueError: it has not the form of one.
         """
+        del base_dir
         rubric_of(task)

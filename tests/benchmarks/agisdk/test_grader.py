@@ -47,8 +47,7 @@ def row(*evals: dict[str, Any], **more: Any) -> Task:
 
 def grade(task: Task, state: Any = STATE, *, base_dir: Path = Path(), **options: Any) -> GraderResult:
     grader = AgisdkGrader(**options)
-    grader.check(task)
-    grader.check_files(task, base_dir)
+    grader.check(task, base_dir)
     assert not grader.needs(task).models
     return asyncio.run(
         grader.grade(make_recorded(task, evidence={"agisdk": {"state": state}}, base_dir=base_dir))
@@ -171,7 +170,7 @@ def test_without_the_package_a_script_is_refused(package: Path) -> None:
     """The message has what to type; while a run is on, it would be a fault."""
     grader, task = AgisdkGrader(package_dir="elsewhere"), row({"script": "eval_shop_1.py"})
     with pytest.raises(ValueError, match=r"is not in elsewhere\. Type  pip install --no-deps agisdk"):
-        grader.check_files(task, package)
+        grader.check(task, package)
     with pytest.raises(Fault, match="pip install"):
         asyncio.run(
             grader.grade(make_recorded(task, evidence={"agisdk": {"state": STATE}}, base_dir=package))
@@ -218,7 +217,7 @@ def test_a_judge_is_asked_where_the_row_has_a_question(tmp_path: Path) -> None:
     with ScriptedModel(lambda request: in_form(request, reply)) as model:
         grader = AgisdkGrader(judge=judge_at(model))
         assert grader.needs(task).models
-        grader.check(task)
+        grader.check(task, Path())
         recorded = make_recorded(task, final_answer="It is $25.", evidence=evidence, folder=tmp_path)
         result = graded(grader, recorded)
         silent = graded(grader, make_recorded(task, evidence=evidence, folder=tmp_path))
@@ -257,14 +256,14 @@ def test_a_judge_that_breaks_is_a_fault(tmp_path: Path) -> None:
 def test_checks_of_another_form_are_refused(entry: dict[str, Any], why: str) -> None:
     """Before anything is spent, with what to write."""
     with pytest.raises(ValueError, match=why):
-        AgisdkGrader().check(row(entry))
+        AgisdkGrader().check(row(entry), Path())
 
 
 def test_a_row_without_a_site_is_refused() -> None:
     """There would be no /finish to read."""
     with pytest.raises(ValueError, match="the row has no start_url"):
-        AgisdkGrader().check(make_task(evals=[query("a", 1)]))
-    AgisdkGrader().check(make_task(evals=[QUESTION]))
+        AgisdkGrader().check(make_task(evals=[query("a", 1)]), Path())
+    AgisdkGrader().check(make_task(evals=[QUESTION]), Path())
     assert not AgisdkGrader().needs(make_task(evals=[QUESTION])).page
 
 

@@ -100,8 +100,7 @@ def name_of(task: Task) -> str:
 def ours(real: Published, task: Task, state: Any) -> list[Any]:
     """Return what the evaluator returns: the reward, and what came of each check."""
     grader = AgisdkGrader(package_dir=real.packages / "agisdk")
-    grader.check(task)
-    grader.check_files(task, Path())
+    grader.check(task, Path())
     result = asyncio.run(grader.grade(make_recorded(task, evidence={"agisdk": {"state": state}})))
     reward = 1 if result.verdict is Verdict.PASSED else 0.0
     return [reward, [criterion.verdict is Verdict.PASSED for criterion in result.criteria]]
@@ -210,8 +209,7 @@ def test_every_task_can_be_judged(real: Published) -> None:
     rows = [*tasks(real, "v1"), *tasks(real, "v2")]
     assert len(rows) == 112 + 120
     for task in rows:
-        grader.check(task)
-        grader.check_files(task, Path())
+        grader.check(task, Path())
     asked = [name_of(task) for task in rows if grader.needs(task).models]
     assert len(asked) == sum("llm_boolean" in task.tags for task in rows) > 50
 

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import math
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from tests.graders.support import make_recorded, make_task
 def grade(reference: Any, answer: str | None, **options: Any) -> GraderResult:
     task = make_task(answer=reference)
     grader = AssistantBenchGrader(**options)
-    grader.check(task)
+    grader.check(task, Path())
     return asyncio.run(grader.grade(make_recorded(task, final_answer=answer)))
 
 

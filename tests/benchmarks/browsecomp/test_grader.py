@@ -78,7 +78,7 @@ def test_a_row_without_a_reference_is_refused(tmp_path: Path, answer: Any) -> No
     """Before anything is spent; and whoever grades without the check gets no verdict."""
     task = make_task(answer=answer)
     with pytest.raises(ValueError, match=r'"answer": "\.\.\."'):
-        BrowseCompGrader().check(task)
+        BrowseCompGrader().check(task, Path())
     grade, requests = judged(lambda _: says(""), recorded_in(tmp_path, row={"answer": answer}))
     assert (grade.verdict, requests) == (Verdict.ERRORED, [])
 

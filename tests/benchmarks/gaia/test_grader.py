@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from tests.graders.support import make_recorded, make_task
 
 def grade(reference: Any, answer: str | None) -> GraderResult:
     task = make_task(answer=reference)
-    GaiaGrader().check(task)
+    GaiaGrader().check(task, Path())
     return asyncio.run(GaiaGrader().grade(make_recorded(task, final_answer=answer)))
 
 

@@ -57,8 +57,7 @@ def put(base_dir: Path, source: str) -> None:
 def grade(base_dir: Path, state: Any, task: Task | None = None, **options: Any) -> GraderResult:
     grader, task = InfinityGrader(**{"root": "apps", **options}), task or row()
     grader.preflight(base_dir)
-    grader.check(task)
-    grader.check_files(task, base_dir)
+    grader.check(task, base_dir)
     recorded = make_recorded(task, evidence={"infinity": {"state": state}}, base_dir=base_dir)
     return asyncio.run(grader.grade(recorded))
 
@@ -158,7 +157,7 @@ def test_names_that_no_file_can_have_are_not_there(apps: Path, path: str, app: s
 def test_what_is_missing_is_told_before_the_agent_begins(apps: Path) -> None:
     """The folder, the verifier, the site, the package that verifiers import."""
     with pytest.raises(ValueError, match=r"Write  graders: \[\{type: infinity, root: FOLDER\}\]"):
-        InfinityGrader().check(row())
+        InfinityGrader().check(row(), Path())
     with pytest.raises(ConfigError, match="there is no folder"):
         InfinityGrader(root="elsewhere").preflight(apps)
     with pytest.raises(ValueError, match="nor in its folder 'notes'"):

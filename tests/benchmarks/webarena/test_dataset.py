@@ -113,7 +113,7 @@ def test_webarena_rows_name_the_sites_of_the_config() -> None:
     assert rules["reference_url"] == "{shop}/mugs.html"
     assert "http://10.0.0.2:7780/admin/sales |OR| mug" in json.dumps(rules)
     assert "__last_url__" in json.dumps(rules)
-    grader_of(task).check(task)
+    grader_of(task).check(task, Path())
 
 
 def test_a_login_is_told() -> None:
@@ -188,7 +188,7 @@ def test_webarena_verified_rows_say_in_which_form_to_answer() -> None:
     ]
     assert (task.revision, task.sites) == (2, ("shopping_admin",))
     grader = grader_of(task)
-    grader.check(task)
+    grader.check(task, Path())
     assert grader.needs(task).traffic is not None
     (plain,) = tasks(dataset("webarena-verified", VERIFIED, asks_for_form=False))
     assert plain.query == "Create the rule fall"
@@ -220,7 +220,7 @@ def test_visualwebarena_rows_show_their_pictures() -> None:
     )
     assert (task.level, task.graders) == ("hard", ("webarena",))
     assert task.evals[0]["edition"] == "visual"
-    grader_of(task).check(task)
+    grader_of(task).check(task, Path())
 
 
 def test_webchorearena_rows_that_change_a_site_ask_for_its_reset() -> None:
@@ -229,7 +229,7 @@ def test_webchorearena_rows_that_change_a_site_ask_for_its_reset() -> None:
     (task,) = tasks(dataset("webchorearena", chore))
     assert (task.query_id, task.requires_reset) == ("webchorearena-7", True)
     assert (task.metadata.category, task.metadata.additional["required_obs"]) == ("Calculation", "any")
-    grader_of(task).check(task)
+    grader_of(task).check(task, Path())
 
 
 def test_a_package_that_is_not_installed_is_named() -> None:

@@ -63,7 +63,7 @@ def judged(
 ) -> GraderResult:
     task = make_task(evals=blocks)
     grader = WebArenaGrader()
-    grader.check(task)
+    grader.check(task, Path())
     return graded(grader, make_recorded(task, final_answer=answer, final_url=url, **more))
 
 
@@ -186,7 +186,7 @@ def test_all_of_a_row_has_to_hold() -> None:
 def test_rules_that_cannot_be_judged_are_refused(evals: list[dict[str, Any]], message: str) -> None:
     """Before anything is spent, with what is wrong."""
     with pytest.raises(ValueError, match=message):
-        WebArenaGrader().check(make_task(evals=evals))
+        WebArenaGrader().check(make_task(evals=evals), Path())
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def attempt(live: Live, site: Site, *targets: dict[str, Any], **fields: Any) -> 
     """Look at a real page, take the evidence through JSON as the run folder does, and grade it."""
     grader = WebArenaGrader(wait_s=fields.pop("wait_s", 10))
     task = make_task(evals=[block(program_html=list(targets), **fields)])
-    grader.check(task)
+    grader.check(task, Path())
 
     async def course(window: PlaywrightWindow) -> Any:
         seen = await grader.observe(window, task, {})
@@ -363,7 +363,7 @@ def asked(
     with ScriptedModel(bench) as model:
         task = make_task(evals=[evals])
         grader = WebArenaGrader(judge=judge_at(model))
-        grader.check(task)
+        grader.check(task, Path())
         assert grader.needs(task).models
         seen = {} if evidence is None else {grader.label: evidence}
         recorded = make_recorded(task, final_answer=answer, folder=folder, evidence=seen)

@@ -87,7 +87,7 @@ class Case:
         with ScriptedModel(script) as model:
             grader = self.grader(judge=judge_at(model, output=output), **self.options)
             recorded = self.attempt(folder)
-            grader.check(recorded.task)
+            grader.check(recorded.task, Path())
             return graded(grader, recorded), model.requests
 
 

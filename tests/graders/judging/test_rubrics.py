@@ -84,12 +84,12 @@ def test_a_malformed_rubric_is_refused_before_anything_is_spent(rubric: Any, tol
     """With its place and what to write, by every grader that would use it."""
     for make in (FaraRubricGrader, FaraCombinedGrader, RubricGrader):
         with pytest.raises(ValueError, match=r"^the row's rubric") as caught:
-            make().check(make_task(rubric=rubric))
+            make().check(make_task(rubric=rubric), Path())
         assert told in str(caught.value)
-        make().check(make_task(rubric={"items": [ITEM]}))
+        make().check(make_task(rubric={"items": [ITEM]}), Path())
     additional = {"additional": {"precomputed_rubric": rubric}}
     with pytest.raises(ValueError, match=r"^the row's metadata\.additional\.precomputed_rubric "):
-        FaraRubricGrader().check(make_task(metadata=additional))
+        FaraRubricGrader().check(make_task(metadata=additional), Path())
 
 
 def test_a_rubric_is_made_of_the_task_alone(tmp_path: Path) -> None:

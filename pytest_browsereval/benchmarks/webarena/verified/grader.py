@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import JsonValue, ValidationError
@@ -39,12 +40,13 @@ class WebArenaVerifiedGrader(GraderConfig):
         """Return right and wrong answers and requests."""
         return _golden()
 
-    def check(self, task: Task) -> None:
+    def check(self, task: Task, base_dir: Path) -> None:
         """Check that the row has evaluators that can be read.
 
         Raises:
             ValueError: with what is wrong.
         """
+        del base_dir
         for rules in self._rules(task):
             rules.check()
 

@@ -48,7 +48,7 @@ def judged(
     folder: Path, *evals: dict[str, Any], answer: str | None, entries: list[dict[str, Any]] | None = None
 ) -> GraderResult:
     task, grader = make_task(evals=evals), WebArenaVerifiedGrader()
-    grader.check(task)
+    grader.check(task, Path())
     if entries is not None:
         (folder / HAR_FILE).write_text(json.dumps({"log": {"entries": entries}}))
     return graded(grader, make_recorded(task, final_answer=answer, folder=folder))
@@ -252,7 +252,7 @@ def test_it_says_what_it_looks_at_in_the_traffic() -> None:
 def test_rows_that_cannot_be_judged_are_refused(evals: list[dict[str, Any]], message: str) -> None:
     """Before anything is spent."""
     with pytest.raises(ValueError, match=message):
-        WebArenaVerifiedGrader().check(make_task(evals=evals))
+        WebArenaVerifiedGrader().check(make_task(evals=evals), Path())
 
 
 def test_paths_lead_into_what_was_sent() -> None:

@@ -50,7 +50,7 @@ def ours(case: Case, folder: Path) -> bool | str:
     grader = WebArenaVerifiedGrader()
     (folder / HAR_FILE).write_text(json.dumps({"log": {"entries": case["entries"]}}))
     try:
-        grader.check(task)
+        grader.check(task, Path())
     except ValueError as error:
         return str(error)
     recorded = make_recorded(task, final_answer=case["answer"], folder=folder)
