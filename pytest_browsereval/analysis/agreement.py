@@ -127,8 +127,8 @@ class Agreement:
             },
             **{name: share_json(share) for name, share in counts.shares.items()},
             "kappa": kappa_json(counts.kappa),
-            "disagreements": [_told(one) for one in self.disagreements],
-            "errored_grades": [_told(one) for one in self.errored],
+            "disagreements": [_as_json(one) for one in self.disagreements],
+            "errored_grades": [_as_json(one) for one in self.errored],
         }
 
 
@@ -181,7 +181,7 @@ def _ends(interval: Interval | None) -> list[float] | None:
     return [interval.low, interval.high] if interval else None
 
 
-def _told(one: Disagreement) -> dict[str, Any]:
+def _as_json(one: Disagreement) -> dict[str, Any]:
     return {
         "attempt": one.attempt,
         "label": one.label,

@@ -15,7 +15,7 @@ from pytest_browsereval.analysis.labels import (
     attempts_of,
     match,
     pairs_of_people,
-    settled,
+    settle_labels,
 )
 from pytest_browsereval.errors import UsageError, nearest
 from pytest_browsereval.model.display import digits_apart, format_count, percent, plain
@@ -81,7 +81,7 @@ def calibrate(
     attempts = attempts_of(runs)
     matched = match(lines, attempts)
     _check(graders, attempts)
-    words = {folder: settled(labels) for folder, labels in matched.by_attempt.items()}
+    words = {folder: settle_labels(labels) for folder, labels in matched.by_attempt.items()}
     labelled = [(a, str(words[a.folder])) for a in attempts if words.get(a.folder) in ("pass", "fail")]
     said = Counter(words.values())
     current = [one for labels in matched.by_attempt.values() for one in labels.values() if one.label]
@@ -233,7 +233,7 @@ def _rules(one: Agreement, bar: Bar) -> Iterator[RuleResult]:
         kappa = one.confusion.kappa
         name = f"min_kappa[{one.grader}]"
         if kappa is None:
-            yield RuleResult(name, is_met=False, message=f"{_named(one)}: {_no_kappa(one)}")
+            yield RuleResult(name, is_met=False, message=f"{_name_grade(one)}: {_no_kappa(one)}")
         else:
             reached = kappa.interval.low if bar.is_strict else kappa.value
             digits = digits_apart(bar.min_kappa, kappa.value, reached, write=plain, least=2)
@@ -241,7 +241,7 @@ def _rules(one: Agreement, bar: Bar) -> Iterator[RuleResult]:
             end = f", whose 95 % interval begins at {low}," if bar.is_strict else ""
             is_met = reached >= bar.min_kappa
             relation = "reaches" if is_met else "is under"
-            told = f"{_named(one)}: kappa {plain(kappa.value, digits)}{end} {relation} {bar.min_kappa:g}"
+            told = f"{_name_grade(one)}: kappa {plain(kappa.value, digits)}{end} {relation} {bar.min_kappa:g}"
             yield RuleResult(name, is_met, told)
     if bar.max_fpr is not None:
         yield _max_fpr(one, bar.max_fpr, is_strict=bar.is_strict)
@@ -252,17 +252,17 @@ def _max_fpr(one: Agreement, ceiling: float, *, is_strict: bool) -> RuleResult:
     name = f"max_fpr[{one.grader}]"
     if share.value is None or share.interval is None:
         told = "no compared attempt is labelled fail, so nobody knows what it passes wrongly"
-        return RuleResult(name, is_met=False, message=f"{_named(one)}: {told}")
+        return RuleResult(name, is_met=False, message=f"{_name_grade(one)}: {told}")
     reached = share.interval.high if is_strict else share.value
     digits = digits_apart(ceiling, share.value, reached)
     end = f", whose 95 % interval ends at {percent(share.interval.high, digits)}," if is_strict else ""
     is_met = reached <= ceiling
     relation = "is within" if is_met else "is over"
     told = f"false-positive rate {percent(share.value, digits)} ({share.hits}/{share.of}){end}"
-    return RuleResult(name, is_met, f"{_named(one)}: {told} {relation} {percent(ceiling, digits)}")
+    return RuleResult(name, is_met, f"{_name_grade(one)}: {told} {relation} {percent(ceiling, digits)}")
 
 
-def _named(one: Agreement) -> str:
+def _name_grade(one: Agreement) -> str:
     return f"{one.grader} ({one.fingerprint})" if one.fingerprint else one.grader
 
 

@@ -78,7 +78,7 @@ class Side:
         return {trial.row_hash for trial in judged or self.trials if trial.row_hash}
 
     @property
-    def told(self) -> str:
+    def outcome(self) -> str:
         """The verdict, or how many there are of which."""
         if len(self.trials) == 1:
             return str(self.trials[0].verdict)

@@ -146,7 +146,7 @@ def corrections(
             by_print.setdefault(key, []).append(trial)
     labelled = {(one.grader, one.fingerprint): one for one in calibrated}
     return tuple(
-        _corrected(name, fingerprint, pass_rate(found), labelled)
+        _correct(name, fingerprint, pass_rate(found), labelled)
         for (name, fingerprint), found in sorted(by_print.items())
     )
 
@@ -159,7 +159,7 @@ def _decider(trial: AttemptDigest, pass_when: PassWhen) -> str:
     return deciding[0] if len(deciding) == 1 else ""
 
 
-def _corrected(
+def _correct(
     name: str, fingerprint: str, rate: PassRate, labelled: Mapping[tuple[str, str], Calibrated]
 ) -> Correction:
     seen = rate.share

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from pytest_browsereval.analysis.evidence import told_contradictions
+from pytest_browsereval.analysis.evidence import describe_contradictions
 from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.config_text import format_path
@@ -105,12 +105,14 @@ class RunDescription:
     @property
     def options(self) -> dict[str, Any]:
         """What of the config is not as it is by default, by dotted keys."""
-        return _changed({key: self.config[key] for key in OPTIONS if key in self.config}, _defaults(OPTIONS))
+        return _find_changed(
+            {key: self.config[key] for key in OPTIONS if key in self.config}, _defaults(OPTIONS)
+        )
 
     @property
     def gate(self) -> dict[str, Any]:
         """The rules that the run had to meet, by dotted keys."""
-        return _changed(self.rules, _defaults(("gate",))["gate"])
+        return _find_changed(self.rules, _defaults(("gate",))["gate"])
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -168,7 +170,7 @@ def describe(folder: Path) -> RunDescription:
             f"{SCHEMA_VERSION}: only what both have is told. Install a newer pytest-browsereval."
         )
     summary = _read(folder / "summary.json", problems)
-    judged = _judged(folder, problems) if summary else {}
+    judged = _summarize_verdicts(folder, problems) if summary else {}
     counts = {key: judged.get(key, summary[key]) for key in COUNTS if key in summary}
     tasks = folder / "tasks"
     return RunDescription(
@@ -182,7 +184,7 @@ def describe(folder: Path) -> RunDescription:
     )
 
 
-def _judged(folder: Path, problems: list[str]) -> dict[str, Any]:
+def _summarize_verdicts(folder: Path, problems: list[str]) -> dict[str, Any]:
     """Return what trials came to by their records, as the gate does; adds what contradicts these."""
     store = RunStore(folder)
     try:
@@ -190,7 +192,7 @@ def _judged(folder: Path, problems: list[str]) -> dict[str, Any]:
     except UsageError as error:
         problems.append(str(error))
         return {}
-    if told := told_contradictions(store, found):
+    if told := describe_contradictions(store, found):
         problems.append(f"{format_path(folder)}: {told}.")
     return found.as_json()
 
@@ -280,7 +282,7 @@ def _defaults(keys: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _changed(given: Mapping[str, Any], defaults: Any, path: str = "") -> dict[str, Any]:
+def _find_changed(given: Mapping[str, Any], defaults: Any, path: str = "") -> dict[str, Any]:
     """Return the values that are not the defaults, by dotted keys."""
     known = _block(defaults)
     found: dict[str, Any] = {}
@@ -288,7 +290,7 @@ def _changed(given: Mapping[str, Any], defaults: Any, path: str = "") -> dict[st
         if key in known and value == known[key]:
             continue
         if isinstance(value, Mapping) and value:
-            found |= _changed(value, known.get(key), f"{path}{key}.")
+            found |= _find_changed(value, known.get(key), f"{path}{key}.")
         else:
             found[f"{path}{key}"] = value
     return found

@@ -23,11 +23,11 @@ def contradicting(store: RunStore, summary: RunSummary) -> RuleResult | None:
         store: the run.
         summary: of its records.
     """
-    told = told_contradictions(store, summary)
+    told = describe_contradictions(store, summary)
     return RuleResult("records", is_met=False, message=told) if told else None
 
 
-def told_contradictions(store: RunStore, summary: RunSummary) -> str:
+def describe_contradictions(store: RunStore, summary: RunSummary) -> str:
     """Return the first contradictions and what to do; "" if there are none.
 
     Args:
@@ -48,7 +48,7 @@ def _contradictions(store: RunStore, summary: RunSummary) -> Iterator[str]:
     for kept, other in summary.twice:
         a, b = (folder.relative_to(store.root).as_posix() for folder in (kept, other))
         yield f"{a} and {b} are one attempt by their records, and only the first counts"
-    summed_up = _summed_up(store)
+    summed_up = _read_verdicts(store)
     for trial in summary.trials:
         data, place = trial.metadata, trial.folder.relative_to(store.root).as_posix()
         told = summed_up.get(TrialKey(data.query_id, data.variant, data.trial), str(data.verdict))
@@ -58,7 +58,7 @@ def _contradictions(store: RunStore, summary: RunSummary) -> Iterator[str]:
             yield f"{place}: {data.verdict} by its record, {why}"
 
 
-def _summed_up(store: RunStore) -> dict[TrialKey, str]:
+def _read_verdicts(store: RunStore) -> dict[TrialKey, str]:
     """Return the verdicts of the trials by the run's summary; empty if that does not tell them."""
     found: dict[TrialKey, str] = {}
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):

@@ -160,7 +160,7 @@ def flakes(runs: Iterable[RunTrials]) -> Flakes:
         UsageError: no task has more than one trial.
     """
     ordered = tuple(sorted(runs, key=lambda run: age(run.outcomes.folder.resolve())))
-    chosen = _chosen(ordered)
+    chosen = _choose_trials(ordered)
     found = repeats((trial.metadata, trial.attempts) for own in chosen.kept for trial in own)
     if found is None:
         raise UsageError(
@@ -175,9 +175,9 @@ def flakes(runs: Iterable[RunTrials]) -> Flakes:
         edited=len({query_id for query_id, _ in chosen.left_out}),
         left_out=chosen.left_out.total(),
         twice=chosen.twice,
-        agents=tuple(_told(ordered, is_agent=True)),
+        agents=tuple(_list_changes(ordered, is_agent=True)),
         judges=tuple(_judges(ordered)),
-        others=tuple(dict.fromkeys(_told(ordered, is_agent=False))),
+        others=tuple(dict.fromkeys(_list_changes(ordered, is_agent=False))),
     )
 
 
@@ -192,7 +192,7 @@ class _Chosen:
     twice: int = 0
 
 
-def _chosen(runs: Sequence[RunTrials]) -> _Chosen:
+def _choose_trials(runs: Sequence[RunTrials]) -> _Chosen:
     versions, found = _versions(runs), _Chosen()
     seen: set[tuple[object, ...]] = set()
     for run in runs:
@@ -259,7 +259,7 @@ def _mark(verdicts: set[Verdict] | None) -> str:
 # -- what the runs were made of
 
 
-def _told(runs: Sequence[RunTrials], *, is_agent: bool) -> Iterator[str]:
+def _list_changes(runs: Sequence[RunTrials], *, is_agent: bool) -> Iterator[str]:
     """Yield where one run's agent is not that of the run before; or the other keys that differ."""
     for before, after in pairwise(runs):
         a, b = before.outcomes.manifest, after.outcomes.manifest
@@ -278,8 +278,11 @@ def _judges(runs: Sequence[RunTrials]) -> Iterator[str]:
     for (first, before), (second, after) in pairwise(prints):
         for name in sorted(before.keys() & after.keys()):
             if before[name] != after[name]:
-                yield f"{first} -> {second}: grader {name}: {_listed(before, name)} -> {_listed(after, name)}"
+                yield (
+                    f"{first} -> {second}: grader {name}: {_join_prints(before, name)} -> "
+                    f"{_join_prints(after, name)}"
+                )
 
 
-def _listed(prints: Mapping[str, set[str]], name: str) -> str:
+def _join_prints(prints: Mapping[str, set[str]], name: str) -> str:
     return " and ".join(sorted(prints[name]))

@@ -10,7 +10,7 @@ from statistics import fmean
 from pytest_browsereval.analysis import quarantine
 from pytest_browsereval.analysis.compare import Change, RunComparison
 from pytest_browsereval.analysis.passrate import PassRate, pass_rate
-from pytest_browsereval.analysis.quarantine import quarantined
+from pytest_browsereval.analysis.quarantine import find_quarantined
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.analysis.taskrate import task_rate, tasks_of
 from pytest_browsereval.config import GateConfig
@@ -65,7 +65,7 @@ def complete(summary: RunSummary, selected: int | None, skipped: int = 0) -> Rul
     return RuleResult("complete", is_met=False, message=told)
 
 
-def unlimited(summary: RunSummary, gate: GateConfig) -> RuleResult | None:
+def check_unlimited(summary: RunSummary, gate: GateConfig) -> RuleResult | None:
     """Return a rule that is missed where trials did not pass and no rule says how many may not; else None.
 
     In pytest these rows are red by themselves.
@@ -81,10 +81,10 @@ def _rules(
     summary: RunSummary, gate: GateConfig, compared: RunComparison | str | None
 ) -> Iterator[RuleResult]:
     whole = [trial.metadata for trial in summary.trials]
-    out = quarantined(gate, whole)
+    out = find_quarantined(gate, whole)
     data = [one for one in whole if one.query_id not in out]
     if gate.quarantine:
-        yield RuleResult("quarantine", is_met=True, message=quarantine.told(gate, whole, out))
+        yield RuleResult("quarantine", is_met=True, message=quarantine.describe_quarantine(gate, whole, out))
     if gate.min_pass_rate is not None:
         yield _floor("min_pass_rate", "", data, gate.min_pass_rate, gate)
     if gate.min_task_rate is not None:
@@ -164,19 +164,19 @@ def _floor(
         is_met = rate.value >= floor
         return RuleResult(name, is_met, f"{figures} {'meets' if is_met else 'is under'} {bound}")
     if rate.is_of_one_task:
-        return _undecided(name, f"{figures} neither meets nor misses {bound}: {_ONE_TASK}", gate)
+        return _build_undecided(name, f"{figures} neither meets nor misses {bound}: {_ONE_TASK}", gate)
     assert ends is not None  # noqa: S101 some were judged
     figures += f", {_ends(ends, gate.confidence, digits)},"
     if ends.low >= floor or ends.high < floor:
         is_met = ends.low >= floor
         return RuleResult(name, is_met, f"{figures} {'meets' if is_met else 'is under'} {bound}")
-    return _undecided(name, f"{figures} neither meets nor misses {bound}; {_more(rate, floor)}", gate)
+    return _build_undecided(name, f"{figures} neither meets nor misses {bound}; {_more(rate, floor)}", gate)
 
 
 _ONE_TASK = "it is all of one task, which does not tell how tasks differ"
 
 
-def _undecided(name: str, message: str, gate: GateConfig) -> RuleResult:
+def _build_undecided(name: str, message: str, gate: GateConfig) -> RuleResult:
     return RuleResult(name, gate.undecided == "pass", message, is_undecided=True)
 
 
@@ -225,13 +225,15 @@ def _task_rate(data: Iterable[AttemptDigest], floor: float, gate: GateConfig) ->
     bound = percent(floor, digits)
     figures = f"{percent(share.value, digits)} of tasks ({share.hits:,}/{share.of:,}) passed in {how}"
     if found is None:
-        return _undecided(name, f"{figures} neither meets nor misses {bound}: {_ONE_TASK}{beside}", gate)
+        return _build_undecided(
+            name, f"{figures} neither meets nor misses {bound}: {_ONE_TASK}{beside}", gate
+        )
     if gate.confidence is not None and floor not in (0, 1):
         figures += f", {_ends(ends, gate.confidence, digits)},"
     if ends.low >= floor or ends.high < floor:
         word = "meets" if ends.low >= floor else "is under"
         return RuleResult(name, ends.low >= floor, f"{figures} {word} {bound}{beside}")
-    return _undecided(name, f"{figures} neither meets nor misses {bound}{beside}", gate)
+    return _build_undecided(name, f"{figures} neither meets nor misses {bound}{beside}", gate)
 
 
 def _must_pass(query_id: str, trials: Sequence[AttemptDigest], needed: int | None) -> RuleResult:
@@ -386,7 +388,7 @@ def _max_drop(compared: RunComparison, ceiling: float, gate: GateConfig) -> Rule
         return RuleResult(name, is_met=False, message=f"{figures} is over a drop of {allowed}")
     more = one.more_tasks_beside(-ceiling)
     many = "no number of tasks like these" if more is None else f"about {format_count(more, 'more task')}"
-    return _undecided(
+    return _build_undecided(
         name, f"{figures} is neither within nor over a drop of {allowed}; {many} would tell", gate
     )
 

@@ -172,7 +172,7 @@ def as_line(label: Label) -> str:
     return json.dumps(plain, ensure_ascii=False) + "\n"
 
 
-def relabelled(line: bytes, runs: Collection[str], run: str) -> bytes:
+def rename_run(line: bytes, runs: Collection[str], run: str) -> bytes:
     """Return a line of a file of labels, about another run if it is about one of some; else as it is.
 
     Args:
@@ -238,7 +238,7 @@ def _last(fitting: Sequence[Attempt]) -> list[Attempt]:
     return list(last.values())
 
 
-def settled(labels: Mapping[str, Label]) -> LabelWord | Literal["tie"] | None:
+def settle_labels(labels: Mapping[str, Label]) -> LabelWord | Literal["tie"] | None:
     """Return what the labellers of an attempt say together: the majority of those who say pass or fail.
 
     Returns:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.analysis.evidence import told_contradictions
-from pytest_browsereval.analysis.labels import FILE, relabelled
-from pytest_browsereval.analysis.parts import counted, joined, shared_parts
+from pytest_browsereval.analysis.evidence import describe_contradictions
+from pytest_browsereval.analysis.labels import FILE, rename_run
+from pytest_browsereval.analysis.parts import count_trials, describe_shared_parts, join_parts
 from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
@@ -58,8 +58,8 @@ def merge_runs(runs: Sequence[Path], target: Path, *, is_partial: bool = False) 
     stores = [RunStore(run) for run in runs]
     check_new(target)
     _check_runs(stores)
-    notes = (*_check_alike(stores), *_graded_again(stores))
-    parts = joined(stores, target, is_partial=is_partial)
+    notes = (*_check_alike(stores), *_list_regraded(stores))
+    parts = join_parts(stores, target, is_partial=is_partial)
     owners = _owners(stores)
     partial = target.with_name(f".{target.name}.partial")
     try:
@@ -76,7 +76,7 @@ def merge_runs(runs: Sequence[Path], target: Path, *, is_partial: bool = False) 
     return merged
 
 
-def _graded_again(stores: Sequence[RunStore]) -> Iterator[str]:
+def _list_regraded(stores: Sequence[RunStore]) -> Iterator[str]:
     """Yield which runs have verdicts of a later grading while others have none: their graders may differ."""
     again = [store for store in stores if any(data.regraded_at for _, data in store.last_digests())]
     if 0 < len(again) < len(stores):
@@ -106,7 +106,7 @@ def _check_records(store: RunStore) -> None:
     summary = summary_of(store)
     if standing := Lost(store.root).standing(trial.folder for trial in summary.trials):
         raise UsageError(f"{format_path(store.root)}: {describe_foreign_records(standing)}.")
-    if contradictions := told_contradictions(store, summary):
+    if contradictions := describe_contradictions(store, summary):
         raise UsageError(f"{format_path(store.root)}: {contradictions}.")
 
 
@@ -152,7 +152,7 @@ def _owners(stores: Sequence[RunStore]) -> dict[TrialKey, RunStore]:
         raise UsageError(
             f"{len(clashing)} trials have other results in one run than in another: "
             f"{', '.join(clashing[:TOLD])}{more}. Parts of one run share no row; take one of the runs out."
-            f"{shared_parts(stores)}"
+            f"{describe_shared_parts(stores)}"
         )
     return owners
 
@@ -166,7 +166,7 @@ def _write(
 ) -> Merged:
     for key, store in owners.items():
         shutil.copytree(store.trial_folder(key), target.trial_folder(key), symlinks=True)
-    selected, skipped = counted(stores, len(owners), parts)
+    selected, skipped = count_trials(stores, len(owners), parts)
     first = stores[0].manifest()
     first.pop("config_folder", None)  # as seen from that run, on that machine
     manifest = {
@@ -189,7 +189,7 @@ def _write(
 def _write_labels(stores: Sequence[RunStore], folder: Path, name: str) -> None:
     """Write the labels of all runs; those that name one of them are about the merged run from now on."""
     runs = {store.root.resolve().name for store in stores}
-    lines = [relabelled(line, runs, name) for store in stores for line in _lines(store.root / FILE)]
+    lines = [rename_run(line, runs, name) for store in stores for line in _lines(store.root / FILE)]
     if lines:
         (folder / FILE).write_bytes(b"".join(lines))
 

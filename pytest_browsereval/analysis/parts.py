@@ -23,7 +23,7 @@ def parts_of(store: RunStore) -> Parts | None:
     return Parts.of_run(store.manifest())
 
 
-def joined(stores: Sequence[RunStore], target: Path, *, is_partial: bool = False) -> Parts | None:
+def join_parts(stores: Sequence[RunStore], target: Path, *, is_partial: bool = False) -> Parts | None:
     """Return which parts a merged run has; None if its runs are no parts.
 
     Args:
@@ -71,18 +71,18 @@ def _refusal(whole: Parts, stores: Sequence[RunStore], target: Path) -> str:
     is_one = len(whole.missing) == 1
     runs = " ".join(str(store.root) for store in stores[:2]) + " ..." * (len(stores) > 2)
     return (
-        f"{_named(whole.missing)} {'is' if is_one else 'are'} missing, with {whole.missing_trials} of "
+        f"{_name_shards(whole.missing)} {'is' if is_one else 'are'} missing, with {whole.missing_trials} of "
         f"{sum(whole.trials)} trials: {'it has' if is_one else 'they have'} left no run here. Run "
         f"{'it' if is_one else 'them'} again (--eval-shard={first}), or merge what there is, as a run that "
         f"is not complete:  browsereval merge --partial {runs} -o {target}"
     )
 
 
-def _named(shards: Sequence[Shard]) -> str:
+def _name_shards(shards: Sequence[Shard]) -> str:
     return f"shard{'s' * (len(shards) != 1)} {', '.join(map(str, shards))}"
 
 
-def counted(stores: Sequence[RunStore], trials: int, parts: Parts | None) -> tuple[int | None, int]:
+def count_trials(stores: Sequence[RunStore], trials: int, parts: Parts | None) -> tuple[int | None, int]:
     """Return how many trials a merged run is to have, and how many of them were skipped.
 
     Runs of the same part, one that died and the one that was made in its place say, count once. Parts that
@@ -113,15 +113,15 @@ def _own(store: RunStore) -> int | None:
     """Return how many trials a run was to have, without what it lacks of other parts; None if unknown."""
     parts, count = parts_of(store), store.count_selected()
     count = count_wanted(store) if count is None else count
-    return count if parts is None or count is None else count - _owed(store, parts)
+    return count if parts is None or count is None else count - _count_owed(store, parts)
 
 
-def _owed(store: RunStore, parts: Parts) -> int:
+def _count_owed(store: RunStore, parts: Parts) -> int:
     """Return how many of a run's trials are those of parts that were missing when it was merged."""
     return parts.missing_trials if "merged_from" in store.manifest() else 0
 
 
-def shared_parts(stores: Iterable[RunStore]) -> str:
+def describe_shared_parts(stores: Iterable[RunStore]) -> str:
     """Return a sentence on parts that two runs have; "" if there are none."""
     owners: dict[Shard, list[str]] = {}
     for store in stores:
@@ -153,11 +153,12 @@ def _incomplete(store: RunStore, summary: RunSummary) -> Iterator[str]:
         parts = parts_of(store)
         if parts is not None and "merged_from" in store.manifest() and parts.missing:
             was = "was" if len(parts.missing) == 1 else "were"
-            yield f"{_named(parts.missing)} {was} missing when it was merged"
+            yield f"{_name_shards(parts.missing)} {was} missing when it was merged"
     if wanted_trials and (others := _keys(summary) - wanted_trials):
         verb = "is of a trial" if len(others) == 1 else "are of trials"
         yield (
-            f"{counted_noun(len(others), 'result')} {verb} that no session has selected: {_listed(others)}. "
+            f"{counted_noun(len(others), 'result')} {verb} that no session has selected: "
+            f"{_list_trials(others)}. "
             "Remove the folders, or go on with the run and these rows (--eval-resume)"
         )
     if standing := Lost(store.root).standing(trial.folder for trial in summary.trials):
@@ -176,7 +177,7 @@ def _lacks(store: RunStore, summary: RunSummary, named: frozenset[TrialKey]) -> 
     lacking = total - skipped - (len(named & have) if named else len(have))
     told = f"{lacking} of the run's {total} trials have no result" if lacking > 0 else ""
     if told and missing:
-        told += f": {_listed(missing)}" + (f" ({skipped} of them skipped)" if skipped else "")
+        told += f": {_list_trials(missing)}" + (f" ({skipped} of them skipped)" if skipped else "")
     if count is not None:
         return told
     ended = "the run was ended before its summary.json was written"
@@ -188,7 +189,7 @@ def _keys(summary: RunSummary) -> frozenset[TrialKey]:
     return frozenset(TrialKey(one.query_id, one.variant, one.trial) for one in data)
 
 
-def _listed(trials: Collection[TrialKey]) -> str:
+def _list_trials(trials: Collection[TrialKey]) -> str:
     """Return the first trials of many by their names, with variant and number where these say anything."""
     ordered = sorted(trials, key=lambda key: (natural(key.query_id), key.variant, key.trial))
     names = [

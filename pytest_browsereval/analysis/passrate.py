@@ -110,12 +110,12 @@ class PassRate:
             "judged": self.judged,
             "excluded": self.excluded,
             "interval": [ends.low, ends.high] if ends else None,
-            "by_site": _grouped(self.by_site),
-            "by_task": _grouped(self.by_task),
+            "by_site": _groups_as_json(self.by_site),
+            "by_task": _groups_as_json(self.by_task),
         }
 
 
-def _grouped(found: Clustered | None) -> dict[str, Any] | None:
+def _groups_as_json(found: Clustered | None) -> dict[str, Any] | None:
     if found is None:
         return None
     ends = [found.interval.low, found.interval.high]
@@ -153,12 +153,12 @@ def pass_rate(
         errored=dict(errored.most_common()),
         not_run=None if selected is None else max(0, selected - verdicts.total()),
         sites=len(sites),
-        by_site=None if None in sites else _clustered(sites, confidence),
-        by_task=_clustered(tasks, confidence) if judged > len(tasks) else None,
+        by_site=None if None in sites else _pool_groups(sites, confidence),
+        by_task=_pool_groups(tasks, confidence) if judged > len(tasks) else None,
         tasks=len(tasks),
         confidence=confidence,
     )
 
 
-def _clustered(groups: Mapping[Hashable, list[int]], confidence: float) -> Clustered | None:
+def _pool_groups(groups: Mapping[Hashable, list[int]], confidence: float) -> Clustered | None:
     return pool_groups((Share(hits, of) for hits, of in groups.values()), confidence)

@@ -23,7 +23,7 @@ class Begun(Protocol):
         """When its attempt was begun."""
 
 
-def quarantined(gate: GateConfig, trials: Iterable[Begun]) -> frozenset[str]:
+def find_quarantined(gate: GateConfig, trials: Iterable[Begun]) -> frozenset[str]:
     """Return the ids that are left out: those whose last day is not before the day of the run.
 
     The day of the run, in UTC, is that of its last attempt's begin: the folder says the same tomorrow.
@@ -49,7 +49,7 @@ def _day(text: str) -> date | None:
         return None
 
 
-def told(gate: GateConfig, trials: Collection[AttemptDigest], out: Collection[str]) -> str:
+def describe_quarantine(gate: GateConfig, trials: Collection[AttemptDigest], out: Collection[str]) -> str:
     """Return who is left out and how these did, and whose time is over.
 
     Args:
@@ -66,12 +66,12 @@ def told(gate: GateConfig, trials: Collection[AttemptDigest], out: Collection[st
         counts = ", ".join(f"{count} {word}" for word, count in verdicts[query_id].items()) or "no result"
         shown.append(f"{one_line(query_id, 60)} until {gate.quarantine[query_id]} ({counts})")
     over = sorted(set(gate.quarantine) - set(out))
-    parts = [f"left out of the rates: {_listed(shown)}"] if shown else []
+    parts = [f"left out of the rates: {_join_names(shown)}"] if shown else []
     ended = [f"{one_line(query_id, 60)} on {gate.quarantine[query_id]}" for query_id in over]
-    parts += [f"ended, and counts again: {_listed(ended)}"] if ended else []
+    parts += [f"ended, and counts again: {_join_names(ended)}"] if ended else []
     return "; ".join(parts)
 
 
-def _listed(names: list[str]) -> str:
+def _join_names(names: list[str]) -> str:
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return ", ".join(names[:NAMED]) + more

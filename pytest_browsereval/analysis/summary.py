@@ -145,9 +145,11 @@ def _disagreement(trial: TrialOutcome) -> dict[str, Any]:
     }
 
 
-def _grades(data: AttemptDigest, told: Callable[[GradeDigest], dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def _grades(
+    data: AttemptDigest, as_json: Callable[[GradeDigest], dict[str, Any]]
+) -> dict[str, dict[str, Any]]:
     return {
-        name: {**told(grade), **({"advisory": True} if grade.advisory else {})}
+        name: {**as_json(grade), **({"advisory": True} if grade.advisory else {})}
         for name, grade in data.grader_results.items()
     }
 

@@ -39,7 +39,7 @@ def registry_near(config: Path) -> Registry:
 
     registry = load_registry()
     for file in _conftests(config.absolute().parent):
-        hand_over(_loaded(file), registry, owner=str(file))
+        hand_over(_load(file), registry, owner=str(file))
     return registry
 
 
@@ -54,7 +54,7 @@ def _conftests(folder: Path) -> list[Path]:
     return [file for file in files if file.is_file() and _HOOK in file.read_bytes()]
 
 
-def _loaded(file: Path) -> ModuleType:
+def _load(file: Path) -> ModuleType:
     from pytest_browsereval.errors import RegistryError
 
     name = f"browsereval_conftest_{hashlib.sha256(str(file).encode()).hexdigest()[:12]}"

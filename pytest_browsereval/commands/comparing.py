@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command, registry_near
-from pytest_browsereval.commands.reporting import add_reports, tell, uncollected
-from pytest_browsereval.commands.runs import HELP, HELP_OF_BASELINE, add_config, named_baseline, named_run
+from pytest_browsereval.commands.reporting import add_reports, tell, without_collector
+from pytest_browsereval.commands.runs import HELP, HELP_OF_BASELINE, add_config, find_baseline, find_run
 from pytest_browsereval.errors import ConfigError, UsageError
 from pytest_browsereval.model.display import format_count
 
@@ -26,8 +26,8 @@ def compare(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.report.comparison_markdown import markdown
 
     found = compare_runs(
-        read_run(named_baseline(arguments.a, arguments.config)),
-        read_run(named_baseline(arguments.b, arguments.config)),
+        read_run(find_baseline(arguments.a, arguments.config)),
+        read_run(find_baseline(arguments.b, arguments.config)),
         margin=arguments.margin,
         with_edited=arguments.with_edited,
         variants=arguments.variants,
@@ -55,17 +55,17 @@ def gate(arguments: argparse.Namespace) -> int:
     """Decide by a run's folder whether it meets a gate; 1 if it does not."""
     from pytest_browsereval.analysis.baseline import against_baseline, lacks_baseline
     from pytest_browsereval.analysis.evidence import contradicting
-    from pytest_browsereval.analysis.gate import decide, unlimited
+    from pytest_browsereval.analysis.gate import check_unlimited, decide
     from pytest_browsereval.analysis.outcomes import outcomes_of
     from pytest_browsereval.analysis.parts import lacking
-    from pytest_browsereval.analysis.quarantine import quarantined
+    from pytest_browsereval.analysis.quarantine import find_quarantined
     from pytest_browsereval.analysis.summary import summary_of
     from pytest_browsereval.report import gate as report
     from pytest_browsereval.run.manifest import check_manifest
     from pytest_browsereval.run.selection import count_wanted
     from pytest_browsereval.run.store import RunStore
 
-    run = named_run(arguments.run_name, arguments.config)
+    run = find_run(arguments.run_name, arguments.config)
     check_manifest(run)
     rules, base = _rules(arguments, run)
     if told := lacks_baseline(rules):
@@ -74,10 +74,10 @@ def gate(arguments: argparse.Namespace) -> int:
     summary = summary_of(store)
     compared = None
     if rules.baseline is not None:
-        out = quarantined(rules, (trial.metadata for trial in summary.trials))
+        out = find_quarantined(rules, (trial.metadata for trial in summary.trials))
         compared = against_baseline(rules, base, outcomes_of(store, summary), left_out=out)
     selected = count_wanted(store) if (count := store.count_selected()) is None else count
-    asked = None if arguments.eval_set else unlimited(summary, rules)
+    asked = None if arguments.eval_set else check_unlimited(summary, rules)
     found = (asked, lacking(store, summary), contradicting(store, summary))
     beside = (rule for rule in found if rule is not None)
     results = (*decide(summary, rules, compared), *beside)
@@ -102,7 +102,7 @@ def _rules(arguments: argparse.Namespace, run: Path) -> tuple[GateConfig, Path]:
 
     sets = [*arguments.eval_set]
     if arguments.baseline is not None:
-        place = named_baseline(arguments.baseline, arguments.config, of=run).absolute()
+        place = find_baseline(arguments.baseline, arguments.config, of=run).absolute()
         sets.append(f"gate.baseline={json.dumps(str(place))}")
     if arguments.config is not None:
         config: Path = arguments.config
@@ -121,10 +121,10 @@ def _rules(arguments: argparse.Namespace, run: Path) -> tuple[GateConfig, Path]:
         told = "has no gate of its own" if block else "has no manifest that tells its gate"
         raise UsageError(f"{run} {told}. Name rules by --config FILE or --eval-set gate.min_pass_rate=0.9.")
     is_typed = any(one.partition("=")[0] in ("gate", "gate.baseline") for one in sets)
-    return rules, Path.cwd() if is_typed else _stored_base(run, store.manifest().get("config_folder"), rules)
+    return rules, Path.cwd() if is_typed else _find_base(run, store.manifest().get("config_folder"), rules)
 
 
-def _stored_base(run: Path, folder: object, rules: GateConfig) -> Path:
+def _find_base(run: Path, folder: object, rules: GateConfig) -> Path:
     """Return the folder that the baseline of a run's own gate is relative to: that of its config.
 
     Raises:
@@ -156,7 +156,7 @@ def baseline(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.config_text import format_path
     from pytest_browsereval.model.display import percent
 
-    run = read_outcomes(named_run(arguments.run_name, arguments.config))
+    run = read_outcomes(find_run(arguments.run_name, arguments.config))
     write_baseline(run, arguments.file)
     rate = run.rate
     told = "no trial judged" if rate.value is None else f"pass rate {percent(rate.value)} of {rate.judged}"
@@ -237,13 +237,13 @@ COMMANDS = (
     Command(
         "compare",
         "compare two runs task by task: which is better, and how sure",
-        uncollected(compare),
+        without_collector(compare),
         _compare_arguments,
     ),
     Command(
         "gate",
         "decide again by a run's folder whether it meets its gate; exit 1 if not",
-        uncollected(gate),
+        without_collector(gate),
         _gate_arguments,
     ),
     Command(

@@ -6,8 +6,8 @@ import argparse
 from itertools import islice
 
 from pytest_browsereval.commands.base import Command
-from pytest_browsereval.commands.reporting import add_reports, tell, uncollected
-from pytest_browsereval.commands.runs import HELP, add_config, named_runs
+from pytest_browsereval.commands.reporting import add_reports, tell, without_collector
+from pytest_browsereval.commands.runs import HELP, add_config, find_runs
 from pytest_browsereval.errors import UsageError
 
 
@@ -18,7 +18,7 @@ def flakes(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.report import flakes as report
     from pytest_browsereval.run.lookup import earlier
 
-    runs = named_runs(arguments.run_names, arguments.config)
+    runs = find_runs(arguments.run_names, arguments.config)
     if arguments.last is not None:
         if len(runs) != 1:
             raise UsageError(f"--last adds earlier runs to one run, and {len(runs)} are named. Name one.")
@@ -61,7 +61,7 @@ COMMANDS = (
     Command(
         "flakes",
         "tell which tasks do not come out alike over several runs, the worst first",
-        uncollected(flakes),
+        without_collector(flakes),
         _arguments,
     ),
 )

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from pytest_browsereval.commands.base import Command
-from pytest_browsereval.commands.runs import HELP, add_config, named_runs
+from pytest_browsereval.commands.runs import HELP, add_config, find_runs
 
 
 def merge(arguments: argparse.Namespace) -> int:
@@ -18,7 +18,7 @@ def merge(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.report.viewer.writing import write_viewer
     from pytest_browsereval.run.store import RunStore
 
-    runs = named_runs(arguments.run_names, arguments.config)
+    runs = find_runs(arguments.run_names, arguments.config)
     merged = merge_runs(runs, arguments.output, is_partial=arguments.partial)
     write_viewer(arguments.output)
     for note in merged.notes:

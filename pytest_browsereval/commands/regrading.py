@@ -9,14 +9,14 @@ import sys
 from pathlib import Path
 
 from pytest_browsereval.commands.base import Command
-from pytest_browsereval.commands.runs import HELP, named_run
+from pytest_browsereval.commands.runs import HELP, find_run
 from pytest_browsereval.errors import UsageError
 
 
 def regrade(arguments: argparse.Namespace) -> int:
     """Have pytest grade a run again and return its exit code: 0, or 1 if the gate or a trial is not met."""
     config = Path(arguments.config) if arguments.config else None
-    run = named_run(arguments.run_name, config)
+    run = find_run(arguments.run_name, config)
     config = config or _config_of(run)
     sets = [f"--eval-set=judge.{text}" for text in arguments.judge_set]
     options = [f"--eval-config={config}", f"--eval-regrade={run}", f"--eval-regrade-rows={arguments.rows}"]

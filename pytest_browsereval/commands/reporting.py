@@ -81,7 +81,7 @@ def write(path: Path, text: str) -> None:
         raise UsageError(f"{path} cannot be written: {error.strerror or error}.") from None
 
 
-def uncollected(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
+def without_collector(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
     """Have a command run without the garbage collector: it would look through all trials again and again."""
 
     def command(arguments: argparse.Namespace) -> int:

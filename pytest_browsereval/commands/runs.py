@@ -21,7 +21,7 @@ def add_config(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def named_run(given: str, config: Path | None = None, *, is_empty_allowed: bool = False) -> Path:
+def find_run(given: str, config: Path | None = None, *, is_empty_allowed: bool = False) -> Path:
     """Return the folder of the run that somebody means.
 
     Ids are looked up below the results folder of the config, else below ``results`` in the current folder;
@@ -45,7 +45,7 @@ def named_run(given: str, config: Path | None = None, *, is_empty_allowed: bool 
     return runs.find(given, Path(), is_empty_allowed=is_empty_allowed)
 
 
-def named_runs(given: Iterable[str], config: Path | None = None) -> list[Path]:
+def find_runs(given: Iterable[str], config: Path | None = None) -> list[Path]:
     """Return the folders of the runs that somebody means.
 
     Args:
@@ -55,10 +55,10 @@ def named_runs(given: Iterable[str], config: Path | None = None) -> list[Path]:
     Raises:
         UsageError: there is no such run, or there are several.
     """
-    return [named_run(one, config) for one in given]
+    return [find_run(one, config) for one in given]
 
 
-def named_baseline(given: str, config: Path | None = None, *, of: Path | None = None) -> Path:
+def find_baseline(given: str, config: Path | None = None, *, of: Path | None = None) -> Path:
     """Return the same, or the baseline's file that somebody means.
 
     Args:
@@ -76,4 +76,4 @@ def named_baseline(given: str, config: Path | None = None, *, of: Path | None = 
     if given == LATEST and of is not None:
         home = of.resolve().parent
         return Runs(home, (home,)).find(given, Path(), before=of.resolve())
-    return named_run(given, config)
+    return find_run(given, config)

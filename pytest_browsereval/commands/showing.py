@@ -8,8 +8,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.commands.base import Command
-from pytest_browsereval.commands.reporting import say_all, uncollected
-from pytest_browsereval.commands.runs import HELP, add_config, named_run
+from pytest_browsereval.commands.reporting import say_all, without_collector
+from pytest_browsereval.commands.runs import HELP, add_config, find_run
 from pytest_browsereval.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def show(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.report import description as report
 
     given = [arguments.run_name] + ([arguments.other] if arguments.other is not None else [])
-    runs = [describe(named_run(one, arguments.config, is_empty_allowed=True)) for one in given]
+    runs = [describe(find_run(one, arguments.config, is_empty_allowed=True)) for one in given]
     problems = [problem for run in runs for problem in run.problems]
     content: dict[str, Any]
     if len(runs) == 1:
@@ -65,7 +65,7 @@ COMMANDS = (
     Command(
         "show",
         "tell what a run was made of: config, data, versions; of two, in what they differ",
-        uncollected(show),
+        without_collector(show),
         _arguments,
     ),
 )

@@ -50,13 +50,13 @@ def _of_installed() -> Toolsets:
     plugged = []
     for name, member, owner in registry.members("toolkit"):
         try:
-            plugged.append(_owned(member.model_validate({"type": name}), owner))
+            plugged.append(_build_kit(member.model_validate({"type": name}), owner))
         except ValueError as error:  # it needs options
             print(f"{name} (from {owner}) needs options: {str(error).splitlines()[0]}")
     return Toolsets((*CATALOG.values(), *plugged))
 
 
-def _owned(block: Any, owner: str) -> Any:
+def _build_kit(block: Any, owner: str) -> Any:
     from dataclasses import replace
 
     return replace(block.build(), owner=owner)

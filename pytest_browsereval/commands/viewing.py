@@ -7,7 +7,7 @@ import webbrowser
 from pathlib import Path
 
 from pytest_browsereval.commands.base import Command
-from pytest_browsereval.commands.runs import HELP, add_config, named_run
+from pytest_browsereval.commands.runs import HELP, add_config, find_run
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import format_count
 
@@ -22,7 +22,7 @@ def view(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.report.viewer.single import MOST_MB, write_single
     from pytest_browsereval.report.viewer.writing import write_viewer
 
-    run = named_run(arguments.run_name, arguments.config)
+    run = find_run(arguments.run_name, arguments.config)
     try:
         if single is None:
             written = write_viewer(run, arguments.output)

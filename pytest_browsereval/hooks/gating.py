@@ -13,7 +13,7 @@ from pytest_browsereval.analysis.evidence import contradicting
 from pytest_browsereval.analysis.gate import decide
 from pytest_browsereval.analysis.outcomes import outcomes_of
 from pytest_browsereval.analysis.parts import lacking
-from pytest_browsereval.analysis.quarantine import quarantined
+from pytest_browsereval.analysis.quarantine import find_quarantined
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.hooks.controller import Controller
@@ -32,7 +32,7 @@ def _rules(evaluation: Evaluation, summary: RunSummary) -> Iterator[RuleResult]:
     compared: RunComparison | str | None = None
     if config.gate.baseline is not None:
         try:
-            out = quarantined(config.gate, (trial.metadata for trial in summary.trials))
+            out = find_quarantined(config.gate, (trial.metadata for trial in summary.trials))
             run = outcomes_of(evaluation.store, summary)
             compared = against_baseline(config.gate, config.base_dir, run, left_out=out)
         except UsageError as error:

@@ -20,10 +20,10 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.replay.cassettes import ModelCalls
 from pytest_browsereval.report.links import PAGE
 from pytest_browsereval.report.table import (
-    corrected,
     disagreements,
+    draw_corrections,
+    draw_repeats,
     reasons,
-    repeated,
     table,
     totals,
     warnings_of_passed,
@@ -145,12 +145,12 @@ class Terminal:
         for text in totals(summary, selected, width=width):
             out.line(text.replace("·", "|") if is_ascii else text, bold=True)
         if (found := self._controller.corrections.get(evaluation)) is not None:
-            for text in corrected(found):
+            for text in draw_corrections(found):
                 for part in wrap_text(_ascii(text) if is_ascii else text, width):
                     out.line(part)
 
     def _repeated(self, out: Any, summary: RunSummary, width: int, *, is_ascii: bool) -> None:
-        for text in (*repeated(summary), *warnings_of_passed(summary)):
+        for text in (*draw_repeats(summary), *warnings_of_passed(summary)):
             for part in wrap_text(_ascii(text.replace("·", "|")) if is_ascii else text, width):
                 out.line(part)
 

@@ -72,12 +72,16 @@ def _lines(metadata: TaskMetadata, folder: Path) -> Iterator[str]:
     time = "time not known" if took is None else f"{took / 1000:.1f} s"
     yield f"agent    {kind}, {steps}, {time}, {metadata.termination_reason}"
     if metadata.usage_by_role:
-        yield "tokens   " + "; ".join(f"{role} {_used(u)}" for role, u in metadata.usage_by_role.items())
+        yield "tokens   " + "; ".join(
+            f"{role} {_format_usage(u)}" for role, u in metadata.usage_by_role.items()
+        )
     for grade in metadata.grader_results.values():
         yield from _grade(grade, metadata.reason)
     asked = {name: g.usage for name, g in metadata.grader_results.items() if g.usage.requests}
     if asked:
-        yield "judges   " + "; ".join(f"{one_line(name)} {_used(usage)}" for name, usage in asked.items())
+        yield "judges   " + "; ".join(
+            f"{one_line(name)} {_format_usage(usage)}" for name, usage in asked.items()
+        )
     for warning in metadata.warnings[-3:]:
         if not _is_said(warning.message, metadata.reason):
             yield f"warning  {warning.source}: {one_line(warning.message)}"
@@ -88,7 +92,7 @@ def _is_said(text: str, *said: str) -> bool:
     return bool(text.strip()) and any(text.strip() in one for one in said)
 
 
-def _used(usage: Usage) -> str:
+def _format_usage(usage: Usage) -> str:
     cost = "" if usage.cost_usd is None else f", ${usage.cost_usd:.4f}"
     return f"{usage.input_tokens:,} in, {usage.output_tokens:,} out{cost}"
 
@@ -131,7 +135,7 @@ def _steps(folder: Path) -> Iterator[str]:
     messages = list(read_messages(folder))
     ends = {m.executor_id: m for m in messages if isinstance(m, DelegationResultMessage)}
     for goal in [m for m in messages if isinstance(m, DelegationMessage)][-LAST_STEPS:]:
-        yield f"goal     {one_line(f'{goal.executor_id}: {_ended(goal, ends.get(goal.executor_id))}')}"
+        yield f"goal     {one_line(f'{goal.executor_id}: {_describe_end(goal, ends.get(goal.executor_id))}')}"
     results = {m.tool_call_id: m for m in messages if isinstance(m, ToolResultMessage)}
     calls = [m for m in messages if isinstance(m, ToolCallMessage)]
     if calls:
@@ -144,7 +148,7 @@ def _steps(folder: Path) -> Iterator[str]:
         yield one_line(line, STEP_WIDTH)
 
 
-def _ended(goal: DelegationMessage, end: DelegationResultMessage | None) -> str:
+def _describe_end(goal: DelegationMessage, end: DelegationResultMessage | None) -> str:
     if end is None:
         return f"not over when the attempt ended. It was to: {goal.instruction}"
     return f"{end.status}, {format_count(end.steps_used, 'step')}. {end.summary}"

@@ -54,7 +54,7 @@ def text(found: RunComparison, width: int = WIDTH) -> Iterator[str]:
     yield ""
     yield from wrap_text(counts(found.whole), width)
     for change in LISTED:
-        yield from _listed(change, found.whole.of(change), width, has_variants=bool(found.variants))
+        yield from _list_pairs(change, found.whole.of(change), width, has_variants=bool(found.variants))
     if found.differences:
         yield ""
         yield "what else differs, A -> B"
@@ -69,7 +69,7 @@ def verdict(part: Comparison) -> str:
     judgement = part.judgement
     if one.value is None:
         return "cannot tell: no task was judged in both runs"
-    figures = f"{_signed(one.value)} points ({_percent_of(one.confidence)} {_ends(one.interval)})"
+    figures = f"{_format_change(one.value)} points ({_percent_of(one.confidence)} {_ends(one.interval)})"
     if judgement is Judgement.CANNOT_TELL:
         more = one.more_tasks(part.margin)
         need = "no number of tasks like these would" if more is None else f"about {more:,} more tasks needed"
@@ -125,7 +125,7 @@ def figures(found: RunComparison) -> Iterator[tuple[str, ...]]:
 
 def _rows(part: Comparison) -> Iterator[tuple[str, ...]]:
     one = part.paired
-    change = f"{_signed(one.value)} points ({_ends(one.interval)})" if one.value is not None else ""
+    change = f"{_format_change(one.value)} points ({_ends(one.interval)})" if one.value is not None else ""
     rates = (part.rate_a, part.rate_b)
     yield ("pass rate", *("none" if r.value is None else percent(r.value) for r in rates), change)
     yield ("  of judged", *(f"{rate.passed:,}/{rate.judged:,}" for rate in rates), "")
@@ -178,12 +178,12 @@ def _points(value: float) -> str:
     return f"{value * 100:.1f}"
 
 
-def _signed(value: float) -> str:
+def _format_change(value: float) -> str:
     return f"{value * 100:+.1f}"
 
 
 def _ends(interval: Interval | None) -> str:
-    return f"{_signed(interval.low)} to {_signed(interval.high)}" if interval else "unknown"
+    return f"{_format_change(interval.low)} to {_format_change(interval.high)}" if interval else "unknown"
 
 
 def _percents(interval: Interval | None) -> str:
@@ -201,7 +201,7 @@ def _p(value: float) -> str:
 # -- tasks
 
 
-def _listed(change: Change, pairs: Sequence[Pair], width: int, *, has_variants: bool) -> Iterator[str]:
+def _list_pairs(change: Change, pairs: Sequence[Pair], width: int, *, has_variants: bool) -> Iterator[str]:
     if not pairs:
         return
     yield ""
@@ -225,7 +225,7 @@ def task(pair: Pair, *, has_variants: bool) -> str:
 
 def sides(pair: Pair) -> str:
     """Return what became of a task: both verdicts, and why the one that is worse or newer is what it is."""
-    told = " -> ".join(side.told for side in (pair.a, pair.b) if side is not None)
+    told = " -> ".join(side.outcome for side in (pair.a, pair.b) if side is not None)
     side = why(pair)
     return f"{told}. {one_line(side.reason, 120)}" if side is not None and side.reason else told
 

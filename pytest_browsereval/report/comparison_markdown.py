@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pytest_browsereval.analysis.compare import Change, Pair, RunComparison
 from pytest_browsereval.model.display import percent
 from pytest_browsereval.report.comparison import LISTED, basis, counts, figures, task, verdict, why
-from pytest_browsereval.report.markdown import quoted
+from pytest_browsereval.report.markdown import quote_text
 
 LONGEST = 60_000
 """Characters; a comment on GitHub may have 65,536."""
@@ -38,9 +38,9 @@ def markdown(found: RunComparison) -> str:
 
 def _sections(found: RunComparison) -> Iterator[str]:
     whole = found.whole
-    yield f"### Compared: {quoted(verdict(whole))}"
-    names = f"A (baseline): {quoted(found.a.name)} · B: {quoted(found.b.name)}"
-    lines = [names, *(quoted(note) for note in found.notes), quoted(counts(whole))]
+    yield f"### Compared: {quote_text(verdict(whole))}"
+    names = f"A (baseline): {quote_text(found.a.name)} · B: {quote_text(found.b.name)}"
+    lines = [names, *(quote_text(note) for note in found.notes), quote_text(counts(whole))]
     yield "\n".join(f"- {line}" for line in lines)
     head, *rows = figures(found)
     yield _table([head, *rows])
@@ -49,13 +49,11 @@ def _sections(found: RunComparison) -> Iterator[str]:
     for change in LISTED:
         pairs = whole.of(change)
         if pairs:
-            yield _listed(change, pairs, has_variants=bool(found.variants))
+            yield _list_pairs(change, pairs, has_variants=bool(found.variants))
     if found.differences:
-        lines = [f"- {quoted(line)}" for line in found.differences[:MOST_LISTED]]
-        yield _folded(
-            f"What else differs ({len(found.differences)})", [*lines, *_rest(len(found.differences))]
-        )
-    yield f"<sub>{quoted(basis(whole))}</sub>"
+        lines = [f"- {quote_text(line)}" for line in found.differences[:MOST_LISTED]]
+        yield _fold(f"What else differs ({len(found.differences)})", [*lines, *_rest(len(found.differences))])
+    yield f"<sub>{quote_text(basis(whole))}</sub>"
 
 
 def _variants(found: RunComparison) -> str:
@@ -70,27 +68,27 @@ def _variants(found: RunComparison) -> str:
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> str:
-    head, *rest = ("| " + " | ".join(quoted(cell.strip()) for cell in row) + " |" for row in rows)
+    head, *rest = ("| " + " | ".join(quote_text(cell.strip()) for cell in row) + " |" for row in rows)
     return "\n".join((head, "|---|--:|--:|---|", *rest))
 
 
-def _listed(change: Change, pairs: Sequence[Pair], *, has_variants: bool) -> str:
+def _list_pairs(change: Change, pairs: Sequence[Pair], *, has_variants: bool) -> str:
     rows = ["| task | A | B | reason |", "|---|---|---|---|"]
     for pair in pairs[:MOST_LISTED]:
         side = why(pair)
         cells = (
             task(pair, has_variants=has_variants),
-            pair.a.told if pair.a else "",
-            pair.b.told if pair.b else "",
+            pair.a.outcome if pair.a else "",
+            pair.b.outcome if pair.b else "",
             side.reason if side else "",
         )
-        rows.append("| " + " | ".join(quoted(cell, REASON) for cell in cells) + " |")
+        rows.append("| " + " | ".join(quote_text(cell, REASON) for cell in cells) + " |")
     title = f"{change[:1].upper()}{change[1:]} ({len(pairs):,})"
     lines = [*rows, *_rest(len(pairs))]
-    return "\n".join((f"**{title}**", "", *lines)) if change in _OPEN else _folded(title, lines)
+    return "\n".join((f"**{title}**", "", *lines)) if change in _OPEN else _fold(title, lines)
 
 
-def _folded(title: str, lines: Sequence[str]) -> str:
+def _fold(title: str, lines: Sequence[str]) -> str:
     return "\n".join((f"<details><summary>{title}</summary>", "", *lines, "", "</details>"))
 
 

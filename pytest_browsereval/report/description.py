@@ -36,13 +36,15 @@ def text(found: RunDescription, width: int = WIDTH) -> Iterator[str]:
                 title = ""
 
 
-def pair(a: RunDescription, b: RunDescription, told: Sequence[str], width: int = WIDTH) -> Iterator[str]:
+def pair(
+    a: RunDescription, b: RunDescription, differences: Sequence[str], width: int = WIDTH
+) -> Iterator[str]:
     """Yield in what two runs differ.
 
     Args:
         a: a run.
         b: another one.
-        told: what differs, a line for each value.
+        differences: what differs, a line for each value.
         width: columns of the terminal.
     """
     for label, run in (("A", a), ("B", b)):
@@ -52,11 +54,11 @@ def pair(a: RunDescription, b: RunDescription, told: Sequence[str], width: int =
             yield f"{label}  {part}"
         yield one_line(f"   begun {begun}{more}", width)
     yield ""
-    if not told:
+    if not differences:
         yield "they differ in nothing but time"
         return
     yield "they differ in, A -> B:"
-    for line in told:
+    for line in differences:
         yield from (f"  {part}" for part in wrap_text(one_line(line), width - 2))
 
 
@@ -90,9 +92,9 @@ def _facts(run: RunDescription) -> dict[str, list[str]]:
         "python": [_python(given)],
         "packages": [_packages(given.get("packages"))],
         "commit": [given.get("git_commit")],
-        "merged": [_merged(given)],
+        "merged": [_describe_merge(given)],
         "imported": [_options(given.get("imported_from"))],
-        "resumed": told_of_resumes(run.manifest, run.resumes),
+        "resumed": describe_resumes(run.manifest, run.resumes),
     }
     told = {name: [str(value) for value in values if value] for name, values in facts.items()}
     return {name: values for name, values in told.items() if values}
@@ -148,14 +150,14 @@ def _packages(packages: Any) -> str:
     return ", ".join(f"{name} {version or 'not installed'}" for name, version in known.items())
 
 
-def _merged(given: Mapping[str, Any]) -> str:
+def _describe_merge(given: Mapping[str, Any]) -> str:
     parts = given.get("merged_from")
     if not isinstance(parts, list) or not parts:
         return ""
     return f"of {len(parts)} runs at {given.get('merged_at')}: {', '.join(map(str, parts))}"
 
 
-def told_of_resumes(manifest: Mapping[str, Any], resumes: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def describe_resumes(manifest: Mapping[str, Any], resumes: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Yield when a run was gone on with, and what was something else then.
 
     Args:

@@ -9,7 +9,7 @@ from pytest_browsereval.analysis.repeats import Stability
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.model.display import fit, format_count, one_line, wrap_text
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.report.markdown import quoted
+from pytest_browsereval.report.markdown import quote_text
 
 WIDTH = 100
 
@@ -35,7 +35,7 @@ def text(found: Flakes, width: int = WIDTH) -> Iterator[str]:
         yield from wrap_text(one_line(note, 400), width)
     yield ""
     yield from wrap_text(totals(found), width)
-    listed = _listed(found)
+    listed = _choose_tasks(found)
     if not listed:
         return
     yield ""
@@ -78,20 +78,20 @@ def notes(found: Flakes) -> Iterator[str]:
 
 def markdown(found: Flakes) -> str:
     """Return the report for a comment."""
-    lines = [f"### {quoted(totals(found))}", ""]
-    lines += [f"- {quoted(run.name)}: {_counts(run)}" for run in found.runs]
-    lines += [f"- {quoted(note)}" for note in notes(found)]
-    if listed := _listed(found):
+    lines = [f"### {quote_text(totals(found))}", ""]
+    lines += [f"- {quote_text(run.name)}: {_counts(run)}" for run in found.runs]
+    lines += [f"- {quote_text(note)}" for note in notes(found)]
+    if listed := _choose_tasks(found):
         lines += ["", "| task | class | passed | failed | errored | runs |", "|---|---|--:|--:|--:|---|"]
         for one in listed[:MOST_LISTED]:
             task = one.task
             counts = f"{task.passed} | {task.failed} | {task.errored}"
-            lines.append(f"| {quoted(_name(one))} | {task.stability} | {counts} | `{_marks(one)}` |")
+            lines.append(f"| {quote_text(_name(one))} | {task.stability} | {counts} | `{_marks(one)}` |")
         lines += ["", *_rest(len(listed)), LEGEND]
     return "\n".join(lines) + "\n"
 
 
-def _listed(found: Flakes) -> list[TaskHistory]:
+def _choose_tasks(found: Flakes) -> list[TaskHistory]:
     """Return the tasks that are told one by one: all but those that always passed."""
     return [one for one in found.tasks if one.task.stability is not Stability.STABLE_PASS]
 

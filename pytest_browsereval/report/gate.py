@@ -11,7 +11,7 @@ from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.model.display import format_count, one_line, percent, wrap_text
 from pytest_browsereval.model.rules import RuleResult
-from pytest_browsereval.report.markdown import quoted
+from pytest_browsereval.report.markdown import quote_text
 from pytest_browsereval.report.table import intervals
 
 WIDTH = 80
@@ -104,15 +104,15 @@ def as_json(
 def markdown(root: Path, summary: RunSummary, selected: int | None, results: Sequence[RuleResult]) -> str:
     """Return the report for a comment."""
     lines = [
-        f"### {quoted(_outcome(results))}",
+        f"### {quote_text(_outcome(results))}",
         "",
-        f"- run: {quoted(root.resolve().name)}",
-        f"- {quoted(facts(rate_of(summary, selected)))}",
+        f"- run: {quote_text(root.resolve().name)}",
+        f"- {quote_text(facts(rate_of(summary, selected)))}",
         "",
         "| rule | verdict | figures |",
         "|---|---|---|",
     ]
     for result in _first(results):
         word = result.word if result.is_met else f"**{result.word}**"
-        lines.append(f"| {quoted(result.name)} | {word} | {quoted(result.message)} |")
+        lines.append(f"| {quote_text(result.name)} | {word} | {quote_text(result.message)} |")
     return "\n".join([*lines, *("", *_rest(results))]).rstrip() + "\n"

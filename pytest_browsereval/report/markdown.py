@@ -9,7 +9,7 @@ LONGEST = 400
 _SPECIAL = "\\`*_[]|#!~$"
 
 
-def quoted(value: str, longest: int = LONGEST) -> str:
+def quote_text(value: str, longest: int = LONGEST) -> str:
     """Return text as one line that means nothing in Markdown or HTML: no link, picture, table or mention.
 
     Args:

@@ -173,7 +173,7 @@ def warnings_of_passed(summary: RunSummary) -> Iterator[str]:
         )
 
 
-def repeated(summary: RunSummary) -> Iterator[str]:
+def draw_repeats(summary: RunSummary) -> Iterator[str]:
     """Yield what repeated trials say: pass@k, pass^k, the tasks that are unsteady; nothing without any."""
     found = summary.repeats
     if found is None:
@@ -193,7 +193,7 @@ def repeated(summary: RunSummary) -> Iterator[str]:
         yield f"  and {more} more, in summary.json"
 
 
-def corrected(found: Sequence[Correction]) -> Iterator[str]:
+def draw_corrections(found: Sequence[Correction]) -> Iterator[str]:
     """Yield the pass rates that are corrected for errors of judges, or why one is not.
 
     Args:

@@ -90,7 +90,7 @@ def test_trials_of_a_task_stay_together(tmp_path: Path) -> None:
     )
     found = two(tmp_path, a, b)
     assert {
-        pair.query_id: (pair.a and pair.a.told, pair.b and pair.b.told) for pair in found.whole.pairs
+        pair.query_id: (pair.a and pair.a.outcome, pair.b and pair.b.outcome) for pair in found.whole.pairs
     } == {
         "x": ("1/3 passed", "2/3 passed"),
         "y": ("2/2 passed, 1 errored", "1/3 passed"),

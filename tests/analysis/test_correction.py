@@ -15,7 +15,7 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.graders.verdicts import PassWhen, Primary
 from pytest_browsereval.model.digest import AttemptDigest, digest
 from pytest_browsereval.model.grades import GraderResult, Verdict
-from pytest_browsereval.report.table import corrected
+from pytest_browsereval.report.table import draw_corrections
 from pytest_browsereval.stats.statistics import Share
 from tests.analysis.test_calibration import PRINT
 from tests.labelled import grade, graded, says, write_labels, write_run
@@ -51,7 +51,7 @@ def test_the_rate_is_corrected() -> None:
     assert found.corrected.value == pytest.approx(4 / 7)
     ends = found.corrected.interval
     assert (ends.low, ends.high) == pytest.approx((0.39626, 0.74317), abs=5e-6)
-    (line,) = corrected([found])
+    (line,) = draw_corrections([found])
     assert line == (
         "pass rate corrected for errors of j: 57.1% (95 % interval 39.6 to 74.3%) of the 100 judged trials "
         "that it decides alone; by 100 labelled attempts it passes 45 of 50 of what people pass and fails "
@@ -77,7 +77,7 @@ def test_trials_of_one_task_are_as_many_as_they_are_worth() -> None:
     one, other = ((found.interval.low, found.interval.high) for found in (many.corrected, few.corrected))
     assert one[0] < other[0] + 0.02  # and by Student's t a little wider
     assert one[1] > other[1] - 0.02
-    (line,) = corrected([only([trial(grade("j", fingerprint=PRINT))] * 5)])
+    (line,) = draw_corrections([only([trial(grade("j", fingerprint=PRINT))] * 5)])
     assert line.endswith("all 5 trials are of one task, and say nothing of how others come out")
 
 
@@ -94,7 +94,7 @@ def test_only_trials_count_that_the_judge_decides() -> None:
     assert only(trials).seen == Share(1, 2)
     assert only(trials, rule=Primary(primary="j")).seen == Share(2, 3)
     assert corrections(trials[2:4], (JUDGE,), "all") == ()
-    (line,) = corrected(())
+    (line,) = draw_corrections(())
     assert line.endswith("no calibrated one decides a judged trial alone")
 
 
@@ -131,7 +131,7 @@ def test_what_is_not_corrected(confusion: Confusion, more: dict[str, Any], told:
     assert found.corrected is None
     assert found.as_json()["value"] is None
     assert found.why_not.startswith(told)
-    (line,) = corrected([found])
+    (line,) = draw_corrections([found])
     assert line.startswith(f"pass rate not corrected for errors of j: {told}")
 
 

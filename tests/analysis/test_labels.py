@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.analysis.labels import Label, as_line, attempts_of, match, read_labels, settled
+from pytest_browsereval.analysis.labels import Label, as_line, attempts_of, match, read_labels, settle_labels
 from pytest_browsereval.errors import UsageError
 from tests.labelled import folder_of, grade, graded, says, write_labels, write_run
 from tests.recorded import ERRORED, FAILED
@@ -97,7 +97,7 @@ def test_a_labeller_has_one_word(tmp_path: Path) -> None:
     (labels,) = matched.by_attempt.values()
     assert list(matched.by_attempt) == [folder_of(run, "a")]
     assert {name: label.label for name, label in labels.items()} == {"anna": "fail", "ben": None}
-    assert settled(labels) == "fail"
+    assert settle_labels(labels) == "fail"
 
 
 @pytest.mark.parametrize(
@@ -114,4 +114,4 @@ def test_a_labeller_has_one_word(tmp_path: Path) -> None:
 def test_the_majority_counts(words: list[Any], together: str | None) -> None:
     """Of those who say pass or fail the majority counts; without one it is a tie, or unclear."""
     labels = {str(n): Label(query_id="a", label=word) for n, word in enumerate(words)}
-    assert settled(labels) == together
+    assert settle_labels(labels) == together

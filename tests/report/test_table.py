@@ -7,7 +7,7 @@ import pytest
 from pytest_browsereval.errors import ErrorSource
 from pytest_browsereval.model.display import width_of
 from pytest_browsereval.model.grades import GraderResult
-from pytest_browsereval.report.table import MOST_ROWS, disagreements, reasons, repeated, table, totals
+from pytest_browsereval.report.table import MOST_ROWS, disagreements, draw_repeats, reasons, table, totals
 from tests.recorded import ERRORED, FAILED, PASSED, attempt, summary
 
 pytestmark = pytest.mark.quick
@@ -166,7 +166,7 @@ def test_disagreements_are_told_and_counted() -> None:
 
 def test_repeated_trials_tell_rates_and_unsteady_tasks() -> None:
     """With their denominators; a run without repeats says nothing of them."""
-    assert list(repeated(summary(attempt("a"), attempt("b", FAILED)))) == []
+    assert list(draw_repeats(summary(attempt("a"), attempt("b", FAILED)))) == []
     run = summary(
         *(attempt("a", verdict, trial=n) for n, verdict in enumerate((PASSED, FAILED), 1)),
         *(attempt("b\x1b[31m", PASSED, trial=n) for n in (1, 2)),
@@ -174,7 +174,7 @@ def test_repeated_trials_tell_rates_and_unsteady_tasks() -> None:
         attempt("c", FAILED),
         attempt("c", ERRORED, trial=2),
     )
-    assert list(repeated(run)) == [
+    assert list(draw_repeats(run)) == [
         "pass@2 100.0% · pass^2 50.0% (2 of 3 tasks with 2 judged trials)",
         "1 flaky by agent · 2 flaky by environment",
         "  flaky by agent: a: 1 passed, 1 failed",
@@ -182,4 +182,4 @@ def test_repeated_trials_tell_rates_and_unsteady_tasks() -> None:
         "  flaky by environment: c: 1 failed, 1 errored",
     ]
     many = summary(*(attempt(f"{n}", v, trial=t) for n in range(12) for t, v in ((1, PASSED), (2, FAILED))))
-    assert list(repeated(many))[-1] == "  and 2 more, in summary.json"
+    assert list(draw_repeats(many))[-1] == "  and 2 more, in summary.json"

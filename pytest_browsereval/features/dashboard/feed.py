@@ -22,8 +22,8 @@ from pytest_browsereval.features.dashboard.queue import Queue, Trial
 from pytest_browsereval.report.viewer.attempts import (
     StoredAttempt,
     attempts_of,
+    iter_attempts,
     read_attempt,
-    stored_attempts,
 )
 from pytest_browsereval.report.viewer.rows import Table, about_run
 from pytest_browsereval.report.viewer.standing import quarantine_of, repeats_of, resumes_of
@@ -112,7 +112,7 @@ class Feed:
 
     def _scan(self, in_flight: set[str]) -> None:
         """Take the attempts that were there before anybody looked; a new page has them from the start."""
-        for attempt in stored_attempts(self._tasks):
+        for attempt in iter_attempts(self._tasks):
             if attempt.key not in in_flight:
                 self._table.add(attempt)
                 if attempt.metadata is not None or attempt.problem:  # else it may have begun just now

@@ -12,8 +12,8 @@ from pytest_browsereval.datasets.base import RowRef
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
-from pytest_browsereval.report.markdown import quoted
-from pytest_browsereval.report.table import repeated, totals
+from pytest_browsereval.report.markdown import quote_text
+from pytest_browsereval.report.table import draw_repeats, totals
 from pytest_browsereval.run.store import TrialKey
 
 MOST_BYTES = 1_000_000
@@ -66,9 +66,9 @@ def job_summary(parts: Sequence[JobPart], room: int = MOST_BYTES) -> str:
 
 
 def _head(part: JobPart) -> Iterator[str]:
-    yield f"### {quoted(part.name)}: {_outcome(part)}"
-    lines = [*totals(part.summary, part.selected, width=10_000), *repeated(part.summary)]
-    yield "\n".join(f"- {quoted(line)}" for line in [*lines, f"run folder {format_path(part.folder)}"])
+    yield f"### {quote_text(part.name)}: {_outcome(part)}"
+    lines = [*totals(part.summary, part.selected, width=10_000), *draw_repeats(part.summary)]
+    yield "\n".join(f"- {quote_text(line)}" for line in [*lines, f"run folder {format_path(part.folder)}"])
     if part.rules:
         rules = sorted(part.rules, key=lambda rule: rule.is_met)
         cells = [(rule.name, rule.word, rule.message) for rule in rules[:MOST_ROWS]]
@@ -106,7 +106,7 @@ def _name(trial: TrialOutcome, part: JobPart) -> str:
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
-    cells = [[cell if cell == "---" else quoted(cell, 300) for cell in line] for line in lines]
+    cells = [[cell if cell == "---" else quote_text(cell, 300) for cell in line] for line in lines]
     return "\n".join(f"| {' | '.join(line)} |" for line in cells)
 
 

@@ -24,7 +24,7 @@ from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.report.links import PAGE
-from pytest_browsereval.report.table import corrected, totals
+from pytest_browsereval.report.table import draw_corrections, totals
 from pytest_browsereval.report.viewer.rows import about_run
 
 COLUMNS = ("Verdict", "Grades", "Steps", "Cost")
@@ -99,7 +99,7 @@ class HtmlReport:
             selected = self._controller.count_selected(evaluation)
             rules = [(name, rule) for owner, name, rule in gating.results if owner is evaluation]
             found = self._controller.corrections.get(evaluation)
-            beside = () if found is None else tuple(corrected(found))
+            beside = () if found is None else tuple(draw_corrections(found))
             told = [f"<b>eval {html.escape(self._controller.label(evaluation))}</b>"]
             told += map(html.escape, [*totals(summary, selected), *beside])
             if link := self._link(evaluation.store.root):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command
-from pytest_browsereval.commands.runs import HELP, add_config, named_run
+from pytest_browsereval.commands.runs import HELP, add_config, find_run
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import format_count
 
@@ -58,7 +58,7 @@ def export_run(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.run.store import RunStore
 
     chosen = named_format(ExportFormat, arguments.to)
-    run, target = named_run(arguments.run_name, arguments.config), Path(arguments.output)
+    run, target = find_run(arguments.run_name, arguments.config), Path(arguments.output)
     try:
         exported = chosen.write(RunStore(run), target)
     except OSError as error:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command
 from pytest_browsereval.commands.reporting import write
-from pytest_browsereval.commands.runs import HELP, add_config, named_runs
+from pytest_browsereval.commands.runs import HELP, add_config, find_runs
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import format_count
 
@@ -82,7 +82,7 @@ def calibrate(arguments: argparse.Namespace) -> int:
 def _runs(given: Sequence[str], config: Path | None) -> list[RunStore]:
     from pytest_browsereval.run.store import RunStore
 
-    folders, seen = named_runs(given, config), set[Path]()
+    folders, seen = find_runs(given, config), set[Path]()
     for folder in folders:
         if folder.resolve() in seen:
             raise UsageError(f"the run {folder} is given twice. Leave one out.")

@@ -10,7 +10,7 @@ from pytest_browsereval.analysis.calibration import Calibration
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.model.display import format_count, one_line, percent, wrap_text
 from pytest_browsereval.model.rules import RuleResult
-from pytest_browsereval.report.markdown import quoted
+from pytest_browsereval.report.markdown import quote_text
 from pytest_browsereval.stats.statistics import Interval, Share
 
 MOST_LISTED = 20
@@ -189,10 +189,10 @@ def markdown(calibration: Calibration, rules: Sequence[RuleResult]) -> str:
 def _markdown(calibration: Calibration, rules: Sequence[RuleResult]) -> Iterator[str]:
     yield "# Graders against people"
     yield ""
-    yield from (f"- {quoted(fact)}" for fact in facts(calibration))
-    yield from (f"- {quoted(_people(pair))}" for pair in calibration.people)
+    yield from (f"- {quote_text(fact)}" for fact in facts(calibration))
+    yield from (f"- {quote_text(_people(pair))}" for pair in calibration.people)
     for rule in rules:
-        yield f"- **{'met' if rule.is_met else 'not met'}**: {quoted(rule.message)}"
+        yield f"- **{'met' if rule.is_met else 'not met'}**: {quote_text(rule.message)}"
     if is_below(calibration, rules):
         yield f"- {ADVICE}"
     for one in calibration.graders:
@@ -200,9 +200,9 @@ def _markdown(calibration: Calibration, rules: Sequence[RuleResult]) -> Iterator
 
 
 def _section(one: Agreement, calibration: Calibration) -> Iterator[str]:
-    yield from ("", f"## {quoted(one.grader)}{' (advisory)' * one.is_advisory}", "")
+    yield from ("", f"## {quote_text(one.grader)}{' (advisory)' * one.is_advisory}", "")
     if one.fingerprint:
-        yield from (f"Fingerprint: {quoted(one.fingerprint)}", "")
+        yield from (f"Fingerprint: {quote_text(one.fingerprint)}", "")
     yield f"{_compared(one, calibration).capitalize()}."
     if one.n:
         (tp, fp), (fn, tn) = one.confusion.table
@@ -225,4 +225,4 @@ def _section(one: Agreement, calibration: Calibration) -> Iterator[str]:
 
 def _row(one: Disagreement) -> str:
     cells = (one.attempt, one.label, str(one.verdict), one.reason, format_path(Path(one.folder)))
-    return f"| {' | '.join(quoted(cell) for cell in cells)} |"
+    return f"| {' | '.join(quote_text(cell) for cell in cells)} |"

@@ -41,7 +41,7 @@ class StoredAttempt:
         return _number(self.key.rpartition("/")[2])
 
 
-def stored_attempts(tasks: Path) -> Iterator[StoredAttempt]:
+def iter_attempts(tasks: Path) -> Iterator[StoredAttempt]:
     """Yield all attempts in the order of the folders' names, tries of a trial in theirs."""
     for parts in _trials(str(tasks), ()):
         yield from attempts_of(str(tasks), parts)

@@ -13,7 +13,7 @@ from pytest_browsereval.model.display import one_line, percent
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.comparison import basis, counts, figures, verdict, why
 from pytest_browsereval.report.links import PAGE
-from pytest_browsereval.report.viewer.attempts import stored_attempts
+from pytest_browsereval.report.viewer.attempts import iter_attempts
 from pytest_browsereval.report.viewer.page import form_of, page
 from pytest_browsereval.report.viewer.rows import LONGEST, Table, about_run
 from pytest_browsereval.report.viewer.writing import Details, check_page, way_from
@@ -78,7 +78,7 @@ def _side(run: RunOutcomes, name: str, file: Path, tasks: Tasks) -> dict[str, An
         return {"run": about, "table": None}
     home = way_from(file, run.folder)
     own = "/".join(filter(None, (home, PAGE))) if (run.folder / PAGE).is_file() else ""
-    for attempt in stored_attempts(run.folder / "tasks"):
+    for attempt in iter_attempts(run.folder / "tasks"):
         data = attempt.metadata
         if data is not None and (data.query_id, data.variant) in tasks:
             table.add(attempt, details.add(attempt))
@@ -106,14 +106,14 @@ def _pair(pair: Pair) -> list[Any]:
         one_line(side.reason, LONGEST) if side is not None else "",
         _half(pair.a),
         _half(pair.b),
-        _measured(pair, "steps", 3),
-        _measured(pair, "time", 3, scale=1000),
-        _measured(pair, "cost", 6),
+        _measure(pair, "steps", 3),
+        _measure(pair, "time", 3, scale=1000),
+        _measure(pair, "cost", 6),
     ]
 
 
 def _half(side: Side | None) -> list[str] | None:
-    return None if side is None else [side.trials[0].variant, _state(side), side.told]
+    return None if side is None else [side.trials[0].variant, _state(side), side.outcome]
 
 
 def _state(side: Side) -> str:
@@ -123,7 +123,7 @@ def _state(side: Side) -> str:
     return str(min(judged)) if len(judged) == 1 else "mixed"
 
 
-def _measured(pair: Pair, name: str, digits: int, *, scale: int = 1) -> list[float | None]:
+def _measure(pair: Pair, name: str, digits: int, *, scale: int = 1) -> list[float | None]:
     """Return a figure of both sides and its change, as the comparison has them."""
     of_trial = MEASURES[name][1]
 
@@ -131,8 +131,8 @@ def _measured(pair: Pair, name: str, digits: int, *, scale: int = 1) -> list[flo
         return side.mean(of_trial)
 
     values = [None if side is None else of_side(side) for side in (pair.a, pair.b)]
-    return [_rounded(value, digits, scale) for value in (*values, pair.difference(of_side))]
+    return [_round(value, digits, scale) for value in (*values, pair.difference(of_side))]
 
 
-def _rounded(value: float | None, digits: int, scale: int) -> float | None:
+def _round(value: float | None, digits: int, scale: int) -> float | None:
     return None if value is None else round(value * scale, digits)

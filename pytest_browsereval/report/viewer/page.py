@@ -95,7 +95,7 @@ def page(data: Mapping[str, Any], title: str, details: str = "", form: Form | No
     form = form or form_of()
     marks = {
         "policy": policy_of(form),
-        "title": _escaped(title),
+        "title": _escape(title),
         "style": form.style,
         "live": form.live,
         "script": form.script,
@@ -110,7 +110,7 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return well_formed(text).replace("&", "&amp;").replace("<", "&lt;")
 
 

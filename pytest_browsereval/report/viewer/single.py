@@ -16,15 +16,15 @@ from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.viewer.attempts import (
     StoredAttempt,
+    iter_attempts,
     message_log,
     names_in,
     read_attempt,
-    stored_attempts,
 )
 from pytest_browsereval.report.viewer.page import in_html, page
 from pytest_browsereval.report.viewer.records import TEXTS, records_of, without_texts
 from pytest_browsereval.report.viewer.rows import DAMAGED, Table
-from pytest_browsereval.report.viewer.writing import Written, check_page, check_run, run_data, title_of
+from pytest_browsereval.report.viewer.writing import Written, build_run_data, check_page, check_run, title_of
 from pytest_browsereval.run.store import RunStore
 
 MOST_MB = 25
@@ -157,14 +157,14 @@ def write_single(run: Path, file: Path, most_bytes: int = MOST_MB * 1_000_000) -
     check_run(run)
     check_page(file)
     table, order, made = Table(), list[tuple[bool, int, str]](), _Page(most_bytes - 500)
-    for number, attempt in enumerate(stored_attempts(run / "tasks"), 1):
+    for number, attempt in enumerate(iter_attempts(run / "tasks"), 1):
         table.add(attempt, number)
         made.add(number, attempt)
         has_passed = attempt.metadata is not None and attempt.metadata.verdict is Verdict.PASSED
         order.append((has_passed, number, attempt.key))
     order.sort()
     store = RunStore(run)
-    data = run_data(store, table, {"home": "", "details": "", "alone": True, "left_out": ""})
+    data = build_run_data(store, table, {"home": "", "details": "", "alone": True, "left_out": ""})
     title = title_of(data)
     made.room -= len(page(data, title).encode())
     if made.room < 0:
@@ -177,7 +177,7 @@ def write_single(run: Path, file: Path, most_bytes: int = MOST_MB * 1_000_000) -
         made.add_texts(number, run / "tasks" / key, key)
     for number, picture in _pictures(run, order):
         made.add_picture(number, picture)
-    told = _left_out(made, most_bytes)
+    told = _describe_left_out(made, most_bytes)
     blocks = "\n".join(block.markup(number) for number, block in sorted(made.blocks.items()))
     data["run"]["left_out"] = told
     write_whole(file, page(data, title, blocks))
@@ -210,7 +210,7 @@ def _size(file: Path) -> int:
         return 0
 
 
-def _left_out(made: _Page, most_bytes: int) -> str:
+def _describe_left_out(made: _Page, most_bytes: int) -> str:
     counts = (
         (made.logs, "message log"),
         (made.records, "output, console or HAR file"),

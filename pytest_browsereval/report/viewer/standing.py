@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.analysis.description import read_resumes
-from pytest_browsereval.analysis.quarantine import quarantined
+from pytest_browsereval.analysis.quarantine import find_quarantined
 from pytest_browsereval.analysis.repeats import TaskRepeats, repeats
 from pytest_browsereval.config import GateConfig, gate_from
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.registry import Registry
-from pytest_browsereval.report.description import told_of_resumes
+from pytest_browsereval.report.description import describe_resumes
 
 MOST_RESUMES = 20
 """Lines on resumed sessions; ``browsereval show`` has all."""
@@ -61,7 +61,7 @@ def quarantine_of(block: Any, trials: Sequence[Trial]) -> dict[str, dict[str, st
         trials: the run's.
     """
     gate = _gate(block)
-    out = quarantined(gate, trials)
+    out = find_quarantined(gate, trials)
     days = {query_id: last.isoformat() for query_id, last in gate.quarantine.items()}
     return {
         "now": {query_id: day for query_id, day in days.items() if query_id in out},
@@ -80,6 +80,6 @@ def _gate(block: Any) -> GateConfig:
 
 def resumes_of(run: Path, manifest: Mapping[str, Any]) -> list[str]:
     """Return when and how the run was gone on with, a line each."""
-    lines = [one_line(line) for line in told_of_resumes(manifest, read_resumes(run))]
+    lines = [one_line(line) for line in describe_resumes(manifest, read_resumes(run))]
     more = len(lines) - MOST_RESUMES
     return [*lines[:MOST_RESUMES], *([f"and {more} lines more: browsereval show RUN"] if more > 0 else [])]

@@ -19,7 +19,7 @@ from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.redaction.text import well_formed
 from pytest_browsereval.report.links import PAGE
-from pytest_browsereval.report.viewer.attempts import StoredAttempt, message_log, names_in, stored_attempts
+from pytest_browsereval.report.viewer.attempts import StoredAttempt, iter_attempts, message_log, names_in
 from pytest_browsereval.report.viewer.page import as_script, page
 from pytest_browsereval.report.viewer.records import records_of
 from pytest_browsereval.report.viewer.rows import DAMAGED, Table, about_run
@@ -113,17 +113,17 @@ def write_viewer(run: Path, file: Path | None = None) -> Written:
     target = run / PAGE if file is None else file
     check_page(target)
     store, table, details = RunStore(run), Table(), Details(target.with_suffix(".files"))
-    for attempt in stored_attempts(run / "tasks"):
+    for attempt in iter_attempts(run / "tasks"):
         table.add(attempt, details.add(attempt))
     details.flush()
     places = {"home": way_from(target, run), "details": target.with_suffix(".files").name}
-    data = run_data(store, table, places)
+    data = build_run_data(store, table, places)
     write_whole(target, page(data, title_of(data)))
     details.remove_older()
     return Written(target, table.attempts, table.count(DAMAGED))
 
 
-def run_data(store: RunStore, table: Table, places: Mapping[str, Any]) -> dict[str, Any]:
+def build_run_data(store: RunStore, table: Table, places: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the run page draws.
 
     Args:

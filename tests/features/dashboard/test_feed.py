@@ -22,7 +22,7 @@ from pytest_browsereval.model.messages import (
     UserMessage,
 )
 from pytest_browsereval.model.usage import Usage
-from pytest_browsereval.report.viewer.attempts import StoredAttempt, stored_attempts
+from pytest_browsereval.report.viewer.attempts import StoredAttempt, iter_attempts
 from tests.features.dashboard.asking import Asker, News, until
 from tests.features.dashboard.conftest import Flying, Session
 from tests.labelled import grade, graded
@@ -270,9 +270,9 @@ def test_an_attempt_that_begins_while_a_page_is_opened_is_followed(
 
     def scan(tasks: Path) -> Iterator[StoredAttempt]:
         began.append(session.fly("buy"))
-        yield from stored_attempts(tasks)
+        yield from iter_attempts(tasks)
 
-    monkeypatch.setattr(feed, "stored_attempts", scan)
+    monkeypatch.setattr(feed, "iter_attempts", scan)
     assert asker.data()["totals"]["unfinished"] == 1
     began[0].end(graded("buy", grade("state", PASSED)))
     session.journal.over("buy", "passed")
