@@ -44,11 +44,11 @@ def connect(evaluation: Evaluation, config: pytest.Config) -> None:
     hook, mine = config.hook, evaluation.behaviour
 
     def used(name: str, call: Callable[..., Any]) -> Any:
-        return _answered(name, call) if getattr(hook, name).get_hookimpls() else None
+        return _translate_outcomes(name, call) if getattr(hook, name).get_hookimpls() else None
 
     mine.modify_task = used(
         "pytest_browsereval_modify_task",
-        lambda task: _modified(config, task, evaluation.config),
+        lambda task: _modify(config, task, evaluation.config),
     )
     evaluation.plan.may_be_filled = mine.modify_task is not None
     mine.window_opened = used(
@@ -57,7 +57,7 @@ def connect(evaluation: Evaluation, config: pytest.Config) -> None:
     )
     mine.create_agent = used(
         "pytest_browsereval_create_agent",
-        lambda context: _created(config, context),
+        lambda context: _create(config, context),
     )
     mine.tool_call = used(
         "pytest_browsereval_tool_call",
@@ -75,7 +75,7 @@ def connect(evaluation: Evaluation, config: pytest.Config) -> None:
     )
 
 
-def _modified(config: pytest.Config, task: Task, loaded: EvalConfig) -> Task:
+def _modify(config: pytest.Config, task: Task, loaded: EvalConfig) -> Task:
     """Return what plug-ins make of a task.
 
     Raises:
@@ -88,17 +88,17 @@ def _modified(config: pytest.Config, task: Task, loaded: EvalConfig) -> Task:
     if not isinstance(given, Task):
         hint = "Return  task.model_copy(update={...})  or None."
         told = f"returned {describe_value(given)}, which is not a Task. {hint}"
-        raise Fault(ErrorSource.HARNESS, f"{_named(hook)} {told}")
+        raise Fault(ErrorSource.HARNESS, f"{_name_hook(hook)} {told}")
     for key, advice in FIXED.items():
         before, after = getattr(task, key), getattr(given, key)
         if before != after:
             to = f" to {after!r}" * (key == "query_id")
             told = f"changed the {key} of {task.query_id!r}{to}"
-            raise Fault(ErrorSource.HARNESS, f"{_named(hook)} {told}. Leave {advice}.")
+            raise Fault(ErrorSource.HARNESS, f"{_name_hook(hook)} {told}. Leave {advice}.")
     return given
 
 
-def _created(config: pytest.Config, context: AgentContext) -> AgentEvaluator | None:
+def _create(config: pytest.Config, context: AgentContext) -> AgentEvaluator | None:
     """Return the agent that a plug-in has built; None leaves it to the config.
 
     Raises:
@@ -111,17 +111,17 @@ def _created(config: pytest.Config, context: AgentContext) -> AgentEvaluator | N
     told = (
         f"returned {describe_value(given)}, which is no agent with a method `execute`. Return one, or None."
     )
-    raise Fault(ErrorSource.AGENT, f"{_named(hook)} {told}")
+    raise Fault(ErrorSource.AGENT, f"{_name_hook(hook)} {told}")
 
 
-def _named(hook: Any) -> str:
+def _name_hook(hook: Any) -> str:
     """Return the name of a hook with the places of all functions that answer it."""
     functions = [implementation.function for implementation in hook.get_hookimpls()]
     places = ", ".join(describe_place(function).strip(" ()") for function in functions)
     return f"{hook.name} ({places})"
 
 
-def _answered(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+def _translate_outcomes(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
     """Return the call with pytest's outcomes in an attempt's words: it is not pytest that makes attempts.
 
     So it is with what is no ``Exception``, which nobody would catch on its way through the attempt.

@@ -33,7 +33,7 @@ class Comparing:
         """Compare; runs that cannot be compared are not what was asked for, so the session is not green."""
         for evaluation, summary in self._controller.summaries.items():
             if evaluation.baseline is not None:
-                found = self._found[evaluation] = _compared(evaluation, summary, evaluation.baseline)
+                found = self._found[evaluation] = _compare(evaluation, summary, evaluation.baseline)
                 if isinstance(found, str) and session.exitstatus == pytest.ExitCode.OK:
                     session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -50,7 +50,7 @@ class Comparing:
                 terminalreporter.line(line.encode(encoding, "replace").decode(encoding))
 
 
-def _compared(evaluation: Evaluation, summary: RunSummary, baseline: Path) -> RunComparison | str:
+def _compare(evaluation: Evaluation, summary: RunSummary, baseline: Path) -> RunComparison | str:
     try:
         return compare(read_run(baseline), outcomes_of(evaluation.store, summary))
     except UsageError as error:

@@ -43,7 +43,7 @@ def wrong_hooks(plugin: object, manager: pytest.PytestPluginManager) -> Iterator
                 )
 
 
-def refused_hooks(plugin: object) -> Iterator[str]:
+def find_refused_hooks(plugin: object) -> Iterator[str]:
     """Yield what is wrong with hooks of ours in a plug-in that pytest has refused to register."""
     for name in dir(plugin):
         function = getattr(plugin, name, None)

@@ -28,7 +28,7 @@ class Order:
         result = yield
         if not config.getoption("eval_allow_reruns"):
             drop_repeated(config, items)
-        if any(relations_of(item).depends_on for item in related(items)):
+        if any(relations_of(item).depends_on for item in find_related(items)):
             items[:] = in_order(items)
         return result
 
@@ -68,7 +68,7 @@ def relations_of(item: pytest.Item) -> Relations:
     return item.evaluation.plan.relations(item.entry) if isinstance(item, EvalItem) else ALONE
 
 
-def related(items: Sequence[pytest.Item]) -> list[EvalItem]:
+def find_related(items: Sequence[pytest.Item]) -> list[EvalItem]:
     """Return the items whose rows may have to do with others: none of most evals."""
     rows = [item for item in items if isinstance(item, EvalItem)]
     relating = {one for one in {item.evaluation for item in rows} if one.plan.may_relate(len(rows))}

@@ -98,11 +98,11 @@ class OutputRouting:
         for kind, stream in ((STDOUT, sys.stdout), (STDERR, sys.stderr)):
             with contextlib.suppress(AttributeError, TypeError):  # None, or of a kind that cannot be wrapped
                 if stream not in self._streams:
-                    routed, own = self._routed(kind, stream.write), vars(stream).get("write")
+                    routed, own = self._route(kind, stream.write), vars(stream).get("write")
                     self._streams[stream] = routed, own
                     vars(stream)["write"] = routed
 
-    def _routed(self, kind: str, write: Callable[[str], int]) -> Callable[[str], int]:
+    def _route(self, kind: str, write: Callable[[str], int]) -> Callable[[str], int]:
         def routed(text: str, /) -> int:
             output = self.output()
             if output is None or not isinstance(text, str):
@@ -127,7 +127,7 @@ class OutputRouting:
     # -- warnings
 
     @contextlib.contextmanager
-    def _routed_warnings(self) -> Iterator[None]:
+    def _route_warnings(self) -> Iterator[None]:
         """Route warnings until whoever shows them now is replaced or put back."""
         show = getattr(warnings, SHOW_WARNING, None)
         if show is None:
@@ -155,7 +155,7 @@ class OutputRouting:
     # -- loggers
 
     @contextlib.contextmanager
-    def _routed_log(self) -> Iterator[None]:
+    def _route_log(self) -> Iterator[None]:
         """Have each attempt's records kept with it, and pytest take those of other code only."""
         plugin: Any = self._config.pluginmanager.get_plugin("logging-plugin")
         formatter = getattr(plugin, "formatter", None) or logging.Formatter(LOG_FORMAT)
@@ -192,13 +192,13 @@ class OutputRouting:
         if self._capture in ("no", "tee-sys"):
             self._live = {STDOUT: sys.stdout.write, STDERR: sys.stderr.write}
         self.route()
-        with self._routed_log(), self._routed_warnings():
+        with self._route_log(), self._route_warnings():
             return (yield)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self) -> Generator[None, Any, Any]:
         """Route warnings within an item, for which pytest has just put its own list in place."""
-        with self._routed_warnings():
+        with self._route_warnings():
             return (yield)
 
     @pytest.hookimpl(wrapper=True, trylast=True)

@@ -25,7 +25,7 @@ from pytest_browsereval.errors import (
     describe_error,
 )
 from pytest_browsereval.hooks.items import EvalItem, Unmade, fixture_scopes
-from pytest_browsereval.hooks.order import Trial, key_of, needs_of, related, relations_of
+from pytest_browsereval.hooks.order import Trial, find_related, key_of, needs_of, relations_of
 from pytest_browsereval.hooks.partition import Share
 from pytest_browsereval.hooks.session import CLOSE_GRACE_S, EvalSession
 from pytest_browsereval.llm.client import close_clients
@@ -110,11 +110,11 @@ class Ahead:
             RunStopped: the run was stopped before it could start.
             StoreError: the run folder cannot be written.
         """
-        if (judged := self._judged(item)) is not None:
+        if (judged := self._find_result(item)) is not None:
             return judged
         if self._why_stopped and not self.lanes.has_result(item):
             self._skip_stopped(item)
-        outcome = self._guarded_outcome(item)
+        outcome = self._guard_outcome(item)
         if outcome[0].stops_run:
             self._stop(item, outcome[0].reason)
         elif self._why_stopped:
@@ -122,7 +122,7 @@ class Ahead:
         item.was_judged = outcome[0].verdict is not Verdict.ERRORED
         return outcome
 
-    def _guarded_outcome(self, item: EvalItem) -> Outcome:
+    def _guard_outcome(self, item: EvalItem) -> Outcome:
         """Return the outcome; what is raised instead has been counted, so that no row is lost."""
         try:
             return self._outcome(item)
@@ -146,13 +146,13 @@ class Ahead:
             pytest.skip.Exception,
             pytest.xfail.Exception,
         ) as error:  # it would hide the row
-            return self._errored(item, describe_error(error))
+            return self._record_error(item, describe_error(error))
         except BaseException as error:
             with contextlib.suppress(OSError):  # a time-out plug-in, say: counted, not lost
-                self._errored(item, f"given up: {type(error).__name__}: {error}")
+                self._record_error(item, f"given up: {type(error).__name__}: {error}")
             raise
 
-    def _judged(self, item: EvalItem) -> Outcome | None:
+    def _find_result(self, item: EvalItem) -> Outcome | None:
         """Return the result that an item has already, where a plug-in runs it again and must not."""
         if not item.was_judged or item.config.getoption("eval_allow_reruns"):
             return None
@@ -177,18 +177,18 @@ class Ahead:
 
     def _outcome(self, item: EvalItem) -> Outcome:
         if item in self._blocked:
-            return self._errored(item, self._blocked.pop(item))
+            return self._record_error(item, self._blocked.pop(item))
         for key in needs_of(item) if self._unmade else ():
             if (kind := self._unmade.get(key)) is not None:
                 raise kind("what it depends on was not run")
         if unmet := self._unmet(item):
-            return self._errored(item, unmet)
+            return self._record_error(item, unmet)
         self._fill(item)
         try:
             return self._take(item)
         except LoopLost as lost:
             if lost.culprit is item or (lost.culprit is None and item in self._lost):
-                return self._errored(item, str(lost))
+                return self._record_error(item, str(lost))
             self._lost.add(item)
             if isinstance(lost.culprit, EvalItem):
                 self._blocked[lost.culprit] = str(lost)
@@ -223,7 +223,7 @@ class Ahead:
             self._verdicts[key] = verdict
             self._frees = True
 
-    def _errored(self, item: EvalItem, why: str) -> Outcome:
+    def _record_error(self, item: EvalItem, why: str) -> Outcome:
         fault = Fault(ErrorSource.HARNESS, why)
         metadata, folder = item.evaluation.record_fault(item.entry, item.nodeid, fault)
         self._note(item, metadata.verdict)
@@ -261,7 +261,7 @@ class Ahead:
 
     def _attempt(self, item: EvalItem) -> Callable[[], Coroutine[Any, Any, Outcome]]:
         async def attempt() -> Outcome:
-            outcome = self._find_judged(item) or await _made(item)
+            outcome = self._find_judged(item) or await _make(item)
             verdict = outcome[0].verdict
             self._bad += verdict is not Verdict.PASSED
             self._note(item, verdict)
@@ -291,7 +291,7 @@ class Ahead:
     @cached_property
     def _tied_items(self) -> tuple[frozenset[EvalItem], frozenset[EvalItem]]:
         """Items that rest on others, and those of them that are done; as it was before the first attempt."""
-        return _tied(self._relating)
+        return _find_tied(self._relating)
 
     def _tick(self, item: EvalItem) -> None:
         if self._share.is_stopped():  # execnet takes five seconds to pass Ctrl-C on
@@ -312,7 +312,7 @@ class Ahead:
                 item.evaluation.entries = item.evaluation.entries or []
                 item.evaluation.entries.append(item.entry)
         self._share.take(session.items)
-        self._relating = related(session.items)
+        self._relating = find_related(session.items)
         needed = {key for item in self._relating for key in needs_of(item)}
         made = {key_of(item) for item in session.items if isinstance(item, EvalItem)} if needed else set()
         self._selected = frozenset(needed & made)
@@ -345,7 +345,7 @@ class Ahead:
         lanes.close(grace_s, last)
 
 
-def _tied(items: Sequence[EvalItem]) -> tuple[frozenset[EvalItem], frozenset[EvalItem]]:
+def _find_tied(items: Sequence[EvalItem]) -> tuple[frozenset[EvalItem], frozenset[EvalItem]]:
     """Return the items that rest on others, and those of them that have results, as have all those others."""
     tied, done = set[EvalItem](), set[EvalItem]()
     for places in groups([relations_of(item) for item in items]):
@@ -357,7 +357,7 @@ def _tied(items: Sequence[EvalItem]) -> tuple[frozenset[EvalItem], frozenset[Eva
     return frozenset(tied), frozenset(done)
 
 
-async def _made(item: EvalItem) -> Outcome:
+async def _make(item: EvalItem) -> Outcome:
     try:
         metadata, folder = await item.evaluation.trial(item.entry, item.nodeid)
     except Fault as fault:  # before the attempt could begin

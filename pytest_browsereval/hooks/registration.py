@@ -11,7 +11,7 @@ from pluggy import PluginValidationError
 
 from pytest_browsereval import builtins as members
 from pytest_browsereval.errors import RegistryError
-from pytest_browsereval.hooks.hook_checks import refused_hooks, wrong_hooks
+from pytest_browsereval.hooks.hook_checks import find_refused_hooks, wrong_hooks
 from pytest_browsereval.registry import OURS, Registry
 
 
@@ -88,5 +88,5 @@ def _register(manager: pytest.PytestPluginManager, module: Any, name: str) -> No
     try:
         manager.register(module, name)
     except PluginValidationError as error:
-        wrong = list(refused_hooks(module))
+        wrong = list(find_refused_hooks(module))
         raise (RegistryError("\n".join(wrong)) if wrong else error) from None

@@ -71,7 +71,7 @@ class Selecting:
     def _no_tag(self, name: str, expression: str) -> str:
         tags = sorted({tag for one in self._session.evaluations.values() for tag in _tags(one)})
         hint = nearest(name, tags)
-        told = f" They have: {_listed(tags)}." if tags and not hint else ""
+        told = f" They have: {_join_names(tags)}." if tags and not hint else ""
         return f"-m {expression!r} selects nothing: no row has the tag or dataset {name!r}.{hint}{told}"
 
 
@@ -106,7 +106,7 @@ def item_name(evaluation: Evaluation, name: str, file: str) -> str:
         return f"{safe_id(head)}[{suffix}"
     if trials := _trials(evaluation, safe_id(head or name)):
         hint = nearest(name, trials)
-        raise UsageError(f"{file} has no trial {name!r}.{hint or f' The row has: {_listed(trials)}.'}")
+        raise UsageError(f"{file} has no trial {name!r}.{hint or f' The row has: {_join_names(trials)}.'}")
     ids = dict.fromkeys(entry.ref.query_id for entry in evaluation.plan.entries())
     raise UsageError(f"{file} has no row {name!r}.{nearest(head or name, ids)}")
 
@@ -129,6 +129,6 @@ def _tags(evaluation: Evaluation) -> Iterator[str]:
         plan.limit = limit
 
 
-def _listed(names: Collection[str]) -> str:
+def _join_names(names: Collection[str]) -> str:
     more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
     return ", ".join(list(names)[:LISTED]) + more

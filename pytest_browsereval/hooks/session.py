@@ -44,7 +44,7 @@ OPTION_KEYS = (
 """Options that are short for ``--eval-set KEY=...``."""
 
 
-def _seen_from(base: Path, place: Path) -> Path:
+def _relative_path(base: Path, place: Path) -> Path:
     """Return a path as one writes it into a config: without folders of this machine, where that can be."""
     return place.relative_to(base) if place.is_relative_to(base) else place
 
@@ -106,7 +106,7 @@ class EvalSession:
         loaded = self._read(path)
         baseline = self._baseline(loaded)
         if baseline is not None and loaded.gate.compares:
-            gate = loaded.gate.model_copy(update={"baseline": _seen_from(loaded.base_dir, baseline)})
+            gate = loaded.gate.model_copy(update={"baseline": _relative_path(loaded.base_dir, baseline)})
             loaded = loaded.model_copy(update={"gate": gate})
         self.homes.claim(home_of(loaded.output_dir, loaded.name), format_path(path))
         evaluation = self._evaluation_of(loaded)
@@ -356,14 +356,14 @@ class EvalSession:
                 told = f"--eval-{name} needs the config that {role}: --eval-config=FILE."
                 self.problems.append(UsageError(told))
         if self.problems and self.is_worker:
-            self.config.workeroutput["browsereval_problems"] = self._told()  # type: ignore[attr-defined]
+            self.config.workeroutput["browsereval_problems"] = self._problem_text()  # type: ignore[attr-defined]
             session.items.clear()
         else:
             self._refuse()
 
     def _refuse(self) -> None:
         if self.problems:
-            raise pytest.UsageError(self._told())
+            raise pytest.UsageError(self._problem_text())
 
-    def _told(self) -> str:
+    def _problem_text(self) -> str:
         return redact_known("\n".join(dict.fromkeys(map(str, self.problems))))

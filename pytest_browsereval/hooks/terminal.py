@@ -125,7 +125,7 @@ class Terminal:
         for line in disagreements(summary, width=width, ascii_only=ascii_only):
             out.line(line.text)
         self._rates(out, evaluation, summary, width, is_ascii=ascii_only)
-        self._repeated(out, summary, width, is_ascii=ascii_only)
+        self._write_repeats(out, summary, width, is_ascii=ascii_only)
         gating: Any = config.pluginmanager.get_plugin("browsereval-gating")
         for owner, name, rule in gating.results:
             if owner is evaluation:
@@ -149,7 +149,7 @@ class Terminal:
                 for part in wrap_text(_ascii(text) if is_ascii else text, width):
                     out.line(part)
 
-    def _repeated(self, out: Any, summary: RunSummary, width: int, *, is_ascii: bool) -> None:
+    def _write_repeats(self, out: Any, summary: RunSummary, width: int, *, is_ascii: bool) -> None:
         for text in (*draw_repeats(summary), *warnings_of_passed(summary)):
             for part in wrap_text(_ascii(text.replace("·", "|")) if is_ascii else text, width):
                 out.line(part)
@@ -157,19 +157,19 @@ class Terminal:
     def _end(self, out: Any, evaluation: Evaluation, summary: RunSummary, width: int) -> None:
         """Tell what grading again has changed, and the browser of the run."""
         if isinstance(evaluation, Regrading):
-            for text in _changed(evaluation, summary):
+            for text in _list_changed(evaluation, summary):
                 for part in wrap_text(text, width):
                     out.line(part, bold=True)
         lines = [f"browser: {name}" for name in [evaluation.store.manifest().get("browser")] if name]
         if evaluation.model_calls is not ModelCalls.LIVE:
             place = _short(evaluation.cassettes.root, self._session.config)
             lines.append(_model_calls([trial.metadata.replayed for trial in summary.trials], place))
-            lines += _kept_in_clear(evaluation)
+            lines += _list_in_clear(evaluation)
         for part in (part for line in lines for part in wrap_text(line, width)):
             out.line(part)
 
 
-def _kept_in_clear(evaluation: Evaluation) -> Iterator[str]:
+def _list_in_clear(evaluation: Evaluation) -> Iterator[str]:
     """Yield what to know before cassettes are committed."""
     names = evaluation.config.names_in_clear()
     if names and evaluation.model_calls in (ModelCalls.RECORD, ModelCalls.AUTO):
@@ -186,7 +186,7 @@ def _model_calls(replayed: list[bool], place: str) -> str:
     return f"model calls: replayed from {place}{most}; tokens and cost of a replay are those of its recording"
 
 
-def _changed(evaluation: Regrading, summary: RunSummary) -> Iterator[str]:
+def _list_changed(evaluation: Regrading, summary: RunSummary) -> Iterator[str]:
     """Yield how many verdicts grading again has changed from what to what, then the first ten of them."""
     graded = evaluation.changes(trial.metadata for trial in summary.trials)
     moved = [(name, f"{old} -> {new}") for name, old, new in graded if old is not new]

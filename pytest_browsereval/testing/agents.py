@@ -111,7 +111,7 @@ class Bench:
 
         async def work() -> Attempted:
             async with self.context(max_steps) as context:
-                result, ending = await _executed(context)
+                result, ending = await _execute(context)
                 return Attempted(result, ending, context.capture.messages.messages, context.capture.steps)
 
         return self.room.run(work())
@@ -230,12 +230,12 @@ class AgentConformance:
             async with bench.context() as context:
                 assert isinstance(context.window, PlaywrightWindow)
                 await context.window.context.close()  # past the window, as a browser that dies does
-                await _executed(context)
+                await _execute(context)
 
         bench.room.run(work())
 
 
-async def _executed(context: AgentContext) -> tuple[AgentResult | None, Exception | None]:
+async def _execute(context: AgentContext) -> tuple[AgentResult | None, Exception | None]:
     """Return the result, or the fault or limit that ended the attempt.
 
     Raises:

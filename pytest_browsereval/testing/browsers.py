@@ -63,7 +63,7 @@ class BrowserConformance:
             yield site
 
     @asynccontextmanager
-    async def _started(self, config: BrowserConfig) -> AsyncIterator[Browser]:
+    async def _start(self, config: BrowserConfig) -> AsyncIterator[Browser]:
         browser = config.prepare(Path.cwd()).build()
         await browser.start()
         try:
@@ -101,7 +101,7 @@ class BrowserConformance:
 
         async def work() -> None:
             before = await config.prepare(Path.cwd()).survey()
-            async with self._started(config) as browser:
+            async with self._start(config) as browser:
                 assert browser.survey.max_windows == before.max_windows
                 assert browser.survey.tools == before.tools
             assert (before.tools is not None) == config.brings_tools
@@ -114,7 +114,7 @@ class BrowserConformance:
         """The page was fetched, the address and the current tab are known, and closing twice is harmless."""
 
         async def work() -> None:
-            async with self._started(config) as browser:
+            async with self._start(config) as browser:
                 window = await browser.open_window(WindowRequest("row", f"{site.url}/"))
                 assert site.cookies("/") == [""]
                 assert window.url == f"{site.url}/"
@@ -131,7 +131,7 @@ class BrowserConformance:
         """With ``has_page`` they are Playwright's: built-in tools, graders and captures rely on it."""
 
         async def work() -> None:
-            async with self._started(config) as browser:
+            async with self._start(config) as browser:
                 window = await browser.open_window(WindowRequest("row", f"{site.url}/"))
                 is_playwright = isinstance(window, PlaywrightWindow)
                 await window.close()
@@ -148,7 +148,7 @@ class BrowserConformance:
         """A file's suffix and its content agree."""
 
         async def work() -> bytes:
-            async with self._started(config) as browser:
+            async with self._start(config) as browser:
                 window = await browser.open_window(WindowRequest("row", f"{site.url}/"))
                 try:
                     return await window.screenshot(picture, 80)
@@ -163,7 +163,7 @@ class BrowserConformance:
         """What one window was given is not known to the next one, nor to one beside it."""
 
         async def work() -> None:
-            async with self._started(config) as browser:
+            async with self._start(config) as browser:
                 manager = WindowManager(browser)
                 await manager.create_window("first", f"{site.url}/mark")
                 if browser.survey.max_windows == 1:
@@ -180,7 +180,7 @@ class BrowserConformance:
         """Nothing listens there: the attempt is errored, not failed, and the next window opens."""
 
         async def work() -> None:
-            async with self._started(config) as browser:
+            async with self._start(config) as browser:
                 with socket.socket() as held:  # by one that does not listen, so that nobody else does
                     held.bind(("127.0.0.1", 0))
                     gone = WindowRequest("row", f"http://127.0.0.1:{held.getsockname()[1]}/")
@@ -197,7 +197,7 @@ class BrowserConformance:
         """A window that hangs at its start page is given up at once, and leaves nothing in the way."""
 
         async def work() -> None:
-            async with self._started(config) as browser:
+            async with self._start(config) as browser:
                 opening = asyncio.ensure_future(browser.open_window(WindowRequest("row", f"{site.url}/slow")))
                 await asyncio.to_thread(site.asked_for, "/slow")
                 opening.cancel()
@@ -214,7 +214,7 @@ class BrowserConformance:
             return
 
         async def work() -> None:
-            async with self._started(config) as browser:
+            async with self._start(config) as browser:
                 window = await browser.open_window(WindowRequest("row", f"{site.url}/"))
                 result = await window.call_tool("no_such_tool_at_all", {})
                 assert not result.ok

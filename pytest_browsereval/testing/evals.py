@@ -222,7 +222,7 @@ class EvalDriver:
         """
         command = [*NOT_NESTED, *self.options, *self._basetemp(args), *args]
         before, began = self._states(), time.perf_counter()
-        with self._folders_in(os.environ), _apart(self.path), _captured() as (out, err):
+        with self._folders_in(os.environ), _apart(self.path), _capture() as (out, err):
             ret = pytest.main([*FOLDERS, *command], plugins=list(plugins))
         return self._run(ret, _text(out), _text(err), began, before)
 
@@ -257,7 +257,7 @@ class EvalDriver:
         from pytest_browsereval.__main__ import main
 
         before, began = self._states(), time.perf_counter()
-        with _apart(self.path), _captured() as (out, err):
+        with _apart(self.path), _capture() as (out, err):
             try:
                 ret = main(list(args))
             except SystemExit as leaving:  # of argparse
@@ -356,7 +356,7 @@ def _forget_modules(folder: Path, before: Mapping[str, ModuleType]) -> None:
 
 
 @contextmanager
-def _captured() -> Iterator[tuple[io.TextIOWrapper, io.TextIOWrapper]]:
+def _capture() -> Iterator[tuple[io.TextIOWrapper, io.TextIOWrapper]]:
     out, err = (
         io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="", write_through=True) for _ in range(2)
     )

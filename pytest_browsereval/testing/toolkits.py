@@ -66,7 +66,7 @@ def _policy_problems(kit: Toolkit) -> Iterator[str]:
         yield from _line_problems(kit, line)
     for text in (kit.label, kit.absent):
         yield from _text_problems(text)
-    for name in _mentioned(kit.absent):
+    for name in _find_tools(kit.absent):
         yield f"the text for when its tools are off names {name!r}; a model that has not got it looks in vain"
     if (length := sum(len(line.text) for line in kit.policy)) > LONGEST_POLICY:
         yield f"the policy has {length} characters; {LONGEST_POLICY} are the most"
@@ -76,14 +76,14 @@ def _line_problems(kit: Toolkit, line: Policy) -> Iterator[str]:
     yield from _text_problems(line.text)
     if not line.text.strip():
         yield "a line of the policy is empty"
-    for name in _mentioned(line.text):
+    for name in _find_tools(line.text):
         if name not in kit.names:
             yield f"the policy names {name!r}, which is no tool of the toolkit: {line.text!r}"
         elif name not in line.needs:
             yield f"a line of the policy names {name!r} and does not need it; write  needs=({name!r},)"
 
 
-def _mentioned(text: str) -> list[str]:
+def _find_tools(text: str) -> list[str]:
     """Return the names of tools in a text: what is in back-quotes, and every snake_case word."""
     return list(dict.fromkeys([*_QUOTED.findall(text), *_SNAKE.findall(text)]))
 

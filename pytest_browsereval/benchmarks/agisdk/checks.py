@@ -84,7 +84,7 @@ def asks_model(checks: Sequence[Check]) -> bool:
     return any(check.kind == "llm_boolean" for check in checks)
 
 
-def compared(check: Check, state: JsonValue, strings: Strings) -> Criterion:
+def compare_check(check: Check, state: JsonValue, strings: Strings) -> Criterion:
     """Return what a ``jmespath`` check says of a state: equal as Python's ``==`` says, as REAL has it."""
     actual, problem = look_up(check.subject, state)
     is_met = not problem and (actual == check.expected or (strings == "lenient" and _holds(check, actual)))

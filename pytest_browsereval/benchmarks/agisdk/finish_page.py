@@ -36,10 +36,10 @@ async def read_finish(window: Window, url: str) -> JsonValue:
     async with beside(window):
         await open_page(window, url)
         async with live_page(window) as page:
-            return await _polled(page, url)
+            return await _poll(page, url)
 
 
-async def _polled(page: LivePage, url: str) -> JsonValue:
+async def _poll(page: LivePage, url: str) -> JsonValue:
     problem = "it has no <pre> element"
     for number in range(TRIES):
         if number:

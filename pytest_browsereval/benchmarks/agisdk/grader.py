@@ -16,7 +16,7 @@ from pytest_browsereval.benchmarks.agisdk.checks import (
     Check,
     Strings,
     asks_model,
-    compared,
+    compare_check,
     read_checks,
     read_verdict,
     reads_state,
@@ -25,7 +25,7 @@ from pytest_browsereval.benchmarks.agisdk.files import (
     INSTALL,
     VERSIONS,
     package_folder,
-    published_task,
+    read_task,
     script_file,
 )
 from pytest_browsereval.benchmarks.agisdk.finish_page import read_finish
@@ -142,10 +142,10 @@ class AgisdkGrader(ModelGrader):
         return package
 
     def _checks(self, task: Task, base_dir: Path) -> list[Check]:
-        evals: Any = task.evals or self._published(task, base_dir).get("evals")
+        evals: Any = task.evals or self._read_published(task, base_dir).get("evals")
         return read_checks(evals if isinstance(evals, list | tuple) else ())
 
-    def _published(self, task: Task, base_dir: Path) -> Mapping[str, Any]:
+    def _read_published(self, task: Task, base_dir: Path) -> Mapping[str, Any]:
         """Return the package's own task of a row that has no checks.
 
         Raises:
@@ -154,7 +154,7 @@ class AgisdkGrader(ModelGrader):
         package = self._package(base_dir)
         name = str(task.metadata.additional.get("agisdk_task_id") or task.query_id.removeprefix("agisdk-"))
         wanted = (self.task_version,) if self.task_version else VERSIONS
-        known = {v: found for v in wanted if (found := published_task(package, v, name)) is not None}
+        known = {v: found for v in wanted if (found := read_task(package, v, name)) is not None}
         if not self.task_version:
             start = (task.start_url or "").rstrip("/")
             known = {v: found for v, found in known.items() if _address_of(found) == start}
@@ -243,7 +243,9 @@ class AgisdkGrader(ModelGrader):
         task, base_dir = recorded.task, recorded.base_dir
         texts = [self._script(c, task, base_dir).read_bytes() for c in checks if c.kind == "script"]
         if not task.evals:
-            texts.append(json.dumps(self._published(task, base_dir).get("evals"), sort_keys=True).encode())
+            texts.append(
+                json.dumps(self._read_published(task, base_dir).get("evals"), sort_keys=True).encode()
+            )
         return [hashlib.sha256(b"\0".join(texts)).hexdigest()[:12]] if texts else []
 
     async def prepare(self, recorded: Recorded, judge: Judge) -> list[Judged]:
@@ -264,7 +266,7 @@ class AgisdkGrader(ModelGrader):
                 said = await self._run(check, state, recorded)
                 judged.append((check, (said, said)))
             elif check.kind == "jmespath":
-                both = compared(check, state, "strict"), compared(check, state, "lenient")
+                both = compare_check(check, state, "strict"), compare_check(check, state, "lenient")
                 judged.append((check, both))
             else:
                 judged.append((check, None))
@@ -295,13 +297,13 @@ class AgisdkGrader(ModelGrader):
         judged: list[Judged] = []
         for number, (check, both) in enumerate(prepared, 1):
             if both is None:
-                said = await self._asked(check, number, recorded, judge)
+                said = await self._ask(check, number, recorded, judge)
                 judged.append((check, (said, said)))
             else:
                 judged.append((check, both))
         return self._opinion(judged)
 
-    async def _asked(self, check: Check, number: int, recorded: Recorded, judge: Judge) -> Criterion:
+    async def _ask(self, check: Check, number: int, recorded: Recorded, judge: Judge) -> Criterion:
         if not (recorded.final_answer or "").strip():
             return _criterion(
                 check, said=False, expected=True, reason="no answer was given; nobody was asked"

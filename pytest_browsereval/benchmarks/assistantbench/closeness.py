@@ -21,7 +21,7 @@ _NEAR_ZERO = 1e-4
 # -- pairing
 
 
-def paired(given: Sequence[T], wanted: Sequence[T], score: Callable[[T, T], float]) -> float:
+def score_pairs(given: Sequence[T], wanted: Sequence[T], score: Callable[[T, T], float]) -> float:
     """Return the best mean score of a pairing one to one; what has no partner counts as 0.
 
     Args:
@@ -113,17 +113,17 @@ def number_score(given: float, wanted: float) -> float:
 def text_score(given: Any, wanted: Any) -> float:
     """Return the mean F1 of words; both may be lists. One number of the reference has to be there."""
     ours, theirs = _bags(given), _bags(wanted)
-    return 0.0 if ours is None or theirs is None else paired(ours, theirs, _f1)
+    return 0.0 if ours is None or theirs is None else score_pairs(ours, theirs, _f1)
 
 
 def _bags(value: Any) -> list[frozenset[str]] | None:
     items = value if isinstance(value, list) else [value if isinstance(value, str) else str(value)]
     if not all(isinstance(item, str) for item in items):
         return None
-    return [frozenset(_normalised(item).split()) for item in items]
+    return [frozenset(_normalise(item).split()) for item in items]
 
 
-def _normalised(text: str) -> str:
+def _normalise(text: str) -> str:
     return " ".join(_word(part) for part in re.split(" |-", text))
 
 

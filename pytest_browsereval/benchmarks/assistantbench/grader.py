@@ -12,8 +12,8 @@ from pydantic import Field, JsonValue
 from pytest_browsereval.benchmarks.assistantbench.closeness import (
     block_score,
     number_score,
-    paired,
     read_number,
+    score_pairs,
     text_score,
 )
 from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
@@ -59,7 +59,7 @@ class AssistantBenchGrader(GraderConfig):
     async def grade(self, recorded: Recorded) -> GraderResult:
         """Compare the final answer with the reference."""
         lines = _lines(recorded.task.answer)
-        is_answered, score, kind = scored(beginning(recorded.final_answer or "", TEXT_LIMIT), lines)
+        is_answered, score, kind = score_answer(beginning(recorded.final_answer or "", TEXT_LIMIT), lines)
         is_passed = is_answered and score >= self.pass_at - _ROUNDING
         verdict = Verdict.PASSED if is_passed else Verdict.FAILED
         told = f"accuracy {score:.3f}, compared as {kind}; {self.pass_at:g} passes"
@@ -98,7 +98,7 @@ class AssistantBenchGrader(GraderConfig):
         )
 
 
-def scored(answer: str, lines: list[str]) -> tuple[bool, float, Kind]:
+def score_answer(answer: str, lines: list[str]) -> tuple[bool, float, Kind]:
     """Return whether an answer is one, how close it is to the reference, and what they were compared as.
 
     Args:
@@ -123,7 +123,7 @@ def _score(given: Any, kind: Kind, wanted: Any) -> float:
     if isinstance(given, list) and len(given) > ITEMS_LIMIT:
         return 0.0
     if kind == "blocks":
-        return paired(given, wanted, block_score)
+        return score_pairs(given, wanted, block_score)
     return text_score(given, wanted)
 
 

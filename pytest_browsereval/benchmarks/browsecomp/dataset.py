@@ -29,7 +29,7 @@ class BrowseCompConfig(BenchmarkConfig):
             RowProblem: a column is missing, or does not decrypt.
         """
         canary, topic = text_of(original, "canary"), text_of(original, "problem_topic", default="")
-        problem, answer = (decrypted(text_of(original, key), canary, key) for key in ("problem", "answer"))
+        problem, answer = (decrypt(text_of(original, key), canary, key) for key in ("problem", "answer"))
         query_id = f"browsecomp-{hashlib.sha256(problem.encode()).hexdigest()[:12]}"
         return {
             "query_id": query_id,
@@ -47,7 +47,7 @@ class BrowseCompConfig(BenchmarkConfig):
         }
 
 
-def decrypted(text: str, password: str, key: str) -> str:
+def decrypt(text: str, password: str, key: str) -> str:
     """Return a text in clear: base64, then XOR with the SHA-256 of the password, over and over.
 
     Args:

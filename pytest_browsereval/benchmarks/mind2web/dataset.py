@@ -54,7 +54,7 @@ class Mind2WebConfig(BenchmarkConfig):
         """
         name, row = original
         try:
-            return self._converted(row)
+            return self._convert(row)
         except RowProblem as error:
             raise RowProblem(f"{name}: {error}") from None
 
@@ -66,7 +66,7 @@ class Mind2WebConfig(BenchmarkConfig):
         )
         return (*super().notes(base_dir), told)
 
-    def _converted(self, row: Any) -> dict[str, Any]:
+    def _convert(self, row: Any) -> dict[str, Any]:
         query_id, website = text_of(row, "annotation_id"), text_of(row, "website")
         groups = {key: text_of(row, key, default="") for key in ("domain", "subdomain")}
         additional: dict[str, Any] = {key: value for key, value in groups.items() if value}

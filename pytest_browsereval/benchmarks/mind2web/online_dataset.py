@@ -39,14 +39,14 @@ class OnlineMind2WebConfig(BenchmarkConfig):
             "level": level,
             "tags": [level],
         }
-        if (revision := _replaced(query_id) or self.revision) is not None:
+        if (revision := _find_replacement(query_id) or self.revision) is not None:
             row["revision"] = revision
         additional = {} if length is None else {"reference_length": length}
         metadata = {"original_task_id": query_id, "website": host_of(url), "category": level}
         return {**row, "metadata": {**metadata, "additional": additional}}
 
 
-def _replaced(query_id: str) -> str | None:
+def _find_replacement(query_id: str) -> str | None:
     """Return the day on which the task was put in the place of another one; None if it was not.
 
     Raises:

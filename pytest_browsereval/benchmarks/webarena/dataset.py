@@ -23,4 +23,4 @@ class WebArenaConfig(WebArenaRows):
             Dropped: it is about a site that is left out.
         """
         row = self.row(original, text_of(original, "start_url"), KEPT)
-        return {**row, "graders": ["webarena"], "evals": [self.filled(evals_of(original))]}
+        return {**row, "graders": ["webarena"], "evals": [self.fill_addresses(evals_of(original))]}

@@ -162,8 +162,10 @@ class WebArenaRows(BenchmarkConfig):
         left_out = [name for name in (*sites, *_sites_in(original)) if self.sites.get(name, "") is None]
         if left_out:
             raise Dropped(f"the site {left_out[0]} is left out")
-        pages = [self.filled(page) for page in start.split(_BOTH)]
-        more = {key: self.filled(original[key]) for key in kept if original.get(key) not in (None, "")}
+        pages = [self.fill_addresses(page) for page in start.split(_BOTH)]
+        more = {
+            key: self.fill_addresses(original[key]) for key in kept if original.get(key) not in (None, "")
+        }
         return {
             "query_id": f"webarena-{number}",
             "query": query,
@@ -178,13 +180,13 @@ class WebArenaRows(BenchmarkConfig):
             },
         }
 
-    def filled(self, value: Any) -> Any:
+    def fill_addresses(self, value: Any) -> Any:
         """Return a JSON value with the addresses of sites in the place of ``__SHOPPING__`` and the like."""
         if isinstance(value, str):
             return _PLACEHOLDER.sub(lambda found: self.sites.get(found[1].lower()) or found[0], value)
         if isinstance(value, Mapping):
-            return {self.filled(key): self.filled(inner) for key, inner in value.items()}
-        return [self.filled(inner) for inner in value] if isinstance(value, list) else value
+            return {self.fill_addresses(key): self.fill_addresses(inner) for key, inner in value.items()}
+        return [self.fill_addresses(inner) for inner in value] if isinstance(value, list) else value
 
     def _name(self, site: str) -> str:
         """Return what the config calls a site; as the benchmark does if it is none of the config's."""

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, JsonValue
 
-from pytest_browsereval.benchmarks.webarena.pages import observed
+from pytest_browsereval.benchmarks.webarena.pages import observe
 from pytest_browsereval.benchmarks.webarena.rules import (
     Item,
     Question,
@@ -146,7 +146,7 @@ class WebArenaGrader(ModelGrader):
         """
         del site_urls
         blocks = read_rules(task.evals)
-        return await observed(window, blocks, _holds, self.wait_s) if _has_pages(blocks) else None
+        return await observe(window, blocks, _holds, self.wait_s) if _has_pages(blocks) else None
 
     # -- the grade
 
@@ -229,12 +229,12 @@ class WebArenaGrader(ModelGrader):
         for number, item in enumerate(items, 1):
             if isinstance(item, Question):
                 shown = pictures[item.target] if item.kind == "picture" else []
-                criteria.append(await self._asked(item, f"verdict {number}", recorded, judge, shown))
+                criteria.append(await self._ask(item, f"verdict {number}", recorded, judge, shown))
             else:
                 criteria.append(item)
         return _opinion(criteria)
 
-    async def _asked(
+    async def _ask(
         self, item: Question, call: str, recorded: Recorded, judge: Judge, shown: Sequence[Shown]
     ) -> Criterion:
         task = task_part(recorded)

@@ -37,7 +37,7 @@ _DECODED = """async pictures => {
 """A picture that has loaded may still be drawn as an empty one, until a frame with it was drawn."""
 
 
-async def observed(
+async def observe(
     window: Window, rules: Sequence[Rules], holds: Callable[[Rules, Target, Any], bool], wait_s: float
 ) -> JsonValue:
     """Read what the rules look at; the window's current tab is the same one afterwards.
@@ -119,7 +119,7 @@ async def _pictures(window: PlaywrightWindow, asked: PictureTarget) -> list[Json
             found = window.page.locator(selector).filter(visible=True)
             count = min(await found.count(), MAX_PICTURES)
             await found.evaluate_all(_DECODED)
-            drawn = [await _drawn(found.nth(n)) for n in range(count)]
+            drawn = [await _draw(found.nth(n)) for n in range(count)]
     except TimeoutError:
         raise Fault(ErrorSource.GRADER, "the pictures of the page could not be drawn in time") from None
     except Exception as error:
@@ -130,7 +130,7 @@ async def _pictures(window: PlaywrightWindow, asked: PictureTarget) -> list[Json
     return [base64.b64encode(picture).decode() for picture in drawn]
 
 
-async def _drawn(picture: Locator) -> bytes:
+async def _draw(picture: Locator) -> bytes:
     """Return a picture; one that has moved meanwhile is drawn again: something else was at its place."""
     limit_ms = PICTURE_LIMIT_S * 1000  # not the agent's: how long its actions wait
     await picture.scroll_into_view_if_needed(timeout=limit_ms)

@@ -182,7 +182,7 @@ def answer_items(rules: Rules, answer: str | None) -> Iterator[Item]:
 
 
 def _fuzzy(name: str, value: JsonValue, actual: str, rules: Rules) -> Iterator[Item]:
-    if value == NOT_ACHIEVABLE and _cleaned(actual) == NOT_ACHIEVABLE.lower():
+    if value == NOT_ACHIEVABLE and _clean(actual) == NOT_ACHIEVABLE.lower():
         yield criterion(f"{name} fuzzy_match", value, actual, "")
     elif value == NOT_ACHIEVABLE:
         yield Question(f"{name} fuzzy_match", "reason", rules.string_note or "", actual)
@@ -247,12 +247,12 @@ def _contents(name: str, contents: Mapping[str, Any], text: str, rules: Rules) -
         if key == "one_of":
             values = [OR.join(map(str, values))]
         for one in values:
-            is_alone = name == "answer" and len(values) == 1 and len(_cleaned(str(one))) == 1
+            is_alone = name == "answer" and len(values) == 1 and len(_clean(str(one))) == 1
             by_token = key != "one_of" and (rules.edition == "visual" or is_alone)
             yield criterion(f"{name} {key}", one, text, _MATCHERS[key](str(one), text, by_token))
 
 
-def _cleaned(text: str) -> str:
+def _clean(text: str) -> str:
     text = text.strip()
     if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"":
         text = text[1:-1]
@@ -260,14 +260,14 @@ def _cleaned(text: str) -> str:
 
 
 def _holds(wanted: str, text: str, by_token: bool) -> bool:  # noqa: FBT001 a rule of the row
-    wanted, text = _cleaned(wanted), _cleaned(text)
+    wanted, text = _clean(wanted), _clean(text)
     if by_token and len(_TOKEN.findall(wanted)) == 1:
         return wanted in _TOKEN.findall(text)
     return wanted in text
 
 
 def _exact(wanted: str, text: str, _: bool) -> str:  # noqa: FBT001
-    return "" if _cleaned(wanted) == _cleaned(text) else f"it is {shown(text, 200)}, not {shown(wanted, 200)}"
+    return "" if _clean(wanted) == _clean(text) else f"it is {shown(text, 200)}, not {shown(wanted, 200)}"
 
 
 def _include(wanted: str, text: str, by_token: bool) -> str:  # noqa: FBT001

@@ -36,7 +36,7 @@ class VisualWebArenaConfig(WebArenaRows):
             Dropped: it is about a site that is left out, or a picture that is served nowhere.
         """
         row = self.row(original, text_of(original, "start_url"), (*KEPT, *MORE))
-        evals = self.filled(evals_of(original))
+        evals = self.fill_addresses(evals_of(original))
         if pictures := self._pictures(original.get("image")):
             row["query"] += "\n\nPictures of this task:\n" + "\n".join(pictures)
             row["metadata"]["additional"]["image"] = pictures
@@ -54,9 +54,9 @@ class VisualWebArenaConfig(WebArenaRows):
         given = [image] if isinstance(image, str) and image else image or []
         if not isinstance(given, list) or not all(isinstance(place, str) for place in given):
             raise RowProblem("image: expected an address or a list of them.")
-        return [self._served(self.filled(place)) for place in given]
+        return [self._serve(self.fill_addresses(place)) for place in given]
 
-    def _served(self, place: str) -> str:
+    def _serve(self, place: str) -> str:
         if place.startswith(("http://", "https://", "{")):
             return place
         if self.pictures is None:

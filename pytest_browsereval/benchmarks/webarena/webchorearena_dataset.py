@@ -40,5 +40,5 @@ class WebChoreArenaConfig(WebArenaRows):
             "query_id": f"webchorearena-{text_of(original, 'task_id')}",
             "requires_reset": row["requires_reset"] or original.get("affects_environment") is True,
             "graders": ["webarena"],
-            "evals": [self.filled(evals_of(original))],
+            "evals": [self.fill_addresses(evals_of(original))],
         }

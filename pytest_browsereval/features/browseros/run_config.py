@@ -241,7 +241,7 @@ def _take_leftovers(draft: Draft, reasons: Mapping[str, str]) -> None:
         return
     by_reason: dict[str, list[str]] = {}
     for name, value in leftovers:
-        if names := list(_written(name, value)):
+        if names := list(_list_written(name, value)):
             by_reason.setdefault(reasons[name.partition("_")[0]], []).extend(names)
     for reason, names in by_reason.items():
         draft.notes.append(f"{', '.join(names)} {_is(names)} not used: {reason}.")
@@ -251,9 +251,9 @@ def _is(names: list[Any]) -> str:
     return "is" if len(names) == 1 else "are"
 
 
-def _written(name: str, value: object) -> Iterator[str]:
+def _list_written(name: str, value: object) -> Iterator[str]:
     if isinstance(value, Block):
         for inner, given in value:
-            yield from _written(f"{name}.{inner}", given)
+            yield from _list_written(f"{name}.{inner}", given)
     elif value not in (None, False):
         yield name

@@ -75,7 +75,7 @@ class _Variant:
         self.take(block, "api_key", _AGENT["api_key"], path=path)
         return block
 
-    def unused(self, variables: list[str], reason: str) -> None:
+    def note_unused(self, variables: list[str], reason: str) -> None:
         """Note variables that are set to no effect."""
         if given := [variable for variable in variables if self.environ.get(variable)]:
             self.draft.notes.append(
@@ -137,7 +137,7 @@ def _single(variant: _Variant) -> None:
 def _program(variant: _Variant) -> None:
     variant.take(variant.block, "model", _AGENT["model"])
     others = [variable for key, variable in _AGENT.items() if key != "model"]
-    variant.unused([*others, _IMAGES], "the program has its own address and key")
+    variant.note_unused([*others, _IMAGES], "the program has its own address and key")
 
 
 def _pair(variant: _Variant) -> None:
@@ -145,7 +145,7 @@ def _pair(variant: _Variant) -> None:
     if {"orchestrator", "executor"} & block.keys():
         return  # a block of ours, models and all
     block["orchestrator"] = variant.model({}, "orchestrator")
-    variant.unused([_IMAGES], "the orchestrator sees no page")
+    variant.note_unused([_IMAGES], "the orchestrator sees no page")
     key = str(find_key(block, "executor_backend") or "executorBackend")
     backend = block.pop(key, None)
     if backend == "clado":
@@ -164,7 +164,7 @@ def _action_executor(variant: _Variant) -> dict[str, Any]:
     executor: dict[str, Any] = {"provider": ACTION_PROVIDER}
     variant.need(executor, "base_url", *_ACTION["base_url"], path=("executor",))
     variant.take(executor, "api_key", *_ACTION["api_key"], path=("executor",))
-    variant.unused(list(_ACTION["model"]), "the address says which model predicts actions")
+    variant.note_unused(list(_ACTION["model"]), "the address says which model predicts actions")
     return executor
 
 

@@ -36,7 +36,7 @@ _ATTEMPT = re.compile(r"(?:[A-Za-z0-9_+-][\w.+-]*/){3}attempt-[0-9]{1,9}", re.AS
 _PICTURE = re.compile(rf"[0-9]{{1,9}}\.({'|'.join(PICTURES)})")
 
 
-def _framed(policy: str) -> str:
+def _allow_framing(policy: str) -> str:
     return f"{policy}; frame-ancestors 'none'"
 
 
@@ -59,7 +59,7 @@ WAITING = f"""<!doctype html>
 GUARDS = tuple(
     (name, value.encode())
     for name, value in (
-        (b"content-security-policy", _framed("default-src 'none'")),
+        (b"content-security-policy", _allow_framing("default-src 'none'")),
         (b"x-content-type-options", "nosniff"),
         (b"referrer-policy", "no-referrer"),
         (b"cross-origin-resource-policy", "same-origin"),
@@ -119,7 +119,7 @@ class Dashboard:
 
             why = self._refusal(scope)
             if why is not None:
-                await _refused(403, why)(scope, receive, guarding)
+                await _refuse(403, why)(scope, receive, guarding)
                 return
             await inner({**scope, "root_path": f"/{self.token}"}, receive, guarding)
 
@@ -183,7 +183,7 @@ class Dashboard:
         data["live"] |= {"runs": names, "own": request.path_params["run"]}
         form = live_form()
         text = page(data, feed.watched.name, form=form)
-        return HTMLResponse(text, headers={"Content-Security-Policy": _framed(policy_of(form))})
+        return HTMLResponse(text, headers={"Content-Security-Policy": _allow_framing(policy_of(form))})
 
     async def _events(self, request: Request) -> Response:
         from starlette.responses import StreamingResponse
@@ -198,7 +198,7 @@ class Dashboard:
         key = request.path_params["key"]
         folder = _folder(self._of(request), key)
         if folder is None:
-            return _refused(404, "there is no such attempt")
+            return _refuse(404, "there is no such attempt")
         stored = read_attempt(str(folder), key)
         log, left_out = message_log(str(folder))
         names = names_in(str(folder))
@@ -212,12 +212,12 @@ class Dashboard:
         folder = _folder(self._of(request), request.path_params["key"], "screenshots")
         match = _PICTURE.fullmatch(request.path_params["name"])
         if folder is None or match is None:
-            return _refused(404, "there is no such picture")
+            return _refuse(404, "there is no such picture")
         try:
             with open_written(str(folder / match[0])) as file:
                 content = file.read()
         except OSError:
-            return _refused(404, "there is no such picture")
+            return _refuse(404, "there is no such picture")
         return Response(content, media_type=PICTURES[match[1]])
 
     async def _control(self, request: Request) -> Response:
@@ -227,20 +227,20 @@ class Dashboard:
         # Of this type no form of another page can send: its browser would ask here first.
         is_ours = request.headers.get("content-type", "").partition(";")[0].strip() == _JSON
         if not is_ours or "origin" not in request.headers:
-            return _refused(415, "not sent by the dashboard's page")
+            return _refuse(415, "not sent by the dashboard's page")
         body = bytearray()
         async for part in request.stream():
             body += part
             if len(body) > MOST_BYTES:
-                return _refused(413, f"more than {MOST_BYTES} bytes")
+                return _refuse(413, f"more than {MOST_BYTES} bytes")
         try:
             said = Said.model_validate_json(bytes(body))
         except ValidationError as error:
-            return _refused(400, str(error).partition("\n")[0])
+            return _refuse(400, str(error).partition("\n")[0])
         try:
             _obey(feed, said)
         except OSError as error:
-            return _refused(500, f"the disk refused: {error.strerror or error}")
+            return _refuse(500, f"the disk refused: {error.strerror or error}")
         feed.catch_up()
         return Response(b"{}", media_type=_JSON)
 
@@ -269,7 +269,7 @@ def _as_bytes(value: Any) -> bytes:
     return well_formed(json.dumps(value, ensure_ascii=False)).encode()
 
 
-def _refused(status: int, why: str) -> Response:
+def _refuse(status: int, why: str) -> Response:
     from starlette.responses import Response
 
     return Response(json.dumps({"error": why}), status, media_type=_JSON)

@@ -249,7 +249,7 @@ class Feed:
     def _name_of(self, number: int) -> str:
         return f"{self._life}-{number}"
 
-    def missed(self, last: str) -> list[Event] | None:
+    def list_missed(self, last: str) -> list[Event] | None:
         """Return the events after one that a page names; None if that is too long ago to tell."""
         life, _, digits = last.partition("-")
         number = int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 15 else -1
@@ -269,7 +269,7 @@ class Feed:
             while True:
                 # All of it as it is now: what comes while a page is slow to take this has its turn after it.
                 news, is_over = self._news, self._queue.exit_code is not None
-                events, states = self.missed(last), list(self.states.items())
+                events, states = self.list_missed(last), list(self.states.items())
                 if events is None:
                     yield _frame("anew", "{}")
                     return

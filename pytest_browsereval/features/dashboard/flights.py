@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.features.dashboard.tail import Tail, shortened
+from pytest_browsereval.features.dashboard.tail import Tail, shorten_value
 from pytest_browsereval.run.store import IN_FLIGHT
 
 PICTURES = {"jpeg": "image/jpeg", "jpg": "image/jpeg", "png": "image/png", "webp": "image/webp"}
@@ -50,7 +50,7 @@ class Flight:
             for message in messages:
                 self.lines += 1
                 self._count(message)
-                self.last = shortened(message)
+                self.last = shorten_value(message)
                 found.append({"key": self.key, "line": self.lines, "message": self.last})
         return found
 

@@ -91,12 +91,12 @@ class Queue:
             "trials": len(self.trials),
             "over": sum(one.is_over for one in self.trials.values()),
             "waiting": len(waiting),
-            "next": [{**_told(one), "is_skipped": one.key in wanted.skipped} for one in waiting[:NEXT]],
+            "next": [{**_as_json(one), "is_skipped": one.key in wanted.skipped} for one in waiting[:NEXT]],
             "skipped": len(skipped),
-            "last_skipped": [{**_told(one), "why": one.why} for one in skipped[-SKIPPED:]],
+            "last_skipped": [{**_as_json(one), "why": one.why} for one in skipped[-SKIPPED:]],
         }
 
 
-def _told(one: Trial) -> dict[str, Any]:
+def _as_json(one: Trial) -> dict[str, Any]:
     key = one.key
     return {"id": key.query_id, "variant": key.variant, "trial": key.trial, "query": one.query}

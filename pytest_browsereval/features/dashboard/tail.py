@@ -48,10 +48,10 @@ class Tail:
         if not whole and len(fresh) == MOST_BYTES:  # a line as long as that is of no use to anybody
             whole = fresh
         self.read += len(whole)
-        return [_parsed(line) for line in whole.split(b"\n") if line]
+        return [_parse(line) for line in whole.split(b"\n") if line]
 
 
-def _parsed(line: bytes) -> dict[str, Any]:
+def _parse(line: bytes) -> dict[str, Any]:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
@@ -61,7 +61,7 @@ def _parsed(line: bytes) -> dict[str, Any]:
     return {"type": "damaged", "content": line[:LONGEST_TEXT].decode("utf-8", "replace")}
 
 
-def shortened(value: Any, levels: int = MOST_LEVELS) -> Any:
+def shorten_value(value: Any, levels: int = MOST_LEVELS) -> Any:
     """Return a value with its texts cut and its lists and objects short, however large it was."""
     if isinstance(value, str):
         return value if len(value) <= LONGEST_TEXT else value[:LONGEST_TEXT] + "…"
@@ -71,7 +71,7 @@ def shortened(value: Any, levels: int = MOST_LEVELS) -> Any:
         return "…"
     if isinstance(value, dict):
         some = list(value.items())[:MOST_PARTS]
-        return {key[:LONGEST_TEXT]: shortened(one, levels - 1) for key, one in some}
+        return {key[:LONGEST_TEXT]: shorten_value(one, levels - 1) for key, one in some}
     if isinstance(value, list):
-        return [shortened(one, levels - 1) for one in value[:MOST_PARTS]]
+        return [shorten_value(one, levels - 1) for one in value[:MOST_PARTS]]
     return value

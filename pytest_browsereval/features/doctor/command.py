@@ -53,15 +53,15 @@ def examine_config(arguments: argparse.Namespace) -> int:
         sets=tuple(arguments.eval_set),
     )
     report = examine(config, registry, wishes)
-    for line in _told(report, most=None if arguments.all else SHOWN):
+    for line in _lines(report, most=None if arguments.all else SHOWN):
         print(line)
     return int(report.has_errors)
 
 
-def _told(report: Report, most: int | None) -> Iterator[str]:
+def _lines(report: Report, most: int | None) -> Iterator[str]:
     width = min(max((len(one.subject) for one in report.checks), default=0), 40)
     for one in report.checks:
-        first, *more = one.told.splitlines() or [""]
+        first, *more = one.message.splitlines() or [""]
         yield f"{one.state:<9}{one.area:<9}{one.subject:<{width}}  {first}".rstrip()
         yield from (f"{'':<{20 + width}}{line}" for line in more)
     if report.validated is not None:

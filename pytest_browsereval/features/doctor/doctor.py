@@ -60,7 +60,7 @@ class Check:
     state: State
     area: str
     subject: str
-    told: str = ""
+    message: str = ""
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def examine(config: EvalConfig, registry: Registry, wishes: Wishes) -> Report:
         report.findings = asyncio.run(
             lint(config, registry, today=wishes.today, runs=runs, online=wishes.online, loaded=loaded)
         )
-    report.checks = [Check(c.state, c.area, c.subject, evaluation.redact(c.told)) for c in report.checks]
+    report.checks = [Check(c.state, c.area, c.subject, evaluation.redact(c.message)) for c in report.checks]
     return report
 
 
@@ -157,7 +157,7 @@ def _tools(evaluation: Evaluation, before: Sequence[Check]) -> Iterator[Check]:
     try:
         evaluation.preflight()
     except (UsageError, Fault) as error:
-        if not any(one.state is State.ERROR and one.told in str(error) for one in before):
+        if not any(one.state is State.ERROR and one.message in str(error) for one in before):
             yield Check(State.ERROR, "setup", evaluation.config.name, str(error))
     else:
         yield Check(State.OK, "tools", "", f"{len(evaluation.tools)} are on")

@@ -66,10 +66,10 @@ def validate(
     without = [row.task.query_id for row in usable if not row.task.solution]
     if without:
         result.unproved["it has no solution"] = without
-    solved = trial.by(ORACLE, _closed([row for row in usable if row.task.solution], result))
+    solved = trial.by(ORACLE, _close([row for row in usable if row.task.solution], result))
     if result.findings and not solved:
         return result  # pytest does not begin, and would not the next time either
-    idle = trial.by(NO_OP, _closed(usable, result))
+    idle = trial.by(NO_OP, _close(usable, result))
     failed = {query_id for query_id, verdict in idle.items() if verdict is Verdict.FAILED}
     passed = (query_id for query_id, verdict in solved.items() if verdict is Verdict.PASSED)
     result.proved = [query_id for query_id in passed if query_id in failed]
@@ -90,7 +90,7 @@ def _usable(rows: Sequence[Row], result: Validated, *, ask_judge: bool) -> Itera
         result.unproved.setdefault(why, []).append(row.task.query_id)
 
 
-def _closed(rows: list[Row], result: Validated) -> list[Row]:
+def _close(rows: list[Row], result: Validated) -> list[Row]:
     """Return the rows that depend on none but each other."""
     why = "it depends on a row that cannot be tried"
     while True:
@@ -124,7 +124,7 @@ class _Trial:
         runs = [path for path in output.glob("*/*") if (path / "tasks").is_dir()]
         self.result.runs += runs
         trials = {t.metadata.query_id: t for run in runs for t in summary_of(RunStore(run)).trials}
-        self.result.findings += (found for row in rows for found in _broken(row, agent, trials, told))
+        self.result.findings += (found for row in rows for found in _find_broken(row, agent, trials, told))
         return {query_id: trial.metadata.verdict for query_id, trial in trials.items()}
 
     def _command(self, agent: str, rows: Path, output: Path) -> list[str]:
@@ -155,7 +155,7 @@ def _pytest(command: list[str], limit_s: float) -> str:
         errors="replace",
     ) as process:
         try:
-            said = _said(process, limit_s)
+            said = _read_output(process, limit_s)
         except subprocess.TimeoutExpired:
             process.terminate()
             process.wait(GRACE_S * 4)
@@ -163,7 +163,7 @@ def _pytest(command: list[str], limit_s: float) -> str:
     return "\n".join(said.splitlines()[-_TAIL:])
 
 
-def _said(process: subprocess.Popen[str], limit_s: float) -> str:
+def _read_output(process: subprocess.Popen[str], limit_s: float) -> str:
     """Wait for the end with the leash in hand: ``communicate`` would let go of it."""
     lines: list[str] = []
     reader = threading.Thread(target=lambda: lines.extend(process.stdout or ()), daemon=True)
@@ -173,11 +173,11 @@ def _said(process: subprocess.Popen[str], limit_s: float) -> str:
     return "".join(lines)
 
 
-def _broken(row: Row, agent: str, trials: dict[str, TrialOutcome], told: str) -> Iterator[Finding]:
+def _find_broken(row: Row, agent: str, trials: dict[str, TrialOutcome], told: str) -> Iterator[Finding]:
     trial = trials.get(row.task.query_id)
     if trial is None:
         message = f"the agent {agent!r} made no attempt: {told}"
-        yield row.found("errored-attempt", Level.ERROR, message, "Mend what pytest says.")
+        yield row.report("errored-attempt", Level.ERROR, message, "Mend what pytest says.")
     elif trial.metadata.verdict is Verdict.ERRORED:
         message = f"the attempt of {agent!r} broke: {trial.metadata.reason}."
-        yield row.found("errored-attempt", Level.ERROR, message, "Mend it before a model is paid.")
+        yield row.report("errored-attempt", Level.ERROR, message, "Mend it before a model is paid.")

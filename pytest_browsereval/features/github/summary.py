@@ -124,7 +124,7 @@ def annotations_of(part: JobPart, places: dict[TrialKey, RowRef], workspace: Pat
         workspace: the folder of the repository: files outside of it are not named.
     """
     missed = [rule for rule in part.rules if not rule.is_met]
-    yield from _limited([("error", "", f"gate {part.name}", f"{r.name}: {r.message}") for r in missed])
+    yield from _limit([("error", "", f"gate {part.name}", f"{r.name}: {r.message}") for r in missed])
     kind = "warning" if part.are_rows_expected else "error"
     rows = [
         (kind, _place(places.get(_key(trial)), workspace), f"{verdict}: {_name(trial, part)}", _why(trial))
@@ -132,7 +132,7 @@ def annotations_of(part: JobPart, places: dict[TrialKey, RowRef], workspace: Pat
         for trial in part.summary.trials
         if trial.metadata.verdict is verdict
     ]
-    yield from _limited(rows, MOST_ANNOTATIONS - (len(missed) if kind == "error" else 0))
+    yield from _limit(rows, MOST_ANNOTATIONS - (len(missed) if kind == "error" else 0))
 
 
 def _key(trial: TrialOutcome) -> TrialKey:
@@ -143,7 +143,7 @@ def _why(trial: TrialOutcome) -> str:
     return one_line(trial.metadata.reason, 500)
 
 
-def _limited(found: Sequence[tuple[str, str, str, str]], most: int = MOST_ANNOTATIONS) -> Iterator[str]:
+def _limit(found: Sequence[tuple[str, str, str, str]], most: int = MOST_ANNOTATIONS) -> Iterator[str]:
     """Yield as many as GitHub shows; the last one counts the rest."""
     most = max(1, most)
     shown_, rest = (found, []) if len(found) <= most else (found[: most - 1], found[most - 1 :])

@@ -135,7 +135,7 @@ class HtmlReport:
         name, link = html.escape(file.name), self._link(file)
         if self._session.config.getoption("self_contained_html", default=False):
             try:
-                data = self._taken_in(file)
+                data = self._take_in(file)
             except OSError:
                 return ""
             if data is not None:
@@ -147,7 +147,7 @@ class HtmlReport:
             return ""
         return f'<a href="{link}" target="_blank"><img src="{link}" alt="{name}" loading="lazy"></a>'
 
-    def _taken_in(self, file: Path) -> bytes | None:
+    def _take_in(self, file: Path) -> bytes | None:
         """Return a picture; None if there is no room for it in a report that is to stand alone."""
         with open_written(str(file)) as opened:
             if file not in self._inside:  # pytest-html asks for each phase of a test

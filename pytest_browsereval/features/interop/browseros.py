@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from pytest_browsereval.errors import ErrorSource, TerminationReason
-from pytest_browsereval.features.interop.files import numbered, read_as, read_value, task_folders
+from pytest_browsereval.features.interop.files import find_numbered, read_as, read_value, task_folders
 from pytest_browsereval.features.interop.stream_events import read_log
 from pytest_browsereval.graders.verdicts import PassWhen, Primary
 from pytest_browsereval.model.grades import GraderResult, Verdict
@@ -111,7 +111,7 @@ def _read(folder: Path) -> Imported:
         folder=folder,
         task=_task(data),
         messages=messages,
-        pictures=numbered(folder / "screenshots", r"(\d+)\.(?:png|jpe?g|webp)"),
+        pictures=find_numbered(folder / "screenshots", r"(\d+)\.(?:png|jpe?g|webp)"),
         final_answer=data.final_answer,
         termination_reason=data.termination_reason,
         started_at=data.started_at,

@@ -53,11 +53,11 @@ def _rows(path: Path) -> dict[str, Task]:
 
 def export_run(arguments: argparse.Namespace) -> int:
     """Write a run in another system's form, and tell what was left out."""
-    from pytest_browsereval.features.interop.readers import named_format
+    from pytest_browsereval.features.interop.readers import find_format
     from pytest_browsereval.run.foreign import ExportFormat
     from pytest_browsereval.run.store import RunStore
 
-    chosen = named_format(ExportFormat, arguments.to)
+    chosen = find_format(ExportFormat, arguments.to)
     run, target = find_run(arguments.run_name, arguments.config), Path(arguments.output)
     try:
         exported = chosen.write(RunStore(run), target)

@@ -59,7 +59,7 @@ def task_folders(folder: Path, marker: str) -> list[Path]:
     """
     if (folder / marker).is_file():
         return [folder]
-    found = sorted(_marked(folder, marker))
+    found = sorted(_find_marked(folder, marker))
     if not found:
         raise wrong(folder, f"no task is in it: no folder has a {marker}.")
     above = {parent for task in found for parent in task.parents if parent.is_relative_to(folder)}
@@ -69,7 +69,7 @@ def task_folders(folder: Path, marker: str) -> list[Path]:
     return found
 
 
-def _marked(folder: Path, marker: str) -> Iterator[Path]:
+def _find_marked(folder: Path, marker: str) -> Iterator[Path]:
     for where, folders, files in os.walk(folder):
         if marker in files:
             folders.clear()
@@ -132,7 +132,7 @@ def picture_suffix(path: Path) -> str:
     raise wrong(path, "is no picture: neither PNG, JPEG nor WebP.")
 
 
-def numbered(folder: Path, pattern: str) -> dict[int, Path]:
+def find_numbered(folder: Path, pattern: str) -> dict[int, Path]:
     """Return the files of a folder by the number in their names; none if there is no such folder.
 
     Args:

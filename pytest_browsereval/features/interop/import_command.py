@@ -37,7 +37,7 @@ def import_rows(arguments: argparse.Namespace) -> int:
     said = [
         f"{format_count(len(tasks), 'row')}, sha256 {digest}",
         *dataset.notes(here),
-        *_dropped(dataset, here),
+        *_list_dropped(dataset, here),
     ]
     said += _needing_trust(tasks)
     print("\n".join(said), file=sys.stderr if target is None else sys.stdout)
@@ -135,7 +135,7 @@ def _write(text: str, target: Path | None) -> None:
         raise UsageError(f"{target} cannot be written: {error}.") from None
 
 
-def _dropped(dataset: DatasetConfig, here: Path) -> Iterator[str]:
+def _list_dropped(dataset: DatasetConfig, here: Path) -> Iterator[str]:
     """Yield a line for each row that was left out."""
     from pytest_browsereval.datasets.benchmark import BenchmarkConfig
 

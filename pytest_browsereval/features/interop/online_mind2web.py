@@ -120,7 +120,7 @@ def _first_steps(result: _Result) -> Iterator[Message]:
     for number, (thought, action) in enumerate(
         zip_longest(result.thoughts or [], result.action_history or [])
     ):
-        yield from _thought(thought)
+        yield from _read_thought(thought)
         if action is not None:
             yield from _action(number, action, None)
 
@@ -130,14 +130,14 @@ def _second_steps(result: _Result, file: Path, numbers: dict[str, int]) -> Itera
     for number, step in enumerate(steps):
         if step.screenshot is not None and step.screenshot not in numbers:
             raise wrong(file, f"action_history.{number}: {step.screenshot!r} is not in {TRAJECTORY}.")
-        yield from _thought(step.thought)
+        yield from _read_thought(step.thought)
         if number == len(steps) - 1:
-            yield from _thought(step.action if isinstance(step.action, str) else None)
+            yield from _read_thought(step.action if isinstance(step.action, str) else None)
         elif step.action is not None:
             yield from _action(number, step.action, numbers.get(step.screenshot or ""))
 
 
-def _thought(text: str | None) -> Iterator[Message]:
+def _read_thought(text: str | None) -> Iterator[Message]:
     if text:
         yield AssistantMessage(content=text, timestamp="")
 

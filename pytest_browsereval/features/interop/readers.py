@@ -29,7 +29,7 @@ def find_formats(left_out: list[str]) -> dict[tuple[type[Format], str], Format]:
     return found
 
 
-def named_format(kind: type[FormatT], name: str) -> FormatT:
+def find_format(kind: type[FormatT], name: str) -> FormatT:
     """Return the format of that name.
 
     Raises:
@@ -53,6 +53,6 @@ def read_run(name: str, folder: Path) -> Sequence[Imported]:
     Raises:
         UsageError: the format is not known, or a file is missing or wrong; the message names it.
     """
-    chosen = named_format(ImportFormat, name)
+    chosen = find_format(ImportFormat, name)
     check_tree(folder)
     return chosen.read(folder)

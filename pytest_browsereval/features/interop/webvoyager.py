@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from pytest_browsereval.errors import ErrorSource, TerminationReason
-from pytest_browsereval.features.interop.files import numbered, read_as, read_value, task_folders, wrong
+from pytest_browsereval.features.interop.files import find_numbered, read_as, read_value, task_folders, wrong
 from pytest_browsereval.model.messages import (
     AssistantMessage,
     Message,
@@ -69,8 +69,8 @@ def _read(folder: Path) -> Imported:
     course = read_as(_Course, {"messages": read_value(file)}, file)
     told = [said for said in course.messages if said.role != "system"]
     task = _task(told, file)
-    pictures = numbered(folder, _PICTURE)
-    left_out = len(numbered(folder, _PLAIN))
+    pictures = find_numbered(folder, _PICTURE)
+    left_out = len(find_numbered(folder, _PLAIN))
     answer = _answer(told)
     return Imported(
         folder=folder,
@@ -80,11 +80,11 @@ def _read(folder: Path) -> Imported:
         final_answer=answer,
         termination_reason=TerminationReason.UNKNOWN if answer is None else TerminationReason.COMPLETED,
         agent_config={"type": KIND, "system": [s.text for s in course.messages if s.role == "system"]},
-        warnings=(_left_out(left_out),) if left_out else (),
+        warnings=(_warn_left_out(left_out),) if left_out else (),
     )
 
 
-def _left_out(count: int) -> EvalWarning:
+def _warn_left_out(count: int) -> EvalWarning:
     told = (
         f"{count} pictures without labels (*_no_box.png) were not imported: the labelled ones show the same"
     )

@@ -114,14 +114,14 @@ class JUnit:
         """
         unfinished = list(self._xml.node_reporters.values())
         ended = {
-            _named(reporter.to_xml())
+            _name_case(reporter.to_xml())
             for reporter in self._xml.node_reporters_ordered
             if reporter not in unfinished
         }
         for reporter in unfinished:
             case = reporter.to_xml()
             is_bad = any(child.tag in ("error", "failure") for child in case)
-            if "name" in case.attrib and (is_bad or _named(case) not in ended):
+            if "name" in case.attrib and (is_bad or _name_case(case) not in ended):
                 continue
             self._xml.node_reporters_ordered.remove(reporter)
             if "name" in case.attrib:
@@ -130,7 +130,7 @@ class JUnit:
                     self._xml.stats[result] -= 1
 
 
-def _named(case: ET.Element) -> tuple[str | None, str | None]:
+def _name_case(case: ET.Element) -> tuple[str | None, str | None]:
     return case.get("classname"), case.get("name")
 
 

@@ -109,7 +109,7 @@ def _people(pair: People) -> str:
 def _grader(one: Agreement, calibration: Calibration, width: int) -> Iterator[str]:
     marks = [one_line(one.fingerprint)] * bool(one.fingerprint) + ["advisory"] * one.is_advisory
     yield from wrap_text(" · ".join([one_line(one.grader), *marks]), width)
-    yield from _indented(_compared(one, calibration), width, "  ")
+    yield from _indent(_describe_compared(one, calibration), width, "  ")
     if one.n:
         (tp, fp), (fn, tn) = one.confusion.table
         yield f"  {'':<13}{'label pass':>12}{'label fail':>12}"
@@ -118,11 +118,11 @@ def _grader(one: Agreement, calibration: Calibration, width: int) -> Iterator[st
         yield f"  {'':<13}{'value':>12}   95 % interval"
         for name, value, interval, note in _figures(one):
             yield f"  {name:<13}{value:>12}   {interval:<19}{note}".rstrip()
-    yield from _listed("disagreements", one.disagreements, width)
-    yield from _listed("errored grades, in none of these figures", one.errored, width)
+    yield from _list_disagreements("disagreements", one.disagreements, width)
+    yield from _list_disagreements("errored grades, in none of these figures", one.errored, width)
 
 
-def _compared(one: Agreement, calibration: Calibration) -> str:
+def _describe_compared(one: Agreement, calibration: Calibration) -> str:
     parts = [f"compared {one.n} of {calibration.labelled} labelled attempts"]
     if one.errored:
         parts.append(f"{len(one.errored)} errored")
@@ -145,19 +145,19 @@ def _figures(one: Agreement) -> Iterator[tuple[str, str, str, str]]:
         yield "kappa", f"{kappa.value:.2f}", _plain(kappa.interval), "agreement beyond chance"
 
 
-def _listed(title: str, found: Sequence[Disagreement], width: int) -> Iterator[str]:
+def _list_disagreements(title: str, found: Sequence[Disagreement], width: int) -> Iterator[str]:
     if not found:
         return
     yield f"  {title}"
     for one in found[:MOST_LISTED]:
         told = f"{one_line(one.attempt, 60)}: label {one.label}, grade {one.verdict}. {one_line(one.reason)}"
-        yield from _indented(told, width, "    ")
+        yield from _indent(told, width, "    ")
         yield f"      {format_path(one.folder)}"
     if len(found) > MOST_LISTED:
         yield f"    and {len(found) - MOST_LISTED} more; --json FILE has them all"
 
 
-def _indented(told: str, width: int, indent: str) -> Iterator[str]:
+def _indent(told: str, width: int, indent: str) -> Iterator[str]:
     yield from (indent + line for line in wrap_text(told, width - len(indent)))
 
 
@@ -203,7 +203,7 @@ def _section(one: Agreement, calibration: Calibration) -> Iterator[str]:
     yield from ("", f"## {quote_text(one.grader)}{' (advisory)' * one.is_advisory}", "")
     if one.fingerprint:
         yield from (f"Fingerprint: {quote_text(one.fingerprint)}", "")
-    yield f"{_compared(one, calibration).capitalize()}."
+    yield f"{_describe_compared(one, calibration).capitalize()}."
     if one.n:
         (tp, fp), (fn, tn) = one.confusion.table
         yield from ("", "| | label pass | label fail |", "|---|--:|--:|")

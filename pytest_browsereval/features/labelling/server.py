@@ -200,12 +200,12 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             respond(self._inner_path())
         except _Refused as refused:
-            self._send(_said(str(refused)), _JSON, status=refused.status)
+            self._send(_error_body(str(refused)), _JSON, status=refused.status)
         except LookupError:
-            self._send(_said("there is no such thing"), _JSON, status=HTTPStatus.NOT_FOUND)
+            self._send(_error_body("there is no such thing"), _JSON, status=HTTPStatus.NOT_FOUND)
         except OSError as error:
             told = f"the disk refused: {error.strerror or error}"
-            self._send(_said(told), _JSON, status=HTTPStatus.INTERNAL_SERVER_ERROR)
+            self._send(_error_body(told), _JSON, status=HTTPStatus.INTERNAL_SERVER_ERROR)
 
     def _inner_path(self) -> str:
         """Return the path behind the token.
@@ -270,7 +270,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing: the token stands in every line."""
 
 
-def _said(why: str) -> bytes:
+def _error_body(why: str) -> bytes:
     return json.dumps({"error": why}).encode()
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.benchmarks.assistantbench.closeness import paired
+from pytest_browsereval.benchmarks.assistantbench.closeness import score_pairs
 from pytest_browsereval.benchmarks.assistantbench.grader import AssistantBenchGrader
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from tests.graders.support import make_recorded, make_task
@@ -113,5 +113,5 @@ def test_the_best_pairing_is_found() -> None:
             sum(scores[i][j] if rows <= columns else scores[j][i] for i, j in enumerate(order))
             for order in itertools.permutations(range(long), short)
         )
-        found = paired(list(range(columns)), list(range(rows)), lambda one, other: scores[other][one])  # noqa: B023
+        found = score_pairs(list(range(columns)), list(range(rows)), lambda one, other: scores[other][one])  # noqa: B023
         assert found == pytest.approx(best / long)

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from pytest_browsereval.benchmarks.assistantbench.grader import scored
+from pytest_browsereval.benchmarks.assistantbench.grader import score_answer
 from tests.published import published
 
 pytestmark = [pytest.mark.published, pytest.mark.timeout(900)]
@@ -73,7 +73,7 @@ def test_the_same_accuracy_and_the_same_flag() -> None:
     assert len(CASES) > 900
     compared, wrong = 0, []
     for (reference, given), told in zip(CASES, theirs, strict=True):
-        is_answered, score, kind = scored(given, reference.split("\n"))
+        is_answered, score, kind = score_answer(given, reference.split("\n"))
         assert 0 <= score <= 1
         if isinstance(told, list):
             compared += 1
@@ -92,5 +92,5 @@ def test_where_ours_differs_on_purpose() -> None:
     theirs = own.run(OWN, cases)
     assert theirs[0][0] > 1
     assert theirs[1:] == ["TypeError", "TypeError"]
-    ours = [scored(given, [reference])[1] for reference, given in cases]
+    ours = [score_answer(given, [reference])[1] for reference, given in cases]
     assert ours == [pytest.approx(0.30685, abs=1e-5), 1.0, 0.0]

@@ -68,8 +68,8 @@ def test_all_that_a_run_needs_is_tried(tmp_path: Path) -> None:
         (area, State.OK) for area in ("agent", "tools", "rows", "grader", "site", "browser")
     }
     (rows,), (browser,) = of(report, "rows"), of(report, "browser")
-    assert rows.told.startswith("1 of type jsonl, sha256 ")
-    assert "Chrom" in browser.told
+    assert rows.message.startswith("1 of type jsonl, sha256 ")
+    assert "Chrom" in browser.message
     assert report.findings == ()
     assert not (tmp_path / "results").exists()
 
@@ -87,7 +87,7 @@ def test_what_is_missing_is_told_at_once(tmp_path: Path, monkeypatch: pytest.Mon
         judge=model,
         sites={"shop": {"command": [sys.executable, "-c", "raise SystemExit(3)"], "health": "/"}},
     )
-    wrong = {(one.area, one.subject): one.told for one in report.checks if one.state is State.ERROR}
+    wrong = {(one.area, one.subject): one.message for one in report.checks if one.state is State.ERROR}
     assert set(wrong) == {("agent", "ai"), ("judge", "gpt-4o"), ("grader", "muddled"), ("site", "shop")}
     assert "NO_SUCH_KEY" in wrong["agent", "ai"]
     assert "'broken' has to be failed" in wrong["grader", "muddled"]
@@ -118,8 +118,8 @@ def test_models_answer_one_question_if_they_may(tmp_path: Path) -> None:
         ("m", State.OK),
         ("other", State.ERROR),
     ]
-    assert "401" in asked[2].told
-    assert "k-123" not in asked[2].told
+    assert "401" in asked[2].message
+    assert "k-123" not in asked[2].message
 
 
 @pytest.mark.slow

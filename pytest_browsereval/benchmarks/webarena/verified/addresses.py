@@ -92,7 +92,7 @@ def read_address(text: Any, reading: Reading, *, query: Mapping[str, Any] | None
         raise ValueError("no address")
     text = text.strip()
     if is_pattern(text):
-        return Address(text, _counted(dict(query or {}), reading), is_pattern=True)
+        return Address(text, _count(dict(query or {}), reading), is_pattern=True)
     text = text.rstrip("/")
     if text.lower().startswith(("ssh://", "git@")) and (found := _SSH.fullmatch(text.lower())):
         user, path = found[1] or "git", found[2] if found[3] is None else found[4]
@@ -101,9 +101,9 @@ def read_address(text: Any, reading: Reading, *, query: Mapping[str, Any] | None
     if query is None:
         added: list[str] = []
         if reading.decodes_base64:
-            path, added = _decoded(path)
+            path, added = _decode(path)
         query = _parameters("&".join([*added, own] if own else added))
-    return Address(base + path, _counted(query, reading))
+    return Address(base + path, _count(query, reading))
 
 
 _SSH = re.compile(r"ssh://(?:([^@/]+)@)?[^/]*/?(.*)|(git)@[^:]+:(.*)")
@@ -142,7 +142,7 @@ def _parameters(query: str) -> dict[str, tuple[str, ...]]:
     return {unquote(name): tuple(sorted(map(unquote, values))) for name, values in parsed.items()}
 
 
-def _counted(query: Mapping[str, Any], reading: Reading) -> Query:
+def _count(query: Mapping[str, Any], reading: Reading) -> Query:
     def is_ignored(name: str) -> bool:
         if name in reading.ignored:
             return True
@@ -156,7 +156,7 @@ def _counted(query: Mapping[str, Any], reading: Reading) -> Query:
     return dict(reading.typed(kept)) if reading.typed and kept else kept
 
 
-def _decoded(path: str) -> tuple[str, list[str]]:
+def _decode(path: str) -> tuple[str, list[str]]:
     """Return a path without its parts in base64, and the parameters that those hold."""
     kept: list[str] = []
     queries: list[str] = []

@@ -13,9 +13,9 @@ from pytest_browsereval.benchmarks.webarena.verified.kinds import (
     TEXT,
     Kind,
     Typed,
-    expected_value,
     kind_named,
-    seen_value,
+    read_expected_value,
+    read_seen_value,
 )
 from pytest_browsereval.redaction.known import beginning
 
@@ -51,14 +51,14 @@ def read_expected(value: JsonValue, schema: Schema | None) -> Any:
     Raises:
         ValueError: a value is not of the type that the schema says.
     """
-    return _read(value, schema or {}, expected_value)
+    return _read(value, schema or {}, read_expected_value)
 
 
 def read_seen(value: JsonValue, schema: Schema | None) -> Any:
     """Return what was answered or sent with its values typed; as it is where it cannot be read."""
 
     def read(kind: Kind, part: Any) -> Any:
-        typed = seen_value(kind, part)
+        typed = read_seen_value(kind, part)
         return part if typed is None else typed
 
     return _read(value, schema or {}, read)
@@ -76,7 +76,7 @@ def _read(value: Any, schema: Schema, read: Read) -> Any:
 
 
 def _array(value: Any, items: Schema, read: Read) -> Any:
-    value = _parsed(value, list)
+    value = _parse(value, list)
     if not isinstance(value, list | tuple):
         return value
     return tuple(_item(item, items, read) for item in value)
@@ -90,7 +90,7 @@ def _item(value: Any, schema: Schema, read: Read) -> Any:
 
 
 def _object(value: Any, properties: Schema, read: Read) -> Any:
-    value = _parsed(value, dict)
+    value = _parse(value, dict)
     if not isinstance(value, Mapping):
         return value
     return {
@@ -103,7 +103,7 @@ def _object(value: Any, properties: Schema, read: Read) -> Any:
     }
 
 
-def _parsed(value: Any, kind: type) -> Any:
+def _parse(value: Any, kind: type) -> Any:
     """Return the JSON value of a text that holds one of that type."""
     if isinstance(value, str):
         try:
@@ -134,16 +134,16 @@ def differences(
     """
     if expected is None or actual is None:
         is_same = expected is None and actual is None
-        return [] if is_same else [_told(path, expected, actual)]
+        return [] if is_same else [_describe_difference(path, expected, actual)]
     if isinstance(expected, Mapping):
         return _objects(expected, actual, ordered=ordered, path=path, extra_keys=extra_keys)
     if isinstance(expected, list | tuple):
         return _arrays(expected, actual, ordered=ordered, path=path, extra_keys=extra_keys)
     is_same = expected.same(actual) if isinstance(expected, Typed) else expected == actual
-    return [] if is_same else [_told(path, expected, actual)]
+    return [] if is_same else [_describe_difference(path, expected, actual)]
 
 
-def _told(path: str, expected: Any, actual: Any) -> str:
+def _describe_difference(path: str, expected: Any, actual: Any) -> str:
     return f"{path or 'the value'} is {show(actual)}, not {show(expected)}"
 
 

@@ -54,7 +54,7 @@ class WebArenaVerifiedConfig(WebArenaRows):
             "query_id": f"webarena-verified-{original['task_id']}",
             "revision": original.get("revision"),
             "graders": ["webarena_verified"],
-            "evals": [self.filled(one) for one in evals],
+            "evals": [self.fill_addresses(one) for one in evals],
         }
 
 

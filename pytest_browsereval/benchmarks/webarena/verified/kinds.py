@@ -51,13 +51,13 @@ def _same_address(expected: Address, actual: Address) -> bool:
     return expected.same_path(actual) and expected.same_query(actual, lambda one, other: bool(one == other))
 
 
-def _stripped(text: str) -> str:
+def _strip(text: str) -> str:
     return text.strip()
 
 
 TEXT = Kind("string", texts.read_text, texts.same_text, has_patterns=True)
 NUMBER = Kind("number", quantities.read_number)
-URL = Kind("url", lambda value: read_address(value, Reading()), _same_address, _stripped)
+URL = Kind("url", lambda value: read_address(value, Reading()), _same_address, _strip)
 
 KINDS = {
     "string": TEXT,
@@ -73,8 +73,8 @@ KINDS = {
     "location-name": Kind("location-name", texts.read_text, texts.same_name),
     "string_list": Kind("string_list", texts.read_list),
     "json": Kind("json", texts.read_json),
-    "markdown": Kind("markdown", texts.read_markdown, tidied=_stripped),
-    "base64": Kind("base64", texts.read_base64, texts.same_bytes, _stripped, has_patterns=True),
+    "markdown": Kind("markdown", texts.read_markdown, tidied=_strip),
+    "base64": Kind("base64", texts.read_base64, texts.same_bytes, _strip, has_patterns=True),
     "null": Kind("null", texts.read_empty, tidied=lambda text: text.strip().lower()),
     "url": URL,
 }
@@ -92,7 +92,7 @@ def kind_named(name: object) -> Kind:
     return KINDS[str(name)]
 
 
-def expected_value(kind: Kind, value: Any) -> Typed:
+def read_expected_value(kind: Kind, value: Any) -> Typed:
     """Return what a row expects; of a list any one is right.
 
     Raises:
@@ -107,7 +107,7 @@ def expected_value(kind: Kind, value: Any) -> Typed:
     return Typed(kind, tuple(_read(kind, option, is_ours=True) for option in options or [value]))
 
 
-def seen_value(kind: Kind, value: Any) -> Typed | None:
+def read_seen_value(kind: Kind, value: Any) -> Typed | None:
     """Return a value that was answered or sent; None if it is not of that kind.
 
     A list is no set of guesses: only coordinates are written as one.

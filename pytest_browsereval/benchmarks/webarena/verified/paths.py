@@ -58,7 +58,7 @@ def value_at(data: Mapping[str, Any], key: str) -> Any:
         found = [value for name, value in data.items() if matches(pattern, name, whole=False)]
     else:
         steps = list(_STEP.finditer(key, 1))
-        found = _walk([data], steps) or _walk([_opened(data)], steps)
+        found = _walk([data], steps) or _walk([_open(data)], steps)
     if not found:
         return None
     return found[0] if len(found) == 1 and "?(" not in key else found
@@ -66,11 +66,11 @@ def value_at(data: Mapping[str, Any], key: str) -> Any:
 
 def _walk(values: list[Any], steps: list[re.Match[str]]) -> list[Any]:
     for step in steps:
-        values = [inner for value in values for inner in _taken(value, step)]
+        values = [inner for value in values for inner in _take(value, step)]
     return values
 
 
-def _taken(value: Any, step: re.Match[str]) -> list[Any]:
+def _take(value: Any, step: re.Match[str]) -> list[Any]:
     name = step["name"] or step["quoted"]
     if name is not None:
         return [value[name]] if isinstance(value, Mapping) and name in value else []
@@ -85,13 +85,13 @@ def _taken(value: Any, step: re.Match[str]) -> list[Any]:
     return [item for item in items if isinstance(item, Mapping) and item.get(step["key"]) == wanted]
 
 
-def _opened(value: Any) -> Any:
+def _open(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _parsed(part) if isinstance(part, str) else _opened(part) for key, part in value.items()}
-    return [_opened(part) for part in value] if isinstance(value, list) else value
+        return {key: _parse(part) if isinstance(part, str) else _open(part) for key, part in value.items()}
+    return [_open(part) for part in value] if isinstance(value, list) else value
 
 
-def _parsed(text: str) -> Any:
+def _parse(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

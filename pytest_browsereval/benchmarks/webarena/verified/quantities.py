@@ -78,7 +78,7 @@ _WORDS = {
 _SCALES = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 
 
-def given(value: Any) -> Any:
+def require(value: Any) -> Any:
     """Return a value that is there.
 
     Raises:
@@ -97,7 +97,7 @@ def read_boolean(value: Any) -> bool:
     Raises:
         ValueError: it is neither.
     """
-    if isinstance(given(value), int | float):
+    if isinstance(require(value), int | float):
         return bool(value)
     if value in _YES or value in _NO:
         return value in _YES
@@ -110,7 +110,7 @@ def read_number(value: Any) -> float:
     Raises:
         ValueError: it is none.
     """
-    if isinstance(given(value), int | float):
+    if isinstance(require(value), int | float):
         return float(value)
     try:
         return float(str(value).replace(",", "").replace(" ", ""))
@@ -146,7 +146,7 @@ def read_money(value: Any) -> Decimal:
     Raises:
         ValueError: there is none.
     """
-    text = str(given(value))
+    text = str(require(value))
     is_negative, text = text.startswith("-"), text.replace("-", "") if text.startswith("-") else text
     amounts = list(_AMOUNT.finditer(text))
     if not amounts:
@@ -173,7 +173,7 @@ def read_distance(value: Any) -> Decimal:
     Raises:
         ValueError: it is none, or has no unit.
     """
-    text = _K.sub(r"\1 km", str(given(value))).replace(",", "").strip()
+    text = _K.sub(r"\1 km", str(require(value))).replace(",", "").strip()
     found = _DISTANCE.fullmatch(text)
     unit = found[2] if found else ""
     factor = _UNITS.get(unit) or _UNITS.get(unit.removesuffix("s"))
@@ -193,7 +193,7 @@ def read_duration(value: Any) -> timedelta:
     Raises:
         ValueError: it is none.
     """
-    text = _HOURS_WORD.sub(r"\1h\2m", str(given(value))).strip()
+    text = _HOURS_WORD.sub(r"\1h\2m", str(require(value))).strip()
     if re.fullmatch(r"[-+]?[\d.]+", text):
         raise ValueError("a time span needs a unit")
     found = _DURATION.fullmatch(text)
@@ -218,7 +218,7 @@ def read_date(value: Any) -> str:
     Raises:
         ValueError: it is none, or lacks the day, the month or the year.
     """
-    text = re.sub(r",(?! )", ", ", str(given(value)))
+    text = re.sub(r",(?! )", ", ", str(require(value)))
     try:
         # What a text lacks is taken from the default: two of them tell whether it lacks something.
         days = [
@@ -238,7 +238,7 @@ def read_month(value: Any) -> str:
     Raises:
         ValueError: it is none.
     """
-    text = str(given(value)).strip()
+    text = str(require(value)).strip()
     try:
         number = float(text) if isinstance(value, int | float) else int(text)
     except ValueError:
@@ -261,7 +261,7 @@ def read_place(value: Any) -> tuple[float, float]:
     Raises:
         ValueError: it is no place.
     """
-    if isinstance(given(value), dict):
+    if isinstance(require(value), dict):
         pair = [_coordinate(value, "latitude"), _coordinate(value, "longitude")]
     elif isinstance(value, list | tuple) and len(value) == 2:
         pair = [float(value[0]), float(value[1])]

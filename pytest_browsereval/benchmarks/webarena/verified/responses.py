@@ -16,7 +16,7 @@ from pytest_browsereval.benchmarks.webarena.verified.comparing import (
     read_expected,
     read_seen,
 )
-from pytest_browsereval.benchmarks.webarena.verified.kinds import TEXT, expected_value, seen_value
+from pytest_browsereval.benchmarks.webarena.verified.kinds import TEXT, read_expected_value, read_seen_value
 from pytest_browsereval.graders.values import is_deep
 from pytest_browsereval.model.grades import Criterion, Verdict
 from pytest_browsereval.redaction.known import beginning
@@ -83,8 +83,8 @@ class ResponseRules(BaseModel):
 
     def _word(self, name: str, actual: Any) -> Criterion:
         expected = getattr(self.expected, name)
-        seen = seen_value(TEXT, actual) if isinstance(actual, str) else None
-        is_same = seen is not None and expected_value(TEXT, expected).same(seen)
+        seen = read_seen_value(TEXT, actual) if isinstance(actual, str) else None
+        is_same = seen is not None and read_expected_value(TEXT, expected).same(seen)
         return _criterion(
             name, expected, actual, "" if is_same else f"{name} is {actual!r}, not {expected!r}"
         )

@@ -16,7 +16,7 @@ from pytest_browsereval.benchmarks.webarena.verified.comparing import (
     read_seen,
 )
 from pytest_browsereval.benchmarks.webarena.verified.events import Event
-from pytest_browsereval.benchmarks.webarena.verified.kinds import TEXT, expected_value, seen_value
+from pytest_browsereval.benchmarks.webarena.verified.kinds import TEXT, read_expected_value, read_seen_value
 from pytest_browsereval.benchmarks.webarena.verified.paths import check_path, is_path, value_at
 from pytest_browsereval.benchmarks.webarena.verified.texts import names
 from pytest_browsereval.graders.patterns import check_pattern
@@ -127,20 +127,20 @@ class TrafficRules(BaseModel):
         found: dict[str, Any] = {"http_method": wanted.http_method, "response_status": wanted.response_status}
         if wanted.headers:
             found["headers"] = {
-                name: None if name in _ADDRESSES else expected_value(TEXT, value)
+                name: None if name in _ADDRESSES else read_expected_value(TEXT, value)
                 for name, value in wanted.headers.items()
             }
         if wanted.post_data:
-            kept = self._counted(wanted.post_data)
+            kept = self._count(wanted.post_data)
             found["post_data"] = read_expected(kept, self.post_data_schema or {"type": "object"})
         if wanted.response_content:
             found["response_content"] = wanted.response_content
         if wanted.response_cookies:
             cookies = wanted.response_cookies.items()
-            found["response_cookies"] = {name: expected_value(TEXT, value) for name, value in cookies}
+            found["response_cookies"] = {name: read_expected_value(TEXT, value) for name, value in cookies}
         return found
 
-    def _counted(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+    def _count(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         ignored = self.ignored_post_data_params_patterns
         return {k: v for k, v in fields.items() if not any(names(pattern, k) for pattern in ignored)}
 
@@ -214,8 +214,8 @@ class TrafficRules(BaseModel):
             "response_status": event.status,
             "headers": self._headers(event),
             "post_data": self._sent(event),
-            "response_content": _picked(event.replied, self.expected.response_content or {}),
-            "response_cookies": {name: seen_value(TEXT, value) for name, value in event.cookies.items()},
+            "response_content": _pick(event.replied, self.expected.response_content or {}),
+            "response_cookies": {name: read_seen_value(TEXT, value) for name, value in event.cookies.items()},
         }
         return found + differences(wanted, seen, extra_keys=True)
 
@@ -238,12 +238,12 @@ class TrafficRules(BaseModel):
     def _headers(self, event: Event) -> dict[str, Any]:
         wanted = self.expected.headers or {}
         given = {name: event.headers[name.lower()] for name in wanted if name.lower() in event.headers}
-        return {name: seen_value(TEXT, value) for name, value in given.items()}
+        return {name: read_seen_value(TEXT, value) for name, value in given.items()}
 
     def _sent(self, event: Event) -> Any:
         if not event.sent:
             return None
-        fields = _picked(self._counted(event.sent), self.expected.post_data or {}, missing=None)
+        fields = _pick(self._count(event.sent), self.expected.post_data or {}, missing=None)
         return read_seen(fields, self.post_data_schema or {"type": "object"})
 
 
@@ -251,9 +251,7 @@ def _texts(value: str | list[str]) -> list[str]:
     return [value] if isinstance(value, str) else value
 
 
-def _picked(
-    data: Mapping[str, Any] | None, keys: Mapping[str, Any], **missing: None
-) -> dict[str, Any] | None:
+def _pick(data: Mapping[str, Any] | None, keys: Mapping[str, Any], **missing: None) -> dict[str, Any] | None:
     """Return what a row looks at: plain keys and paths."""
     if not data:
         return None

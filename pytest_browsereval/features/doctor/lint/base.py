@@ -60,11 +60,11 @@ class Row:
     dataset: DatasetConfig
     graders: tuple[GraderConfig, ...] = ()
 
-    def found(self, rule: str, level: Level, message: str, advice: str) -> Finding:
+    def report(self, rule: str, level: Level, message: str, advice: str) -> Finding:
         """Return a finding about this row, without what a protected one expects."""
         return Finding(rule, level, self.where, self.task.query_id, unquoted(message, self.task), advice)
 
-    def expected(self) -> Iterator[tuple[str, str]]:
+    def expectations(self) -> Iterator[tuple[str, str]]:
         """Yield the texts and numbers that the row's answer and checks expect, each with its key."""
         yield from _leaves(self.task.answer, "answer")
         for place, check in enumerate(self.task.checks):
@@ -75,7 +75,7 @@ class Row:
         """Whether it begins on a site of the config, which has no other date than its own."""
         return bool(names_in(self.task.start_url or "") & set(config.sites))
 
-    def told(self, value: object) -> str:
+    def quote(self, value: object) -> str:
         """Return a value for a message; one of a protected row stays hidden."""
         return HIDDEN if self.task.protected else repr(str(value)[:60])
 

@@ -60,14 +60,14 @@ def dates_in(text: str) -> list[tuple[str, date]]:
 
 def expired_date(row: Row, given: Given) -> Iterator[Finding]:
     """Find a date in the goal or in what is expected that lies before today."""
-    places = [("query", row.task.query), *row.expected()]
+    places = [("query", row.task.query), *row.expectations()]
     past = [
         (key, written, day) for key, text in places for written, day in dates_in(text) if day < given.today
     ]
     if past:
         key, written, day = past[0]
-        told = repr(written) if key == "query" else row.told(written)
-        yield row.found(
+        told = repr(written) if key == "query" else row.quote(written)
+        yield row.report(
             "expired-date",
             Level.NOTE if row.is_local(given.config) else Level.WARNING,
             f"{key}: {told} is past"
@@ -84,13 +84,13 @@ def hard_coded_year(row: Row, given: Given) -> Iterator[Finding]:
     if asks is None:
         return
     known = set(_YEARS.findall(query))
-    for key, text in row.expected():
+    for key, text in row.expectations():
         years = [year for year in _YEARS.findall(text) if year not in known]
         if years:
-            yield row.found(
+            yield row.report(
                 "hard-coded-year",
                 Level.WARNING,
-                f"{key} expects the year {row.told(years[0])}, and the goal asks for {asks[0]!r}.",
+                f"{key} expects the year {row.quote(years[0])}, and the goal asks for {asks[0]!r}.",
                 "Name the year in the goal, or check for what does not age.",
             )
             return
@@ -99,8 +99,8 @@ def hard_coded_year(row: Row, given: Given) -> Iterator[Finding]:
 def relative_date(row: Row, given: Given) -> Iterator[Finding]:
     """Find words that mean another day at each run: no browser of ours has a frozen clock."""
     if found := RELATIVE.search(row.task.query):
-        is_fixed = any(True for _ in row.expected())
-        yield row.found(
+        is_fixed = any(True for _ in row.expectations())
+        yield row.report(
             "relative-date",
             Level.WARNING if is_fixed and not row.is_local(given.config) else Level.NOTE,
             f"the goal says {found[0]!r}, which is another day at each run"
@@ -116,7 +116,7 @@ def timezone(row: Row, given: Given) -> Iterator[Finding]:
     scripts = [str(check.get("js", "")) for check in row.task.checks]
     found = _NOW.search(row.task.query) or next(filter(None, map(_CLOCK.search, scripts)), None)
     if found:
-        yield row.found(
+        yield row.report(
             "timezone",
             Level.WARNING,
             f"{found[0]!r} depends on the zone of the machine.",

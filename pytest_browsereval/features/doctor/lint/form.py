@@ -26,7 +26,7 @@ def unsafe_id(row: Row, given: Given) -> Iterator[Finding]:
     query_id = row.task.query_id
     if found := _UNSAFE_ID.search(query_id):
         told = f"the id has {found[0]!r}; folders and node ids are made of an encoded form."
-        yield row.found("unsafe-id", Level.NOTE, told, "Choose an id of letters, digits, '.', '_' and '-'.")
+        yield row.report("unsafe-id", Level.NOTE, told, "Choose an id of letters, digits, '.', '_' and '-'.")
 
 
 def missing_start_url(row: Row, given: Given) -> Iterator[Finding]:
@@ -34,7 +34,7 @@ def missing_start_url(row: Row, given: Given) -> Iterator[Finding]:
     del given
     if row.task.start_url is None and not re.search(r"https?://", row.task.query):
         told = "it has no start page, and the goal names no address: the window opens empty."
-        yield row.found("missing-start-url", Level.WARNING, told, 'Write a "start_url".')
+        yield row.report("missing-start-url", Level.WARNING, told, 'Write a "start_url".')
 
 
 def unresolved_placeholder(row: Row, given: Given) -> Iterator[Finding]:
@@ -45,11 +45,11 @@ def unresolved_placeholder(row: Row, given: Given) -> Iterator[Finding]:
     for key, text in texts.items():
         if found := _MARK.search(text):
             told = f"{key} has {found[0]!r}, which nobody filled in."
-            yield row.found("unresolved-placeholder", Level.ERROR, told, "Put the site's address there.")
+            yield row.report("unresolved-placeholder", Level.ERROR, told, "Put the site's address there.")
     refused = {name for _, name in unknown_sites({"start_url": task.start_url}, given.config.sites)}
     for name in sorted(names_in(task.start_url or "") - set(given.config.sites) - refused):
         told = f"start_url has {{{name}}}, and the config has no site of that name."
-        yield row.found("unresolved-placeholder", Level.ERROR, told, "Add it to the key `sites`.")
+        yield row.report("unresolved-placeholder", Level.ERROR, told, "Add it to the key `sites`.")
 
 
 def baked_port(row: Row, given: Given) -> Iterator[Finding]:
@@ -60,9 +60,9 @@ def baked_port(row: Row, given: Given) -> Iterator[Finding]:
     advice = "Run the app as a site of the config (`sites`), and write its name in braces."
     for key, text in texts.items():
         if found := _PORT.search(text):
-            yield row.found("baked-port", Level.WARNING, f"{key} has the address {found[0]!r}.", advice)
+            yield row.report("baked-port", Level.WARNING, f"{key} has the address {found[0]!r}.", advice)
     for name in task.metadata.additional.keys() & _PORT_KEYS:
-        yield row.found("baked-port", Level.NOTE, f"metadata.additional.{name} is not used here.", advice)
+        yield row.report("baked-port", Level.NOTE, f"metadata.additional.{name} is not used here.", advice)
 
 
 def plain_gold(row: Row, given: Given) -> Iterator[Finding]:
@@ -74,10 +74,12 @@ def plain_gold(row: Row, given: Given) -> Iterator[Finding]:
         return
     advice = "Read the benchmark's own encrypted file by its importer, and never publish this one."
     if task.protected:
-        yield row.found("plain-gold", Level.ERROR, "it is protected, and its answer stands in clear.", advice)
+        yield row.report(
+            "plain-gold", Level.ERROR, "it is protected, and its answer stands in clear.", advice
+        )
     elif task.answer is not None and (found := _PROTECTED.search(task.dataset)):
         told = f"the data set {found[0]!r} asks that its answers are never in clear, and here they are."
-        yield row.found("plain-gold", Level.WARNING, told, advice)
+        yield row.report("plain-gold", Level.WARNING, told, advice)
 
 
 RULES = (unsafe_id, missing_start_url, unresolved_placeholder, baked_port, plain_gold)
@@ -89,7 +91,7 @@ def same_ids(given: Given) -> Iterator[Finding]:
     for row in given.rows:
         if folded[row.task.query_id.strip().casefold()] > 1:
             told = "another id is the same but for blanks and the case of letters."
-            yield row.found("unsafe-id", Level.WARNING, told, "Rename one: readers take them for one row.")
+            yield row.report("unsafe-id", Level.WARNING, told, "Rename one: readers take them for one row.")
 
 
 def unpinned_data(given: Given) -> Iterator[Finding]:

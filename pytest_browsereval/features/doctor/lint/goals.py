@@ -29,23 +29,23 @@ def goal_check_conflict(row: Row, given: Given) -> Iterator[Finding]:
     for place, check in enumerate(row.task.checks):
         if (found := _ALL.search(query)) and check.get("count") == 1:
             told = f"the goal says {found[0]!r}, and checks.{place} asks for exactly one."
-            yield row.found("goal-check-conflict", Level.WARNING, told, advice)
+            yield row.report("goal-check-conflict", Level.WARNING, told, advice)
         if (found := _RANDOM.search(query)) and _is_of_one_id(check):
             told = f"the goal says {found[0]!r}, and checks.{place} asks for a certain id."
-            yield row.found("goal-check-conflict", Level.WARNING, told, advice)
+            yield row.report("goal-check-conflict", Level.WARNING, told, advice)
     level = Level.NOTE if row.is_local(given.config) else Level.WARNING
-    for key, written in _unstated(row):
-        told = f"{key} expects the date {row.told(written)}, which the goal does not state."
-        yield row.found("goal-check-conflict", level, told, advice)
+    for key, written in _find_unstated(row):
+        told = f"{key} expects the date {row.quote(written)}, which the goal does not state."
+        yield row.report("goal-check-conflict", level, told, advice)
 
 
-def _unstated(row: Row) -> Iterator[tuple[str, str]]:
+def _find_unstated(row: Row) -> Iterator[tuple[str, str]]:
     """Yield the dates that checks expect and the goal does not state, not in part either."""
     query = row.task.query
     stated = {day for _, day in dates_in(query)}
     if not stated and (RELATIVE.search(query) or INCOMPLETE.search(query)):
         return
-    for key, text in row.expected():
+    for key, text in row.expectations():
         yield from (
             (key, written)
             for written, day in dates_in(text)
@@ -62,19 +62,19 @@ def underspecified_answer(row: Row, given: Given) -> Iterator[Finding]:
     """Find expected texts that other texts hold by chance, or that many right answers are not."""
     del given
     is_loose = any(getattr(g, "match", "") == "includes" for g in row.graders)
-    for key, text in row.expected():
+    for key, text in row.expectations():
         is_contained = key.endswith((".contains", ".text")) or (key.startswith("answer") and is_loose)
         if is_contained and len(text.strip()) <= SHORT:
-            yield row.found(
+            yield row.report(
                 "underspecified-answer",
                 Level.WARNING,
-                f"{key}: {row.told(text)} is so short that wrong answers hold it too.",
+                f"{key}: {row.quote(text)} is so short that wrong answers hold it too.",
                 "Expect more of the text, or compare numbers (match: number) or the whole (match: exact).",
             )
     exactly = any(getattr(g, "match", "") in ("exact", "includes") for g in row.graders)
     found = _OPEN.search(row.task.query)
     if exactly and found and row.task.answer is not None:
-        yield row.found(
+        yield row.report(
             "underspecified-answer",
             Level.NOTE,
             f"the goal says {found[0]!r}, and one certain answer is expected.",
@@ -82,7 +82,7 @@ def underspecified_answer(row: Row, given: Given) -> Iterator[Finding]:
         )
     is_possible = row.task.metadata.additional.get("answer_type") == "possible"
     if exactly and is_possible and any(getattr(g, "allow_possible", False) for g in row.graders):
-        yield row.found(
+        yield row.report(
             "underspecified-answer",
             Level.WARNING,
             "the benchmark calls the answer possible, one of many, and it is matched.",
@@ -98,7 +98,7 @@ def rubric_mismatch(row: Row, given: Given) -> Iterator[Finding]:
     if not isinstance(items, list):
         return
     for told, level in _wrong_in(row, rubric, [item for item in items if isinstance(item, Mapping)]):
-        yield row.found("rubric-mismatch", level, told, "Mend the rubric.")
+        yield row.report("rubric-mismatch", level, told, "Mend the rubric.")
 
 
 def _wrong_in(row: Row, rubric: Any, items: list[Mapping[str, Any]]) -> Iterator[tuple[str, Level]]:
@@ -112,11 +112,11 @@ def _wrong_in(row: Row, rubric: Any, items: list[Mapping[str, Any]]) -> Iterator
         yield "an item has no max_points above 0.", Level.WARNING
     names = [" ".join(str(item.get("criterion", "")).casefold().split()) for item in items]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        yield f"two items are about {row.told(twice)}.", Level.WARNING
+        yield f"two items are about {row.quote(twice)}.", Level.WARNING
     for item in items:
         text = f"{item.get('criterion', '')} {item.get('description', '')}"
         if not item.get("condition") and (found := _CONDITION.search(text)):
-            told = f"the item {row.told(item.get('criterion'))} says {found[0]!r} and has no condition."
+            told = f"the item {row.quote(item.get('criterion'))} says {found[0]!r} and has no condition."
             yield told, Level.NOTE
 
 
@@ -131,7 +131,7 @@ def needs_login(row: Row, given: Given) -> Iterator[Finding]:
         told = "the benchmark says that somebody has to be logged in."
     else:
         return
-    yield row.found(
+    yield row.report(
         "needs-login",
         Level.NOTE,
         told,
@@ -144,7 +144,7 @@ def needs_captcha(row: Row, given: Given) -> Iterator[Finding]:
     del given
     if found := _CAPTCHA.search(row.task.query):
         told = f"the goal says {found[0]!r}: a wall against agents is the environment's, not the agent's."
-        yield row.found("needs-captcha", Level.NOTE, told, "Leave the row out, or read its result so.")
+        yield row.report("needs-captcha", Level.NOTE, told, "Leave the row out, or read its result so.")
 
 
 RULES = (goal_check_conflict, underspecified_answer, rubric_mismatch, needs_login, needs_captcha)

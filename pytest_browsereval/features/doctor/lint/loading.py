@@ -118,13 +118,13 @@ def findings_of(error: DatasetError, where: str, query_id: str = "") -> Iterator
         assert place is not None  # noqa: S101 every text fits
         told = place["told"]
         rule = next((name for name, pattern in _RULES if re.search(pattern, told)), OTHER)
-        at = shown_place(place["where"]) if place["where"] else where
+        at = format_place(place["where"]) if place["where"] else where
         row = query_id or place["id"] or ""
         message, _, advice = told.partition(". ")
         yield Finding(rule, Level.ERROR, at, row, f"{message.removesuffix('.')}.", advice)
 
 
-def shown_place(where: str) -> str:
+def format_place(where: str) -> str:
     """Return a file and line with the file as a reader would type it."""
     file, _, line = where.rpartition(":")
     return f"{format_path(Path(file))}:{line}"

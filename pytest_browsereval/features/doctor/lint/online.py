@@ -32,7 +32,10 @@ async def ask_pages(rows: Iterable[Row]) -> tuple[Finding, ...]:
             by_url.setdefault(url, []).append(row)
     answers = await _answers(by_url)
     return tuple(
-        finding for url, asked in by_url.items() for row in asked for finding in _told(row, url, answers[url])
+        finding
+        for url, asked in by_url.items()
+        for row in asked
+        for finding in _judge_answer(row, url, answers[url])
     )
 
 
@@ -55,17 +58,17 @@ async def _answers(urls: Iterable[str]) -> Mapping[str, int | str]:
         return dict(zip(listed, await asyncio.gather(*map(ask, listed)), strict=True))
 
 
-def _told(row: Row, url: str, answer: int | str) -> Iterator[Finding]:
+def _judge_answer(row: Row, url: str, answer: int | str) -> Iterator[Finding]:
     advice = "Name another start page, or leave the row out."
     if isinstance(answer, str):
-        yield row.found("dead-url", Level.ERROR, f"{url} does not answer: {answer}.", advice)
+        yield row.report("dead-url", Level.ERROR, f"{url} does not answer: {answer}.", advice)
     elif answer in _GONE:
-        yield row.found("dead-url", Level.ERROR, f"{url}: the server {_GONE[answer]}.", advice)
+        yield row.report("dead-url", Level.ERROR, f"{url}: the server {_GONE[answer]}.", advice)
     elif answer == _TAKEN_DOWN:
-        yield row.found("takedown", Level.ERROR, f"{url} was taken down for legal reasons (451).", advice)
+        yield row.report("takedown", Level.ERROR, f"{url} was taken down for legal reasons (451).", advice)
     elif answer == _NEEDS_LOGIN:
         told = f"{url} asks who is there (401)."
-        yield row.found("needs-login", Level.WARNING, told, "Prepare an account, or leave the row out.")
+        yield row.report("needs-login", Level.WARNING, told, "Prepare an account, or leave the row out.")
     elif answer >= _BROKEN:
         told = f"{url} answers with the status {answer}."
-        yield row.found("dead-url", Level.WARNING, told, "Look again later: it may be up by then.")
+        yield row.report("dead-url", Level.WARNING, told, "Look again later: it may be up by then.")

@@ -76,7 +76,7 @@ def ask_runs(given: Given, made: Mapping[str, list[Made]]) -> Iterator[Finding]:
         if own:
             yield from _rates(row, own)
             yield from _pages(row, own)
-            yield from _unrecorded(row, own)
+            yield from _find_unrecorded(row, own)
 
 
 def _rates(row: Row, made: list[Made]) -> Iterator[Finding]:
@@ -84,20 +84,20 @@ def _rates(row: Row, made: list[Made]) -> Iterator[Finding]:
     passed = [one for one in judged if one.metadata.verdict is Verdict.PASSED]
     if (idle := _last(judged, "noop")) is not None and idle in passed:
         told = "an agent that does nothing passes it."
-        yield row.found("always-passes", Level.ERROR, told, "Check for something that has to be done.")
+        yield row.report("always-passes", Level.ERROR, told, "Check for something that has to be done.")
     if (oracle := _last(judged, "scripted")) is not None and oracle not in passed:
         told = f"its own solution fails: {oracle.metadata.reason or 'no reason was told'}."
-        yield row.found("never-passes", Level.ERROR, told, "Mend the solution, the check or the site.")
+        yield row.report("never-passes", Level.ERROR, told, "Mend the solution, the check or the site.")
     tried = [one for one in judged if one.agent not in ("noop", "scripted")]
     good = [one for one in tried if one in passed]
     agents = len({one.setting for one in tried})
     of = f"{len(tried)} judged attempts by {agents} configuration{'s' * (agents != 1)}"
     if len(tried) >= ENOUGH and not good:
         advice = "Prove by a solution that it can be solved; keep it if it only is hard."
-        yield row.found("never-passes", Level.WARNING, f"none of {of} passed it.", advice)
+        yield row.report("never-passes", Level.WARNING, f"none of {of} passed it.", advice)
     if len(tried) >= ENOUGH and len(good) == len(tried):
         told = f"all of {of} passed it."
-        yield row.found("always-passes", Level.NOTE, told, "It tells agents apart no more.")
+        yield row.report("always-passes", Level.NOTE, told, "It tells agents apart no more.")
     yield from _coins(row, tried)
 
 
@@ -117,7 +117,7 @@ def _coins(row: Row, tried: list[Made]) -> Iterator[Finding]:
             name = own[0].metadata.variant
             told = f"{good} of {len(own)} attempts of the variant {name!r} passed it, as a coin would fall."
             advice = "Look whether goal, site or grader decides; compare by several trials."
-            yield row.found("coin-flip", Level.WARNING, told, advice)
+            yield row.report("coin-flip", Level.WARNING, told, advice)
 
 
 def _pages(row: Row, made: list[Made]) -> Iterator[Finding]:
@@ -126,16 +126,16 @@ def _pages(row: Row, made: list[Made]) -> Iterator[Finding]:
     crashed = next(((one, found) for one, text in texts if (found := _CRASH.search(text))), None)
     if crashed is not None:
         told = f"a page has shown {crashed[1][0]!r} ({crashed[0].folder})."
-        yield row.found("app-crash", Level.WARNING, told, "Mend the app: agents are judged by what it does.")
+        yield row.report("app-crash", Level.WARNING, told, "Mend the app: agents are judged by what it does.")
     walled = [one for one, text in texts if _WALL.search(text)]
     if walled and not _WALL.search(row.task.query):
         told = f"{len(walled)} of {len(made)} attempts met a captcha or a wall against robots."
         advice = "Its failures are the environment's: leave the row out, or run it where it is let in."
-        yield row.found("needs-captcha", Level.WARNING, told, advice)
+        yield row.report("needs-captcha", Level.WARNING, told, advice)
     logins = [one for one in made if _LOGIN_PAGE.search(one.metadata.final_url or "")]
     if logins and len(logins) == len(made):
         told = f"all of {len(made)} attempts ended on a page to log in at."
-        yield row.found("needs-login", Level.WARNING, told, "Prepare an account, or leave the row out.")
+        yield row.report("needs-login", Level.WARNING, told, "Prepare an account, or leave the row out.")
 
 
 def _log(folder: Path) -> str:
@@ -146,7 +146,7 @@ def _log(folder: Path) -> str:
         return ""
 
 
-def _unrecorded(row: Row, made: list[Made]) -> Iterator[Finding]:
+def _find_unrecorded(row: Row, made: list[Made]) -> Iterator[Finding]:
     """Yield checks of a path that was in the state of no attempt."""
     states = [state for one in made for state in _states(one.folder)]
     if not states:
@@ -159,7 +159,7 @@ def _unrecorded(row: Row, made: list[Made]) -> Iterator[Finding]:
         if all(_at(path, state) is None for state in states):
             told = f"checks.{place} reads {path!r}, which none of {len(states)} recorded states has."
             advice = "Check the spelling, or have the site write it."
-            yield row.found("unrecorded-state", Level.WARNING, told, advice)
+            yield row.report("unrecorded-state", Level.WARNING, told, advice)
 
 
 def _states(folder: Path) -> Iterator[Any]:
