@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import EllipsisType
+from typing import Protocol
 
 from pydantic import JsonValue
 
 from pytest_browsereval.capture.har import Traffic
+from pytest_browsereval.contracts import check_result, naming
 from pytest_browsereval.llm.judge import JudgeConfig
+from pytest_browsereval.model.tasks import Task
 
 TIMEOUT_S = 300.0
 """A grader that has not answered by then is errored; its own limits are usually much shorter."""
@@ -117,6 +120,24 @@ class Offers:
     """The run's model for graders that ask one."""
     browser: str = ""
     """The type of the browser, for messages."""
+
+
+class Needing(Protocol):
+    """A member that says what it needs for a row."""
+
+    def needs(self, task: Task) -> Needs:
+        """Return what it needs."""
+
+
+def ask_needs(member: Needing, task: Task) -> Needs:
+    """Return what a member needs for a row.
+
+    Raises:
+        PluginError: it raises, or returns anything else.
+    """
+    with naming(member, "needs"):
+        needs = member.needs(task)
+    return check_result(member, "needs", needs, Needs, "a Needs")
 
 
 def merge_needs(each: Iterable[Needs]) -> Needs:

@@ -13,6 +13,7 @@ from pytest_browsereval.graders.parts import unfold, walk_options
 from pytest_browsereval.graders.values import shown
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.needs import ask_needs
 
 _IN_A_SITE = re.compile(r"\{[A-Za-z_]\w*\}(?![^/?#])", re.ASCII)
 """What an address of a site begins with; ``{shop}.evil.test`` and ``{shop}@evil.test`` are elsewhere."""
@@ -52,7 +53,7 @@ def find_trust_needs(grader: GraderConfig, task: Task, site_urls: Mapping[str, s
 
 def _trust_needs(grader: GraderConfig, task: Task, site_urls: Mapping[str, str]) -> Iterator[str]:
     for one in unfold(grader):
-        needs = one.needs(task)
+        needs = ask_needs(one, task)
         yield from needs.trust
         for address in needs.addresses:
             if not _is_in_a_site(address, site_urls):

@@ -24,7 +24,7 @@ from pytest_browsereval.graders.trust import check_trust
 from pytest_browsereval.graders.verdicts import check_pass_when
 from pytest_browsereval.llm.client import check_key
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.needs import Offers, find_misfits
+from pytest_browsereval.needs import Offers, ask_needs, find_misfits
 from pytest_browsereval.registry import Registry, read_block
 from pytest_browsereval.run.relations import ALONE, Relations, notes_on, relations_of, sites_to_reset
 from pytest_browsereval.run.store import TrialKey
@@ -416,7 +416,7 @@ def check_needs(grader: GraderConfig, task: Task, offers: Offers, config: EvalCo
         ValueError: something is not offered, or there is no key for a model of its own.
         ConfigError: there is no key for the run's judge: that is wrong once, not for each row.
     """
-    needs = grader.needs(task)
+    needs = ask_needs(grader, task)
     for told in find_misfits(grader.label, needs, offers):
         raise ValueError(told)
     for judge in (need.choose_model(config.judge) for need in needs.models):

@@ -8,6 +8,7 @@ import pytest
 from pydantic import BaseModel, Field, SecretStr
 
 from pytest_browsereval.builtins import builtin_registry
+from pytest_browsereval.errors import PluginError
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.combined import AnyGrader
 from pytest_browsereval.graders.trust import find_trust_needs
@@ -128,3 +129,16 @@ def test_addresses_of_sites_need_no_trust(rest: str) -> None:
     """Before the placeholders are filled in, and afterwards."""
     assert fetched("{shop}" + rest) == []
     assert fetched("http://127.0.0.1:8000" + rest, shop="http://127.0.0.1:8000") == []
+
+
+def test_a_grader_that_cannot_say_what_it_needs_is_named() -> None:
+    """Nobody knows whether such a row may be trusted, so it is refused."""
+
+    class Broken(Acme):
+        type: Literal["acme/broken"] = "acme/broken"  # type: ignore[assignment]
+
+        def needs(self, task: Task) -> Needs:
+            raise ValueError(task.query_id)
+
+    with pytest.raises(PluginError, match=r"the grader 'acme/broken' .*`needs` raised ValueError: r"):
+        find_trust_needs(Broken(), TASK, {})

@@ -14,7 +14,14 @@ from pathlib import Path
 from pytest_browsereval.browsers.playwright.manager import WindowManager
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.config_text import format_path
-from pytest_browsereval.errors import BrowserEvalError, ConfigError, DatasetError, Fault, UsageError
+from pytest_browsereval.errors import (
+    BrowserEvalError,
+    ConfigError,
+    DatasetError,
+    Fault,
+    PluginError,
+    UsageError,
+)
 from pytest_browsereval.features.doctor.lint.base import Finding, Level, Row
 from pytest_browsereval.features.doctor.lint.linting import lint
 from pytest_browsereval.features.doctor.lint.loading import load
@@ -26,7 +33,7 @@ from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.llm.presence import ask_server, models_in
 from pytest_browsereval.llm.retries import KEY_STATUSES
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.needs import merge_needs
+from pytest_browsereval.needs import ModelNeed, ask_needs
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.run.browser_checks import start_browser
 from pytest_browsereval.run.evaluation import Evaluation
@@ -200,11 +207,15 @@ def _used_graders(config: EvalConfig, rows: Sequence[Row]) -> list[_Used]:
 
 
 def _models(grader: GraderConfig, config: EvalConfig, tasks: Iterable[Task]) -> tuple[JudgeConfig, ...]:
-    found = []
-    for need in merge_needs(grader.needs(task) for task in tasks).models:
+    found: list[ModelNeed] = []
+    for task in tasks:
+        with suppress(PluginError):  # what is wrong is told with its rows
+            found += (need for need in ask_needs(grader, task).models if need not in found)
+    models = []
+    for need in found:
         with suppress(ValueError):  # that it has none is told with its rows
-            found.append(need.choose_model(config.judge))
-    return tuple(found)
+            models.append(need.choose_model(config.judge))
+    return tuple(models)
 
 
 def _grader_setups(config: EvalConfig, used: Iterable[_Used]) -> Iterator[Check]:
