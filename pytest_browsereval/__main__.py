@@ -1,4 +1,4 @@
-"""The ``browsereval`` command: what is useful beside pytest."""
+"""The ``browsereval`` command and its subcommands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ``pytest11`` entry point: options, and a door that stays shut until an eval is asked for.
+"""The ``pytest11`` entry point: options; the rest is imported only when an eval is asked for.
 
 Imported in every pytest run of the environment, so it imports nothing but the standard library and
 pytest (budget: 30 ms of CPU; ``benchmarks/startup.py`` measures it).

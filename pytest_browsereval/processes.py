@@ -1,10 +1,10 @@
-"""Runs a command on a leash: standard input, a pipe that whoever started it holds open.
+"""Supervises a subprocess: ends the command, and all that it started, when its starter dies.
 
-When the pipe closes, the command is ended with all that it has started: politely at first, by force after a
-grace period. A holder that is killed, by ``SIGKILL`` or by ``os._exit`` too, lets go of its end as well: the
-system closes the pipe, so nothing is left behind. It is started by its path, as
-``python -I -S processes.py GRACE COMMAND...``, so it imports little and nothing of this package. Its exit
-code is the command's (128 + N for signal N).
+The starter holds the command's standard input, a pipe. When the pipe closes, the command is ended with all
+that it has started: politely at first, by force after a grace period. A starter that is killed, by
+``SIGKILL`` or by ``os._exit`` too, lets go of its end as well: the system closes the pipe, so nothing is left
+behind. It is started by its path, as ``python -I -S processes.py GRACE COMMAND...``, so it imports little and
+nothing of this package. Its exit code is the command's (128 + N for signal N).
 
 With ``--relay`` before the grace period, what comes through the pipe is passed on to the command's own
 standard input; with ``--stdin FILE`` a file is its standard input; with ``--folder FOLDER`` before these a
@@ -45,7 +45,7 @@ def supervise_command(
     stdin: str | None = None,
     folder: str | None = None,
 ) -> list[str]:
-    """Return the command line that runs a command on a leash; give it a pipe as standard input.
+    """Return the command line that runs a command under supervision; give it a pipe as standard input.
 
     Args:
         command: program and arguments.

@@ -1,4 +1,4 @@
-"""How config classes become members of a family.
+"""Registry of families and members: how a config class becomes a plug-in.
 
 A *member* is a frozen pydantic class with a literal ``type``, its options as described fields and a
 ``build`` method. Fields name the family through :class:`Plugged`; the member is looked up by its

@@ -1,4 +1,4 @@
-"""What the format has words for and this version cannot do: refused by name, never ignored."""
+"""Names that the format has and this version does not support: refused with a reason."""
 
 from __future__ import annotations
 

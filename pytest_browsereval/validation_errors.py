@@ -1,4 +1,4 @@
-"""What pydantic found wrong, in sentences: what was given, what is allowed, what to type next."""
+"""Pydantic's errors as sentences: what was given, what is allowed, what to type next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far grades agree with what people say: a table of four counts, and the figures that follow from it."""
+"""Agreement of grades with human labels: the confusion table and its figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run was made of, read from its folder alone; what cannot be read is told, and the rest is there."""
+"""Description of a run from its folder alone: models, tools, datasets, figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether all files of a run say the same of its verdicts: the records, their grades and the summary."""
+"""Consistency check of a run's files: records, their grades and the summary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a run is good enough, decided from its summary by the config's rules."""
+"""The gate: decides by the config's rules whether a run is good enough."""
 
 from __future__ import annotations
 

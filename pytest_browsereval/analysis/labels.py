@@ -1,4 +1,4 @@
-"""What people say of attempts: a line of JSON for each label, read, matched to attempts, and counted."""
+"""Human labels of attempts: reads label files and matches them to attempts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pass rate: the one place where its numerator, its denominator and what is left out are defined.
+"""The pass rate: defines its numerator, its denominator and what is left out.
 
 A trial counts by its last attempt. The rate is ``passed / (passed + failed)``; errored trials and those that
 have no result are in neither number, and always counted beside it.

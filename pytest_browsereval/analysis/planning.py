@@ -1,4 +1,4 @@
-"""What a run will take: counted from the config, estimated from an earlier run of it, else unknown."""
+"""Estimate of a run's trials, cost and time, before it starts."""
 
 from __future__ import annotations
 

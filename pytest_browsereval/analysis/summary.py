@@ -1,4 +1,4 @@
-"""What a run came to, as a function of its folder."""
+"""Summary of a run, computed from its folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a browser is to the rest: it opens windows, and a window can be looked at and closed."""
+"""Base of browsers: a browser opens windows, and a window can be looked at and closed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which Chromium is used: the candidates in order, how each is launched, what to say when none starts.
+"""Search for a Chromium to launch: candidates in order, and the message when none starts.
 
 Finding is cheap (does the file exist?) and proving is a launch, so the launch that proves a candidate
 is the one that is used. Nothing is remembered on disk.

@@ -1,4 +1,4 @@
-"""Gets a browser onto this machine: what is there, else Playwright's download, else the system's package."""
+"""Installs a browser: takes what is there, else Playwright's download, else the system's package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this machine is, and whether Playwright's own Node can start on it."""
+"""Checks of this machine: its system, and whether Playwright's own Node can start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes on after a call has returned: its line is finished then, and later lines wait for it."""
+"""Work after a call has returned: finishes its line in the log while later lines wait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is recorded of a window as a whole, from before its start page until its agent has ended."""
+"""Recording of a window as a whole, from before its start page until its agent has ended."""
 
 from __future__ import annotations
 

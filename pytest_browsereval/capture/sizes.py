@@ -1,4 +1,4 @@
-"""A limit for what one message holds: what is longer is cut, and kept whole once, in a file of its own."""
+"""Size limit of a message: cuts longer values, and keeps each whole in a file of its own."""
 
 from __future__ import annotations
 

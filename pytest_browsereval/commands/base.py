@@ -1,4 +1,4 @@
-"""What a subcommand is, and how all of them print."""
+"""Base of subcommands, and how they print."""
 
 from __future__ import annotations
 

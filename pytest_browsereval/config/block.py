@@ -1,4 +1,4 @@
-"""What all blocks of a config share."""
+"""Base of all blocks of a config."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What reading a text gives: a plain value that still knows its lines, or the reason why not."""
+"""Documents: plain values that know their lines, and errors of reading them."""
 
 from __future__ import annotations
 

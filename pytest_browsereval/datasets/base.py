@@ -1,4 +1,4 @@
-"""What a dataset is: it lists the ids of its rows cheaply and reads one row in full on demand."""
+"""Base of datasets: a dataset lists the ids of its rows cheaply and reads one row on demand."""
 
 from __future__ import annotations
 

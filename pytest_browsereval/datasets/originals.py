@@ -1,4 +1,4 @@
-"""What several importers read alike: addresses, numbers, rubrics in their published forms."""
+"""Readers that several importers share: addresses, numbers, rubrics in their published forms."""
 
 from __future__ import annotations
 

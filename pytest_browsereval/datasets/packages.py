@@ -1,4 +1,4 @@
-"""Installed packages whose data is read without importing them: an import may start what nobody asked for."""
+"""Reads data of installed packages without importing them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all file formats share: rows become tasks, ids are unique, selections are deterministic."""
+"""Rows of all file formats: rows become tasks, ids are unique, selections are deterministic."""
 
 from __future__ import annotations
 

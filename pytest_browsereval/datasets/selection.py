@@ -1,4 +1,4 @@
-"""Which rows are taken, and many rows read at once."""
+"""Selection of rows by ids, tags, limit and sample."""
 
 from __future__ import annotations
 

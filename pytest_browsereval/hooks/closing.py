@@ -1,4 +1,4 @@
-"""What could not be closed at the end: told behind the tables, since the results hold."""
+"""Reports what could not be closed at the end of a session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which eval has which folder of runs: two that shared one would share trials and pass rates."""
+"""Folders of runs by eval: refuses two evals that share one."""
 
 from __future__ import annotations
 

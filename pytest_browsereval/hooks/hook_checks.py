@@ -1,4 +1,4 @@
-"""Hooks of plug-ins that would never be called, or not as they are written: told in a sentence each."""
+"""Checks hooks of plug-ins: misspelt names and wrong arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What attempts print, log and warn of: kept with each of them instead of shown under the item that is up.
+"""Keeps output, log records and warnings of attempts with each of them.
 
 pytest captures by the time at which something is written, and attempts run ahead of their items, several at
 once. Here the context of whoever writes decides: see ``capture.output``. Streams stay those that pytest has

@@ -1,4 +1,4 @@
-"""``--eval-plan``: what a run will take is told, and nothing is run."""
+"""``--eval-plan``: prints what a run will take, and runs nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A line now and then: how many trials are done, running, failed, errored, and what was spent."""
+"""Progress lines: how many trials are done, running, failed, errored, and what was spent."""
 
 from __future__ import annotations
 

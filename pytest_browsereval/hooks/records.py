@@ -1,4 +1,4 @@
-"""Records that somebody rewrites: each process says what it wrote, and the controller looks at the end."""
+"""Detects rewritten records: each process says what it wrote, and the controller compares."""
 
 from __future__ import annotations
 

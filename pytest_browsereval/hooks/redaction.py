@@ -1,4 +1,4 @@
-"""What pytest itself shows of tests: without the secrets of evals, wherever it has them from.
+"""Redacts secrets of evals in what pytest itself shows.
 
 Tracebacks with the values of variables, what children print, warnings: pytest has none of it from us. Reports
 are made in the process that runs a test, so that neither JUnit, HTML nor a controller gets to see more.

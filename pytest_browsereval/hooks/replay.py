@@ -1,4 +1,4 @@
-"""``--eval-llm``: model calls are recorded, or answered from what was recorded."""
+"""``--eval-llm``: records model calls, or answers from recorded ones."""
 
 from __future__ import annotations
 

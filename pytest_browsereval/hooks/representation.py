@@ -1,4 +1,4 @@
-"""How a bad row is handed to pytest: a text, and the one line of it that other readers show.
+"""Text of a bad row as pytest shows it, and its one-line form.
 
 pytest's own exceptions come as such an object. A plain text has no ``reprcrash``: the short summary then says
 no reason, and readers take the text's last line, or all of it, for the reason.

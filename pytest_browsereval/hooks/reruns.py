@@ -1,4 +1,4 @@
-"""Rows and plug-ins that run failed tests again: a judged row is not run again unless somebody allows it."""
+"""Rows and plug-ins that run failed tests again: keeps a judged row from running twice."""
 
 from __future__ import annotations
 

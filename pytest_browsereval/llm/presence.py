@@ -1,4 +1,4 @@
-"""Whether the server of a model answers: asked for its list of models, which costs nothing."""
+"""Checks that a model's server answers, by its list of models, which costs nothing."""
 
 from __future__ import annotations
 

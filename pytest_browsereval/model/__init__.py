@@ -1,1 +1,1 @@
-"""The closed vocabulary: what is read, what is recorded, what is judged."""
+"""The vocabulary on disk: tasks, messages, results, grades, usage."""

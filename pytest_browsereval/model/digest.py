@@ -1,4 +1,4 @@
-"""What is kept of an attempt where thousands of them are looked at together: figures, no texts at length."""
+"""Short form of an attempt's record, for reading thousands of them: figures, no long texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a grader says, and how grades become a verdict."""
+"""Grades of graders, and how they become a verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an attempt leaves behind: result, errors, warnings, metadata."""
+"""Records of an attempt: result, errors, warnings, metadata."""
 
 from __future__ import annotations
 

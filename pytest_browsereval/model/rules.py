@@ -1,4 +1,4 @@
-"""What a rule of a gate says of a run."""
+"""Result of a gate rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What model calls used."""
+"""Usage of model calls: tokens, requests, cost."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What must not be written: which names are those of secrets, what stands for one, how it is taken out."""
+"""Redaction of secrets: their names, the mark that replaces them, and the functions that do it."""

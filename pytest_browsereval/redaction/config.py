@@ -1,4 +1,4 @@
-"""What of a config must not be written anywhere."""
+"""Redacts secrets in values of a config."""
 
 from __future__ import annotations
 

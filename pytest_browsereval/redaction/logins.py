@@ -1,4 +1,4 @@
-"""What logs somebody in: in addresses, in headers and in what is sent."""
+"""Redacts logins in addresses, headers and request bodies."""
 
 from __future__ import annotations
 

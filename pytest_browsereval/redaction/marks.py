@@ -1,6 +1,6 @@
-"""What stands in the place of a secret. Run folders and cassettes hold these words: they do not change.
+"""Marks that replace secrets. Run folders and cassettes hold these words: they do not change.
 
-``restoring`` has another one, with the name of a variable in it, for what comes back.
+``restoring`` has another mark, with the name of a variable in it, for what comes back.
 """
 
 from __future__ import annotations

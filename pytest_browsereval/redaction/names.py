@@ -1,4 +1,4 @@
-"""Which names are those of secrets, in any spelling: keys of blocks, environment variables, fields of pages.
+"""Names of secrets, in any spelling: keys of blocks, environment variables, fields of pages.
 
 There is one list. Where a place differs on purpose, the place is an argument and the reason stands beside it.
 """

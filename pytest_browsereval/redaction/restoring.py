@@ -1,4 +1,4 @@
-"""Secrets taken out of what is kept beside the config, so that they can be put in again."""
+"""Reversible redaction of files beside the config: secrets can be put back."""
 
 from __future__ import annotations
 

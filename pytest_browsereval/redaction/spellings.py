@@ -1,4 +1,4 @@
-"""How secrets are written: quoted, in addresses, in markup, in base64."""
+"""Spellings of secrets: quoted, in addresses, in markup, in base64."""
 
 from __future__ import annotations
 

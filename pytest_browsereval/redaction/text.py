@@ -1,4 +1,4 @@
-"""Secrets taken out of what is about to be written as JSON."""
+"""Redacts secrets in values that are about to be written as JSON."""
 
 from __future__ import annotations
 

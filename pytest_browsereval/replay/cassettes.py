@@ -1,4 +1,4 @@
-"""What becomes of the model calls of trials, and of the requests of their pages: live, recorded or replayed.
+"""Cassettes of a run: model calls and web traffic of its trials, live, recorded or replayed.
 
 Recordings are kept beside the config: ``cassettes/<config>/<variant>/<row>-<trial>.jsonl`` for the model
 calls, the same with ``.har`` for replies of servers.

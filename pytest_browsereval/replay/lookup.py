@@ -1,4 +1,4 @@
-"""Requests of pages as they were recorded, where what logs somebody in was taken out of these."""
+"""Finds the recorded request for a live one, where logins were taken out of the recording."""
 
 from __future__ import annotations
 

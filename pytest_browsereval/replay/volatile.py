@@ -1,4 +1,4 @@
-"""What differs in a model call each time that it is made, and means nothing: ports, times, ids, pictures."""
+"""Ignores what differs in each model call and means nothing: ports, times, ids, pictures."""
 
 from __future__ import annotations
 

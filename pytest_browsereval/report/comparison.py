@@ -1,4 +1,4 @@
-"""Two runs side by side, told for a terminal of 80 columns."""
+"""Comparison of two runs, for a terminal of 80 columns."""
 
 from __future__ import annotations
 

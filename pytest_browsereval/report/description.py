@@ -1,4 +1,4 @@
-"""What a run was made of, told for a terminal of 100 columns."""
+"""Description of a run, for a terminal of 100 columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks over several runs, told: for a terminal of 100 columns, and as Markdown."""
+"""Flaky tasks over several runs: for a terminal of 100 columns, and as Markdown."""
 
 from __future__ import annotations
 

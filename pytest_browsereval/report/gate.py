@@ -1,4 +1,4 @@
-"""What a gate says of a run: for a terminal of 80 columns, as Markdown and as JSON."""
+"""Results of a gate: for a terminal of 80 columns, as Markdown and as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run will take, in words."""
+"""Text of a run's plan."""
 
 from __future__ import annotations
 

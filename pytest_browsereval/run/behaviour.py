@@ -1,4 +1,4 @@
-"""What plug-ins change about attempts."""
+"""Changes that plug-ins make to attempts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a whole run may use: once it is used up no further attempt is begun; the rest is told as skipped."""
+"""Budget of a whole run: once it is used up, the remaining trials are skipped."""
 
 from __future__ import annotations
 

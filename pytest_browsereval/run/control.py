@@ -1,4 +1,4 @@
-"""What somebody who watches a run wants of it: to pause, to stop after this, to skip a trial.
+"""Control of a running run: pause, stop, skip a trial.
 
 One process, the one that is asked, writes ``control.json`` into the run folder; every process looks there
 before it begins an attempt. What is in flight is never touched.

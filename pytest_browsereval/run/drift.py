@@ -1,4 +1,4 @@
-"""Whether the tools have changed since the last run of the config: unlike runs are not compared unseen."""
+"""Warns when the tools have changed since the last run of the config."""
 
 from __future__ import annotations
 

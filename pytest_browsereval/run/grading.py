@@ -1,4 +1,4 @@
-"""The grades of a recorded attempt: while its run is on, and again whenever somebody asks."""
+"""Grades a recorded attempt, during its run or later."""
 
 from __future__ import annotations
 

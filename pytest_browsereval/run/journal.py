@@ -1,4 +1,4 @@
-"""What a session tells of its trials while it goes on: which there are, which are over, when it has ended.
+"""Journal of a session: which trials there are, which are over, when it has ended.
 
 Written into the run folder for those who watch it; what attempts come to stands in their own folders.
 """

@@ -1,4 +1,4 @@
-"""Earlier runs: which there are below a results folder, and which of them somebody means."""
+"""Finds earlier runs below a results folder, by id, path or ``latest``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an eval config asks for: rows by variants by trials, each with its name, and each row checked."""
+"""Plan of an eval: rows by variants by trials, each with its name, and each row checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an attempt has come to so far."""
+"""State of an attempt while it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What two runs were made of, and where their manifests differ."""
+"""Differences between the manifests of two runs."""
 
 from __future__ import annotations
 

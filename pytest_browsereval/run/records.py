@@ -1,4 +1,4 @@
-"""What the records of attempts were when they were written, so that one that somebody rewrites is found."""
+"""Digests of attempts' records, which show whether a record was rewritten."""
 
 from __future__ import annotations
 

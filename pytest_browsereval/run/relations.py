@@ -1,4 +1,4 @@
-"""Which rows have to come before which, and which may not run at the same time."""
+"""Relations of rows: which come before which, and which may not run at the same time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run that is gone on with: what it has judged is told from its folder, everything else is run."""
+"""Resumes a run: keeps its verdicts, and runs everything else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an earlier run has stored of its trials: enough to grade each of them again."""
+"""Stored trials of an earlier run, read so that each can be graded again."""
 
 from __future__ import annotations
 

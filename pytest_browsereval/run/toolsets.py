@@ -1,4 +1,4 @@
-"""Which tools an attempt has: the run's switches, those of its variant, and the sites that its row uses."""
+"""The tools of an attempt: switches of the run and its variant, and sites that its row uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which graders cannot judge a stored attempt, since the run did not observe for them what they judge."""
+"""Finds graders that cannot judge a stored attempt, since the run did not observe what they need."""
 
 from __future__ import annotations
 

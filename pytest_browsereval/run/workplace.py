@@ -1,4 +1,4 @@
-"""What an agent is given to work with: its window's recorder, its tools, its context."""
+"""Builds the context of an agent: its window's recorder, its tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a running site is to the leases."""
+"""Base of running sites."""
 
 from __future__ import annotations
 

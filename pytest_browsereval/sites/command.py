@@ -143,7 +143,7 @@ class CommandSite(Site):
     def _launch(self) -> None:
         """Start the command on a free port; as quick as asyncio's own, which forks on the loop as well.
 
-        asyncio's would kill the leash when its loop is lost, before the leash has ended the site.
+        asyncio's would kill the supervisor when its loop is lost, before that has ended the site.
         """
         self._port = _free_port()
         self._client = _client()

@@ -1,4 +1,4 @@
-"""Which attempt may use which instance of a site, and when instances are started and ended."""
+"""Leases of sites: which attempt uses which instance, and when instances start and end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a site's command prints: read from its pipe and written to a log, secrets taken out before."""
+"""Output of a site's command: read from its pipe, redacted and written to a log."""
 
 from __future__ import annotations
 

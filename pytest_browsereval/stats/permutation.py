@@ -1,4 +1,4 @@
-"""Whether two sides differ beyond chance where tasks have several trials: tests by exchange of the sides.
+"""Permutation test for repeated trials.
 
 If both sides are alike, what is one side's might as well be the other's. Each task is exchanged by itself,
 and the p-value is the share of all such worlds whose difference is as large or larger (Fisher 1935).

@@ -1,4 +1,4 @@
-"""What a scripted model answers: texts, tool calls, and everything that can go wrong."""
+"""Replies of a scripted model: texts, tool calls, and everything that can go wrong."""
 
 from __future__ import annotations
 

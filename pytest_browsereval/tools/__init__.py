@@ -1,1 +1,1 @@
-"""What an agent can do in its window, and the contract of every tool's output."""
+"""Tools of an agent in its window, and the contract of every tool's output."""

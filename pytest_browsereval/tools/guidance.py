@@ -1,4 +1,4 @@
-"""What a model is told about its tools, and which of them a turn offers: toolkits speak, tables decide."""
+"""Guidance about tools for the model, and the choice of tools for a turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a toolkit is: several tools behind one switch, and what a model is told about them."""
+"""Toolkits: several tools behind one switch, with their guidance for the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Observation: what is on the page."""
+"""Tools that look at the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a target of a tool call becomes an element of the page."""
+"""Finds the element of a page that a tool call names."""
 
 from __future__ import annotations
 

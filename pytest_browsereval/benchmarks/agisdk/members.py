@@ -1,4 +1,4 @@
-"""What this benchmark brings."""
+"""Registers the members of this benchmark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How close answers are: words in common, ratio of numbers, keys of blocks, the best pairing of lists.
+"""Similarity of answers: shared words, ratios of numbers, keys of blocks, the best pairing of lists.
 
 The measures are those of AssistantBench, which took the one for texts from DROP.
 """

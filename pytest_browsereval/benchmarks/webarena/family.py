@@ -1,4 +1,4 @@
-"""What the importers of the WebArena family share: the sites that rows name, and the keys that all have."""
+"""Base of the importers of the WebArena family: sites that rows name, and their common keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What WebArena's rules look at, read from the live window: parts of pages, and pictures on them."""
+"""Observation of the live window for WebArena's rules: parts of pages and pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tools of a server open, look at, draw and close a page, and with what arguments.
+"""Maps the tools of an MCP server to purposes: navigate, snapshot, screenshot, close.
 
 Tools and arguments are the server's own, read from its list. What the config and the table of known servers
 leave open is found in the schemas where it is certain, and asked for by name where it is not.

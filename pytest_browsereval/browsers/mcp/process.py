@@ -63,7 +63,7 @@ class ServerProcess:
         self._last_words: list[str] = []
         words = [word.replace("{folder}", self._folder.name) for word in program.command]
         try:
-            # Not asyncio's own: that would kill the leash when its loop is lost, before the leash has
+            # Not asyncio's own: that would kill the supervisor when its loop is lost, before that has
             # ended the server.
             self._process = subprocess.Popen(  # noqa: S603 the config's own command
                 supervise_command(words, GRACE_S, relay=True, folder=self._folder.name),
@@ -125,7 +125,7 @@ class ServerProcess:
                     parts, size = [], 0
 
     async def end(self) -> None:
-        """Let go of the leash, which ends the server; kill what does not end by then. Never raises."""
+        """Close the pipe, which ends the server; kill what does not end by then. Never raises."""
         if self._writer is not None:
             self._writer.close()
         elif self._process.stdin is not None:

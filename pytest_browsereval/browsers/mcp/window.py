@@ -1,4 +1,4 @@
-"""A window behind an MCP server: everything that is known of it, its tools have told."""
+"""A window behind an MCP server, known only through the server's tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pages of a Chromium are like: the options that every browser driven by Playwright shares."""
+"""Page options that every browser driven by Playwright shares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which addresses a window may open: schemes, and patterns of origins."""
+"""Addresses that a window may open: schemes and patterns of origins."""
 
 from __future__ import annotations
 

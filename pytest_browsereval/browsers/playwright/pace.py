@@ -1,4 +1,4 @@
-"""How soon the browser answers while a call takes long."""
+"""Measures how fast the browser answers while a call takes long."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a window gets to its start page."""
+"""Opens the start page of a window."""
 
 from __future__ import annotations
 

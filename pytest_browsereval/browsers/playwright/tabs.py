@@ -1,4 +1,4 @@
-"""The tabs of a window: numbered, followed as pages open and close, and what is to be told of them."""
+"""The tabs of a window: their numbers, and notes about tabs that opened or closed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may ask the dashboard, for what, and what is answered."""
+"""The dashboard's web application: its requests, and who may make them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes on in a run, for the pages that show it: drawn from its folder, while a page is open only.
+"""Events of a running run for the dashboard, read from its folder while a page is open.
 
 Two kinds of news. What happens (messages, attempts that have changed) is numbered, and a page that was cut
 off is told again what it has missed. How things stand (lanes, queue, figures) is sent whole when it changes.

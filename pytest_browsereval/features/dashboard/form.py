@@ -1,4 +1,4 @@
-"""What the dashboard's page is made of: the viewer's parts, and a view of what goes on above them."""
+"""The dashboard's page: the viewer's parts, with a live view above them."""
 
 from __future__ import annotations
 

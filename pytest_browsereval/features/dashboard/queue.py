@@ -1,4 +1,4 @@
-"""The queue of a run: its trials by what the session has told of them."""
+"""The queue of a run: its trials and their states."""
 
 from __future__ import annotations
 

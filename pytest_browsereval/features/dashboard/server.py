@@ -1,4 +1,4 @@
-"""Serves the dashboard from a thread of its own; until somebody asks for it, the thread sleeps."""
+"""Serves the dashboard from a thread of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of a run that grow while it goes on: what was added since the last look, line by line."""
+"""Follows growing files of a run, line by line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has to be right before money is spent: keys, sites, browser, tools, graders, rows."""
+"""Checks before money is spent: keys, sites, browser, tools, graders, rows."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ def _pytest(command: list[str], limit_s: float) -> str:
     """Run pytest to its end, and return the last lines of what it says."""
     with subprocess.Popen(  # noqa: S603 ourselves
         supervise_command(command, GRACE_S),
-        stdin=subprocess.PIPE,  # the leash: all ends when this process does
+        stdin=subprocess.PIPE,  # supervised: all ends when this process does
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -164,7 +164,7 @@ def _pytest(command: list[str], limit_s: float) -> str:
 
 
 def _read_output(process: subprocess.Popen[str], limit_s: float) -> str:
-    """Wait for the end with the leash in hand: ``communicate`` would let go of it."""
+    """Wait for the end with the pipe open: ``communicate`` would close it."""
     lines: list[str] = []
     reader = threading.Thread(target=lambda: lines.extend(process.stdout or ()), daemon=True)
     reader.start()

@@ -1,4 +1,4 @@
-"""What a run comes to, as GitHub Actions shows it: the summary of a job, and annotations at rows' lines."""
+"""The job summary and the annotations of GitHub Actions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pytest-html shows of an attempt."""
+"""Columns, filters and pictures of attempts in pytest-html."""
 
 from __future__ import annotations
 

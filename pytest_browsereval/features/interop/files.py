@@ -1,4 +1,4 @@
-"""Files of a foreign folder: nothing outside of it is read, and what cannot be used is told by name."""
+"""Safe reading of a foreign folder: nothing outside of it is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which systems' runs can be read and written: by the formats of this package and of installed ones."""
+"""Formats of foreign runs: finds a format by its name, and reads runs with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What JUnit XML says of an attempt."""
+"""Properties of attempts in JUnit XML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Graders against people, told: for a terminal of 80 columns, and as Markdown."""
+"""Report of graders against human labels: for a terminal of 80 columns, and as Markdown."""
 
 from __future__ import annotations
 

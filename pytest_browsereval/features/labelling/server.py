@@ -1,4 +1,4 @@
-"""Serves the labelling page to this machine, and to nobody who has not its address.
+"""Serves the labelling page to this machine only.
 
 The standard library's server is enough: one person, one browser, a few small answers. A framework would be a
 further dependency of a command that most users never type.

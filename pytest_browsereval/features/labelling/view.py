@@ -1,4 +1,4 @@
-"""What a labeller is shown of an attempt, as plain values: texts that the page writes as texts."""
+"""An attempt as the labelling page shows it, as plain values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The attempts of a run as the viewer reads them: one at a time, and what is damaged told, not refused."""
+"""Reads attempts for the viewer one at a time, and reports damaged ones."""
 
 from __future__ import annotations
 

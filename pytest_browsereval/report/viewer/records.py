@@ -1,4 +1,4 @@
-"""What was recorded of an attempt beside its messages, as far as its page shows it."""
+"""Console, traffic and other records of an attempt for its page."""
 
 from __future__ import annotations
 

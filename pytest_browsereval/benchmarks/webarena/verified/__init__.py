@@ -1,1 +1,1 @@
-"""How WebArena-Verified compares: typed values, addresses, recorded requests. Its rules, in our own code."""
+"""Comparison as WebArena-Verified does it: typed values, addresses, recorded requests."""

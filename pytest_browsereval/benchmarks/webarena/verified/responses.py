@@ -1,4 +1,4 @@
-"""What the agent answered, compared with what a row expects: ``AgentResponseEvaluator``."""
+"""Compares the agent's answer with the row: ``AgentResponseEvaluator``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the agent had the browser send, compared with what a row expects: ``NetworkEventEvaluator``."""
+"""Compares recorded requests with the row: ``NetworkEventEvaluator``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a finding is, what rules are given, and how they read a row."""
+"""Base of the lint rules: findings, rows, and what rules are given."""
 
 from __future__ import annotations
 

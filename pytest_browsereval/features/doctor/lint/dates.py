@@ -1,4 +1,4 @@
-"""Rules about time: what was true when a task was written and is not on the day it is run."""
+"""Lint rules about time: dates of a task that have passed."""
 
 from __future__ import annotations
 

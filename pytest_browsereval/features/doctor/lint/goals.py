@@ -1,4 +1,4 @@
-"""Rules about what a goal says and what is checked: do they ask for the same thing?"""
+"""Lint rules about goals and checks: whether they ask for the same thing."""
 
 from __future__ import annotations
 
