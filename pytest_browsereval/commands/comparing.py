@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command, registry_near
-from pytest_browsereval.commands.reporting import add_reports, tell, without_collector
+from pytest_browsereval.commands.reporting import add_reports, tell
 from pytest_browsereval.commands.runs import HELP, HELP_OF_BASELINE, add_config, find_baseline, find_run
 from pytest_browsereval.errors import ConfigError, UsageError
 from pytest_browsereval.model.display import format_count
@@ -237,13 +237,13 @@ COMMANDS = (
     Command(
         "compare",
         "compare two runs task by task: which is better, and how sure",
-        without_collector(compare),
+        compare,
         _compare_arguments,
     ),
     Command(
         "gate",
         "decide again by a run's folder whether it meets its gate; exit 1 if not",
-        without_collector(gate),
+        gate,
         _gate_arguments,
     ),
     Command(

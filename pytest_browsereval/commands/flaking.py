@@ -6,7 +6,7 @@ import argparse
 from itertools import islice
 
 from pytest_browsereval.commands.base import Command
-from pytest_browsereval.commands.reporting import add_reports, tell, without_collector
+from pytest_browsereval.commands.reporting import add_reports, tell
 from pytest_browsereval.commands.runs import HELP, add_config, find_runs
 from pytest_browsereval.errors import UsageError
 
@@ -61,7 +61,7 @@ COMMANDS = (
     Command(
         "flakes",
         "tell which tasks do not come out alike over several runs, the worst first",
-        without_collector(flakes),
+        flakes,
         _arguments,
     ),
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import json
 import sys
 from collections.abc import Callable
@@ -79,18 +78,3 @@ def write(path: Path, text: str) -> None:
         write_whole(path, text)
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror or error}.") from None
-
-
-def without_collector(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
-    """Have a command run without the garbage collector: it would look through all trials again and again."""
-
-    def command(arguments: argparse.Namespace) -> int:
-        was_on = gc.isenabled()
-        gc.disable()
-        try:
-            return run(arguments)
-        finally:
-            if was_on:
-                gc.enable()
-
-    return command

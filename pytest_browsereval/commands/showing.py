@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.commands.base import Command
-from pytest_browsereval.commands.reporting import say_all, without_collector
+from pytest_browsereval.commands.reporting import say_all
 from pytest_browsereval.commands.runs import HELP, add_config, find_run
 from pytest_browsereval.errors import UsageError
 
@@ -65,7 +65,7 @@ COMMANDS = (
     Command(
         "show",
         "tell what a run was made of: config, data, versions; of two, in what they differ",
-        without_collector(show),
+        show,
         _arguments,
     ),
 )

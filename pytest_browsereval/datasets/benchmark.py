@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from pytest_browsereval.config_text import DocumentError, format_path, parse, read_text, unreadable
 from pytest_browsereval.config_text.json_text import json_value
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef
-from pytest_browsereval.datasets.rows import RELATING, Ids, gc_paused, refuse, to_task
+from pytest_browsereval.datasets.rows import RELATING, Ids, refuse, to_task
 from pytest_browsereval.datasets.selection import select_rows
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.model.display import format_count
@@ -190,21 +190,20 @@ def _import_file(key: _Key, state: State) -> Imported:
     rows: list[tuple[int, dict[str, Any]]] = []
     dropped: list[tuple[str, str]] = []
     problems: list[str] = []
-    with gc_paused():
+    try:
+        originals = config.originals(path)
+    except DocumentError as error:
+        where = f"{format_path(path)}:{error.line}" if error.line else format_path(path)
+        raise DatasetError(f"{where}: {error}") from None
+    for line, original in originals:
         try:
-            originals = config.originals(path)
-        except DocumentError as error:
-            where = f"{format_path(path)}:{error.line}" if error.line else format_path(path)
-            raise DatasetError(f"{where}: {error}") from None
-        for line, original in originals:
-            try:
-                rows.append((line, config._row(original)))  # noqa: SLF001 one class in two places
-            except RowProblem as error:
-                problems.append(f"{format_path(path)}:{line}: {error}")
-            except RecursionError:
-                problems.append(f"{format_path(path)}:{line}: the row is nested too deeply.")
-            except Dropped as reason:
-                dropped.append((_name_of(original), str(reason)))
+            rows.append((line, config._row(original)))  # noqa: SLF001 one class in two places
+        except RowProblem as error:
+            problems.append(f"{format_path(path)}:{line}: {error}")
+        except RecursionError:
+            problems.append(f"{format_path(path)}:{line}: the row is nested too deeply.")
+        except Dropped as reason:
+            dropped.append((_name_of(original), str(reason)))
     if problems:
         refuse(problems)
     listed = Ids(path, "query_id")

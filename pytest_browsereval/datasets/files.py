@@ -14,7 +14,7 @@ from pydantic import Field
 from pytest_browsereval.config_text import Document, DocumentError, format_path, parse, read_text, unreadable
 from pytest_browsereval.config_text.json_text import json_value
 from pytest_browsereval.datasets.base import RowRef
-from pytest_browsereval.datasets.rows import ROW_KEYS, Ids, RowFile, gc_paused, rename_columns
+from pytest_browsereval.datasets.rows import ROW_KEYS, Ids, RowFile, rename_columns
 from pytest_browsereval.datasets.selection import select_rows
 from pytest_browsereval.errors import DatasetError, nearest
 from pytest_browsereval.model.tasks import Task
@@ -41,11 +41,10 @@ class WholeFile(RowFile):
             DatasetError: the file cannot be read or is empty, a row has no id, ids clash.
         """
         path = self.file(base_dir)
-        with gc_paused():
-            rows = self._rows(path)
-            listed = Ids(path, self.id_column)
-            for place, (line, row) in enumerate(rows):
-                listed.add_row(row, line, place)
+        rows = self._rows(path)
+        listed = Ids(path, self.id_column)
+        for place, (line, row) in enumerate(rows):
+            listed.add_row(row, line, place)
         refs = select_rows(
             listed.finish(), self.select, lambda ref: self.map_columns(rows[ref.offset][1]), path
         )

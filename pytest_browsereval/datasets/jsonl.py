@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, Literal
 from pytest_browsereval.config_text import DocumentError, format_path, unreadable
 from pytest_browsereval.config_text.json_text import json_value
 from pytest_browsereval.datasets.base import RowRef
-from pytest_browsereval.datasets.rows import Ids, RowFile, gc_paused
+from pytest_browsereval.datasets.rows import Ids, RowFile
 from pytest_browsereval.datasets.selection import select_rows
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.model.tasks import Task
@@ -46,7 +46,7 @@ class JsonLinesConfig(RowFile):
                 found = self._search(path, ids)
                 if found is not None:
                     return found
-            with gc_paused(), path.open("rb") as file:
+            with path.open("rb") as file:
                 refs = self._scan(path, file)
         except OSError as error:
             raise DatasetError(f"{format_path(path)}: {unreadable(path, error)}") from None

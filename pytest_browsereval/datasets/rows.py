@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
@@ -177,18 +175,6 @@ def _holds_one(path: Path, texts: Sequence[bytes]) -> bool:
                 return True
             last = seen[-overlap:]
     return False
-
-
-@contextmanager
-def gc_paused() -> Iterator[None]:
-    """Keep the cyclic collector off: it would walk 100,000 new objects again and again."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 class Ids:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import gc
 import json
 import random
 import re
@@ -294,21 +293,6 @@ def test_a_column_for_an_unknown_key_is_refused() -> None:
     """The keys of ``columns`` are those of a row."""
     with pytest.raises(ValueError, match=r"'qury' is no key of a row. Did you mean 'query'\?"):
         JsonLinesConfig(path=Path("x"), columns={"qury": "Task"})
-
-
-def test_collecting_leaves_the_collector_as_it_was(jsonl: Make, tmp_path: Path) -> None:
-    """The cyclic garbage collector is off only meanwhile, also when the file is refused."""
-    assert gc.isenabled()
-    jsonl(row("a")).index(tmp_path)
-    with pytest.raises(DatasetError):
-        jsonl("{").index(tmp_path)
-    assert gc.isenabled()
-    gc.disable()
-    try:
-        jsonl(row("a")).index(tmp_path)
-        assert not gc.isenabled()
-    finally:
-        gc.enable()
 
 
 def test_large_files_parse_no_json_while_collecting(
