@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.errors import UsageError
-from pytest_browsereval.hooks.items import EvalItem, eval_attempt
+from pytest_browsereval.hooks.items import EvalItem
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.run.evaluation import Evaluation
 
@@ -36,11 +36,9 @@ class EvalFile(pytest.Module):
             self.eval_session.problems.append(error)
 
     def _items(self, evaluation: Evaluation) -> Iterator[EvalItem]:
-        fixtureinfo = None
         selects = bool(self.config.option.markexpr or self.config.option.keyword)
         for entry in evaluation.plan.entries(only=self._asked_for()):
-            item = EvalItem.of(self, evaluation, entry, eval_attempt, fixtureinfo)
-            fixtureinfo = item.shared_fixtureinfo()
+            item = EvalItem.of(self, evaluation, entry)
             if selects:  # else no more of a row is read than its id
                 item.add_marks()
             yield item

@@ -24,9 +24,9 @@ class Groups:
         """Mend the ids in a worker; ids of rows hold no ``@`` of their own."""
         if not getattr(config.option, "loadgroup", False):
             return
-        for item, names in zip(items, _scopes(items), strict=True):
+        for place, (item, names) in enumerate(zip(items, _scopes(items), strict=True)):
             if isinstance(item, EvalItem) and "@" not in item.nodeid and names:
-                item.add_suffix(f"@{'_'.join(sorted(names))}")
+                items[place] = item.with_suffix(f"@{'_'.join(sorted(names))}")
 
 
 def _scopes(items: Sequence[pytest.Item]) -> list[set[str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import time
 import unittest
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -65,7 +64,21 @@ class HookBroken(BrowserEvalError):
     """A hook has called what decides about a test: raised in setup, whatever the attempt came to."""
 
 
-class EvalItem(pytest.Function):
+class PlainId(pytest.Item):
+    """An item whose id is what pytest reads from the id's text, on the command line and in its cache.
+
+    A ``Function`` makes the id of its name as a whole: with brackets in it, pytest 9.1 and later would not
+    find it equal to the same text from the cache, and ``--lf`` would run everything.
+    """
+
+    id_suffix = ""
+
+    def __init__(self, name: str, parent: pytest.Collector, **given: Any) -> None:
+        given["nodeid"] = f"{parent.nodeid}::{name}{self.id_suffix}"
+        super().__init__(name, parent, **given)
+
+
+class EvalItem(pytest.Function, PlainId):
     """One trial. Fixtures of conftests apply to it as to any test."""
 
     evaluation: Evaluation
@@ -87,66 +100,32 @@ class EvalItem(pytest.Function):
     """Sections of its reports: what the attempt has printed and logged."""
     _select_by: tuple[pytest.Mark, ...] = ()
     """Tags and dataset whose names are markers of pytest or of a plug-in: rows are selected by them only."""
-    _own_request: Any = None
-    _own_funcargs: Any = None
+
+    def __init__(self, *, id_suffix: str = "", **given: Any) -> None:
+        if id_suffix:
+            self.id_suffix = id_suffix
+        super().__init__(**given)
 
     @classmethod
-    def of(
-        cls, parent: EvalFile, evaluation: Evaluation, entry: Entry, callobj: Any, fixtureinfo: Any
-    ) -> EvalItem:
-        """Return the item of a trial; ``fixtureinfo`` is shared by all rows of a file."""
-        shared = {} if fixtureinfo is None else {"fixtureinfo": fixtureinfo}
-        item: EvalItem = cls.from_parent(parent, name=entry.name, callobj=callobj, **shared)
-        if entry.name.endswith("]"):
-            # pytest 9.1 and later compare structured ids: one that was made of a name with brackets is not
-            # equal to the same text read back from the cache, and --lf would run everything.
-            item.add_suffix("")
+    def of(cls, parent: EvalFile, evaluation: Evaluation, entry: Entry) -> EvalItem:
+        """Return the item of a trial."""
+        item: EvalItem = cls.from_parent(parent, name=entry.name, callobj=eval_attempt)
         item.evaluation = evaluation
         item.entry = entry
+        if entry.ref.query_id not in entry.name:  # it is encoded there, and ``-k`` finds it as it is
+            item.extra_keyword_matches.add(entry.ref.query_id)
         return item
 
-    @property
-    def extra_keyword_matches(self) -> set[str]:
-        """Further names for ``-k``, made when asked for: an empty set for each of 100,000 rows is 20 MiB."""
-        made: set[str] = self.__dict__.setdefault("_extra_keyword_matches", set())
-        if hasattr(self, "entry"):
-            made.add(self.entry.ref.query_id)  # which is not the name where that is encoded
+    def with_suffix(self, suffix: str) -> EvalItem:
+        """Return the same item, its node id ending in this."""
+        made: EvalItem = self.from_parent(self.parent, name=self.name, callobj=self.obj, id_suffix=suffix)
+        made.own_markers, made.stash = self.own_markers, self.stash
+        made.keywords.update({name: self.keywords[name] for name in self.keywords})
+        made.extra_keyword_matches = self.extra_keyword_matches
+        made.user_properties = self.user_properties
+        made.fixturenames = self.fixturenames
+        vars(made).update({name: value for name, value in vars(self).items() if name not in vars(made)})
         return made
-
-    @extra_keyword_matches.setter
-    def extra_keyword_matches(self, value: set[str]) -> None:
-        if value:
-            self.__dict__["_extra_keyword_matches"] = value
-
-    def _initrequest(self) -> None:
-        """Have the next reader make the request: one for each of 100,000 rows is 30 MiB."""
-        self._own_request = None
-
-    @property
-    def _request(self) -> Any:
-        if self._own_request is None:
-            super()._initrequest()
-        return self._own_request
-
-    @_request.setter
-    def _request(self, value: Any) -> None:
-        self._own_request = value
-
-    @property
-    def funcargs(self) -> Any:
-        """The values of the fixtures, by name; pytest takes them away when the item is over."""
-        if self._own_request is None:
-            super()._initrequest()
-        return self._own_funcargs
-
-    @funcargs.setter
-    def funcargs(self, value: Any) -> None:
-        self._own_funcargs = value
-
-    def add_suffix(self, suffix: str) -> None:
-        """Have the node id end in this, read as pytest reads ids from the command line."""
-        if hasattr(self, "_id"):
-            self._id = type(self._id).parse(self.nodeid + suffix)
 
     def add_marks(self) -> None:
         """Mark the item with its row's dataset and tags, registering each as a marker."""
@@ -162,10 +141,6 @@ class EvalItem(pytest.Function):
         yield from super().iter_markers_with_node(name)
         if name is None:
             yield from ((self, mark) for mark in self._select_by)
-
-    def shared_fixtureinfo(self) -> Any:
-        """Return what pytest knows of this item's fixtures, for the next row of the file."""
-        return self._fixtureinfo
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Point reports at the row: file and line of the dataset."""
@@ -425,38 +400,3 @@ def _expect(item: EvalItem, report: Any, reason: str) -> None:
     if is_expected and item.metadata and evaluation.store.verdict(item.entry.key) is item.metadata.verdict:
         report.outcome = "skipped"
         report.wasxfail = one_line(reason)
-
-
-def fixture_scopes(item: EvalItem) -> tuple[set[tuple[int, str]], bool]:
-    """Return the wider fixtures around an item, each with the node it lives for, and whether one is its own.
-
-    A fixture counts as the item's own if it is function-scoped and comes from a conftest: those of
-    plug-ins are autouse in some, and would make every row run alone. There is no public way to see a
-    scope before setup, so this reads what other large plug-ins read too.
-    """
-    info = getattr(item, "_fixtureinfo", None)
-    if info is None:
-        return set(), True  # unknown: the row runs alone, which is slow but never wrong
-    wider, own = set(), False
-    for name in info.names_closure:
-        for definition in info.name2fixturedefs.get(name, ())[-1:]:
-            if definition.scope != "function":
-                wider.add((id(definition), _node_of(item, definition.scope)))
-            elif _is_from_conftest(definition.func):
-                own = True
-    return wider, own
-
-
-def _node_of(item: pytest.Item, scope: str) -> str:
-    kinds: dict[str, type[pytest.Collector]] = {
-        "module": pytest.Module,
-        "package": pytest.Package,
-        "class": pytest.Class,
-    }
-    node = item.getparent(kinds[scope]) if scope in kinds else None
-    return node.nodeid if node else ""
-
-
-def _is_from_conftest(function: Any) -> bool:
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    return code is not None and Path(code.co_filename).name == "conftest.py"

@@ -24,10 +24,11 @@ from pytest_browsereval.errors import (
     RunStopped,
     describe_error,
 )
-from pytest_browsereval.hooks.items import EvalItem, Unmade, fixture_scopes
+from pytest_browsereval.hooks.items import EvalItem, Unmade
 from pytest_browsereval.hooks.order import Trial, find_related, key_of, needs_of, relations_of
 from pytest_browsereval.hooks.partition import Share
 from pytest_browsereval.hooks.session import CLOSE_GRACE_S, EvalSession
+from pytest_browsereval.hooks.surroundings import Surroundings
 from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
@@ -45,12 +46,13 @@ UNMADE: dict[type[BrowserEvalError], Unmade] = {OverBudget: "budget", CalledOff:
 class Ahead:
     """Starts attempts ahead of the item that is up, and hands each item its own."""
 
-    def __init__(self, session: EvalSession) -> None:
+    def __init__(self, session: EvalSession, surroundings: Surroundings) -> None:
         self.session = session
         option = session.config.option
         self._maxfail: int = 1 if getattr(option, "stepwise", False) else option.maxfail
         self._bad = 0  # failed and errored attempts that are known, reported or not
         self._share = Share(session.config)
+        self._surroundings = surroundings
         self._blocked: dict[EvalItem, str] = {}
         self._lost: set[EvalItem] = set()
         self._lanes: Lanes | None = None
@@ -240,9 +242,8 @@ class Ahead:
             self.lanes.want(other, self._attempt(other), groups=_groups(other))
 
     def _startable(self, item: EvalItem) -> Iterator[EvalItem]:
-        up, has_own = fixture_scopes(item)
         suspects = self._share.suspects()
-        if has_own or item.nodeid in suspects:
+        if self._surroundings.is_alone(item) or item.nodeid in suspects:
             return
         room = self.lanes.width * (1 if self._maxfail else 4) - 1
         for other in self._share.behind(item):
@@ -253,8 +254,7 @@ class Ahead:
                 continue
             if not isinstance(other, EvalItem) or other in self._blocked or self._waits(other):
                 continue  # an ordinary test takes no lane
-            wider, has_own = fixture_scopes(other)
-            if has_own or not wider <= up or other.nodeid in suspects:
+            if not self._surroundings.are_shared(item, other) or other.nodeid in suspects:
                 return  # nothing overtakes a row that is particular about what is up
             room -= 1
             yield other

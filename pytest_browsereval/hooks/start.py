@@ -27,6 +27,7 @@ from pytest_browsereval.hooks.scoring import ScoreFile
 from pytest_browsereval.hooks.selecting import Selecting
 from pytest_browsereval.hooks.session import EvalSession, eval_session_key
 from pytest_browsereval.hooks.sharding import Sharding, shard_of
+from pytest_browsereval.hooks.surroundings import Surroundings
 from pytest_browsereval.hooks.terminal import Terminal
 from pytest_browsereval.hooks.termination import Termination
 from pytest_browsereval.hooks.viewing import Viewing
@@ -55,7 +56,9 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
     manager = config.pluginmanager
     manager.register(session, "browsereval-session")
     _register_one_try(config)  # before others, which have to see each item first
-    manager.register(Ahead(session), "browsereval-ahead")
+    surroundings = Surroundings(config)
+    manager.register(surroundings, "browsereval-surroundings")
+    manager.register(Ahead(session, surroundings), "browsereval-ahead")
     manager.register(OutputRouting(config), "browsereval-output")
     manager.register(Reports(), "browsereval-reports")
     manager.register(SafeReports(), "browsereval-redaction")
