@@ -94,8 +94,8 @@ def check_result(
         PluginError: it is of another type.
     """
     if not isinstance(value, kind):
-        told = describe_wrong(call, value, wanted, function or getattr(member, call, None))
-        raise PluginError(f"{describe_member(member)}: {told}")
+        message = describe_wrong(call, value, wanted, function or getattr(member, call, None))
+        raise PluginError(f"{describe_member(member)}: {message}")
     return value
 
 
@@ -110,6 +110,6 @@ def texts_of(member: object, call: str) -> tuple[str, ...]:
         found = function()
         given = tuple(found) if isinstance(found, list | tuple | set | frozenset) else None
     if given is None:
-        told = describe_wrong(call, found, "a tuple of texts", function)
-        raise PluginError(f"{describe_member(member)}: {told}")
+        message = describe_wrong(call, found, "a tuple of texts", function)
+        raise PluginError(f"{describe_member(member)}: {message}")
     return tuple(check_result(member, call, one, str, "a text") for one in given)

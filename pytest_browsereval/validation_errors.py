@@ -120,8 +120,10 @@ def wrong_booleans(
     if isinstance(raw, bool):
         if _takes_numbers_only(model):
             written = str(raw).lower()
-            told = f"expected a number, not {written} (YAML's {'yes and on' if raw else 'no and off'} too)."
-            yield Problem(path, f"{told} Write the number, or leave the key out.", "number")
+            message = (
+                f"expected a number, not {written} (YAML's {'yes and on' if raw else 'no and off'} too)."
+            )
+            yield Problem(path, f"{message} Write the number, or leave the key out.", "number")
         return
     kind = _resolve(model, raw, registry)
     inner = (

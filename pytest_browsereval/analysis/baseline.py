@@ -82,8 +82,10 @@ def _read_file(file: Path) -> RunOutcomes:
     counts = Counter((one.query_id, one.variant, one.trial) for one in trials)
     if twice := [key for key, count in counts.items() if count > 1]:
         query_id, variant, number = twice[0]
-        told = f"trial {number} of {one_line(query_id, 60)!r} by {one_line(variant, 60)} stands in it twice"
-        raise UsageError(f"{file} is damaged: {told}. {_AGAIN}")
+        message = (
+            f"trial {number} of {one_line(query_id, 60)!r} by {one_line(variant, 60)} stands in it twice"
+        )
+        raise UsageError(f"{file} is damaged: {message}. {_AGAIN}")
     return RunOutcomes(str(content.get("run", file.stem)), file, trials, selected, manifest)
 
 

@@ -215,8 +215,8 @@ def hold(calibration: Calibration, bar: Bar, graders: Collection[str] = ()) -> t
     if not calibration.graders:
         return (RuleResult("labels", is_met=False, message="no attempt of these runs has a grade"),)
     if not held:
-        told = "all graders are advisory, so none was held to it. Name one by --grader"
-        return (RuleResult("labels", is_met=False, message=told),)
+        message = "all graders are advisory, so none was held to it. Name one by --grader"
+        return (RuleResult("labels", is_met=False, message=message),)
     if not any(one.n for one in held):
         return (RuleResult("labels", is_met=False, message=_nothing(calibration)),)
     return tuple(result for one in held for result in _rules(one, bar))
@@ -241,8 +241,10 @@ def _rules(one: Agreement, bar: Bar) -> Iterator[RuleResult]:
             end = f", whose 95 % interval begins at {low}," if bar.is_strict else ""
             is_met = reached >= bar.min_kappa
             relation = "reaches" if is_met else "is under"
-            told = f"{_name_grade(one)}: kappa {plain(kappa.value, digits)}{end} {relation} {bar.min_kappa:g}"
-            yield RuleResult(name, is_met, told)
+            message = (
+                f"{_name_grade(one)}: kappa {plain(kappa.value, digits)}{end} {relation} {bar.min_kappa:g}"
+            )
+            yield RuleResult(name, is_met, message)
     if bar.max_fpr is not None:
         yield _max_fpr(one, bar.max_fpr, is_strict=bar.is_strict)
 
@@ -251,15 +253,15 @@ def _max_fpr(one: Agreement, ceiling: float, *, is_strict: bool) -> RuleResult:
     share = one.confusion.false_positive_rate
     name = f"max_fpr[{one.grader}]"
     if share.value is None or share.interval is None:
-        told = "no compared attempt is labelled fail, so nobody knows what it passes wrongly"
-        return RuleResult(name, is_met=False, message=f"{_name_grade(one)}: {told}")
+        message = "no compared attempt is labelled fail, so nobody knows what it passes wrongly"
+        return RuleResult(name, is_met=False, message=f"{_name_grade(one)}: {message}")
     reached = share.interval.high if is_strict else share.value
     digits = digits_apart(ceiling, share.value, reached)
     end = f", whose 95 % interval ends at {percent(share.interval.high, digits)}," if is_strict else ""
     is_met = reached <= ceiling
     relation = "is within" if is_met else "is over"
-    told = f"false-positive rate {percent(share.value, digits)} ({share.hits}/{share.of}){end}"
-    return RuleResult(name, is_met, f"{_name_grade(one)}: {told} {relation} {percent(ceiling, digits)}")
+    message = f"false-positive rate {percent(share.value, digits)} ({share.hits}/{share.of}){end}"
+    return RuleResult(name, is_met, f"{_name_grade(one)}: {message} {relation} {percent(ceiling, digits)}")
 
 
 def _name_grade(one: Agreement) -> str:

@@ -67,8 +67,8 @@ class RunDescription:
         """The model that graders ask, if the config names one."""
         judge = _block(self.config.get("judge"))
         votes = judge.get("votes", 1)
-        told = ", ".join(_models(judge))
-        return f"{told}, {votes} votes" if told and votes != 1 else told or None
+        message = ", ".join(_models(judge))
+        return f"{message}, {votes} votes" if message and votes != 1 else message or None
 
     @property
     def graders(self) -> tuple[str, ...]:
@@ -192,8 +192,8 @@ def _summarize_verdicts(folder: Path, problems: list[str]) -> dict[str, Any]:
     except UsageError as error:
         problems.append(str(error))
         return {}
-    if told := describe_contradictions(store, found):
-        problems.append(f"{format_path(folder)}: {told}.")
+    if message := describe_contradictions(store, found):
+        problems.append(f"{format_path(folder)}: {message}.")
     return found.as_json()
 
 
@@ -256,8 +256,8 @@ def agents_of(config: Mapping[str, Any]) -> dict[str, str]:
 
 def _agent(block: Mapping[str, Any]) -> str:
     parts = [block.get("type"), *(block.get(key) for key in ("preset", "function", "url"))]
-    told = [part for part in parts if isinstance(part, str)]
-    return " ".join([*told, ", ".join(_models(block))]).strip()
+    words = [part for part in parts if isinstance(part, str)]
+    return " ".join([*words, ", ".join(_models(block))]).strip()
 
 
 def _models(block: Mapping[str, Any], where: str = "") -> Iterator[str]:
@@ -270,8 +270,8 @@ def _models(block: Mapping[str, Any], where: str = "") -> Iterator[str]:
 
 
 def _grader(block: Mapping[str, Any]) -> str:
-    told = str(block.get("name") or block.get("type"))
-    return f"{told} (advisory)" if block.get("advisory") else told
+    message = str(block.get("name") or block.get("type"))
+    return f"{message} (advisory)" if block.get("advisory") else message
 
 
 def _defaults(keys: Sequence[str]) -> dict[str, Any]:

@@ -23,8 +23,8 @@ def contradicting(store: RunStore, summary: RunSummary) -> RuleResult | None:
         store: the run.
         summary: of its records.
     """
-    told = describe_contradictions(store, summary)
-    return RuleResult("records", is_met=False, message=told) if told else None
+    message = describe_contradictions(store, summary)
+    return RuleResult("records", is_met=False, message=message) if message else None
 
 
 def describe_contradictions(store: RunStore, summary: RunSummary) -> str:

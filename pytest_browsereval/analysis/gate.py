@@ -57,12 +57,12 @@ def complete(summary: RunSummary, selected: int | None, skipped: int = 0) -> Rul
         skipped: how many of them a fixture or a mark has skipped: nobody wants their result.
     """
     if selected is None:
-        told = "the run was ended before its summary.json was written: how many trials it lacks is unknown"
+        message = "the run was ended before its summary.json was written: how many trials it lacks is unknown"
     elif (lacking := selected - skipped - len(summary.trials)) > 0:
-        told = f"{lacking} of the run's {selected} trials have no result"
+        message = f"{lacking} of the run's {selected} trials have no result"
     else:
         return None
-    return RuleResult("complete", is_met=False, message=told)
+    return RuleResult("complete", is_met=False, message=message)
 
 
 def check_unlimited(summary: RunSummary, gate: GateConfig) -> RuleResult | None:
@@ -73,8 +73,8 @@ def check_unlimited(summary: RunSummary, gate: GateConfig) -> RuleResult | None:
     bad = len(summary.trials) - summary.count(Verdict.PASSED)
     if not bad or gate.limits_failures:
         return None
-    told = f"{bad} of {len(summary.trials)} trials did not pass, and no rule says how many may not"
-    return RuleResult("rows", is_met=False, message=told)
+    message = f"{bad} of {len(summary.trials)} trials did not pass, and no rule says how many may not"
+    return RuleResult("rows", is_met=False, message=message)
 
 
 def _rules(
@@ -114,11 +114,11 @@ def _check_own(rule: GateRule, name: str, data: Sequence[AttemptDigest]) -> Rule
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 what pytest's functions raise too: no row is judged here
-        told = f"the rule {rule.type!r} broke: {name_raised(error)}: {error}"
-        return RuleResult(name, is_met=False, message=one_line(told, 400))
+        message = f"the rule {rule.type!r} broke: {name_raised(error)}: {error}"
+        return RuleResult(name, is_met=False, message=one_line(message, 400))
     if not isinstance(result, RuleResult):
-        told = f"the rule {rule.type!r} returned {type(result).__name__}, not a RuleResult"
-        return RuleResult(name, is_met=False, message=told)
+        message = f"the rule {rule.type!r} returned {type(result).__name__}, not a RuleResult"
+        return RuleResult(name, is_met=False, message=message)
     return replace(result, name=name, is_met=result.is_met is True, message=one_line(result.message, 400))
 
 
@@ -152,8 +152,8 @@ def _floor(
 ) -> RuleResult:
     rate = pass_rate(data, confidence=gate.confidence or CONFIDENCE)
     if rate.value is None:
-        told = f"no trial{subject} was judged, so there is no pass rate"
-        return RuleResult(name, is_met=False, message=told)
+        message = f"no trial{subject} was judged, so there is no pass rate"
+        return RuleResult(name, is_met=False, message=message)
     ends = rate.by_task.interval if rate.by_task else rate.interval
     is_proved = gate.confidence is not None and floor not in (0, 1)  # no share of them can prove all
     compared = (rate.value, ends.low, ends.high) if is_proved and ends is not None else (rate.value,)
@@ -269,16 +269,16 @@ def _max_error_rate(data: Iterable[AttemptDigest], ceiling: float) -> RuleResult
 
 def _max_cost(cost: float | None, ceiling: float) -> RuleResult:
     if cost is None or math.isnan(cost):
-        told = (
+        message = (
             "the cost is not known: a model has no price (write prices into its block), or a program tells "
             "no usage"
         )
-        return RuleResult("max_cost_usd", is_met=False, message=told)
+        return RuleResult("max_cost_usd", is_met=False, message=message)
     is_met = cost <= ceiling + _ROUNDING
     relation = "is within" if is_met else "is over"
     digits = digits_apart(ceiling, cost, write=plain, least=4)
-    told = f"cost ${plain(cost, digits)} {relation} ${plain(ceiling, digits)}"
-    return RuleResult("max_cost_usd", is_met, told)
+    message = f"cost ${plain(cost, digits)} {relation} ${plain(ceiling, digits)}"
+    return RuleResult("max_cost_usd", is_met, message)
 
 
 def _per_trial(data: Iterable[AttemptDigest], gate: GateConfig) -> Iterator[RuleResult]:
@@ -293,11 +293,11 @@ def _per_trial(data: Iterable[AttemptDigest], gate: GateConfig) -> Iterator[Rule
         if (ceiling := getattr(gate, name)) is not None:
             known = [ms / 1000 for ms in durations if ms is not None and math.isfinite(ms)]
             if unknown := len(durations) - len(known):
-                told = (
+                message = (
                     f"how long {unknown:,} of {format_count(len(durations), 'judged trial')} "
                     "took is not known"
                 )
-                yield RuleResult(name, is_met=False, message=told)
+                yield RuleResult(name, is_met=False, message=message)
             else:
                 yield _ceiling(name, known, ceiling, "s")
 
@@ -311,10 +311,10 @@ def _ceiling(name: str, values: Sequence[float], ceiling: float, unit: str) -> R
     is_met = value <= ceiling + _ROUNDING
     relation = "is within" if is_met else "is over"
     shown = plain(value, digits_apart(ceiling, value, write=plain, least=2))
-    told = (
+    message = (
         f"{kind} of {format_count(len(values), 'judged trial')} {shown} {unit} {relation} {ceiling:g} {unit}"
     )
-    return RuleResult(name, is_met, told)
+    return RuleResult(name, is_met, message)
 
 
 def _max_mean_steps(steps: Sequence[int], ceiling: float) -> RuleResult:
@@ -323,8 +323,8 @@ def _max_mean_steps(steps: Sequence[int], ceiling: float) -> RuleResult:
     mean = fmean(steps)
     relation = "is within" if mean <= ceiling else "is over"
     shown = plain(mean, digits_apart(ceiling, mean, write=plain))
-    told = f"{shown} steps a trial ({sum(steps):,} in {len(steps):,}) {relation} {ceiling:g}"
-    return RuleResult("max_mean_steps", mean <= ceiling, told)
+    message = f"{shown} steps a trial ({sum(steps):,} in {len(steps):,}) {relation} {ceiling:g}"
+    return RuleResult("max_mean_steps", mean <= ceiling, message)
 
 
 # -- the baseline
@@ -358,8 +358,10 @@ def _max_regressions(compared: RunComparison, ceiling: int) -> RuleResult:
     more = f" and {len(bad) - NAMED} more" if len(bad) > NAMED else ""
     listed = f" ({names}{more})" if bad else ""
     without = f", {len(gone)} of them without a result" if gone else ""
-    told = f"{len(bad)} regressed against {one_line(compared.a.name, 60)}{listed}{without}; at most {ceiling}"
-    return RuleResult(name, len(bad) <= ceiling, told + also)
+    message = (
+        f"{len(bad)} regressed against {one_line(compared.a.name, 60)}{listed}{without}; at most {ceiling}"
+    )
+    return RuleResult(name, len(bad) <= ceiling, message + also)
 
 
 def _none_in_both(compared: RunComparison) -> str:

@@ -162,8 +162,8 @@ def _label(text: str, place: str) -> Label:
         return Label.model_validate(value)
     except ValidationError as error:
         problems = problems_in(error, Label, value)
-        told = " ".join(f"{p.where}: {p.message}" if p.path else p.message for p in problems)
-        raise UsageError(f"{place}: {told}") from None
+        message = " ".join(f"{p.where}: {p.message}" if p.path else p.message for p in problems)
+        raise UsageError(f"{place}: {message}") from None
 
 
 def as_line(label: Label) -> str:

@@ -94,8 +94,8 @@ def check_run(folder: Path) -> None:
         UsageError: with what it lacks.
     """
     if not (folder / "tasks").is_dir():
-        told = "has no folder 'tasks'" if folder.is_dir() else "is no folder"
-        raise UsageError(f"{folder} {told}: give a run folder, results/NAME/TIME-LETTERS.")
+        message = "has no folder 'tasks'" if folder.is_dir() else "is no folder"
+        raise UsageError(f"{folder} {message}: give a run folder, results/NAME/TIME-LETTERS.")
     check_manifest(folder)
 
 

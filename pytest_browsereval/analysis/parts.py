@@ -128,8 +128,9 @@ def describe_shared_parts(stores: Iterable[RunStore]) -> str:
         if (parts := parts_of(store)) is not None:
             for number in parts.have:
                 owners.setdefault(Shard(number, parts.of), []).append(store.root.name)
-    told = [f"shard {shard} is in {' and '.join(names)}" for shard, names in owners.items() if len(names) > 1]
-    return f" Twice there: {'; '.join(told)}." if told else ""
+    twice = {shard: " and ".join(names) for shard, names in owners.items() if len(names) > 1}
+    lines = [f"shard {shard} is in {names}" for shard, names in twice.items()]
+    return f" Twice there: {'; '.join(lines)}." if lines else ""
 
 
 def lacking(store: RunStore, summary: RunSummary) -> RuleResult | None:
@@ -139,8 +140,8 @@ def lacking(store: RunStore, summary: RunSummary) -> RuleResult | None:
         store: the run.
         summary: of it.
     """
-    told = "; ".join(_incomplete(store, summary))
-    return RuleResult("complete", is_met=False, message=told) if told else None
+    message = "; ".join(_incomplete(store, summary))
+    return RuleResult("complete", is_met=False, message=message) if message else None
 
 
 def _incomplete(store: RunStore, summary: RunSummary) -> Iterator[str]:
@@ -175,13 +176,13 @@ def _lacks(store: RunStore, summary: RunSummary, named: frozenset[TrialKey]) -> 
     total, have = known or 0, _keys(summary)
     missing = named - have
     lacking = total - skipped - (len(named & have) if named else len(have))
-    told = f"{lacking} of the run's {total} trials have no result" if lacking > 0 else ""
-    if told and missing:
-        told += f": {_list_trials(missing)}" + (f" ({skipped} of them skipped)" if skipped else "")
+    message = f"{lacking} of the run's {total} trials have no result" if lacking > 0 else ""
+    if message and missing:
+        message += f": {_list_trials(missing)}" + (f" ({skipped} of them skipped)" if skipped else "")
     if count is not None:
-        return told
+        return message
     ended = "the run was ended before its summary.json was written"
-    return f"{ended}: {told or 'go on with it (--eval-resume)'}"
+    return f"{ended}: {message or 'go on with it (--eval-resume)'}"
 
 
 def _keys(summary: RunSummary) -> frozenset[TrialKey]:

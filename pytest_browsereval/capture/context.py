@@ -110,7 +110,7 @@ class CaptureContext:
             config.folder,
             config.max_message_bytes,
             redact=config.redact,
-            on_cut=lambda told: self.add_warning(ErrorSource.MESSAGE_LOGGING, told),
+            on_cut=lambda text: self.add_warning(ErrorSource.MESSAGE_LOGGING, text),
         )
         self.findings = Findings()
         """Shared by all parts of the attempt."""

@@ -115,9 +115,9 @@ class Shortener:
             return known
         where = self._keep(safe)
         shown = safe[: max(0, self.max_bytes - _MARK_BYTES)].decode(errors="ignore")
-        told = f"cut at {len(shown.encode())} of {len(safe)} bytes"
-        self._on_cut(f"a text was {told} (limits.max_message_bytes is {self.max_bytes}); {where}")
-        self._cut[key] = made = f"{shown}\n[{told}; {where}]"
+        message = f"cut at {len(shown.encode())} of {len(safe)} bytes"
+        self._on_cut(f"a text was {message} (limits.max_message_bytes is {self.max_bytes}); {where}")
+        self._cut[key] = made = f"{shown}\n[{message}; {where}]"
         return made
 
     def _keep(self, safe: bytes) -> str:

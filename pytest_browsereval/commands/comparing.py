@@ -118,8 +118,10 @@ def _rules(arguments: argparse.Namespace, run: Path) -> tuple[GateConfig, Path]:
             raise
         raise ConfigError(f"{error}\nA rule of a conftest is known with --config FILE.") from None
     if rules == GateConfig() and not sets:
-        told = "has no gate of its own" if block else "has no manifest that tells its gate"
-        raise UsageError(f"{run} {told}. Name rules by --config FILE or --eval-set gate.min_pass_rate=0.9.")
+        message = "has no gate of its own" if block else "has no manifest that tells its gate"
+        raise UsageError(
+            f"{run} {message}. Name rules by --config FILE or --eval-set gate.min_pass_rate=0.9."
+        )
     is_typed = any(one.partition("=")[0] in ("gate", "gate.baseline") for one in sets)
     return rules, Path.cwd() if is_typed else _find_base(run, store.manifest().get("config_folder"), rules)
 
@@ -159,8 +161,8 @@ def baseline(arguments: argparse.Namespace) -> int:
     run = read_outcomes(find_run(arguments.run_name, arguments.config))
     write_baseline(run, arguments.file)
     rate = run.rate
-    told = "no trial judged" if rate.value is None else f"pass rate {percent(rate.value)} of {rate.judged}"
-    print(f"{format_path(arguments.file)}: {format_count(len(run.trials), 'trial')}, {told}")
+    message = "no trial judged" if rate.value is None else f"pass rate {percent(rate.value)} of {rate.judged}"
+    print(f"{format_path(arguments.file)}: {format_count(len(run.trials), 'trial')}, {message}")
     return 0
 
 

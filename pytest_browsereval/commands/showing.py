@@ -29,9 +29,9 @@ def show(arguments: argparse.Namespace) -> int:
         content, lines = runs[0].as_json(), report.text(runs[0])
     else:
         a, b = runs
-        told = _differences(a, b, problems)
-        content = {"a": a.as_json(), "b": b.as_json(), "differences": told}
-        lines = report.pair(a, b, told)
+        differences = _differences(a, b, problems)
+        content = {"a": a.as_json(), "b": b.as_json(), "differences": differences}
+        lines = report.pair(a, b, differences)
     if arguments.json:
         say_all(json.dumps(content, ensure_ascii=False, indent=1) + "\n")
     else:
@@ -46,12 +46,12 @@ def _differences(a: RunDescription, b: RunDescription, problems: list[str]) -> l
     from pytest_browsereval.analysis.outcomes import judge_differences, read_outcomes
     from pytest_browsereval.run.provenance import all_differences
 
-    told = [*all_differences(a.manifest, b.manifest)]
+    differences = [*all_differences(a.manifest, b.manifest)]
     try:
-        told += judge_differences(read_outcomes(a.folder), read_outcomes(b.folder))
+        differences += judge_differences(read_outcomes(a.folder), read_outcomes(b.folder))
     except UsageError as error:
         problems.append(f"the graders are not compared: {error}")
-    return told
+    return differences
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

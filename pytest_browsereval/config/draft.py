@@ -186,10 +186,10 @@ class Draft:
 
     def list_messages(self) -> list[str]:
         """Return all messages, those of the command line first, then by line."""
-        told = [(line or 0, f"{self.file}:{line}: {message}") for line, message in self.unread]
-        told += [self._locate(problem) for problem in self.problems]
-        told.sort(key=lambda entry: entry[0])
-        return list(dict.fromkeys(self._one_line(message) for _, message in told))
+        lines = [(line or 0, f"{self.file}:{line}: {message}") for line, message in self.unread]
+        lines += [self._locate(problem) for problem in self.problems]
+        lines.sort(key=lambda entry: entry[0])
+        return list(dict.fromkeys(self._one_line(message) for _, message in lines))
 
     def _one_line(self, message: str) -> str:
         message = hide_logins(Redactor(list_spellings(self.secrets), HIDDEN).redact(message))

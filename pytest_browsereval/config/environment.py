@@ -46,12 +46,12 @@ class Interpolation:
         if name is None:
             return "${"
         if not _NAME.match(name):
-            told = f"{match[0]!r} names no variable. Write ${{NAME}}, or $${{ for a plain ${{."
-            self.problems.append(Problem(path, told))
+            message = f"{match[0]!r} names no variable. Write ${{NAME}}, or $${{ for a plain ${{."
+            self.problems.append(Problem(path, message))
             return match[0]
         if name not in self.environ:
-            told = f"the environment variable {name!r} is not set.{nearest(name, self.environ)}"
-            self.problems.append(Problem(path, f"{told} Set it, or write $${{ for a plain ${{."))
+            message = f"the environment variable {name!r} is not set.{nearest(name, self.environ)}"
+            self.problems.append(Problem(path, f"{message} Set it, or write $${{ for a plain ${{."))
             return match[0]
         value = self.environ[name]
         if is_secret_name(name, "variable") and len(value) >= SHORTEST_SECRET:

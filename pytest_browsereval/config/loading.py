@@ -227,8 +227,8 @@ def _build_config(draft: Draft, path: Path, registry: Registry, environment: Int
     _complete(draft, path)
     config = _validate(draft, registry)
     if config is not None and (config.gate.passed_trials or 0) > config.trials:
-        told = f"a row has {config.trials} trials here. Write {config.trials} or less, or more `trials`."
-        draft.wrong(("gate", "passed_trials"), told.replace("1 trials", "1 trial"))
+        message = f"a row has {config.trials} trials here. Write {config.trials} or less, or more `trials`."
+        draft.wrong(("gate", "passed_trials"), message.replace("1 trials", "1 trial"))
     if draft.problems or draft.unread or config is None:
         raise ConfigError("\n".join(draft.list_messages()))
     config._path, config._notes = path, tuple(draft.notes)  # noqa: SLF001 set once, here

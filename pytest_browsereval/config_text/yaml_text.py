@@ -98,8 +98,8 @@ class _YamlBuilder:
                 continue
             key = self._key(key_node)
             if key in first:
-                told = f"the key {key!r} occurs twice, first in line {first[key]}. Leave one out."
-                self.problems.append((_line(key_node), told))
+                message = f"the key {key!r} occurs twice, first in line {first[key]}. Leave one out."
+                self.problems.append((_line(key_node), message))
             first.setdefault(key, _line(key_node))
             own[key] = self.build(value_node, depth + 1)
         return {**merged, **own}
@@ -107,9 +107,9 @@ class _YamlBuilder:
     def _key(self, node: yaml.Node) -> str:
         if isinstance(node, yaml.ScalarNode) and node.tag.endswith(":str"):
             return str(node.value)
-        told = str(node.value) if isinstance(node, yaml.ScalarNode) else "a list or block"
-        self.problems.append((_line(node), f"the key {told!r} is not a text. Put it in quotes."))
-        return told
+        name = str(node.value) if isinstance(node, yaml.ScalarNode) else "a list or block"
+        self.problems.append((_line(node), f"the key {name!r} is not a text. Put it in quotes."))
+        return name
 
     def _scalar(self, node: yaml.ScalarNode) -> Any:
         kind, text = node.tag.rpartition(":")[2], node.value

@@ -198,8 +198,8 @@ def _check_header(header: Sequence[str], columns: dict[str, str]) -> None:
 
 def _csv_row(header: Sequence[str], cells: list[str], key_of: dict[str, str], line: int) -> dict[str, Any]:
     if len(cells) != len(header):
-        told = f"the row has {len(cells)} cells, the header {len(header)}. Quote cells that hold a comma."
-        raise DocumentError(told, line)
+        message = f"the row has {len(cells)} cells, the header {len(header)}. Quote cells that hold a comma."
+        raise DocumentError(message, line)
     row = {}
     for column, cell in zip(header, cells, strict=True):
         if cell:

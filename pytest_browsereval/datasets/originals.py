@@ -86,8 +86,8 @@ def rubric_of(value: Any) -> dict[str, Any]:
     for place, item in enumerate(items):
         points = item.get("max_points")
         if not item.get("criterion") or isinstance(points, bool) or not isinstance(points, int | float):
-            told = f"the rubric's item {place + 1} has no criterion or no max_points that is a number."
-            raise RowProblem(told)
+            message = f"the rubric's item {place + 1} has no criterion or no max_points that is a number."
+            raise RowProblem(message)
     return dict(value)
 
 

@@ -46,8 +46,8 @@ def _index(dataset: DatasetConfig, base_dir: Path, ids: Collection[str] | None) 
     for ref in (found,) if refs is None else refs:
         if not isinstance(ref, RowRef):
             wanted = "a list of RowRef" if refs is None else "a RowRef"
-            told = describe_wrong("index", ref, wanted, dataset.index)
-            raise PluginError(f"{describe_member(dataset)}: {told}")
+            message = describe_wrong("index", ref, wanted, dataset.index)
+            raise PluginError(f"{describe_member(dataset)}: {message}")
     return refs or []
 
 

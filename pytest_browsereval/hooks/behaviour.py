@@ -87,14 +87,14 @@ def _modify(config: pytest.Config, task: Task, loaded: EvalConfig) -> Task:
         return task
     if not isinstance(given, Task):
         hint = "Return  task.model_copy(update={...})  or None."
-        told = f"returned {describe_value(given)}, which is not a Task. {hint}"
-        raise Fault(ErrorSource.HARNESS, f"{_name_hook(hook)} {told}")
+        message = f"returned {describe_value(given)}, which is not a Task. {hint}"
+        raise Fault(ErrorSource.HARNESS, f"{_name_hook(hook)} {message}")
     for key, advice in FIXED.items():
         before, after = getattr(task, key), getattr(given, key)
         if before != after:
             to = f" to {after!r}" * (key == "query_id")
-            told = f"changed the {key} of {task.query_id!r}{to}"
-            raise Fault(ErrorSource.HARNESS, f"{_name_hook(hook)} {told}. Leave {advice}.")
+            message = f"changed the {key} of {task.query_id!r}{to}"
+            raise Fault(ErrorSource.HARNESS, f"{_name_hook(hook)} {message}. Leave {advice}.")
     return given
 
 
@@ -108,10 +108,10 @@ def _create(config: pytest.Config, context: AgentContext) -> AgentEvaluator | No
     given: Any = hook(context=context)
     if given is None or callable(getattr(given, "execute", None)):
         return given  # type: ignore[no-any-return]
-    told = (
+    message = (
         f"returned {describe_value(given)}, which is no agent with a method `execute`. Return one, or None."
     )
-    raise Fault(ErrorSource.AGENT, f"{_name_hook(hook)} {told}")
+    raise Fault(ErrorSource.AGENT, f"{_name_hook(hook)} {message}")
 
 
 def _name_hook(hook: Any) -> str:

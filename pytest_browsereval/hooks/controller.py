@@ -295,8 +295,8 @@ class Controller:
             self.summarise()
         if any(self.unmade.values()) and session.exitstatus == 0:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED  # what was asked for is not known
-        was_told = session.shouldfail or session.shouldstop or int(session.exitstatus) not in (0, 1, 3)
-        if not self.has_looped or self.stopped_by_workers or was_told:
+        has_failed = session.shouldfail or session.shouldstop or int(session.exitstatus) not in (0, 1, 3)
+        if not self.has_looped or self.stopped_by_workers or has_failed:
             return
         self.missing = [node_id for node_id in self.expected if node_id not in self.finished]
         if self.missing or self.unsummed or self.broken_hooks:

@@ -71,7 +71,7 @@ class Gating:
         return result
 
     def _report(self, session: pytest.Session, evaluation: Evaluation, name: str, rule: RuleResult) -> None:
-        told = f"gate {rule.word}: {rule.message}"
+        message = f"gate {rule.word}: {rule.message}"
         hook, node_id, location = session.config.hook, PREFIX + name, ("gate", None, name)
         session.testscollected += 1
         hook.pytest_runtest_logstart(nodeid=node_id, location=location)
@@ -82,7 +82,7 @@ class Gating:
                 location=location,
                 keywords={},
                 outcome="failed" if is_bad else "passed",
-                longrepr=represent(told, told, evaluation.config.path, 1) if is_bad else None,
+                longrepr=represent(message, message, evaluation.config.path, 1) if is_bad else None,
                 when=when,
                 user_properties=[("gate", rule.name), ("figures", rule.message)],
             )

@@ -50,8 +50,8 @@ def drop_repeated(config: pytest.Config, items: list[pytest.Item]) -> None:
         return
     items[:] = once
     config.hook.pytest_deselected(items=repeated)
-    told = f"{len(repeated)} repeated (--eval-allow-reruns runs them again): {repeated[0].nodeid}"
-    message = pytest.PytestCollectionWarning(f"eval rows run once, whatever is named twice. {told}")
+    text = f"{len(repeated)} repeated (--eval-allow-reruns runs them again): {repeated[0].nodeid}"
+    message = pytest.PytestCollectionWarning(f"eval rows run once, whatever is named twice. {text}")
     # Recorded, not issued: it ends no session under -W error, and xdist hands it over to the controller.
     config.hook.pytest_warning_recorded.call_historic(
         kwargs={

@@ -27,7 +27,7 @@ class Progress:
         self._folders: dict[str, None] = {}
         self._began: float | None = None
         """When the first row was up, by a monotonic clock."""
-        self._told_before = 0
+        self._resumed = 0
         """Rows whose results an earlier session had: they take no time."""
 
     def pytest_runtest_logstart(self) -> None:
@@ -39,9 +39,9 @@ class Progress:
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Count the money that a trial cost."""
         if getattr(report, "browsereval_verdict", None) is not None:
-            told = dict(report.user_properties)
-            self._told_before += bool(told.get("resumed"))
-            cost = 0.0 if told.get("resumed") or told.get("replayed") else told.get("cost_usd")
+            record = dict(report.user_properties)
+            self._resumed += bool(record.get("resumed"))
+            cost = 0.0 if record.get("resumed") or record.get("replayed") else record.get("cost_usd")
             owner = self._controller.rows.get(report.nodeid)
             if cost is not None and isinstance(owner, Regrading):
                 cost -= owner.cost_before(report.nodeid)
@@ -82,7 +82,7 @@ class Progress:
         """Return how long rows have run, and how long the others will take at this pace."""
         if self._began is None:
             return ""
-        elapsed_s, made = time.monotonic() - self._began, done - self._told_before
+        elapsed_s, made = time.monotonic() - self._began, done - self._resumed
         left = len(self._controller.rows) - done
         rest = f", about {clock(elapsed_s / made * left)} left" if made > 0 and left else ""
         return f", {clock(elapsed_s)} elapsed{rest}"

@@ -71,8 +71,8 @@ class Selecting:
     def _no_tag(self, name: str, expression: str) -> str:
         tags = sorted({tag for one in self._session.evaluations.values() for tag in _tags(one)})
         hint = nearest(name, tags)
-        told = f" They have: {_join_names(tags)}." if tags and not hint else ""
-        return f"-m {expression!r} selects nothing: no row has the tag or dataset {name!r}.{hint}{told}"
+        message = f" They have: {_join_names(tags)}." if tags and not hint else ""
+        return f"-m {expression!r} selects nothing: no row has the tag or dataset {name!r}.{hint}{message}"
 
 
 def _eval_of(config: pytest.Config, arg: str) -> Path | None:

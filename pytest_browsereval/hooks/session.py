@@ -353,8 +353,8 @@ class EvalSession:
         """
         for name, role in (("regrade", "is to grade"), ("resume", "the run is of")):
             if self.config.getoption(f"eval_{name}") is not None and not (self.evaluations or self.problems):
-                told = f"--eval-{name} needs the config that {role}: --eval-config=FILE."
-                self.problems.append(UsageError(told))
+                message = f"--eval-{name} needs the config that {role}: --eval-config=FILE."
+                self.problems.append(UsageError(message))
         if self.problems and self.is_worker:
             self.config.workeroutput["browsereval_problems"] = self._problem_text()  # type: ignore[attr-defined]
             session.items.clear()

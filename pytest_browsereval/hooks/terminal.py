@@ -44,7 +44,7 @@ class Terminal:
     def __init__(self, session: EvalSession, controller: Controller) -> None:
         self._session = session
         self._controller = controller
-        self._has_told_reruns = False
+        self._has_described_reruns = False
 
     def pytest_report_header(self, config: pytest.Config) -> list[str]:
         """Name the configs that the command line names: agent, lanes, and what is not used of them."""
@@ -91,13 +91,13 @@ class Terminal:
         if config.get_verbosity() < 0:
             return []
         counts = Counter(item.evaluation for item in items if isinstance(item, EvalItem))
-        told = [f"eval {one.config.name}: {format_count(count, 'trial')}" for one, count in counts.items()]
-        return [*told, *self._about_reruns(config)]
+        lines = [f"eval {one.config.name}: {format_count(count, 'trial')}" for one, count in counts.items()]
+        return [*lines, *self._about_reruns(config)]
 
     def _about_reruns(self, config: pytest.Config) -> list[str]:
         """Tell once: the head is printed before evals are found among other tests."""
-        reruns = "" if self._has_told_reruns else describe_reruns(config)
-        self._has_told_reruns = True
+        reruns = "" if self._has_described_reruns else describe_reruns(config)
+        self._has_described_reruns = True
         return [f"eval: {reruns}"] if reruns else []
 
     def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
@@ -173,8 +173,8 @@ def _list_in_clear(evaluation: Evaluation) -> Iterator[str]:
     """Yield what to know before cassettes are committed."""
     names = evaluation.config.names_in_clear()
     if names and evaluation.model_calls in (ModelCalls.RECORD, ModelCalls.AUTO):
-        told = ", ".join(f"${{{name}}}" for name in names)
-        yield f"no secrets by their names, or too short, so in clear in what is recorded: {told}"
+        message = ", ".join(f"${{{name}}}" for name in names)
+        yield f"no secrets by their names, or too short, so in clear in what is recorded: {message}"
 
 
 def _model_calls(replayed: list[bool], place: str) -> str:

@@ -26,9 +26,9 @@ class Viewing:
         try:
             write_viewer(run_folder)
         except Exception as error:  # noqa: BLE001 the run is over and recorded: a page of it is no part of it
-            told = f"{type(error).__name__}: {error}".partition("\n")[0]
+            message = f"{type(error).__name__}: {error}".partition("\n")[0]
             self.problems.append(
-                f"{run_folder / PAGE} was not written: {told}. Later: browsereval view {run_folder}"
+                f"{run_folder / PAGE} was not written: {message}. Later: browsereval view {run_folder}"
             )
 
     @pytest.hookimpl(trylast=True)

@@ -27,7 +27,7 @@ class WholeRuns:
 
     def __init__(self, controller: Controller) -> None:
         self._controller = controller
-        self._told: list[str] = []
+        self._lines: list[str] = []
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Make exit code 0 a 1; the controller has summed the runs up before."""
@@ -35,16 +35,16 @@ class WholeRuns:
             return
         for evaluation, summary in self._controller.summaries.items():
             if not evaluation.config.is_gated and (wrong := list(self._wrong(evaluation, summary))):
-                told = (
+                message = (
                     f"eval {evaluation.config.name}: the run is not green: {'; '.join(wrong)} (exit code 1)"
                 )
-                self._told.append(told)
+                self._lines.append(message)
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Say why."""
-        for line in self._told:
+        for line in self._lines:
             for part in wrap_text(line, terminalreporter._tw.fullwidth):  # noqa: SLF001 no public way
                 terminalreporter.line(part, red=True)
 

@@ -223,9 +223,9 @@ class Distribution:
         evaluation = self._controller.rows[node_id]
         entry = evaluation.plan.find(node_id.partition("::")[2])
         evaluation.record_fault(entry, node_id, Fault(ErrorSource.HARNESS, why))
-        told = f"errored (harness): {why}"
+        message = f"errored (harness): {why}"
         report.when = "setup"
-        report.longrepr = represent(told, told.partition("\n")[0], entry.ref.path, entry.ref.line)
+        report.longrepr = represent(message, message.partition("\n")[0], entry.ref.path, entry.ref.line)
         report.browsereval_verdict = "errored"
         self._controller.finished.add(node_id)
         if evaluation.config.are_rows_expected:

@@ -83,12 +83,12 @@ def _plain_messages(messages: Sequence[Mapping[str, Any]], functions: Functions)
     return plain
 
 
-def _tell_tools(plain: list[Message], told: str) -> None:
+def _tell_tools(plain: list[Message], text: str) -> None:
     if not plain or plain[0]["role"] != "system":
-        plain.insert(0, {"role": "system", "content": told})
+        plain.insert(0, {"role": "system", "content": text})
     else:
         # In front: there it is the same for all attempts, and servers need not read it again.
-        plain[0] = {**plain[0], "content": f"{told}\n\n{plain[0]['content']}"}
+        plain[0] = {**plain[0], "content": f"{text}\n\n{plain[0]['content']}"}
 
 
 def _form(function: Mapping[str, Any]) -> dict[str, Any]:

@@ -56,5 +56,5 @@ def _look_up_price(url: str, model: str, usage: Usage) -> float | None:
     except (LookupError, ValueError):
         return None
     # A model that is listed with prices of audio only, say, is not free.
-    is_told = found.model_price.input_mtok is not None or model.endswith(FREE)
-    return float(found.total_price) if is_told else None
+    is_priced = found.model_price.input_mtok is not None or model.endswith(FREE)
+    return float(found.total_price) if is_priced else None

@@ -107,8 +107,8 @@ def _grade(grade: GraderResult, reason: str) -> Iterator[str]:
     for criterion in criteria:
         why = "" if _is_said(criterion.reason, reason, grade.reasoning) else one_line(criterion.reason)
         if why or len(criteria) > 1:
-            told = f"{criterion.verdict}. {why}" if why else criterion.verdict
-            yield f"         - {one_line(criterion.name)}: {told}"
+            message = f"{criterion.verdict}. {why}" if why else criterion.verdict
+            yield f"         - {one_line(criterion.name)}: {message}"
         if criterion.expected is not None or criterion.actual is not None:
             yield f"           expected {_value(criterion.expected)}"
             yield f"           actual   {_value(criterion.actual)}"

@@ -105,8 +105,8 @@ def _tasks(count: int) -> str:
 
 def counts(part: Comparison) -> str:
     """Return how many tasks came to what; kinds without one are left out."""
-    told = (f"{part.counts[change]:,} {change}" for change in Change if part.counts[change])
-    return "tasks: " + ", ".join(told)
+    parts = (f"{part.counts[change]:,} {change}" for change in Change if part.counts[change])
+    return "tasks: " + ", ".join(parts)
 
 
 # -- figures
@@ -207,8 +207,8 @@ def _list_pairs(change: Change, pairs: Sequence[Pair], width: int, *, has_varian
     yield ""
     yield f"{change} ({len(pairs):,})"
     for pair in pairs[:MOST_LISTED]:
-        told = f"{_MARKS[change]} {task(pair, has_variants=has_variants)}: {sides(pair)}"
-        yield from wrap_text(f"  {told}", width, "      ")
+        message = f"{_MARKS[change]} {task(pair, has_variants=has_variants)}: {sides(pair)}"
+        yield from wrap_text(f"  {message}", width, "      ")
     yield from _rest(len(pairs))
 
 
@@ -225,9 +225,9 @@ def task(pair: Pair, *, has_variants: bool) -> str:
 
 def sides(pair: Pair) -> str:
     """Return what became of a task: both verdicts, and why the one that is worse or newer is what it is."""
-    told = " -> ".join(side.outcome for side in (pair.a, pair.b) if side is not None)
+    message = " -> ".join(side.outcome for side in (pair.a, pair.b) if side is not None)
     side = why(pair)
-    return f"{told}. {one_line(side.reason, 120)}" if side is not None and side.reason else told
+    return f"{message}. {one_line(side.reason, 120)}" if side is not None and side.reason else message
 
 
 def why(pair: Pair) -> Side | None:

@@ -78,7 +78,7 @@ def _facts(run: RunDescription) -> dict[str, list[str]]:
         "config": [_with_hash(given.get("config_file"), given.get("config_hash"))],
         "started": [given.get("started_at")],
         "trials": [_counts(run)],
-        "agent": (told if name == "default" else f"{name}: {told}" for name, told in run.agents.items()),
+        "agent": (text if name == "default" else f"{name}: {text}" for name, text in run.agents.items()),
         "judge": [run.judge],
         "graders": [", ".join(run.graders) or ("those of the rows" if config else None)],
         "dataset": map(_dataset, run.datasets),
@@ -96,8 +96,8 @@ def _facts(run: RunDescription) -> dict[str, list[str]]:
         "imported": [_options(given.get("imported_from"))],
         "resumed": describe_resumes(run.manifest, run.resumes),
     }
-    told = {name: [str(value) for value in values if value] for name, values in facts.items()}
-    return {name: values for name, values in told.items() if values}
+    record = {name: [str(value) for value in values if value] for name, values in facts.items()}
+    return {name: values for name, values in record.items() if values}
 
 
 def _with_hash(file: Any, digest: Any) -> str:
@@ -113,8 +113,8 @@ def _counts(run: RunDescription) -> str:
         of = f"{selected} selected, " if isinstance(selected, int) else ""
         return f"{of}{rows}; there is no summary.json: the run was ended before it, or goes on"
     kinds = ("selected", "passed", "failed", "errored", "skipped", "over_budget", "called_off")
-    told = [f"{counts[kind]} {kind.replace('_', ' ')}" for kind in kinds if counts.get(kind)]
-    return ", ".join([*told, rows])
+    lines = [f"{counts[kind]} {kind.replace('_', ' ')}" for kind in kinds if counts.get(kind)]
+    return ", ".join([*lines, rows])
 
 
 def _dataset(one: Mapping[str, Any]) -> str:

@@ -54,8 +54,8 @@ def text(found: Flakes, width: int = WIDTH) -> Iterator[str]:
 def totals(found: Flakes) -> str:
     """Return how many tasks are of which class."""
     counts = found.counts
-    told = ", ".join(f"{counts[kind]:,} {kind}" for kind in WORST if counts[kind])
-    return f"{_many(len(found.tasks), 'task')} with several trials: {told}"
+    text = ", ".join(f"{counts[kind]:,} {kind}" for kind in WORST if counts[kind])
+    return f"{_many(len(found.tasks), 'task')} with several trials: {text}"
 
 
 def notes(found: Flakes) -> Iterator[str]:
@@ -97,8 +97,8 @@ def _choose_tasks(found: Flakes) -> list[TaskHistory]:
 
 
 def _counts(run: RunTrials) -> str:
-    told = (f"{run.count(verdict):,} {verdict}" for verdict in Verdict if run.count(verdict))
-    return ", ".join(told) or "no result"
+    parts = (f"{run.count(verdict):,} {verdict}" for verdict in Verdict if run.count(verdict))
+    return ", ".join(parts) or "no result"
 
 
 def _name(one: TaskHistory) -> str:

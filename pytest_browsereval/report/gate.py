@@ -52,13 +52,13 @@ def rate_of(summary: RunSummary, selected: int | None) -> PassRate:
 
 def facts(rate: PassRate) -> str:
     """Return a pass rate in words: both numbers, its intervals, and what is in neither number."""
-    told = "no trial was judged"
+    message = "no trial was judged"
     if rate.value is not None:
-        told = (
+        message = (
             f"pass rate {percent(rate.value)} ({rate.passed:,} of {rate.judged:,} judged), {intervals(rate)}"
         )
     left = ", ".join(f"{why} {count:,}" for why, count in rate.excluded.items())
-    return f"{told}. Not in the rate: {left}" if left else told
+    return f"{message}. Not in the rate: {left}" if left else message
 
 
 def _first(results: Sequence[RuleResult]) -> Sequence[RuleResult]:

@@ -85,8 +85,8 @@ def disagreements(summary: RunSummary, *, width: int = 80, ascii_only: bool = Fa
     yield Line(f"graders disagree on {len(split)} of {format_count(len(summary.trials), 'trial')}:")
     for trial, name in zip(split[:MOST_DISAGREEMENTS], _names(split, summary), strict=False):
         grades = trial.metadata.grader_results.values()
-        told = ", ".join(f"{grade.verdict} by {_title(grade)}" for grade in grades)
-        text = _plain(f"- {name}: {told}", ascii_only)
+        message = ", ".join(f"{grade.verdict} by {_title(grade)}" for grade in grades)
+        text = _plain(f"- {name}: {message}", ascii_only)
         yield from (Line(part) for part in wrap_text(text, width))
     if len(split) > MOST_DISAGREEMENTS:
         yield Line(f"and {len(split) - MOST_DISAGREEMENTS} more; summary.json lists them all")
@@ -186,9 +186,9 @@ def draw_repeats(summary: RunSummary) -> Iterator[str]:
     yield " · ".join(f"{found.counts[kind]} {kind}" for kind in Stability if found.counts[kind])
     for task in found.unsteady[:MOST_UNSTEADY]:
         counts = {"passed": task.passed, "failed": task.failed, "errored": task.errored}
-        told = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+        message = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
         variant = f" ({task.variant})" if task.variant != "default" else ""
-        yield f"  {task.stability}: {one_line(task.query_id, 60)}{variant}: {told}"
+        yield f"  {task.stability}: {one_line(task.query_id, 60)}{variant}: {message}"
     if (more := len(found.unsteady) - MOST_UNSTEADY) > 0:
         yield f"  and {more} more, in summary.json"
 

@@ -451,8 +451,8 @@ class _Attempt:
             if self.progress.fault is None:
                 self.capture.add_warning(ErrorSource.REPLAY, warning)
         if self.output is not None and self.output.trouble is not None:
-            told = f"a part of the output was not kept: {self.output.trouble}"
-            self.capture.add_warning(ErrorSource.HARNESS, told)
+            message = f"a part of the output was not kept: {self.output.trouble}"
+            self.capture.add_warning(ErrorSource.HARNESS, message)
 
     @property
     def _is_replayed(self) -> bool:

@@ -117,8 +117,8 @@ class Budget:
         self._read_bytes += len(whole)
         for line in whole.splitlines():
             try:
-                told = json.loads(line)
-                name, cost_usd = str(told["attempt"]), told["cost_usd"]
+                record = json.loads(line)
+                name, cost_usd = str(record["attempt"]), record["cost_usd"]
             except (ValueError, TypeError, KeyError):  # a write that was cut: a full disk, a loss of power
                 continue
             before = self._paid.get(name, 0.0)

@@ -63,13 +63,13 @@ class Control:
         """
         self._store.root.mkdir(parents=True, exist_ok=True)  # nothing may have begun yet
         trials = sorted([key.query_id, key.variant, key.trial] for key in wanted.skipped)
-        told = {
+        record = {
             "session": self.session,
             "paused": wanted.paused,
             "stopped": wanted.stopped,
             "skipped": trials,
         }
-        write_whole(self._store.root / CONTROL, json.dumps(told, ensure_ascii=False) + "\n")
+        write_whole(self._store.root / CONTROL, json.dumps(record, ensure_ascii=False) + "\n")
 
     def skip(self, key: TrialKey, *, is_skipped: bool = True) -> None:
         """Have a trial left out that has not begun, or take that back.
@@ -88,11 +88,11 @@ class Control:
         if self.session is None:
             return Wanted()
         try:
-            told: dict[str, Any] = json.loads((self._store.root / CONTROL).read_bytes())
-            if told["session"] != self.session:
+            record: dict[str, Any] = json.loads((self._store.root / CONTROL).read_bytes())
+            if record["session"] != self.session:
                 return Wanted()
-            skipped = frozenset(TrialKey(*one) for one in told["skipped"])
-            return Wanted(bool(told["paused"]), bool(told["stopped"]), skipped)
+            skipped = frozenset(TrialKey(*one) for one in record["skipped"])
+            return Wanted(bool(record["paused"]), bool(record["stopped"]), skipped)
         except (OSError, ValueError, KeyError, TypeError):  # nobody has wanted anything
             return Wanted()
 

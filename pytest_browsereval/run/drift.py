@@ -35,8 +35,10 @@ def drift(store: RunStore, config: EvalConfig, tools: Sequence[Tool]) -> list[st
     }
     if not any(kinds.values()):
         return []
-    told = "; ".join(f"{kind}: {_join_names(names)}" for kind, names in kinds.items() if names)
-    return [f"the tools are not those of the last run ({last['run_id']}): {told}. Compare the two with care."]
+    message = "; ".join(f"{kind}: {_join_names(names)}" for kind, names in kinds.items() if names)
+    return [
+        (f"the tools are not those of the last run ({last['run_id']}): {message}. Compare the two with care.")
+    ]
 
 
 def _join_names(names: Sequence[str]) -> str:

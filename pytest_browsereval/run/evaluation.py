@@ -261,11 +261,11 @@ class Evaluation:
             notes.append(self.toolsets.not_offered(name))
             try:
                 with naming(agent, "check_tools", ValueError):
-                    told = agent.check_tools(tools, self.kits)
+                    found = agent.check_tools(tools, self.kits)
             except ValueError as error:
                 why = self.toolsets.with_absent_tools(name, error)
                 raise self.config.wrong(("variants", name), why) from None
-            notes += [f"agent {name}: {note}" for note in told]
+            notes += [f"agent {name}: {note}" for note in found]
         self.notes += filter(None, dict.fromkeys(notes))
 
     def check_rows(self, entries: Iterable[Entry]) -> None:

@@ -166,10 +166,11 @@ class Resuming(Evaluation):
         )
         cut = len(self.store.list_cut_off())
         of_these = [f"{errored} errored"] * bool(errored) + [f"{cut} cut off"] * bool(cut)
-        told = f" ({', '.join(of_these)} before)" if of_these else ""
+        message = f" ({', '.join(of_these)} before)" if of_these else ""
         self.notes.append(
             f"going on with run {self.store.root.name}: {finished} of "
-            f"{format_count(len(entries), 'trial')} have their result, {len(entries) - finished} to run{told}"
+            f"{format_count(len(entries), 'trial')} have their result, "
+            f"{len(entries) - finished} to run{message}"
         )
         for line in drift:
             self.notes.append(f"gone on with anyway: {line}")

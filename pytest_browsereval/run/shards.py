@@ -41,10 +41,10 @@ class Parts:
     @classmethod
     def of_run(cls, manifest: Mapping[str, Any]) -> Self | None:
         """Return what a manifest tells; None if that is nothing: a run is no part as a rule."""
-        told = manifest.get("shards", {})
+        shards = manifest.get("shards", {})
         try:
-            have, trials = (tuple(int(number) for number in told[key]) for key in ("have", "trials"))
-            return cls(int(told["of"]), have, trials, str(told["by"]))
+            have, trials = (tuple(int(number) for number in shards[key]) for key in ("have", "trials"))
+            return cls(int(shards["of"]), have, trials, str(shards["by"]))
         except (KeyError, TypeError, ValueError):
             return None
 

@@ -343,9 +343,9 @@ class RunStore:
         found = []
         for path in sorted((self.root / IN_FLIGHT).glob("*.json")):
             with contextlib.suppress(OSError, ValueError, KeyError):
-                told = json.loads(path.read_text())
-                if not (self.root / str(told["folder"]) / "metadata.json").exists():
-                    found.append(str(told["node_id"]))
+                record = json.loads(path.read_text())
+                if not (self.root / str(record["folder"]) / "metadata.json").exists():
+                    found.append(str(record["node_id"]))
         return found
 
     def take_all_flights(self) -> list[str]:
@@ -436,8 +436,8 @@ def _lock(file: Path, run: Path | None = None) -> Iterator[bool]:
         lock.acquire()
     except Timeout:
         if run is not None:
-            told = f"{run}: a process still writes this run ({file.name}). Wait for it, or end it."
-            raise UsageError(told) from None
+            message = f"{run}: a process still writes this run ({file.name}). Wait for it, or end it."
+            raise UsageError(message) from None
     except (OSError, NotImplementedError):  # a disk without locks: nobody can be asked
         pass
     try:

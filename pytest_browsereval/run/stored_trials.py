@@ -80,8 +80,8 @@ def read_stored(folder: Path) -> StoredTask:
         return StoredTask.model_validate_json(file.read_bytes())
     except (OSError, ValidationError) as error:
         first = str(error).partition("\n")[0]
-        told = f"{file} is damaged: {first}. Restore it, or remove the attempt's folder."
-        raise DatasetError(told) from None
+        message = f"{file} is damaged: {first}. Restore it, or remove the attempt's folder."
+        raise DatasetError(message) from None
 
 
 def check_log(folder: Path, *, is_empty_allowed: bool = False) -> None:

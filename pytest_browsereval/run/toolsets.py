@@ -112,10 +112,10 @@ def _sites_of(config: EvalConfig, kits: tuple[Toolkit, ...]) -> dict[str, frozen
     for site, block in config.sites.items():
         for number, key in enumerate(block.toolkits or ()):
             if key not in known:
-                told = (
+                message = (
                     f"unknown toolkit {key!r}.{nearest(key, known)} Known: {', '.join(known)}. One of a "
                     f"plug-in stands in `toolkits` too:  toolkits: [{{type: {key}}}]"
                 )
-                raise config.wrong(("sites", site, "toolkits", number), told)
+                raise config.wrong(("sites", site, "toolkits", number), message)
             bound[key] = bound.get(key, frozenset()) | {site}
     return bound

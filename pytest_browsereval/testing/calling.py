@@ -72,8 +72,8 @@ async def call_problems(
     problems: list[str] = []
     tries = [(each, True) for each in good] + [(each, False) for each in (*bad, *_wrong(tool, good[0]))]
     for arguments, is_good in tries:
-        told = await _Call(tool, window, arguments).problems(is_good=is_good)
-        problems += [f"with {json.dumps(arguments, default=repr):.200}: {problem}" for problem in told]
+        found = await _Call(tool, window, arguments).problems(is_good=is_good)
+        problems += [f"with {json.dumps(arguments, default=repr):.200}: {problem}" for problem in found]
         if window.dead:
             break
     return problems

@@ -71,8 +71,8 @@ def _short(text: str) -> str:
     return text if len(text) <= PROBLEM_LENGTH else f"{beginning(text, PROBLEM_LENGTH)}…"
 
 
-def foreign_tools(told: Iterable[ForeignTool]) -> tuple[Tool, ...]:
-    """Return the tools that a browser's survey told of."""
+def foreign_tools(tools: Iterable[ForeignTool]) -> tuple[Tool, ...]:
+    """Return the tools that a browser's survey has listed."""
     return tuple(
         OutsideTool(
             name=each.name,
@@ -81,7 +81,7 @@ def foreign_tools(told: Iterable[ForeignTool]) -> tuple[Tool, ...]:
             body=_calling(each.name),
             given=each.schema,
         )
-        for each in told
+        for each in tools
     )
 
 

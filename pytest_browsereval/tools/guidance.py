@@ -54,8 +54,8 @@ def veto_note(found: Mapping[str, str], kits: Iterable[Toolkit], available: Coll
         for name in on[:1] if is_whole else on:
             if (why := found.get(name)) is not None:
                 by_reason.setdefault(why, []).append(kit.key if is_whole else name)
-    told = "; ".join(f"{', '.join(dict.fromkeys(names))} ({why})" for why, names in by_reason.items())
-    return f"not offered: {told}" if told else ""
+    message = "; ".join(f"{', '.join(dict.fromkeys(names))} ({why})" for why, names in by_reason.items())
+    return f"not offered: {message}" if message else ""
 
 
 def policy_text(kits: Iterable[Toolkit], available: Collection[str]) -> str:
@@ -69,12 +69,12 @@ def policy_text(kits: Iterable[Toolkit], available: Collection[str]) -> str:
     for kit in kits:
         if not set(kit.names) & set(available):
             absent += [kit.absent] * bool(kit.absent)
-        elif lines := [line.text for line in kit.policy if _is_told(line, available)]:
+        elif lines := [line.text for line in kit.policy if _is_offered(line, available)]:
             sections.append(_section(kit.label, lines))
     return "\n\n".join([*sections, *([_section("Not available", absent)] if absent else [])])
 
 
-def _is_told(line: Policy, available: Collection[str]) -> bool:
+def _is_offered(line: Policy, available: Collection[str]) -> bool:
     return all(name in available for name in line.needs)
 
 

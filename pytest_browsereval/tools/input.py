@@ -182,11 +182,11 @@ async def turn_wheel(window: PlaywrightWindow, direction: str, amount: int) -> s
     page = window.page
     await page.mouse.wheel(0 if is_upright else way, way if is_upright else 0)
     place = await quietly(page.evaluate(_SETTLED), window.rules.action_s)
-    told = f"Scrolled {direction} by {abs(way)} pixels."
+    message = f"Scrolled {direction} by {abs(way)} pixels."
     if not place:
-        return told
+        return message
     now, end = (place[1], place[3]) if is_upright else (place[0], place[2])
-    return f"{told} The page is at {now} of {end}."
+    return f"{message} The page is at {now} of {end}."
 
 
 @tool
@@ -199,10 +199,10 @@ async def handle_dialog(
     dialog = window.dialog
     if dialog is None:
         raise ToolError("No dialog is open.")
-    told = f"{dialog.type} {shorten(dialog.message, 80)!r}"
+    message = f"{dialog.type} {shorten(dialog.message, 80)!r}"
     if not await window.answer_dialog(accept=accept, text=text):
-        return f"The {told} had gone before it was answered."
-    return f"{'Accepted' if accept else 'Dismissed'} the {told}."
+        return f"The {message} had gone before it was answered."
+    return f"{'Accepted' if accept else 'Dismissed'} the {message}."
 
 
 TOOLS: tuple[Tool, ...] = (

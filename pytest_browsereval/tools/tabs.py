@@ -31,8 +31,8 @@ async def open_tab(window: PlaywrightWindow, url: Url | None = None) -> str:
     """Open a new tab, which becomes the current one, empty or at an address."""
     address = None if url is None else check_url(window, url)
     tab_id = await window.open_tab()
-    told = f"Tab {tab_id} is open and current."
-    return told if address is None else f"{told} {await open_url(window, address)}"
+    message = f"Tab {tab_id} is open and current."
+    return message if address is None else f"{message} {await open_url(window, address)}"
 
 
 @tool

@@ -176,9 +176,9 @@ def _check_switches(switches: Mapping[str, bool], kits: tuple[Toolkit, ...]) -> 
     for name, value in switches.items():
         if name not in known:
             listed = "; ".join(f"{kit.key}: {', '.join(kit.names)}" for kit in kits)
-            told = f"unknown tool or toolkit {name!r}.{nearest(name, known)} Known: {listed}."
-            raise WrongSwitch(name, told)
+            message = f"unknown tool or toolkit {name!r}.{nearest(name, known)} Known: {listed}."
+            raise WrongSwitch(name, message)
         fixed = any(kit.is_fixed and name in (kit.key, *kit.names) for kit in kits)
         if fixed and value is False:
-            told = f"{name!r} is false, but the finishing tool is always on. Leave {name!r} out."
-            raise WrongSwitch(name, told)
+            message = f"{name!r} is false, but the finishing tool is always on. Leave {name!r} out."
+            raise WrongSwitch(name, message)

@@ -186,9 +186,10 @@ class AgisdkGrader(ModelGrader):
     def _script(self, check: Check, task: Task, base_dir: Path) -> Path:
         file = script_file(self._package(base_dir), check.subject, str(task.revision or "v2"))
         if file is None or not file.read_bytes().strip():
-            told = "is not there" if file is None else "is empty there, so the task can never be scored"
+            message = "is not there" if file is None else "is empty there, so the task can never be scored"
             raise ValueError(
-                f"the script {check.subject!r} of the package agisdk {told}. Leave the row out, or install "
+                f"the script {check.subject!r} of the package agisdk {message}. Leave the row "
+                "out, or install "
                 "the version of the package that the row is from."
             )
         return file
@@ -274,16 +275,16 @@ class AgisdkGrader(ModelGrader):
 
     async def _run(self, check: Check, state: JsonValue, recorded: Recorded) -> Criterion:
         script = self._script(check, recorded.task, recorded.base_dir)
-        told = f"the script {check.subject}"
+        message = f"the script {check.subject}"
         async with private_folder("grade-") as folder:
             file = folder / "state.json"
             await asyncio.to_thread(file.write_text, json.dumps(state), encoding="utf-8")
             arguments = [sys.executable, "-I", "-S", "-X", "utf8", str(script), str(file)]
-            ran = await verified(arguments, folder, folder, timeout_s=self.timeout_s, told=told)
+            ran = await verified(arguments, folder, folder, timeout_s=self.timeout_s, told=message)
         said = read_verdict(ran.lines)
         last = beginning(ran.lines[-1], 300) if ran.lines else ""
         if said is None or (said and ran.code):
-            why = f"{told} printed {shown(last, 120)} and ended with code {ran.code}"
+            why = f"{message} printed {shown(last, 120)} and ended with code {ran.code}"
             raise Fault(ErrorSource.GRADER, f"{why}: {ran.complaint}" if ran.complaint else why)
         why = "" if said else "the script says that the final state is not as it should be"
         return _criterion(check, said=said, expected="SUCCESS", actual=last, reason=why)

@@ -62,19 +62,19 @@ class AssistantBenchGrader(GraderConfig):
         is_answered, score, kind = score_answer(beginning(recorded.final_answer or "", TEXT_LIMIT), lines)
         is_passed = is_answered and score >= self.pass_at - _ROUNDING
         verdict = Verdict.PASSED if is_passed else Verdict.FAILED
-        told = f"accuracy {score:.3f}, compared as {kind}; {self.pass_at:g} passes"
+        message = f"accuracy {score:.3f}, compared as {kind}; {self.pass_at:g} passes"
         criterion = Criterion(
             name=f"answer ({kind})",
             verdict=verdict,
             expected=clipped(recorded.task.answer),
             actual=clipped(recorded.final_answer),
-            reason="" if is_passed else told,
+            reason="" if is_passed else message,
         )
         return GraderResult(
             grader=self.label,
             verdict=verdict,
             score=score,
-            reasoning=told if is_answered else "no answer was given",
+            reasoning=message if is_answered else "no answer was given",
             criteria=(criterion,),
             details={"is_answered": is_answered, "accuracy": score, "kind": kind, "pass_at": self.pass_at},
             fingerprint=self.fingerprint(1, recorded.site_urls),

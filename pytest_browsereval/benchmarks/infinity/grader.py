@@ -173,14 +173,14 @@ class InfinityGrader(GraderConfig):
         )
 
     async def _run(self, verifier: Path, state: JsonValue) -> tuple[bool, str]:
-        told = f"the verifier {verifier.name}"
+        message = f"the verifier {verifier.name}"
         async with private_folder("grade-") as home:
             await asyncio.to_thread((home / "state.json").write_text, json.dumps(state), encoding="utf-8")
             arguments = [self._python(), "-I", "-X", "utf8", str(_DRIVER), str(verifier), "state.json"]
-            ran = await verified(arguments, home, home, timeout_s=self.timeout_s, told=told)
+            ran = await verified(arguments, home, home, timeout_s=self.timeout_s, told=message)
             said = home / driver.VERDICT
             text = said.read_text(encoding="utf-8") if said.is_file() else ""
-        return _read(text, ran, told)
+        return _read(text, ran, message)
 
     @classmethod
     def golden(cls) -> tuple[Golden, ...]:

@@ -60,11 +60,11 @@ class Mind2WebConfig(BenchmarkConfig):
 
     def notes(self, base_dir: Path) -> tuple[str, ...]:
         """Return that its scores are not those of the benchmark."""
-        told = (
+        message = (
             "Mind2Web is scored on saved pages, step by step; here its tasks run on the live sites, and "
             "that is another benchmark."
         )
-        return (*super().notes(base_dir), told)
+        return (*super().notes(base_dir), message)
 
     def _convert(self, row: Any) -> dict[str, Any]:
         query_id, website = text_of(row, "annotation_id"), text_of(row, "website")

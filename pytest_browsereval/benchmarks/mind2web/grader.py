@@ -180,8 +180,8 @@ class Mind2WebGrader(ModelGrader):
         ]
         faults = [note for note in notes if isinstance(note, Fault)]
         if len(faults) > self.max_missing * len(pictures):
-            told = f"{len(faults)} of {len(pictures)} pictures could not be scored; the first: {faults[0]}"
-            raise Fault(ErrorSource.GRADER, told)
+            message = f"{len(faults)} of {len(pictures)} pictures could not be scored; the first: {faults[0]}"
+            raise Fault(ErrorSource.GRADER, message)
         scored = {each.path for each in noted}
         return _Prepared(
             key_points=reply.key_points,
@@ -213,8 +213,8 @@ class Mind2WebGrader(ModelGrader):
 
         def check(reply: WebJudgeReply) -> None:
             if len(reply.findings) != len(prepared.key_points):
-                told = f"it has {len(reply.findings)} findings for {len(prepared.key_points)} key points"
-                raise Fault(ErrorSource.GRADER, told)
+                message = f"it has {len(reply.findings)} findings for {len(prepared.key_points)} key points"
+                raise Fault(ErrorSource.GRADER, message)
 
         reply = await judge.ask(WebJudgeReply, rules, parts, check=check)
         opinion = Opinion.yes_or_no(

@@ -50,5 +50,5 @@ class OdysseysConfig(BenchmarkConfig):
                 "additional": additional,
             },
         }
-        told = {"level": level or None, "revision": self.revision}
-        return {**row, **{key: value for key, value in told.items() if value is not None}}
+        record = {"level": level or None, "revision": self.revision}
+        return {**row, **{key: value for key, value in record.items() if value is not None}}

@@ -122,9 +122,11 @@ class WebArenaRows(BenchmarkConfig):
                 counts[name] += 1
         missing = [name for name, count in counts.items() if count and name not in self.sites]
         if missing:
-            told = ", ".join(f"__{name.upper()}__ ({format_count(counts[name], 'row')})" for name in missing)
+            message = ", ".join(
+                (f"__{name.upper()}__ ({format_count(counts[name], 'row')})") for name in missing
+            )
             raise DocumentError(
-                f"rows name sites whose addresses are not given: {told}. Write  sites: "
+                f"rows name sites whose addresses are not given: {message}. Write  sites: "
                 f'{{{missing[0]}: http://localhost:7770}} , "{{name}}" for one of the config\'s sites, or '
                 "null to leave the rows of a site out."
             )
@@ -134,12 +136,12 @@ class WebArenaRows(BenchmarkConfig):
         """Return which rows were dropped, and how many need a login."""
         rows = self.import_rows(base_dir).rows
         count = sum(bool(row["metadata"]["additional"].get("require_login")) for _, row in rows)
-        told = (
+        message = (
             f"{self.title}: {format_count(count, 'row needs', 'rows need')} a login "
             "(require_login). Give the "
             "browser a `storage_state` with the cookies of the sites."
         )
-        return (*super().notes(base_dir), *([told] if count else []))
+        return (*super().notes(base_dir), *([message] if count else []))
 
     # -- one row
 

@@ -200,8 +200,8 @@ class WebArenaGrader(ModelGrader):
         """
         drawn = [group for parts in self._drawn(recorded) for group in parts]
         if drawn and not judge.config.traits.has_images:
-            told = f"the row asks about pictures, which {judge.config.provider!r} does not take"
-            raise Fault(ErrorSource.GRADER, f"{told}. Give the grader a `judge` of another provider")
+            message = f"the row asks about pictures, which {judge.config.provider!r} does not take"
+            raise Fault(ErrorSource.GRADER, f"{message}. Give the grader a `judge` of another provider")
         return self._items(recorded), await asyncio.to_thread(self._files, recorded.folder / PICTURES, drawn)
 
     def _drawn(self, recorded: Recorded) -> list[Any]:
@@ -277,10 +277,10 @@ def _holds(rules: Rules, target: Target, value: Any) -> bool:
 
 def _opinion(criteria: Sequence[Criterion], *, not_asked: int = 0) -> Opinion:
     failed = [one for one in criteria if one.verdict is not Verdict.PASSED]
-    told = [f"{len(criteria) - len(failed)} of {len(criteria) + not_asked} checks hold"]
-    told += [f"{one.name}: {one.reason}" for one in failed]
-    told += [f"a model was not asked about {not_asked} more"] * bool(not_asked)
-    return Opinion.yes_or_no(not failed, "; ".join(told), criteria=tuple(criteria))
+    lines = [f"{len(criteria) - len(failed)} of {len(criteria) + not_asked} checks hold"]
+    lines += [f"{one.name}: {one.reason}" for one in failed]
+    lines += [f"a model was not asked about {not_asked} more"] * bool(not_asked)
+    return Opinion.yes_or_no(not failed, "; ".join(lines), criteria=tuple(criteria))
 
 
 # -- attempts with known grades

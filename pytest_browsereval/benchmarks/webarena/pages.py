@@ -95,8 +95,8 @@ async def _settled_part(
             value = await _value(page, expression_of(target.locator))
             if isinstance(value, str) and len(value) > STATE_LIMIT_BYTES:
                 where = beginning(page.url, 200)
-                told = f"{where} shows {len(value)} characters; at most {STATE_LIMIT_BYTES} are read"
-                raise Fault(ErrorSource.GRADER, told)
+                message = f"{where} shows {len(value)} characters; at most {STATE_LIMIT_BYTES} are read"
+                raise Fault(ErrorSource.GRADER, message)
             return {"value": value if value is not None or target.locator.startswith("lambda:") else ""}
 
     return await settled(look, lambda seen: holds(rules, target, seen["value"]), wait_s)
@@ -125,8 +125,8 @@ async def _pictures(window: PlaywrightWindow, asked: PictureTarget) -> list[Json
     except Exception as error:
         if not is_playwright_error(error):
             raise
-        told = beginning(str(error).splitlines()[0], 200)
-        raise Fault(ErrorSource.GRADER, f"the pictures of the page cannot be drawn: {told}") from None
+        message = beginning(str(error).splitlines()[0], 200)
+        raise Fault(ErrorSource.GRADER, f"the pictures of the page cannot be drawn: {message}") from None
     return [base64.b64encode(picture).decode() for picture in drawn]
 
 

@@ -202,8 +202,8 @@ def address_item(rules: Rules, url: str | None) -> Criterion:
         holds = any(one in actual for one in wanted)
     else:
         holds = _contains_address(actual, wanted)
-    told = f"the last page is {url or 'none'}, not {rules.reference_url}"
-    return criterion(f"url_match ({note})", rules.reference_url, url, "" if holds else told)
+    message = f"the last page is {url or 'none'}, not {rules.reference_url}"
+    return criterion(f"url_match ({note})", rules.reference_url, url, "" if holds else message)
 
 
 def _tidy(url: str, rules: Rules) -> str:

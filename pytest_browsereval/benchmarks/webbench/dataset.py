@@ -56,5 +56,5 @@ class WebBenchConfig(BenchmarkConfig):
         """Return how many rows write on real sites."""
         rows = self.import_rows(base_dir).rows
         writing = sum(row["metadata"]["category"] != READING for _, row in rows)
-        told = f"WebBench: {writing} of {len(rows)} rows change something on a real site."
-        return (*super().notes(base_dir), *([told] if writing else []))
+        message = f"WebBench: {writing} of {len(rows)} rows change something on a real site."
+        return (*super().notes(base_dir), *([message] if writing else []))

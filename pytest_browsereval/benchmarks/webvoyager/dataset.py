@@ -54,8 +54,8 @@ class WebVoyagerConfig(TwoFilesConfig):
         bare = [row["query_id"] for _, row in rows if "answer" not in row]
         more = ", ..." * (len(bare) > 3)
         count = format_count(len(bare), "row has", "rows have")
-        told = f"WebVoyager: {count} no reference answer: {', '.join(bare[:3])}{more}"
-        return (*super().notes(base_dir), *([told] if bare else []))
+        message = f"WebVoyager: {count} no reference answer: {', '.join(bare[:3])}{more}"
+        return (*super().notes(base_dir), *([message] if bare else []))
 
     def _reference(self, site: str, query_id: str) -> Mapping[str, Any] | None:
         document = self.document()

@@ -183,12 +183,12 @@ class McpWindow(Window):
 
     async def _late(self, name: str) -> ForeignResult:
         """Return what a model is told of a call without an answer, unless it is the server that hangs."""
-        told = f"{name} took longer than {self._call_s:g} s."
+        message = f"{name} took longer than {self._call_s:g} s."
         try:
             await self._session.check(min(ALIVE_S, self._call_s))
         except ServerGone as error:
-            raise Fault(ErrorSource.BROWSER, f"{told} Then {error}") from None
-        return ForeignResult(ok=False, output=told)
+            raise Fault(ErrorSource.BROWSER, f"{message} Then {error}") from None
+        return ForeignResult(ok=False, output=message)
 
     @property
     def _tells_where(self) -> bool:

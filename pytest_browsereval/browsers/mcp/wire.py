@@ -107,8 +107,8 @@ class McpSession:
                 await asyncio.shield(ready)
         except TimeoutError:
             await self.close()
-            told = self._describe_loss(f"did not answer within {limit_s:g} s")
-            raise ServerGone(told) from None
+            message = self._describe_loss(f"did not answer within {limit_s:g} s")
+            raise ServerGone(message) from None
         except BaseException:
             await asyncio.shield(self.close())
             raise

@@ -154,8 +154,8 @@ def _pair(variant: _Variant) -> None:
         block["executor"] = _model_executor(variant, block["orchestrator"])
     else:
         hint = nearest(backend, _BACKENDS) if isinstance(backend, str) else ""
-        told = f"{short(backend)} is not allowed.{hint}" if backend is not None else "missing."
-        variant.draft.wrong((*variant.path, key), f"{told} Write one of: {', '.join(_BACKENDS)}.")
+        message = f"{short(backend)} is not allowed.{hint}" if backend is not None else "missing."
+        variant.draft.wrong((*variant.path, key), f"{message} Write one of: {', '.join(_BACKENDS)}.")
         block["executor"] = {}
         give_up(variant.draft, (*variant.path, "executor"))
 

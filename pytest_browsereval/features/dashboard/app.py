@@ -203,8 +203,8 @@ class Dashboard:
         log, left_out = message_log(str(folder))
         names = names_in(str(folder))
         records = records_of(str(folder), names.files, ())  # files and markup are not served
-        told = [stored.text, log, [], names.pictures, left_out, stored.problem, records]
-        return Response(_as_bytes(told), media_type=_JSON)
+        parts = [stored.text, log, [], names.pictures, left_out, stored.problem, records]
+        return Response(_as_bytes(parts), media_type=_JSON)
 
     async def _picture(self, request: Request) -> Response:
         from starlette.responses import Response

@@ -120,8 +120,8 @@ class Flights:
     def _of(self, name: str, written: float) -> Flight | None:
         """Return an attempt by its marker; None if that is being written, or gone already."""
         try:
-            told = json.loads((self._root / IN_FLIGHT / name).read_bytes())
-            key, node_id = _KEY.fullmatch(str(told["folder"])), str(told["node_id"])
+            record = json.loads((self._root / IN_FLIGHT / name).read_bytes())
+            key, node_id = _KEY.fullmatch(str(record["folder"])), str(record["node_id"])
         except (OSError, ValueError, KeyError, TypeError):
             return None
         match = _MARKER.fullmatch(name)

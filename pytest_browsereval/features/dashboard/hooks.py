@@ -39,7 +39,7 @@ class LiveView:
         self._server: DashboardServer | None = None
         self._journals: dict[Evaluation, Journal] = {}
         self._pytest: pytest.Session | None = None
-        self._is_told = False
+        self._is_announced = False
         self._problem = ""
 
     # -- the start
@@ -72,7 +72,7 @@ class LiveView:
         return [Watched(one.config.name, one.store, one.control) for one in known]
 
     def _line(self) -> str:
-        self._is_told = True
+        self._is_announced = True
         return f"dashboard: {self._server.url if self._server else ''}"
 
     def pytest_report_header(self) -> str:
@@ -85,7 +85,7 @@ class LiveView:
 
         (The controller's wrapper is around this one: rows are checked by now.)
         """
-        if not self._is_told:
+        if not self._is_announced:
             self._write(self._line())
         self._begin()
         return (yield)

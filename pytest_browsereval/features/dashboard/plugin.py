@@ -25,8 +25,10 @@ def port_number(text: str) -> int:
     """Read an option that may be followed by a file, which argparse takes for its value."""
     number = int(text) if text.isascii() and text.isdecimal() else -1
     if not 0 <= number <= 65535:
-        told = f"{text!r} is no port. Write --eval-dashboard=PORT, or put --eval-dashboard behind the files"
-        raise argparse.ArgumentTypeError(told)
+        message = (
+            f"{text!r} is no port. Write --eval-dashboard=PORT, or put --eval-dashboard behind the files"
+        )
+        raise argparse.ArgumentTypeError(message)
     return number
 
 

@@ -62,9 +62,10 @@ class DashboardServer:
         try:
             self._listener = socket.create_server((HOST, port), backlog=_BACKLOG)
         except (OSError, OverflowError) as error:
-            told = getattr(error, "strerror", None) or str(error)
+            message = getattr(error, "strerror", None) or str(error)
             raise UsageError(
-                f"--eval-dashboard={port}: the port cannot be used: {told}. Name another one, or none for a "
+                f"--eval-dashboard={port}: the port cannot be used: {message}. Name another "
+                "one, or none for a "
                 "free one."
             ) from None
         self.dashboard = Dashboard(runs, self._listener.getsockname()[1])

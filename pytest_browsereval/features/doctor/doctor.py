@@ -179,8 +179,8 @@ def _rows(config: EvalConfig, rows: Sequence[Row]) -> Iterator[Check]:
         except DatasetError as error:
             yield Check(State.ERROR, "rows", dataset.type, str(error))
             continue
-        told = f"{count} of type {dataset.type}, sha256 {(file_hash(path)['sha256'] or 'unknown')[:16]}"
-        yield Check(State.OK if count else State.ERROR, "rows", format_path(path), told)
+        message = f"{count} of type {dataset.type}, sha256 {(file_hash(path)['sha256'] or 'unknown')[:16]}"
+        yield Check(State.OK if count else State.ERROR, "rows", format_path(path), message)
 
 
 @dataclass(frozen=True)
@@ -246,8 +246,8 @@ async def _goldens(registry: Registry, graders: Sequence[_Used]) -> AsyncIterato
         wrong = [one for one in tried if not one.is_right]
         for one in wrong:
             got = one.problem or (f"{one.result.verdict}: {one.result.reasoning}" if one.result else "")
-            told = f"{one.golden.name!r} has to be {one.golden.verdict}; it is {got}"
-            yield Check(State.ERROR, "grader", member.type_name(), told)
+            message = f"{one.golden.name!r} has to be {one.golden.verdict}; it is {got}"
+            yield Check(State.ERROR, "grader", member.type_name(), message)
         if tried and not wrong:
             yield Check(State.OK, "grader", member.type_name(), f"right on {len(tried)} known attempts")
         elif not tried:
@@ -268,8 +268,8 @@ async def _models_there(config: EvalConfig, graders: Sequence[_Used], wishes: Wi
         try:
             status = await ask_server(model)
         except OSError as error:
-            told = f"{url} does not answer: {error}. Start it, or correct the base_url."
-            yield Check(State.ERROR, "model", name, told)
+            message = f"{url} does not answer: {error}. Start it, or correct the base_url."
+            yield Check(State.ERROR, "model", name, message)
         else:
             is_bad = status >= SERVER_ERROR or status in KEY_STATUSES
             state = State.WARNING if is_bad else State.OK
@@ -308,11 +308,11 @@ async def _sites(config: EvalConfig, folder: Path) -> AsyncIterator[Check]:
         for name in config.sites:
             try:
                 async with asyncio.timeout(ANSWER_S), sites.lease([name]) as urls:
-                    told = f"answers at {urls[name]}"
+                    message = f"answers at {urls[name]}"
             except (BrowserEvalError, TimeoutError) as error:
                 yield Check(State.ERROR, "site", name, str(error) or f"not up in {ANSWER_S:g} s")
             else:
-                yield Check(State.OK, "site", name, told)
+                yield Check(State.OK, "site", name, message)
     finally:
         await sites.close()
 

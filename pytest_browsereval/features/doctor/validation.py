@@ -120,11 +120,13 @@ class _Trial:
         file, output = self.folder / f"{agent}.jsonl", self.folder / agent
         lines = (json.dumps(row.task.model_dump(mode="json", exclude_defaults=True)) for row in rows)
         file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        told = _pytest(self._command(agent, file, output), _limit_s(self.config, len(rows)))
+        output_text = _pytest(self._command(agent, file, output), _limit_s(self.config, len(rows)))
         runs = [path for path in output.glob("*/*") if (path / "tasks").is_dir()]
         self.result.runs += runs
         trials = {t.metadata.query_id: t for run in runs for t in summary_of(RunStore(run)).trials}
-        self.result.findings += (found for row in rows for found in _find_broken(row, agent, trials, told))
+        self.result.findings += (
+            found for row in rows for found in _find_broken(row, agent, trials, output_text)
+        )
         return {query_id: trial.metadata.verdict for query_id, trial in trials.items()}
 
     def _command(self, agent: str, rows: Path, output: Path) -> list[str]:
@@ -173,10 +175,12 @@ def _read_output(process: subprocess.Popen[str], limit_s: float) -> str:
     return "".join(lines)
 
 
-def _find_broken(row: Row, agent: str, trials: dict[str, TrialOutcome], told: str) -> Iterator[Finding]:
+def _find_broken(
+    row: Row, agent: str, trials: dict[str, TrialOutcome], output_text: str
+) -> Iterator[Finding]:
     trial = trials.get(row.task.query_id)
     if trial is None:
-        message = f"the agent {agent!r} made no attempt: {told}"
+        message = f"the agent {agent!r} made no attempt: {output_text}"
         yield row.report("errored-attempt", Level.ERROR, message, "Mend what pytest says.")
     elif trial.metadata.verdict is Verdict.ERRORED:
         message = f"the attempt of {agent!r} broke: {trial.metadata.reason}."

@@ -34,8 +34,8 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
     commands = Commands(config) if takes_commands else None
     if commands is not None:
         commands.start()
-    told = GitHub(config.stash[controller_key], config.stash[gating_key], commands)
-    config.pluginmanager.register(told, "browsereval-github")
+    github = GitHub(config.stash[controller_key], config.stash[gating_key], commands)
+    config.pluginmanager.register(github, "browsereval-github")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -32,8 +32,8 @@ def import_run(arguments: argparse.Namespace) -> int:
         store.write_summary({"selected": len(summary.trials), **summary.as_json()})
     except OSError as error:
         raise UsageError(f"{target} cannot be written: {error}.") from None
-    told = ", ".join(f"{summary.count(verdict)} {verdict}" for verdict in Verdict)
-    print(f"{format_count(len(attempts), 'attempt')} in {target}: {told}")
+    message = ", ".join(f"{summary.count(verdict)} {verdict}" for verdict in Verdict)
+    print(f"{format_count(len(attempts), 'attempt')} in {target}: {message}")
     ungraded = sum(not attempt.grades for attempt in attempts)
     if ungraded:
         print(f"{ungraded} of them have no grade yet. Type  browsereval regrade {target} --config FILE")

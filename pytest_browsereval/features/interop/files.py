@@ -101,8 +101,8 @@ def read_as(model: type[ModelT], value: Any, path: Path, line: int | None = None
         return model.model_validate(value)
     except ValidationError as error:
         place = format_path(path) if line is None else f"{format_path(path)}:{line}"
-        told = (f"{place}: {_key(e['loc']) or 'the file'}: {e['msg']}." for e in error.errors())
-        raise UsageError("\n".join(told)) from None
+        parts = (f"{place}: {_key(e['loc']) or 'the file'}: {e['msg']}." for e in error.errors())
+        raise UsageError("\n".join(parts)) from None
 
 
 def _key(path: Sequence[int | str]) -> str:

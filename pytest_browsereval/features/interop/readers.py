@@ -38,8 +38,8 @@ def find_format(kind: type[FormatT], name: str) -> FormatT:
     left_out: list[str] = []
     known = {one.name: one for one in find_formats(left_out).values() if isinstance(one, kind)}
     if name not in known:
-        told = f"unknown format {name!r}.{nearest(name, known)} Formats: {', '.join(known)}."
-        raise UsageError("\n".join((told, *left_out)))
+        message = f"unknown format {name!r}.{nearest(name, known)} Formats: {', '.join(known)}."
+        raise UsageError("\n".join((message, *left_out)))
     return known[name]
 
 

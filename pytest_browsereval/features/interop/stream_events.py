@@ -81,15 +81,15 @@ class EventLog:
 
     def warnings(self) -> tuple[EvalWarning, ...]:
         """Return what of the log could not be taken over."""
-        told = []
+        lines = []
         if self._is_cut:
-            told.append("the last line of messages.jsonl was cut and is left out")
+            lines.append("the last line of messages.jsonl was cut and is left out")
         if self._unplaced:
-            told.append(
+            lines.append(
                 f"{self._unplaced} events ({', '.join(sorted(NO_PLACE))}) of messages.jsonl are left out"
             )
         return tuple(
-            EvalWarning(source=ErrorSource.MESSAGE_LOGGING, message=text, timestamp="") for text in told
+            EvalWarning(source=ErrorSource.MESSAGE_LOGGING, message=text, timestamp="") for text in lines
         )
 
     def _wrong(self, message: str) -> UsageError:
@@ -214,8 +214,8 @@ class EventLog:
         said = output if isinstance(output, dict) else {"observation": output}
         summary = str(said.get("observation", ""))
         if "status" not in said or "actionsPerformed" not in said:
-            told = f"the delegation {call} ended without a report: {summary}"
-            return ErrorMessage(content=told, span_id=call, timestamp=timestamp)
+            message = f"the delegation {call} ended without a report: {summary}"
+            return ErrorMessage(content=message, span_id=call, timestamp=timestamp)
         return DelegationResultMessage(
             executor_id=call,
             span_id=call,

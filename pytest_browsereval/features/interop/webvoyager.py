@@ -67,15 +67,15 @@ def read_run(folder: Path) -> list[Imported]:
 def _read(folder: Path) -> Imported:
     file = folder / MESSAGES
     course = read_as(_Course, {"messages": read_value(file)}, file)
-    told = [said for said in course.messages if said.role != "system"]
-    task = _task(told, file)
+    lines = [said for said in course.messages if said.role != "system"]
+    task = _task(lines, file)
     pictures = find_numbered(folder, _PICTURE)
     left_out = len(find_numbered(folder, _PLAIN))
-    answer = _answer(told)
+    answer = _answer(lines)
     return Imported(
         folder=folder,
         task=task,
-        messages=[UserMessage(content=task.query, timestamp=""), *_steps(told[1:], pictures)],
+        messages=[UserMessage(content=task.query, timestamp=""), *_steps(lines[1:], pictures)],
         pictures=pictures,
         final_answer=answer,
         termination_reason=TerminationReason.UNKNOWN if answer is None else TerminationReason.COMPLETED,
@@ -85,14 +85,14 @@ def _read(folder: Path) -> Imported:
 
 
 def _warn_left_out(count: int) -> EvalWarning:
-    told = (
+    message = (
         f"{count} pictures without labels (*_no_box.png) were not imported: the labelled ones show the same"
     )
-    return EvalWarning(source=ErrorSource.SCREENSHOT, message=told, timestamp="")
+    return EvalWarning(source=ErrorSource.SCREENSHOT, message=message, timestamp="")
 
 
-def _task(told: list[_Said], file: Path) -> Task:
-    found = _TASK.search(told[0].text) if told and told[0].role == "user" else None
+def _task(lines: list[_Said], file: Path) -> Task:
+    found = _TASK.search(lines[0].text) if lines and lines[0].role == "user" else None
     if found is None:
         raise wrong(
             file, "its first message gives no task: 'Now given a task: ... Please interact with ...'."
@@ -108,19 +108,19 @@ def _task(told: list[_Said], file: Path) -> Task:
     )
 
 
-def _answer(told: list[_Said]) -> str | None:
+def _answer(lines: list[_Said]) -> str | None:
     """Return what the last message answers; None if it is another action."""
-    found = _ACTION.search(told[-1].text) if told[-1].role == "assistant" else None
+    found = _ACTION.search(lines[-1].text) if lines[-1].role == "assistant" else None
     if found is None or found["name"].upper() != "ANSWER":
         return None
     text = found["rest"].strip()
     return text[1:-1] if text.startswith("[") and text.endswith("]") else text
 
 
-def _steps(told: list[_Said], pictures: dict[int, Path]) -> Iterator[Message]:
+def _steps(lines: list[_Said], pictures: dict[int, Path]) -> Iterator[Message]:
     """Yield thoughts and actions; the picture of a turn has its number and is taken before its action."""
     turn, call = 1, None
-    for said in told:
+    for said in lines:
         if said.role == "assistant":
             yield AssistantMessage(content=said.text, timestamp="")
             call = f"turn-{turn}"

@@ -15,5 +15,5 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
     from pytest_browsereval.hooks.controller import controller_key
     from pytest_browsereval.hooks.gating import gating_key
 
-    told = JUnit(config, config.stash[controller_key], config.stash[gating_key])
-    config.pluginmanager.register(told, "browsereval-junit")
+    junit = JUnit(config, config.stash[controller_key], config.stash[gating_key])
+    config.pluginmanager.register(junit, "browsereval-junit")

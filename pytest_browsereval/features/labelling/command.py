@@ -71,8 +71,8 @@ def calibrate(arguments: argparse.Namespace) -> int:
     for line in report.text(result, rules):
         print(line)
     if arguments.json:
-        told = [{"name": r.name, "met": r.is_met, "message": r.message} for r in rules]
-        content = {**result.as_json(), "rules": told}
+        results = [{"name": r.name, "met": r.is_met, "message": r.message} for r in rules]
+        content = {**result.as_json(), "rules": results}
         write(arguments.json, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
     if arguments.markdown:
         write(arguments.markdown, report.markdown(result, rules))

@@ -75,9 +75,9 @@ def facts(calibration: Calibration) -> Iterator[str]:
     if any(left.values()):
         yield "Left out: " + ", ".join(f"{count} {why}" for why, count in left.items() if count) + "."
     if one.homeless:
-        told = "; ".join(f"{line.place} ({line.label})" for line in one.homeless[:3])
+        message = "; ".join(f"{line.place} ({line.label})" for line in one.homeless[:3])
         more = f"; and {len(one.homeless) - 3} more" if len(one.homeless) > 3 else ""
-        yield f"Labels without an attempt in these runs: {len(one.homeless)}. {told}{more}"
+        yield f"Labels without an attempt in these runs: {len(one.homeless)}. {message}{more}"
     if one.peeked:
         of_labels = f"{one.peeked} of {format_count(one.labels, 'label')}"
         yield f"{of_labels} were given after the labeller had seen the grades."
@@ -150,15 +150,17 @@ def _list_disagreements(title: str, found: Sequence[Disagreement], width: int) -
         return
     yield f"  {title}"
     for one in found[:MOST_LISTED]:
-        told = f"{one_line(one.attempt, 60)}: label {one.label}, grade {one.verdict}. {one_line(one.reason)}"
-        yield from _indent(told, width, "    ")
+        message = (
+            f"{one_line(one.attempt, 60)}: label {one.label}, grade {one.verdict}. {one_line(one.reason)}"
+        )
+        yield from _indent(message, width, "    ")
         yield f"      {format_path(one.folder)}"
     if len(found) > MOST_LISTED:
         yield f"    and {len(found) - MOST_LISTED} more; --json FILE has them all"
 
 
-def _indent(told: str, width: int, indent: str) -> Iterator[str]:
-    yield from (indent + line for line in wrap_text(told, width - len(indent)))
+def _indent(text: str, width: int, indent: str) -> Iterator[str]:
+    yield from (indent + line for line in wrap_text(text, width - len(indent)))
 
 
 def _percent(share: Share) -> str:

@@ -79,8 +79,8 @@ class LabellingServer:
         try:
             self._server = _Server((HOST, port), _Handler)
         except (OSError, OverflowError) as error:
-            told = getattr(error, "strerror", None) or str(error)
-            raise UsageError(f"port {port} cannot be used: {told}. Name another by --port.") from None
+            message = getattr(error, "strerror", None) or str(error)
+            raise UsageError(f"port {port} cannot be used: {message}. Name another by --port.") from None
         self._server.page = self
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(_POLL_S,), name="labelling", daemon=True
@@ -204,8 +204,8 @@ class _Handler(BaseHTTPRequestHandler):
         except LookupError:
             self._send(_error_body("there is no such thing"), _JSON, status=HTTPStatus.NOT_FOUND)
         except OSError as error:
-            told = f"the disk refused: {error.strerror or error}"
-            self._send(_error_body(told), _JSON, status=HTTPStatus.INTERNAL_SERVER_ERROR)
+            message = f"the disk refused: {error.strerror or error}"
+            self._send(_error_body(message), _JSON, status=HTTPStatus.INTERNAL_SERVER_ERROR)
 
     def _inner_path(self) -> str:
         """Return the path behind the token.
@@ -243,8 +243,8 @@ class _Handler(BaseHTTPRequestHandler):
         if self.headers.get_content_type() != _JSON or "Origin" not in self.headers:
             raise _Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "not sent by the labelling page")
         if length is None or length > MOST_BYTES:
-            told = f"more than {MOST_BYTES} bytes, or of no length"
-            raise _Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, told)
+            message = f"more than {MOST_BYTES} bytes, or of no length"
+            raise _Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
         try:
             line = self.server.page.take(body)
         except ValidationError as error:

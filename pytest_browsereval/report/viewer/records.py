@@ -86,12 +86,12 @@ def _requests(file: str) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {"har": [], "har_note": f"{HAR_FILE} is damaged and not shown."}
     kept = _most_telling(rows)
-    told: dict[str, Any] = {"har": kept}
+    record: dict[str, Any] = {"har": kept}
     if left := len(rows) - len(kept):
         failed = sum(map(_has_failed, rows)) - sum(map(_has_failed, kept))
         of_these = f"{failed:,} of them failed" if failed else "none of them failed"
-        told["har_note"] = f"{left:,} more requests are in {HAR_FILE}; {of_these}."
-    return told
+        record["har_note"] = f"{left:,} more requests are in {HAR_FILE}; {of_these}."
+    return record
 
 
 def _request(entry: Mapping[str, Any]) -> list[Any]:

@@ -115,14 +115,14 @@ class Table:
         """Return the row of an attempt of which only its folder is known."""
         task, variant, trial, _ = attempt.key.split("/")
         share, verdict = self._word, DAMAGED if attempt.problem else UNFINISHED
-        told = attempt.problem or "It has no metadata.json: it is running, or was killed."
+        message = attempt.problem or "It has no metadata.json: it is running, or was killed."
         return [
             attempt.key,
             chunk,
             share("verdict", verdict),
             query_id or task,
             one_line(query, LONGEST),
-            one_line(told, LONGEST),
+            one_line(message, LONGEST),
             share("dataset", ""),
             share("site", ""),
             [],
@@ -220,10 +220,10 @@ def about_run(manifest: Mapping[str, Any], name: str, selected: int | None) -> d
         "Datasets": _files(manifest.get("datasets")),
         "Commit": manifest.get("git_commit"),
     }
-    told = {title: one_line(value) for title, value in facts.items() if isinstance(value, str) and value}
+    lines = {title: one_line(value) for title, value in facts.items() if isinstance(value, str) and value}
     browser = config.get("browser")
     viewport = browser.get("viewport") if isinstance(browser, Mapping) else None
-    return {"facts": told, "selected": selected, "viewport": _size(viewport)}
+    return {"facts": lines, "selected": selected, "viewport": _size(viewport)}
 
 
 def _agents(config: Mapping[str, Any]) -> str:

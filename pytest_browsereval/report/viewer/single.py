@@ -177,11 +177,11 @@ def write_single(run: Path, file: Path, most_bytes: int = MOST_MB * 1_000_000) -
         made.add_texts(number, run / "tasks" / key, key)
     for number, picture in _pictures(run, order):
         made.add_picture(number, picture)
-    told = _describe_left_out(made, most_bytes)
+    message = _describe_left_out(made, most_bytes)
     blocks = "\n".join(block.markup(number) for number, block in sorted(made.blocks.items()))
-    data["run"]["left_out"] = told
+    data["run"]["left_out"] = message
     write_whole(file, page(data, title, blocks))
-    return Written(file, table.attempts, table.count(DAMAGED)), told
+    return Written(file, table.attempts, table.count(DAMAGED)), message
 
 
 def _pictures(run: Path, order: list[tuple[bool, int, str]]) -> Iterator[tuple[int, Path]]:

@@ -203,6 +203,6 @@ def _arrays(expected: Sequence[Any], actual: Any, *, ordered: bool, path: str, e
         matched = len(actual) - len(left)
         fits = matched == len(expected) and not left
     order = " in order" if ordered else ""
-    told = f"{path or 'the list'} has {matched} of the {len(expected)} expected values{order}"
+    message = f"{path or 'the list'} has {matched} of the {len(expected)} expected values{order}"
     more = len(actual) - matched
-    return [] if fits else [f"{told}{f' and {more} others' if more else ''}: {show(actual)}"]
+    return [] if fits else [f"{message}{f' and {more} others' if more else ''}: {show(actual)}"]

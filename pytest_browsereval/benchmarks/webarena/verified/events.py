@@ -89,8 +89,8 @@ def read_events(file: Path) -> list[Event]:
         events = [Event(entry) for entry in log["entries"]]
         return [event for event in events if event.url and event.method and not event.is_static]
     except FileNotFoundError:
-        told = f"the attempt has no {file.name}: the network traffic was not recorded"
-        raise Fault(ErrorSource.GRADER, told) from None
+        message = f"the attempt has no {file.name}: the network traffic was not recorded"
+        raise Fault(ErrorSource.GRADER, message) from None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Fault(ErrorSource.GRADER, f"{file.name} cannot be read: {error!r:.200}") from None
 

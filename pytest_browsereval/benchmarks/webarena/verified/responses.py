@@ -73,8 +73,8 @@ class ResponseRules(BaseModel):
         """
         given = read_answer(answer)
         if not isinstance(given, Mapping):
-            told = "no answer was given" if given is None else "the answer is no JSON object"
-            return [_criterion("answer", "a JSON object", answer, told)]
+            message = "no answer was given" if given is None else "the answer is no JSON object"
+            return [_criterion("answer", "a JSON object", answer, message)]
         given = {"task_type": given.get("performed_operation"), **given}
         found = [self._word(name, given.get(name)) for name in ("task_type", "status")]
         if self.task_type == "retrieve":

@@ -160,8 +160,8 @@ class TrafficRules(BaseModel):
         wanted = self.expected.model_dump(mode="json", exclude_none=True)
         name = beginning(f"{self.expected.http_method} {' or '.join(self.expected.urls)}", 160)
         if self.should_not_exist:
-            told = f"{len(candidates)} such requests were made, and none should be" if candidates else ""
-            return _criterion(f"no {name}", wanted, told)
+            message = f"{len(candidates)} such requests were made, and none should be" if candidates else ""
+            return _criterion(f"no {name}", wanted, message)
         if not candidates:
             return _criterion(name, wanted, "no such request was made")
         problems: list[str] = []

@@ -66,11 +66,11 @@ def expired_date(row: Row, given: Given) -> Iterator[Finding]:
     ]
     if past:
         key, written, day = past[0]
-        told = repr(written) if key == "query" else row.quote(written)
+        message = repr(written) if key == "query" else row.quote(written)
         yield row.report(
             "expired-date",
             Level.NOTE if row.is_local(given.config) else Level.WARNING,
-            f"{key}: {told} is past"
+            f"{key}: {message} is past"
             + ("." if row.task.protected else f" ({(given.today - day).days} days)."),
             "Move the date, or leave the row out if it asks for something to come.",
         )

@@ -25,16 +25,18 @@ def unsafe_id(row: Row, given: Given) -> Iterator[Finding]:
     del given
     query_id = row.task.query_id
     if found := _UNSAFE_ID.search(query_id):
-        told = f"the id has {found[0]!r}; folders and node ids are made of an encoded form."
-        yield row.report("unsafe-id", Level.NOTE, told, "Choose an id of letters, digits, '.', '_' and '-'.")
+        message = f"the id has {found[0]!r}; folders and node ids are made of an encoded form."
+        yield row.report(
+            "unsafe-id", Level.NOTE, message, ("Choose an id of letters, digits, '.', '_' and '-'.")
+        )
 
 
 def missing_start_url(row: Row, given: Given) -> Iterator[Finding]:
     """Find rows that begin on an empty page."""
     del given
     if row.task.start_url is None and not re.search(r"https?://", row.task.query):
-        told = "it has no start page, and the goal names no address: the window opens empty."
-        yield row.report("missing-start-url", Level.WARNING, told, 'Write a "start_url".')
+        message = "it has no start page, and the goal names no address: the window opens empty."
+        yield row.report("missing-start-url", Level.WARNING, message, 'Write a "start_url".')
 
 
 def unresolved_placeholder(row: Row, given: Given) -> Iterator[Finding]:
@@ -44,12 +46,12 @@ def unresolved_placeholder(row: Row, given: Given) -> Iterator[Finding]:
     texts |= {f"checks.{place}": str(check) for place, check in enumerate(task.checks)}
     for key, text in texts.items():
         if found := _MARK.search(text):
-            told = f"{key} has {found[0]!r}, which nobody filled in."
-            yield row.report("unresolved-placeholder", Level.ERROR, told, "Put the site's address there.")
+            message = f"{key} has {found[0]!r}, which nobody filled in."
+            yield row.report("unresolved-placeholder", Level.ERROR, message, "Put the site's address there.")
     refused = {name for _, name in unknown_sites({"start_url": task.start_url}, given.config.sites)}
     for name in sorted(names_in(task.start_url or "") - set(given.config.sites) - refused):
-        told = f"start_url has {{{name}}}, and the config has no site of that name."
-        yield row.report("unresolved-placeholder", Level.ERROR, told, "Add it to the key `sites`.")
+        message = f"start_url has {{{name}}}, and the config has no site of that name."
+        yield row.report("unresolved-placeholder", Level.ERROR, message, "Add it to the key `sites`.")
 
 
 def baked_port(row: Row, given: Given) -> Iterator[Finding]:
@@ -78,8 +80,8 @@ def plain_gold(row: Row, given: Given) -> Iterator[Finding]:
             "plain-gold", Level.ERROR, "it is protected, and its answer stands in clear.", advice
         )
     elif task.answer is not None and (found := _PROTECTED.search(task.dataset)):
-        told = f"the data set {found[0]!r} asks that its answers are never in clear, and here they are."
-        yield row.report("plain-gold", Level.WARNING, told, advice)
+        message = f"the data set {found[0]!r} asks that its answers are never in clear, and here they are."
+        yield row.report("plain-gold", Level.WARNING, message, advice)
 
 
 RULES = (unsafe_id, missing_start_url, unresolved_placeholder, baked_port, plain_gold)
@@ -90,8 +92,10 @@ def same_ids(given: Given) -> Iterator[Finding]:
     folded = Counter(row.task.query_id.strip().casefold() for row in given.rows)
     for row in given.rows:
         if folded[row.task.query_id.strip().casefold()] > 1:
-            told = "another id is the same but for blanks and the case of letters."
-            yield row.report("unsafe-id", Level.WARNING, told, "Rename one: readers take them for one row.")
+            message = "another id is the same but for blanks and the case of letters."
+            yield row.report(
+                "unsafe-id", Level.WARNING, message, ("Rename one: readers take them for one row.")
+            )
 
 
 def unpinned_data(given: Given) -> Iterator[Finding]:

@@ -28,15 +28,15 @@ def goal_check_conflict(row: Row, given: Given) -> Iterator[Finding]:
     query, advice = row.task.query, "Have the goal say what the check asks for."
     for place, check in enumerate(row.task.checks):
         if (found := _ALL.search(query)) and check.get("count") == 1:
-            told = f"the goal says {found[0]!r}, and checks.{place} asks for exactly one."
-            yield row.report("goal-check-conflict", Level.WARNING, told, advice)
+            message = f"the goal says {found[0]!r}, and checks.{place} asks for exactly one."
+            yield row.report("goal-check-conflict", Level.WARNING, message, advice)
         if (found := _RANDOM.search(query)) and _is_of_one_id(check):
-            told = f"the goal says {found[0]!r}, and checks.{place} asks for a certain id."
-            yield row.report("goal-check-conflict", Level.WARNING, told, advice)
+            message = f"the goal says {found[0]!r}, and checks.{place} asks for a certain id."
+            yield row.report("goal-check-conflict", Level.WARNING, message, advice)
     level = Level.NOTE if row.is_local(given.config) else Level.WARNING
     for key, written in _find_unstated(row):
-        told = f"{key} expects the date {row.quote(written)}, which the goal does not state."
-        yield row.report("goal-check-conflict", level, told, advice)
+        message = f"{key} expects the date {row.quote(written)}, which the goal does not state."
+        yield row.report("goal-check-conflict", level, message, advice)
 
 
 def _find_unstated(row: Row) -> Iterator[tuple[str, str]]:
@@ -116,8 +116,8 @@ def _wrong_in(row: Row, rubric: Any, items: list[Mapping[str, Any]]) -> Iterator
     for item in items:
         text = f"{item.get('criterion', '')} {item.get('description', '')}"
         if not item.get("condition") and (found := _CONDITION.search(text)):
-            told = f"the item {row.quote(item.get('criterion'))} says {found[0]!r} and has no condition."
-            yield told, Level.NOTE
+            message = f"the item {row.quote(item.get('criterion'))} says {found[0]!r} and has no condition."
+            yield message, Level.NOTE
 
 
 def needs_login(row: Row, given: Given) -> Iterator[Finding]:
@@ -126,15 +126,15 @@ def needs_login(row: Row, given: Given) -> Iterator[Finding]:
     required = row.task.metadata.additional.get("require_login") is True
     del given
     if (found := _LOGIN.search(row.task.query)) and is_live:
-        told = f"the goal says {found[0]!r}: without an account it cannot be reached."
+        message = f"the goal says {found[0]!r}: without an account it cannot be reached."
     elif required:
-        told = "the benchmark says that somebody has to be logged in."
+        message = "the benchmark says that somebody has to be logged in."
     else:
         return
     yield row.report(
         "needs-login",
         Level.NOTE,
-        told,
+        message,
         "Prepare the account (setup_script, a stored state of the browser), or leave the row out.",
     )
 
@@ -143,8 +143,8 @@ def needs_captcha(row: Row, given: Given) -> Iterator[Finding]:
     """Find goals that speak of a captcha."""
     del given
     if found := _CAPTCHA.search(row.task.query):
-        told = f"the goal says {found[0]!r}: a wall against agents is the environment's, not the agent's."
-        yield row.report("needs-captcha", Level.NOTE, told, "Leave the row out, or read its result so.")
+        message = f"the goal says {found[0]!r}: a wall against agents is the environment's, not the agent's."
+        yield row.report("needs-captcha", Level.NOTE, message, "Leave the row out, or read its result so.")
 
 
 RULES = (goal_check_conflict, underspecified_answer, rubric_mismatch, needs_login, needs_captcha)

@@ -56,10 +56,10 @@ def load(config: EvalConfig, registry: Registry) -> Loaded:
         for ref in _refs(dataset, config, loaded):
             where = f"{format_path(ref.path)}:{ref.line}"
             if (other := seen.setdefault(ref.query_id, where)) != where:
-                told = f"the id {ref.query_id!r} is also in {other}."
+                message = f"the id {ref.query_id!r} is also in {other}."
                 advice = "Ids must differ over all datasets of a config; rename one."
                 loaded.findings.append(
-                    Finding("duplicate-id", Level.ERROR, where, ref.query_id, told, advice)
+                    Finding("duplicate-id", Level.ERROR, where, ref.query_id, message, advice)
                 )
                 continue
             loaded.rows += _row(plan, Entry(ref.query_id, ref, dataset, variant, 1), where, loaded)

@@ -67,8 +67,8 @@ def _judge_answer(row: Row, url: str, answer: int | str) -> Iterator[Finding]:
     elif answer == _TAKEN_DOWN:
         yield row.report("takedown", Level.ERROR, f"{url} was taken down for legal reasons (451).", advice)
     elif answer == _NEEDS_LOGIN:
-        told = f"{url} asks who is there (401)."
-        yield row.report("needs-login", Level.WARNING, told, "Prepare an account, or leave the row out.")
+        message = f"{url} asks who is there (401)."
+        yield row.report("needs-login", Level.WARNING, message, "Prepare an account, or leave the row out.")
     elif answer >= _BROKEN:
-        told = f"{url} answers with the status {answer}."
-        yield row.report("dead-url", Level.WARNING, told, "Look again later: it may be up by then.")
+        message = f"{url} answers with the status {answer}."
+        yield row.report("dead-url", Level.WARNING, message, "Look again later: it may be up by then.")

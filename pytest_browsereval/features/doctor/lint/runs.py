@@ -83,11 +83,11 @@ def _rates(row: Row, made: list[Made]) -> Iterator[Finding]:
     judged = [one for one in made if one.metadata.verdict is not Verdict.ERRORED]
     passed = [one for one in judged if one.metadata.verdict is Verdict.PASSED]
     if (idle := _last(judged, "noop")) is not None and idle in passed:
-        told = "an agent that does nothing passes it."
-        yield row.report("always-passes", Level.ERROR, told, "Check for something that has to be done.")
+        message = "an agent that does nothing passes it."
+        yield row.report("always-passes", Level.ERROR, message, "Check for something that has to be done.")
     if (oracle := _last(judged, "scripted")) is not None and oracle not in passed:
-        told = f"its own solution fails: {oracle.metadata.reason or 'no reason was told'}."
-        yield row.report("never-passes", Level.ERROR, told, "Mend the solution, the check or the site.")
+        message = f"its own solution fails: {oracle.metadata.reason or 'no reason was told'}."
+        yield row.report("never-passes", Level.ERROR, message, "Mend the solution, the check or the site.")
     tried = [one for one in judged if one.agent not in ("noop", "scripted")]
     good = [one for one in tried if one in passed]
     agents = len({one.setting for one in tried})
@@ -96,8 +96,8 @@ def _rates(row: Row, made: list[Made]) -> Iterator[Finding]:
         advice = "Prove by a solution that it can be solved; keep it if it only is hard."
         yield row.report("never-passes", Level.WARNING, f"none of {of} passed it.", advice)
     if len(tried) >= ENOUGH and len(good) == len(tried):
-        told = f"all of {of} passed it."
-        yield row.report("always-passes", Level.NOTE, told, "It tells agents apart no more.")
+        message = f"all of {of} passed it."
+        yield row.report("always-passes", Level.NOTE, message, "It tells agents apart no more.")
     yield from _coins(row, tried)
 
 
@@ -115,9 +115,11 @@ def _coins(row: Row, tried: list[Made]) -> Iterator[Finding]:
         good = sum(one.metadata.verdict is Verdict.PASSED for one in own)
         if len(own) >= ENOUGH_FOR_A_COIN and COIN[0] <= good / len(own) <= COIN[1]:
             name = own[0].metadata.variant
-            told = f"{good} of {len(own)} attempts of the variant {name!r} passed it, as a coin would fall."
+            message = (
+                f"{good} of {len(own)} attempts of the variant {name!r} passed it, as a coin would fall."
+            )
             advice = "Look whether goal, site or grader decides; compare by several trials."
-            yield row.report("coin-flip", Level.WARNING, told, advice)
+            yield row.report("coin-flip", Level.WARNING, message, advice)
 
 
 def _pages(row: Row, made: list[Made]) -> Iterator[Finding]:
@@ -125,17 +127,19 @@ def _pages(row: Row, made: list[Made]) -> Iterator[Finding]:
     texts = [(one, _log(one.folder)) for one in made]
     crashed = next(((one, found) for one, text in texts if (found := _CRASH.search(text))), None)
     if crashed is not None:
-        told = f"a page has shown {crashed[1][0]!r} ({crashed[0].folder})."
-        yield row.report("app-crash", Level.WARNING, told, "Mend the app: agents are judged by what it does.")
+        message = f"a page has shown {crashed[1][0]!r} ({crashed[0].folder})."
+        yield row.report(
+            "app-crash", Level.WARNING, message, ("Mend the app: agents are judged by what it does.")
+        )
     walled = [one for one, text in texts if _WALL.search(text)]
     if walled and not _WALL.search(row.task.query):
-        told = f"{len(walled)} of {len(made)} attempts met a captcha or a wall against robots."
+        message = f"{len(walled)} of {len(made)} attempts met a captcha or a wall against robots."
         advice = "Its failures are the environment's: leave the row out, or run it where it is let in."
-        yield row.report("needs-captcha", Level.WARNING, told, advice)
+        yield row.report("needs-captcha", Level.WARNING, message, advice)
     logins = [one for one in made if _LOGIN_PAGE.search(one.metadata.final_url or "")]
     if logins and len(logins) == len(made):
-        told = f"all of {len(made)} attempts ended on a page to log in at."
-        yield row.report("needs-login", Level.WARNING, told, "Prepare an account, or leave the row out.")
+        message = f"all of {len(made)} attempts ended on a page to log in at."
+        yield row.report("needs-login", Level.WARNING, message, "Prepare an account, or leave the row out.")
 
 
 def _log(folder: Path) -> str:
@@ -157,9 +161,9 @@ def _find_unrecorded(row: Row, made: list[Made]) -> Iterator[Finding]:
         if not isinstance(path, str) or absent or "js" in check or "storage" in check:
             continue
         if all(_at(path, state) is None for state in states):
-            told = f"checks.{place} reads {path!r}, which none of {len(states)} recorded states has."
+            message = f"checks.{place} reads {path!r}, which none of {len(states)} recorded states has."
             advice = "Check the spelling, or have the site write it."
-            yield row.report("unrecorded-state", Level.WARNING, told, advice)
+            yield row.report("unrecorded-state", Level.WARNING, message, advice)
 
 
 def _states(folder: Path) -> Iterator[Any]:
