@@ -39,8 +39,8 @@ def plan_lines(
         "budget.max_minutes": budget.max_minutes,
         "limits.max_cost_usd": limits.max_cost_usd,
     }
-    limits = [f"{name} {value:g}" for name, value in given.items() if value is not None]
-    yield f"limits: {', '.join(limits) or 'none is set (budget.max_cost_usd, budget.max_minutes)'}"
+    parts = [f"{name} {value:g}" for name, value in given.items() if value is not None]
+    yield f"limits: {', '.join(parts) or 'none is set (budget.max_cost_usd, budget.max_minutes)'}"
 
 
 def _estimate(plan: RunPlan, at_once: int, basis: str) -> Iterator[str]:
