@@ -20,7 +20,7 @@ from pytest_browsereval.commands import (
     viewing,
 )
 from pytest_browsereval.commands.base import Command, version_of
-from pytest_browsereval.errors import BrowserEvalError, UsageError
+from pytest_browsereval.errors import BrowserEvalError, UsageError, name_raised
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.registry import OURS
 
@@ -59,9 +59,19 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in gather_commands(_report):
         subparser = commands.add_parser(command.name, help=command.help, description=command.help)
-        command.add_arguments(subparser)
         subparser.set_defaults(run=command.run)
+        try:
+            command.add_arguments(subparser)
+        except Exception as error:  # noqa: BLE001 a package's own code: other subcommands work without it
+            _report(
+                f"the subcommand {command.name!r} cannot read its arguments: {name_raised(error)}: {error}"
+            )
+            subparser.set_defaults(run=_refuse)
     return parser
+
+
+def _refuse(_arguments: argparse.Namespace) -> int:
+    raise UsageError("this subcommand cannot be used, see above. Mend or uninstall its package.")
 
 
 def gather_commands(report: Callable[[str], None]) -> list[Command]:

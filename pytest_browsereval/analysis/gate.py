@@ -104,10 +104,11 @@ def _rules(
     yield from _against_baseline(gate, compared)
     for place, rule in enumerate(gate.rules):
         number = sum(one.type == rule.type for one in gate.rules[: place + 1])
-        yield _check_own(rule, safe_id(rule.type) if number == 1 else f"{safe_id(rule.type)}[{number}]", data)
+        name = safe_id(rule.type) if number == 1 else f"{safe_id(rule.type)}[{number}]"
+        yield _check_own(rule, name, data, gate)
 
 
-def _check_own(rule: GateRule, name: str, data: Sequence[AttemptDigest]) -> RuleResult:
+def _check_own(rule: GateRule, name: str, data: Sequence[AttemptDigest], gate: GateConfig) -> RuleResult:
     """Return what a plug-in's rule says; one that breaks is missed, as nobody knows what it would say."""
     try:
         result: object = rule.check(data)
@@ -119,7 +120,10 @@ def _check_own(rule: GateRule, name: str, data: Sequence[AttemptDigest]) -> Rule
     if not isinstance(result, RuleResult):
         message = f"the rule {rule.type!r} returned {type(result).__name__}, not a RuleResult"
         return RuleResult(name, is_met=False, message=message)
-    return replace(result, name=name, is_met=result.is_met is True, message=one_line(result.message, 400))
+    message = one_line(str(result.message), 400)
+    if result.is_undecided:  # what becomes of it is the gate's affair, whatever the rule says
+        return _build_undecided(name, message, gate)
+    return replace(result, name=name, is_met=result.is_met is True, message=message)
 
 
 # -- pass rates

@@ -46,6 +46,7 @@ class GateRule(Component):
             trials: the last attempt of each trial, those in quarantine left out.
 
         A rule that raises is not met. The result's ``name`` is replaced by the rule's type.
+        What becomes of an undecided rule is up to the gate's ``undecided``.
         """
         raise NotImplementedError(f"{type(self).__qualname__} has no `check`")
 

@@ -130,7 +130,7 @@ class Cassettes:
         """Check that what is to be replayed can be, and what is to be recorded be written.
 
         Raises:
-            CassetteError: cassettes are missing or damaged; the first five are told, the others counted.
+            CassetteError: cassettes are missing or damaged. The message names five and counts the others.
         """
         problems = []
         if self.mode in (ModelCalls.RECORD, ModelCalls.AUTO) or self._pages == "record":

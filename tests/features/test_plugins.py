@@ -68,7 +68,9 @@ def greet(arguments):
     return 3
 
 def pytest_browsereval_commands():
-    return [Command("greet", "say hello", greet), Command("view", "another page", greet), "not a command"]
+    broken = Command("broken", "break", greet, lambda parser: 1 / 0)
+    view = Command("view", "another page", greet)
+    return [Command("greet", "say hello", greet), view, broken, "not a command"]
 
 def pytest_browsereval_run_formats():
     return [ExportFormat("acme/none", lambda store, target: Exported((), ("all of it",)))]
@@ -83,6 +85,8 @@ def test_a_package_brings_subcommands(evals: Evals, capsys: pytest.CaptureFixtur
     assert told.out == "hello from a package\n"
     assert "both have a subcommand 'view'. That of pytest-browsereval is used" in told.err
     assert "returned 'not a command', which is not a Command" in told.err
+    assert "the subcommand 'broken' cannot read its arguments: ZeroDivisionError" in told.err
+    assert main(["broken"]) == 4
 
 
 def test_a_package_brings_formats(evals: Evals, capsys: pytest.CaptureFixture[str]) -> None:
@@ -159,6 +163,8 @@ class MostTrials(GateRule):
             pytest.skip("no rule of mine")
         if self.most == 14:
             return True
+        if self.most == 15:
+            return RuleResult("mine", is_met=True, message="nobody can say", is_undecided=True)
         return RuleResult("mine", is_met=len(trials) <= self.most, message=f"there are {len(trials)} trials")
 
 def pytest_browsereval_register(registry):
@@ -195,6 +201,7 @@ def test_a_plug_in_brings_a_gate_rule(evals: Evals, capsys: pytest.CaptureFixtur
     [
         (13, "the rule 'most_trials' broke: pytest.skip"),
         (14, "the rule 'most_trials' returned bool, not a RuleResult"),
+        (15, "nobody can say"),  # `undecided: fail` holds for rules of plug-ins too
     ],
 )
 def test_a_rule_that_breaks_is_not_met(evals: Evals, most: int, told: str) -> None:

@@ -209,11 +209,11 @@ def _used_graders(config: EvalConfig, rows: Sequence[Row]) -> list[_Used]:
 def _models(grader: GraderConfig, config: EvalConfig, tasks: Iterable[Task]) -> tuple[JudgeConfig, ...]:
     found: list[ModelNeed] = []
     for task in tasks:
-        with suppress(PluginError):  # what is wrong is told with its rows
+        with suppress(PluginError):  # the rows report what is wrong
             found += (need for need in ask_needs(grader, task).models if need not in found)
     models = []
     for need in found:
-        with suppress(ValueError):  # that it has none is told with its rows
+        with suppress(ValueError):  # the rows report that it has none
             models.append(need.choose_model(config.judge))
     return tuple(models)
 
