@@ -17,7 +17,7 @@ TELLING = (
         for name in ("config", "datasets", "llm", "model", "agents/programs/server", "features/dashboard")
     ),
     "tests/stats/test_statistics.py",
-    "tests/browsers/mcp/test_browser.py",
+    "tests/features/mcp_browser/test_browser.py",
     "tests/features/junit/test_hooks.py",
 )
 """Tests of what packages do for us: those that fail with a version that is too old."""

@@ -31,7 +31,6 @@ MEMBERS: dict[str, tuple[tuple[str, str], ...]] = {
     "browser": (
         ("playwright", "browsers.playwright.browser:PlaywrightBrowserConfig"),
         ("cdp", "browsers.cdp:CdpBrowserConfig"),
-        ("mcp", "browsers.mcp.config:McpBrowserConfig"),
     ),
     "dataset": (
         ("jsonl browseros", "datasets.jsonl:JsonLinesConfig"),
@@ -56,7 +55,7 @@ MEMBERS: dict[str, tuple[tuple[str, str], ...]] = {
 }
 """Ours by family, in the order in which messages and help list them: type and other names, and where.
 
-Those of the folders of ``benchmarks`` come after them.
+Those of the folders of ``benchmarks`` and ``features`` come after them.
 """
 
 

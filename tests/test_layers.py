@@ -68,17 +68,17 @@ DOORS: dict[str, set[str]] = {
     "openai": {"llm.wire"},
     "genai_prices": {"llm.prices"},
     "mcp": {
-        "browsers.mcp.wire",
+        "features.mcp_browser.wire",
         "agents.programs.server.served",
         "agents.programs.server.stdio",
     },  # asked, served, passed on
     "uvicorn": {"agents.programs.server.http", "features.dashboard.server"},
     "starlette": {"features.dashboard.app"},
-    "httpx2": {"browsers.mcp.http", "agents.programs.server.stdio"},
+    "httpx2": {"features.mcp_browser.http", "agents.programs.server.stdio"},
     "jsonschema": {"tools.foreign"},
     "PIL": {
         "agents.pointing.pictures",
-        "browsers.mcp.pictures",
+        "features.mcp_browser.pictures",
         "graders.judging.pictures",
         "testing.blank",
     },  # made smaller, or other

@@ -11,7 +11,7 @@ import pytest
 from pytest_browsereval.testing import Reply, ScriptedModel
 from pytest_browsereval.testing.model_server import ModelRequest
 from pytest_browsereval.testing.replies import call, calls, done
-from tests.browsers.mcp.odd import served
+from tests.features.mcp_browser.odd import served
 
 BROWSEROS = Path(__file__).parents[2] / "examples" / "browseros"
 

@@ -92,14 +92,20 @@ def test_all_folders_can_be_left_out(without: Path, evals: Evals) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("without", [["benchmarks/gaia", "features/doctor"]], indirect=True)
+@pytest.mark.parametrize(
+    "without", [["benchmarks/gaia", "features/doctor", "features/mcp_browser"]], indirect=True
+)
 def test_what_was_left_out_is_refused(without: Path, evals: Evals) -> None:
     """A config that asks for it is refused, and so is its subcommand."""
     del without
-    evals.write_config(dataset={"type": "gaia", "path": "gaia.jsonl"})
-    told = evals.run_process("shop.eval.yaml")
-    assert told.ret == pytest.ExitCode.USAGE_ERROR
-    assert "unknown dataset 'gaia'" in told.stdout.str() + told.stderr.str()
+    evals.write_config(
+        dataset={"type": "gaia", "path": "gaia.jsonl"}, browser={"type": "mcp", "command": ["server"]}
+    )
+    refused = evals.run_process("shop.eval.yaml")
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    output = refused.stdout.str() + refused.stderr.str()
+    assert "unknown dataset 'gaia'" in output
+    assert "browser.type: unknown browser 'mcp'." in output
     command = evals.pytester.run(sys.executable, "-m", "pytest_browsereval", "doctor")
     assert command.ret == 2
     assert "invalid choice: 'doctor'" in command.stderr.str()

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.testing import Call, ModelRequest, Reply, ScriptedModel, call, calls, done, says
-from tests.browsers.mcp import odd
+from tests.features.mcp_browser import odd
 from tests.hooks.launched import Launched, metadata
 from tests.hooks.small_evals import Evals, row
 

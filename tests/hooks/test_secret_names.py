@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.browsers.mcp import odd
+from tests.features.mcp_browser import odd
 from tests.hooks.launched import files_with
 from tests.hooks.small_evals import Evals, row
 

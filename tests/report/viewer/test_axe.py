@@ -12,7 +12,7 @@ import pytest
 
 from pytest_browsereval.report.viewer.writing import write_viewer
 from pytest_browsereval.run.store import RunStore
-from tests.browsers.mcp import peers
+from tests.features.mcp_browser import peers
 from tests.report.viewer.conftest import Look, Reader
 
 PINNED = "axe-core@4.14.1"

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.browsers.base import WindowRequest
-from pytest_browsereval.browsers.mcp.config import McpBrowserConfig
 from pytest_browsereval.errors import ErrorSource, Fault
-from tests.browsers.mcp import odd
+from pytest_browsereval.features.mcp_browser.config import McpBrowserConfig
+from tests.features.mcp_browser import odd
 from tests.support import Run
 
 SCHEMA = {"type": "object", "properties": {"address": {"type": "string"}}, "required": ["address"]}

@@ -14,11 +14,11 @@ from urllib.parse import parse_qsl, urlsplit
 from pydantic import Field, SecretStr, field_serializer, field_validator, model_validator
 
 from pytest_browsereval.browsers.base import BrowserConfig, Survey
-from pytest_browsereval.browsers.mcp.browser import McpBrowser, McpServer
-from pytest_browsereval.browsers.mcp.mapping import MappingProblem, ToolUses
-from pytest_browsereval.browsers.mcp.process import Program
-from pytest_browsereval.browsers.mcp.wire import CallRefused, Endpoint, ServerGone
 from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.features.mcp_browser.browser import McpBrowser, McpServer
+from pytest_browsereval.features.mcp_browser.mapping import MappingProblem, ToolUses
+from pytest_browsereval.features.mcp_browser.process import Program
+from pytest_browsereval.features.mcp_browser.wire import CallRefused, Endpoint, ServerGone
 from pytest_browsereval.redaction.marks import HIDDEN
 from pytest_browsereval.redaction.names import SHORTEST_SECRET, is_secret_name
 

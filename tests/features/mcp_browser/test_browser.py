@@ -22,16 +22,16 @@ from PIL import Image
 from pydantic import ValidationError
 
 from pytest_browsereval.browsers.base import PictureFormat, WindowRequest
-from pytest_browsereval.browsers.mcp import process
-from pytest_browsereval.browsers.mcp import window as window_module
-from pytest_browsereval.browsers.mcp.browser import McpBrowser
-from pytest_browsereval.browsers.mcp.config import McpBrowserConfig
-from pytest_browsereval.browsers.mcp.window import OUTPUT_LENGTH, McpWindow
 from pytest_browsereval.browsers.playwright.manager import WindowManager
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, StopRun
+from pytest_browsereval.features.mcp_browser import process
+from pytest_browsereval.features.mcp_browser import window as window_module
+from pytest_browsereval.features.mcp_browser.browser import McpBrowser
+from pytest_browsereval.features.mcp_browser.config import McpBrowserConfig
+from pytest_browsereval.features.mcp_browser.window import OUTPUT_LENGTH, McpWindow
 from pytest_browsereval.testing.browsers import BrowserConformance
-from tests.browsers.mcp import odd
-from tests.browsers.mcp.odd_server import MORE_TOOLS
+from tests.features.mcp_browser import odd
+from tests.features.mcp_browser.odd_server import MORE_TOOLS
 from tests.support import PageServer, Run, has_ended, pass_time, until
 
 
@@ -304,7 +304,7 @@ def test_tools_that_change_stop_the_run(run: Run, tmp_path: Path, page: str) -> 
 HOLDER = """
 import asyncio, sys
 from pytest_browsereval.browsers.base import WindowRequest
-from tests.browsers.mcp import odd
+from tests.features.mcp_browser import odd
 
 async def main():
     browser = odd.over_stdio(command=[*odd.PROGRAM, "stdio", "{folder}"]).build()

@@ -14,8 +14,8 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
 from pytest_browsereval.browsers.base import ForeignTool
-from pytest_browsereval.browsers.mcp.servers import KNOWN
 from pytest_browsereval.errors import nearest
+from pytest_browsereval.features.mcp_browser.servers import KNOWN
 from pytest_browsereval.redaction.text import map_texts
 
 Purpose = Literal["navigate", "snapshot", "screenshot", "close", "pages"]

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.testing import EvalRun, ScriptedModel, call, calls, done
-from tests.browsers.mcp import odd
-from tests.browsers.mcp.odd_server import MORE_TOOLS
+from tests.features.mcp_browser import odd
+from tests.features.mcp_browser.odd_server import MORE_TOOLS
 from tests.hooks import desk as desk_program
 from tests.hooks.small_evals import Evals, row
 

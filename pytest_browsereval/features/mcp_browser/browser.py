@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_browsereval.browsers.base import Browser, ForeignTool, Survey, WindowRequest
-from pytest_browsereval.browsers.mcp.mapping import Mapped, MappingProblem, ToolUses, map_tools
-from pytest_browsereval.browsers.mcp.window import McpWindow
-from pytest_browsereval.browsers.mcp.wire import CallRefused, Endpoint, McpSession, ServerGone
 from pytest_browsereval.errors import ErrorSource, Fault, StopRun
+from pytest_browsereval.features.mcp_browser.mapping import Mapped, MappingProblem, ToolUses, map_tools
+from pytest_browsereval.features.mcp_browser.window import McpWindow
+from pytest_browsereval.features.mcp_browser.wire import CallRefused, Endpoint, McpSession, ServerGone
 from pytest_browsereval.redaction.marks import HIDDEN
 from pytest_browsereval.redaction.redactor import Redactor
 

@@ -17,9 +17,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pytest_browsereval.browsers.base import ForeignTool
-from pytest_browsereval.browsers.mcp.http import ANSWER_BYTES, Watch, http_client, without_own_limit_in_log
-from pytest_browsereval.browsers.mcp.process import Program, ServerProcess
 from pytest_browsereval.errors import BrowserEvalError
+from pytest_browsereval.features.mcp_browser.http import (
+    ANSWER_BYTES,
+    Watch,
+    http_client,
+    without_own_limit_in_log,
+)
+from pytest_browsereval.features.mcp_browser.process import Program, ServerProcess
 from pytest_browsereval.redaction.known import beginning
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ import re
 from typing import Any
 
 from pytest_browsereval.browsers.base import ForeignResult, PictureFormat, Tab, Window
-from pytest_browsereval.browsers.mcp.mapping import Mapped, Purpose, ToolUse, Where, read_where
-from pytest_browsereval.browsers.mcp.pictures import convert_picture
-from pytest_browsereval.browsers.mcp.wire import Answer, CallRefused, McpSession, ServerGone
 from pytest_browsereval.browsers.playwright.origins import cap_text
 from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.features.mcp_browser.mapping import Mapped, Purpose, ToolUse, Where, read_where
+from pytest_browsereval.features.mcp_browser.pictures import convert_picture
+from pytest_browsereval.features.mcp_browser.wire import Answer, CallRefused, McpSession, ServerGone
 from pytest_browsereval.redaction.known import beginning
 
 OUTPUT_LENGTH = 30_000

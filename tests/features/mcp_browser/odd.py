@@ -13,9 +13,9 @@ from typing import Any
 
 import psutil
 
-from pytest_browsereval.browsers.mcp.config import McpBrowserConfig
+from pytest_browsereval.features.mcp_browser.config import McpBrowserConfig
 from tests.browsers.listening import Kept
-from tests.browsers.mcp import odd_server
+from tests.features.mcp_browser import odd_server
 
 PROGRAM = [sys.executable, odd_server.__file__]
 USES: dict[str, Any] = {

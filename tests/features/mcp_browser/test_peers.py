@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.browsers.mcp.config import McpBrowserConfig
+from pytest_browsereval.features.mcp_browser.config import McpBrowserConfig
 from pytest_browsereval.testing import ModelRequest, ScriptedModel, call, calls, done
 from pytest_browsereval.testing.browsers import BrowserConformance
 from pytest_browsereval.testing.replies import Reply
-from tests.browsers.mcp import peers
+from tests.features.mcp_browser import peers
 from tests.hooks import desk as desk_program
 from tests.hooks.small_evals import Evals, row
 
 pytestmark = pytest.mark.peers
 
-SHOP = Path(__file__).parents[2] / "examples" / "quickstart" / "sites" / "shop"
+SHOP = Path(__file__).parents[3] / "examples" / "quickstart" / "sites" / "shop"
 
 
 @pytest.fixture(scope="module")

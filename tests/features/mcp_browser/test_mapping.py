@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.browsers.base import ForeignTool
-from pytest_browsereval.browsers.mcp.mapping import (
+from pytest_browsereval.features.mcp_browser.mapping import (
     Mapped,
     MappingProblem,
     ToolUse,
@@ -16,7 +16,7 @@ from pytest_browsereval.browsers.mcp.mapping import (
     map_tools,
     read_where,
 )
-from pytest_browsereval.browsers.mcp.servers import KNOWN
+from pytest_browsereval.features.mcp_browser.servers import KNOWN
 
 TEXT = {"type": "string"}
 NUMBER = {"type": "number"}

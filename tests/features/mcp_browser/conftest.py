@@ -1,0 +1,7 @@
+"""Fixtures of the tests of browsers behind MCP servers."""
+
+from __future__ import annotations
+
+from tests.support import pages, patience, run
+
+__all__ = ["pages", "patience", "run"]
