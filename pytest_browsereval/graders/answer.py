@@ -9,18 +9,18 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
-from pytest_browsereval.graders.comparators import check_date, close, same
-from pytest_browsereval.graders.patterns import check_pattern, found
+from pytest_browsereval.graders.comparators import check_date, is_close, is_same
+from pytest_browsereval.graders.patterns import check_pattern, has_match
 from pytest_browsereval.graders.values import (
     TEXT_LIMIT,
-    clipped,
-    dates_in,
-    folded,
+    clip,
+    find_dates,
+    find_numbers,
+    fold,
     has_token,
-    numbers_in,
     read_date,
     read_number,
-    shown,
+    show,
     split_items,
 )
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
@@ -92,7 +92,7 @@ class AnswerGrader(GraderConfig):
         return [given if isinstance(given, list) else split_items(str(given), [])]
 
     def _check_reference(self, reference: JsonValue) -> None:
-        what = f"the reference {shown(reference, 120)} of the grader {self.label!r}"
+        what = f"the reference {show(reference, 120)} of the grader {self.label!r}"
         if self.match == "set":
             items = reference if isinstance(reference, list) else []
             if not items or not all(isinstance(item, (str, int, float)) for item in items):
@@ -125,13 +125,13 @@ class AnswerGrader(GraderConfig):
             grader=self.label,
             verdict=verdict,
             score=score,
-            reasoning=reason or f"the answer is {shown(answer, 200)}, as expected",
+            reasoning=reason or f"the answer is {show(answer, 200)}, as expected",
             criteria=(
                 Criterion(
                     name=f"answer ({self.match})",
                     verdict=verdict,
-                    expected=clipped(expected),
-                    actual=clipped(recorded.final_answer),
+                    expected=clip(expected),
+                    actual=clip(recorded.final_answer),
                     reason=reason,
                 ),
             ),
@@ -154,48 +154,48 @@ class AnswerGrader(GraderConfig):
         return (0.0, reason) if reason else (1.0, "")
 
     def _fold(self, value: JsonValue) -> str:
-        return folded(str(value), case_sensitive=self.case_sensitive)
+        return fold(str(value), case_sensitive=self.case_sensitive)
 
     def _is_same(self, reference: JsonValue, value: JsonValue) -> bool:
         if isinstance(reference, str) and isinstance(value, str):
             return self._fold(reference) == self._fold(value)
-        return same(reference, value, "lenient")
+        return is_same(reference, value, "lenient")
 
     def _exact(self, reference: JsonValue, answer: str) -> str:
         if self._is_same(reference, answer):
             return ""
-        return f"the answer is {shown(answer, 200)}, not {shown(reference, 200)}"
+        return f"the answer is {show(answer, 200)}, not {show(reference, 200)}"
 
     def _includes(self, reference: JsonValue, answer: str) -> str:
         number = None if isinstance(reference, str) else read_number(reference)
-        if has_token(self._fold(reference), self._fold(answer)) or number in numbers_in(answer):
+        if has_token(self._fold(reference), self._fold(answer)) or number in find_numbers(answer):
             return ""
-        return f"the answer {shown(answer, 200)} does not include {shown(reference, 200)}"
+        return f"the answer {show(answer, 200)} does not include {show(reference, 200)}"
 
     def _regex(self, reference: JsonValue, answer: str) -> str:
-        matches = found(str(reference), answer, ignore_case=not self.case_sensitive)
-        return "" if matches else f"the answer {shown(answer, 200)} does not match {shown(reference, 200)}"
+        matches = has_match(str(reference), answer, ignore_case=not self.case_sensitive)
+        return "" if matches else f"the answer {show(answer, 200)} does not match {show(reference, 200)}"
 
     def _number(self, reference: JsonValue, answer: str) -> str:
         wanted, whole = read_number(reference), read_number(answer)
-        numbers = numbers_in(answer) if whole is None else [whole]
+        numbers = find_numbers(answer) if whole is None else [whole]
         if len(numbers) != 1:
             told = f"several numbers ({', '.join(map(str, numbers[:5]))})" if numbers else "no sure number"
-            return f"the answer {shown(answer, 200)} holds {told}; {shown(reference)} alone was expected"
-        if wanted is not None and close(wanted, numbers[0], self.tolerance):
+            return f"the answer {show(answer, 200)} holds {told}; {show(reference)} alone was expected"
+        if wanted is not None and is_close(wanted, numbers[0], self.tolerance):
             return ""
         within = f" within {self.tolerance:g}" if self.tolerance else ""
-        return f"the answer's number is {numbers[0]}, not {shown(reference)}{within}"
+        return f"the answer's number is {numbers[0]}, not {show(reference)}{within}"
 
     def _date(self, reference: JsonValue, answer: str) -> str:
         wanted = read_date(str(reference), day_first=self.day_first)
         whole = read_date(answer, day_first=self.day_first)
-        dates = dates_in(answer, day_first=self.day_first) if whole is None else [whole]
+        dates = find_dates(answer, day_first=self.day_first) if whole is None else [whole]
         if len(dates) != 1 or wanted is None:
             told = f"{len(dates)} dates" if dates else "no date that can be read"
-            return f"the answer {shown(answer, 200)} holds {told}; {shown(reference)} alone was expected"
+            return f"the answer {show(answer, 200)} holds {told}; {show(reference)} alone was expected"
         mismatch = wanted.mismatch(dates[0])
-        return f"the answer's date is not {shown(reference)}: {mismatch}" if mismatch else ""
+        return f"the answer's date is not {show(reference)}: {mismatch}" if mismatch else ""
 
     def _compare_set(self, reference: list[JsonValue], answer: str) -> tuple[float, str]:
         """Return F1 over the items; the answer is right only if both sides hold the same ones."""
@@ -208,5 +208,5 @@ class AnswerGrader(GraderConfig):
         precision = 1 - len(extra) / len(given) if given else 0.0
         score = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
         sides = (("lacks", missing), ("has also", extra))
-        told = " and ".join(f"{word} {shown(items, 200)}" for word, items in sides if items)
+        told = " and ".join(f"{word} {show(items, 200)}" for word, items in sides if items)
         return score, f"the answer's list {told}"

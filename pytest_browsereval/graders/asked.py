@@ -12,16 +12,16 @@ from pydantic import ValidationError
 from pytest_browsereval.capture.tracebacks import details_of
 from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, StopRun, describe_error, is_given_up
 from pytest_browsereval.graders.base import GraderConfig, Recorded
-from pytest_browsereval.graders.bounded import bounded
-from pytest_browsereval.graders.protection import masked
-from pytest_browsereval.graders.unanswered import unanswered_by
+from pytest_browsereval.graders.bounded import limit_evaluations
+from pytest_browsereval.graders.protection import mask_grade
+from pytest_browsereval.graders.unanswered import find_unanswered
 from pytest_browsereval.model.grades import GraderResult, Verdict
 
 StandIn = Callable[[GraderConfig, Recorded], GraderResult | None]
 """Asked before a grader is; its answer, unless None, stands in for the grader's."""
 
 
-async def asked(
+async def grade_one(
     grader: GraderConfig, recorded: Recorded, *, unobserved: str = "", stand_in: StandIn | None = None
 ) -> GraderResult:
     """Return the grade of one grader, without the reference answer of a protected task.
@@ -34,7 +34,7 @@ async def asked(
     """
     started = time.perf_counter()
     try:
-        result = await _answer(grader, recorded, unobserved, stand_in)
+        result = await _get_grade(grader, recorded, unobserved, stand_in)
     except PLUGIN_ERRORS as error:  # a grader that cannot judge errs, never scores 0
         if is_given_up(error):
             raise
@@ -44,28 +44,28 @@ async def asked(
             reasoning=describe_error(error),
             details=details_of(error) or {},
             stops_run=isinstance(error, StopRun),
-            unanswered=unanswered_by(error),
+            unanswered=find_unanswered(error),
         )
     duration_ms = round((time.perf_counter() - started) * 1000, 3)
     # A grade is its grader's, whatever name it gives itself: reports show the two beside each other.
     beside = {"grader": grader.label, "duration_ms": duration_ms, "advisory": grader.advisory}
-    return masked(result, recorded.task).model_copy(update=beside)
+    return mask_grade(result, recorded.task).model_copy(update=beside)
 
 
-async def _answer(
+async def _get_grade(
     grader: GraderConfig, recorded: Recorded, unobserved: str, stand_in: StandIn | None
 ) -> GraderResult:
     if unobserved:
         raise Fault(ErrorSource.GRADER, f"the final page could not be read: {unobserved}")
     result: object = stand_in(grader, recorded) if stand_in else None
     if result is None:
-        result = await _in_time(grader, recorded)
+        result = await _grade_in_time(grader, recorded)
     if not isinstance(result, GraderResult):
         raise Fault(ErrorSource.GRADER, f"it returned {result!r:.80}, which is no GraderResult")
-    return _checked(result)
+    return _check_grade(result)
 
 
-def _checked(result: GraderResult) -> GraderResult:
+def _check_grade(result: GraderResult) -> GraderResult:
     """Return a grade that can be read again from its record: ``model_copy`` checks nothing.
 
     Raises:
@@ -84,11 +84,11 @@ def _checked(result: GraderResult) -> GraderResult:
     raise Fault(ErrorSource.GRADER, f"it returned a grade that cannot be recorded: {why}")
 
 
-async def _in_time(grader: GraderConfig, recorded: Recorded) -> GraderResult:
+async def _grade_in_time(grader: GraderConfig, recorded: Recorded) -> GraderResult:
     limit_s = grader.needs(recorded.task).time_limit_s(recorded.judge)
     try:
         async with asyncio.timeout(limit_s) as clock:
-            with bounded(limit_s):
+            with limit_evaluations(limit_s):
                 return await grader.grade(recorded)
     except TimeoutError:
         if not clock.expired():

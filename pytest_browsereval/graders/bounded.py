@@ -22,7 +22,7 @@ _until: ContextVar[float] = ContextVar("until", default=float("inf"))
 
 
 @contextmanager
-def bounded(limit_s: float) -> Iterator[None]:
+def limit_evaluations(limit_s: float) -> Iterator[None]:
     """Have no evaluation of the block go on after its limit, in threads that the block starts as well."""
     token = _until.set(time.monotonic() + limit_s)
     try:

@@ -14,7 +14,7 @@ from pydantic import Field, JsonValue, model_validator
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.errors import PLUGIN_ERRORS, describe_error, is_given_up, nearest
-from pytest_browsereval.graders.asked import asked
+from pytest_browsereval.graders.asked import grade_one
 from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
 from pytest_browsereval.graders.verdicts import combine
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict, cost_of, differ
@@ -119,20 +119,20 @@ class CombinedGrader(GraderConfig):
 
     async def grade(self, recorded: Recorded) -> GraderResult:
         """Ask all parts at once and combine their grades."""
-        results = await asyncio.gather(*(self._part(part, recorded) for part in self.graders))
+        results = await asyncio.gather(*(self._ask_part(part, recorded) for part in self.graders))
         grades = {part.label: result for part, result in zip(self.graders, results, strict=True)}
-        verdict, why = self._decided(grades)
+        verdict, why = self._decide(grades)
         return self._result(grades, verdict, why, recorded)
 
-    async def _part(self, part: GraderConfig, recorded: Recorded) -> GraderResult:
+    async def _ask_part(self, part: GraderConfig, recorded: Recorded) -> GraderResult:
         given = recorded.evidence.get(self.label)
         evidence: Mapping[str, Any] = given if isinstance(given, dict) else {}
         seen = evidence.get("seen", {})
         own = {part.label: seen[part.label]} if part.label in seen else {}
         why = evidence.get("unobserved", {}).get(part.label, "")
-        return await asked(part, replace(recorded, evidence=own), unobserved=why)
+        return await grade_one(part, replace(recorded, evidence=own), unobserved=why)
 
-    def _decided(self, grades: Mapping[str, GraderResult]) -> tuple[Verdict, str]:
+    def _decide(self, grades: Mapping[str, GraderResult]) -> tuple[Verdict, str]:
         if self.rule != "weighted":
             verdict, _, why = combine(grades, self.rule)
             return verdict, why
@@ -185,7 +185,7 @@ class CombinedGrader(GraderConfig):
                 "disagree": is_split,
                 "parts": {name: grade.model_dump(mode="json") for name, grade in grades.items()},
             },
-            fingerprint=self._made_of(grades, recorded),
+            fingerprint=self._compute_fingerprint(grades, recorded),
             usage=sum((grade.usage for grade in grades.values()), Usage()),
             cost_usd=cost_of(grades.values()),
             stops_run=any(grade.stops_run for grade in grades.values()),
@@ -202,7 +202,7 @@ class CombinedGrader(GraderConfig):
                 weight=0.0 if grade.advisory else self.weights.get(name, 1.0),
             )
 
-    def _made_of(self, grades: Mapping[str, GraderResult], recorded: Recorded) -> str:
+    def _compute_fingerprint(self, grades: Mapping[str, GraderResult], recorded: Recorded) -> str:
         parts = [
             grades[part.label].fingerprint or part.fingerprint(0, recorded.site_urls) for part in self.graders
         ]

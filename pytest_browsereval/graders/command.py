@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault
 from pytest_browsereval.graders.base import GraderConfig, Recorded
-from pytest_browsereval.graders.verifiers import verified
+from pytest_browsereval.graders.verifiers import run_verifier
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import ChecksRead, Needs
@@ -115,15 +115,15 @@ class CommandGrader(GraderConfig):
         base_dir = recorded.base_dir.resolve()
         async with private_folder("grade-") as folder:
             file = await asyncio.to_thread(_write, recorded, folder)
-            ran = await verified(
+            ran = await run_verifier(
                 [*self._arguments(base_dir), str(file)],
                 base_dir,
                 folder,
                 timeout_s=self.timeout_s,
-                told=self._told(),
+                name=self._describe_program(),
             )
         if ran.code:
-            why = f"{self._told()} ended with code {ran.code}: {ran.complaint}"
+            why = f"{self._describe_program()} ended with code {ran.code}: {ran.complaint}"
             raise Fault(ErrorSource.GRADER, why)
         judgement = self._read(ran.lines)
         by_default = 1.0 if judgement.passed else 0.0
@@ -144,7 +144,7 @@ class CommandGrader(GraderConfig):
         contents = hashlib.sha256(b"".join(path.read_bytes() for path in self._files(base_dir)))
         return f"{self.fingerprint(1, recorded.site_urls)}/{contents.hexdigest()[:12]}"
 
-    def _told(self) -> str:
+    def _describe_program(self) -> str:
         return f"the verifier {list(self.command)}"
 
     def _read(self, lines: list[str]) -> Judgement:
@@ -156,8 +156,9 @@ class CommandGrader(GraderConfig):
             where = ".".join(map(str, first["loc"]))
             raise Fault(
                 ErrorSource.GRADER,
-                f"{self._told()} printed {beginning(last, 200)!r} as its last line, which is no judgement: "
-                f'{where + ": " if where else ""}{first["msg"]}. Print an object such as {{"pass": true}}',
+                f"{self._describe_program()} printed {beginning(last, 200)!r} as its last line, which is no "
+                f"judgement: {where + ': ' if where else ''}{first['msg']}. Print an object such as "
+                '{"pass": true}',
             ) from None
 
 

@@ -27,15 +27,15 @@ from typing import Literal
 from pydantic import JsonValue
 
 from pytest_browsereval.errors import nearest
-from pytest_browsereval.graders.patterns import check_pattern, found
+from pytest_browsereval.graders.patterns import check_pattern, has_match
 from pytest_browsereval.graders.values import (
     TEXT_LIMIT,
-    clipped,
-    folded,
+    clip,
+    fold,
     has_token,
     read_date,
     read_number,
-    shown,
+    show,
 )
 from pytest_browsereval.model.grades import Criterion, Verdict
 from pytest_browsereval.redaction.known import beginning
@@ -79,8 +79,8 @@ class Comparator:
         return Criterion(
             name=name,
             verdict=Verdict.FAILED if reason else Verdict.PASSED,
-            expected=clipped(self.expected if self.kind == "equals" else self.as_json()),
-            actual=clipped(actual),
+            expected=clip(self.expected if self.kind == "equals" else self.as_json()),
+            actual=clip(actual),
             reason=reason,
             weight=weight,
         )
@@ -91,33 +91,33 @@ class Comparator:
         return {self.kind: self.expected, **options}
 
     def __str__(self) -> str:
-        return f"{self.kind} {shown(self.expected, 80)}"
+        return f"{self.kind} {show(self.expected, 80)}"
 
 
 # -- equality
 
 
-def same(expected: JsonValue, actual: JsonValue, reading: Reading) -> bool:
+def is_same(expected: JsonValue, actual: JsonValue, reading: Reading) -> bool:
     """Tell whether two JSON values are equal in a reading."""
     if isinstance(expected, bool) or isinstance(actual, bool):
         return expected is actual
     if isinstance(expected, list) and isinstance(actual, list):
         pairs = zip(expected, actual, strict=False)
-        return len(expected) == len(actual) and all(same(a, b, reading) for a, b in pairs)
+        return len(expected) == len(actual) and all(is_same(a, b, reading) for a, b in pairs)
     if isinstance(expected, dict) and isinstance(actual, dict):
         keys = expected.keys()
-        return keys == actual.keys() and all(same(expected[key], actual[key], reading) for key in keys)
-    return expected == actual or (reading == "lenient" and _same_spelling(expected, actual))
+        return keys == actual.keys() and all(is_same(expected[key], actual[key], reading) for key in keys)
+    return expected == actual or (reading == "lenient" and _is_spelled_alike(expected, actual))
 
 
-def _same_spelling(expected: JsonValue, actual: JsonValue) -> bool:
+def _is_spelled_alike(expected: JsonValue, actual: JsonValue) -> bool:
     if isinstance(expected, str) and isinstance(actual, str):
-        return folded(expected) == folded(actual)
+        return fold(expected) == fold(actual)
     number = read_number(expected)
     return number is not None and number == read_number(actual)
 
 
-def close(expected: Decimal, actual: Decimal, tolerance: float) -> bool:
+def is_close(expected: Decimal, actual: Decimal, tolerance: float) -> bool:
     """Tell whether two numbers differ by no more than the tolerance."""
     return abs(expected - actual) <= Decimal(str(tolerance)) + _EPSILON * abs(expected)
 
@@ -126,52 +126,54 @@ def close(expected: Decimal, actual: Decimal, tolerance: float) -> bool:
 
 
 def _equals(this: Comparator, actual: JsonValue, reading: Reading) -> str:
-    if same(this.expected, actual, reading):
+    if is_same(this.expected, actual, reading):
         return ""
-    return f"it is {shown(actual, 80)}, not {shown(this.expected, 80)}"
+    return f"it is {show(actual, 80)}, not {show(this.expected, 80)}"
 
 
 def _not_equals(this: Comparator, actual: JsonValue, reading: Reading) -> str:
-    return f"it is {shown(actual, 80)}, which it must not be" if same(this.expected, actual, reading) else ""
+    return (
+        f"it is {show(actual, 80)}, which it must not be" if is_same(this.expected, actual, reading) else ""
+    )
 
 
 def _contains(this: Comparator, actual: JsonValue, reading: Reading) -> str:
     wanted = this.expected
     if isinstance(actual, list):
-        if any(same(wanted, item, reading) for item in actual):
+        if any(is_same(wanted, item, reading) for item in actual):
             return ""
-        return f"none of its {len(actual)} items is {shown(wanted, 80)}"
+        return f"none of its {len(actual)} items is {show(wanted, 80)}"
     if not isinstance(actual, str) or not isinstance(wanted, str):
-        return f"{shown(actual, 80)} is neither a text nor a list that could hold {shown(wanted, 80)}"
+        return f"{show(actual, 80)} is neither a text nor a list that could hold {show(wanted, 80)}"
     text = beginning(actual, TEXT_LIMIT)
-    if has_token(folded(wanted), folded(text)) if reading == "lenient" else has_token(wanted, text):
+    if has_token(fold(wanted), fold(text)) if reading == "lenient" else has_token(wanted, text):
         return ""
-    return f"the text does not hold {shown(wanted, 80)}"
+    return f"the text does not hold {show(wanted, 80)}"
 
 
 def _regex(this: Comparator, actual: JsonValue, reading: Reading) -> str:
     if not isinstance(actual, str):
-        return f"{shown(actual, 80)} is no text to search {this.expected!r} in"
-    text = folded(actual, case_sensitive=True) if reading == "lenient" else actual
-    matches = found(str(this.expected), text, ignore_case=reading == "lenient")
-    return "" if matches else f"{shown(actual, 80)} does not match {this.expected!r}"
+        return f"{show(actual, 80)} is no text to search {this.expected!r} in"
+    text = fold(actual, case_sensitive=True) if reading == "lenient" else actual
+    matches = has_match(str(this.expected), text, ignore_case=reading == "lenient")
+    return "" if matches else f"{show(actual, 80)} does not match {this.expected!r}"
 
 
 def _one_of(this: Comparator, actual: JsonValue, reading: Reading) -> str:
     choices = this.expected if isinstance(this.expected, list) else []
-    if any(same(choice, actual, reading) for choice in choices):
+    if any(is_same(choice, actual, reading) for choice in choices):
         return ""
-    return f"it is {shown(actual, 80)}, none of {shown(this.expected, 120)}"
+    return f"it is {show(actual, 80)}, none of {show(this.expected, 120)}"
 
 
 def _set_equals(this: Comparator, actual: JsonValue, reading: Reading) -> str:
     if not isinstance(actual, list):
-        return f"{shown(actual, 80)} is no list"
+        return f"{show(actual, 80)} is no list"
     wanted = this.expected if isinstance(this.expected, list) else []
-    missing = [a for a in wanted if not any(same(a, b, reading) for b in actual)]
-    extra = [b for b in actual if not any(same(a, b, reading) for a in wanted)]
+    missing = [a for a in wanted if not any(is_same(a, b, reading) for b in actual)]
+    extra = [b for b in actual if not any(is_same(a, b, reading) for a in wanted)]
     parts = [
-        f"{word} {shown(items, 120)}" for word, items in (("lacks", missing), ("has also", extra)) if items
+        f"{word} {show(items, 120)}" for word, items in (("lacks", missing), ("has also", extra)) if items
     ]
     return f"the list {' and '.join(parts)}" if parts else ""
 
@@ -180,8 +182,8 @@ def _number(this: Comparator, actual: JsonValue, reading: Reading) -> str:
     del reading
     wanted, number = read_number(this.expected), read_number(actual)
     if number is None or wanted is None:
-        return f"{shown(actual, 80)} cannot be read as a number for sure"
-    if close(wanted, number, this.tolerance):
+        return f"{show(actual, 80)} cannot be read as a number for sure"
+    if is_close(wanted, number, this.tolerance):
         return ""
     within = f" within {this.tolerance:g}" if this.tolerance else ""
     return f"it is {number}, not {wanted}{within}"
@@ -192,16 +194,16 @@ def _date(this: Comparator, actual: JsonValue, reading: Reading) -> str:
     wanted = read_date(this.expected, day_first=this.day_first)
     date = read_date(actual, day_first=this.day_first)
     if wanted is None or date is None:
-        return f"{shown(actual, 80)} cannot be read as a date"
+        return f"{show(actual, 80)} cannot be read as a date"
     mismatch = wanted.mismatch(date)
-    return f"{shown(actual, 80)} is not {shown(this.expected, 80)}: {mismatch}" if mismatch else ""
+    return f"{show(actual, 80)} is not {show(this.expected, 80)}: {mismatch}" if mismatch else ""
 
 
 def _bound(this: Comparator, actual: JsonValue, reading: Reading) -> str:
     del reading
     bound, number = read_number(this.expected), read_number(actual)
     if number is None or bound is None:
-        return f"{shown(actual, 80)} cannot be read as a number for sure"
+        return f"{show(actual, 80)} cannot be read as a number for sure"
     is_within = number >= bound if this.kind == "min" else number <= bound
     return "" if is_within else f"it is {number}, {'less' if this.kind == 'min' else 'more'} than {bound}"
 
@@ -210,7 +212,7 @@ def _exists(this: Comparator, actual: JsonValue, reading: Reading) -> str:
     del reading
     if (actual is not None) == this.expected:
         return ""
-    return "it does not exist, or is null" if this.expected else f"it exists: {shown(actual, 80)}"
+    return "it does not exist, or is null" if this.expected else f"it exists: {show(actual, 80)}"
 
 
 _PROBLEMS: dict[str, Callable[[Comparator, JsonValue, Reading], str]] = {
@@ -265,31 +267,31 @@ def read_comparator(check: Mapping[str, JsonValue], *, beside: Collection[str] =
     for key in keys:
         if key not in known:
             raise ValueError(
-                f"{shown(dict(check))} has the unknown key {key!r}.{nearest(key, known)} "
+                f"{show(dict(check))} has the unknown key {key!r}.{nearest(key, known)} "
                 f"A check compares by one of: {', '.join(COMPARATORS)}."
             )
     kinds = [key for key in keys if key in _PROBLEMS]
     if len(kinds) != 1:
         raise ValueError(
-            f"{shown(dict(check))} has {len(kinds)} comparisons{': ' if kinds else ''}{', '.join(kinds)}. "
+            f"{show(dict(check))} has {len(kinds)} comparisons{': ' if kinds else ''}{', '.join(kinds)}. "
             f"Write exactly one of: {', '.join(COMPARATORS)}; for a second one add a second check."
         )
     for option, kind in _OPTIONS.items():
         if option in keys and kinds[0] != kind:
-            raise ValueError(f"{shown(dict(check))}: {option!r} belongs to {kind!r}; leave it out.")
-    return _checked(check, kinds[0])
+            raise ValueError(f"{show(dict(check))}: {option!r} belongs to {kind!r}; leave it out.")
+    return _make_comparator(check, kinds[0])
 
 
-def _checked(check: Mapping[str, JsonValue], kind: str) -> Comparator:
+def _make_comparator(check: Mapping[str, JsonValue], kind: str) -> Comparator:
     expected, day_first = check[kind], check.get("day_first", False)
     fits, allowed = _ALLOWED.get(kind, (lambda _: True, ""))
     if not fits(expected):
-        raise ValueError(f"{kind!r} is {shown(expected)}; write {allowed}.")
+        raise ValueError(f"{kind!r} is {show(expected)}; write {allowed}.")
     tolerance = _read_float(check, "tolerance", 0.0)
     if tolerance < 0:
         raise ValueError(f"'tolerance' is {tolerance}; write a number from 0 on, such as 0.01.")
     if day_first not in (True, False):
-        raise ValueError(f"'day_first' is {shown(day_first)}; write true or false.")
+        raise ValueError(f"'day_first' is {show(day_first)}; write true or false.")
     if kind == "regex":
         check_pattern(str(expected))
     if kind == "date":
@@ -301,7 +303,7 @@ def _read_float(check: Mapping[str, JsonValue], key: str, default: float) -> flo
     value = check.get(key, default)
     number = float(str(value)) if _is_number(value) else math.nan
     if not math.isfinite(number):
-        raise ValueError(f"{key!r} is {shown(value)}; write a number, such as 2 or 0.01, without quotes.")
+        raise ValueError(f"{key!r} is {show(value)}; write a number, such as 2 or 0.01, without quotes.")
     return number
 
 
@@ -313,7 +315,7 @@ def check_date(expected: JsonValue, *, day_first: bool = False) -> None:
     """
     date = read_date(expected, day_first=day_first)
     if date is None or date.fields[:2] == (None, None):
-        raise ValueError(f'{shown(expected)} cannot be read as a date; write one such as "2025-03-04".')
+        raise ValueError(f'{show(expected)} cannot be read as a date; write one such as "2025-03-04".')
 
 
 # -- shares

@@ -16,7 +16,7 @@ OPEN_LIMIT_S = 12.0
 
 
 @asynccontextmanager
-async def beside(window: PlaywrightWindow) -> AsyncIterator[None]:
+async def open_further_tab(window: PlaywrightWindow) -> AsyncIterator[None]:
     """Open a tab of the window and come back to its current one; use that where no more may be opened."""
     here = window.tab_id
     try:

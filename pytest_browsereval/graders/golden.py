@@ -38,12 +38,12 @@ async def try_golden(member: type[GraderConfig], registry: Registry | None = Non
     for golden in member.golden():
         with tempfile.TemporaryDirectory(prefix="browsereval-golden-") as folder:
             try:
-                yield Tried(golden, await _graded(member, golden, Path(folder), registry))
+                yield Tried(golden, await _grade_golden(member, golden, Path(folder), registry))
             except Exception as error:  # noqa: BLE001 whatever a grader raises is what is to be told
                 yield Tried(golden, None, f"{type(error).__name__}: {error}")
 
 
-async def _graded(
+async def _grade_golden(
     member: type[GraderConfig], golden: Golden, folder: Path, registry: Registry | None
 ) -> GraderResult:
     block = {"type": member.type_name(), **golden.options}

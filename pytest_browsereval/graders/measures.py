@@ -39,7 +39,7 @@ class Call:
         return (self.tool, self.params) == (before.tool, before.params)
 
 
-def calls_of(messages: Sequence[Message]) -> list[Call]:
+def list_calls(messages: Sequence[Message]) -> list[Call]:
     """Return the tool calls in the order in which they were made, the finishing one too."""
     results = {m.tool_call_id: m for m in messages if isinstance(m, ToolResultMessage)}
     return [_call(m, results.get(m.tool_call_id)) for m in messages if isinstance(m, ToolCallMessage)]
@@ -48,7 +48,7 @@ def calls_of(messages: Sequence[Message]) -> list[Call]:
 def _call(call: ToolCallMessage, result: ToolResultMessage | None) -> Call:
     if result is None:
         return Call(call.tool, call.params)
-    said = _said(result.result)
+    said = _read_success(result.result)
     return Call(
         call.tool,
         call.params,
@@ -58,30 +58,30 @@ def _call(call: ToolCallMessage, result: ToolResultMessage | None) -> Call:
     )
 
 
-def _said(result: Any) -> bool | None:
+def _read_success(result: Any) -> bool | None:
     """Return whether a result says that it is one of success; None if it says nothing that we know."""
     if isinstance(result, str):
         try:
             inner = json.loads(result)
         except ValueError:
             return True  # a plain sentence, the other shape that tools may answer in
-        return _said(inner) if isinstance(inner, dict) else True
+        return _read_success(inner) if isinstance(inner, dict) else True
     ok = result.get("ok") if isinstance(result, dict) else None
     return ok if isinstance(ok, bool) else None
 
 
-def retries_in(calls: Sequence[Call]) -> int:
+def count_retries(calls: Sequence[Call]) -> int:
     """Return how often a tool was called twice in a row, whatever the arguments."""
     return sum(before.tool == after.tool for before, after in pairwise(calls))
 
 
-def wasted_in(calls: Sequence[Call]) -> int:
+def count_wasted(calls: Sequence[Call]) -> int:
     """Return how many calls brought nothing: failed, never answered, or the same as the one before."""
     again = {place for place, (a, b) in enumerate(pairwise(calls), 1) if b.repeats(a)}
     return sum(place in again or not call.succeeded for place, call in enumerate(calls))
 
 
-def durations_of(calls: Sequence[Call]) -> dict[str, JsonValue]:
+def sum_durations(calls: Sequence[Call]) -> dict[str, JsonValue]:
     """Return what was measured of the calls' time; what was not is left out, never made up."""
     known = [(call.tool, call.duration_ms) for call in calls if call.duration_ms is not None]
     by_tool: dict[str, float] = {}
@@ -90,12 +90,12 @@ def durations_of(calls: Sequence[Call]) -> dict[str, JsonValue]:
     return {"measured_calls": len(known), "total_ms": round(sum(by_tool.values()), 3), "by_tool": {**by_tool}}
 
 
-def tokens_in(messages: Sequence[Message]) -> int:
+def estimate_tokens(messages: Sequence[Message]) -> int:
     """Return about how many tokens the log holds: a quarter of its characters."""
-    return sum(map(len, _texts(messages))) // CHARACTERS_A_TOKEN
+    return sum(map(len, _list_texts(messages))) // CHARACTERS_A_TOKEN
 
 
-def _texts(messages: Sequence[Message]) -> Iterator[str]:
+def _list_texts(messages: Sequence[Message]) -> Iterator[str]:
     for message in messages:
         if isinstance(message, ToolCallMessage):
             yield message.tool + json.dumps(message.params, ensure_ascii=False)
@@ -103,10 +103,10 @@ def _texts(messages: Sequence[Message]) -> Iterator[str]:
             result = message.result
             yield result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
         else:
-            yield message_text(message)
+            yield get_message_text(message)
 
 
-def message_text(message: Message) -> str:
+def get_message_text(message: Message) -> str:
     """Return what a message that is no tool's says."""
     for name in ("content", "instruction", "summary"):
         if isinstance(text := getattr(message, name, None), str):

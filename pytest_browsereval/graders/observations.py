@@ -42,12 +42,12 @@ def _observations(graders: Iterable[GraderConfig], task: Task) -> Iterator[tuple
             yield from ((f"{grader.label}/{label}", what) for label, what in _observations(parts, task))
             continue
         needs = grader.needs(task)
-        page, traffic = _decisive(grader, task, needs), needs.traffic or Traffic()
+        page, traffic = _find_decisive(grader, task, needs), needs.traffic or Traffic()
         if page is not None or traffic != Traffic():
             yield grader.label, [grader.type, page, traffic.replies, *sorted(traffic.cookies)]
 
 
-def _decisive(grader: GraderConfig, task: Task, needs: Needs) -> JsonValue:
+def _find_decisive(grader: GraderConfig, task: Task, needs: Needs) -> JsonValue:
     """Return what decides what a grader reads from the live page of this row; None if nothing does."""
     if not isinstance(needs.observes, EllipsisType):
         return needs.observes

@@ -21,8 +21,8 @@ from pytest_browsereval.browsers.playwright.tabs import NoTab
 from pytest_browsereval.browsers.playwright.waiting import DialogOpened, is_playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.graders.page_values import LIMIT_CHARS, NoValue, plain, read_value, send
-from pytest_browsereval.graders.values import TEXT_LIMIT, shown
+from pytest_browsereval.graders.page_values import LIMIT_CHARS, NoValue, make_plain, read_value, send
+from pytest_browsereval.graders.values import TEXT_LIMIT, show
 from pytest_browsereval.redaction.known import beginning
 
 if TYPE_CHECKING:
@@ -70,10 +70,10 @@ def parse_state(text: str | bytes) -> JsonValue:
         NoValue: it is none, or not one that can be recorded.
     """
     try:
-        return plain(json.loads(text))
+        return make_plain(json.loads(text))
     except (ValueError, RecursionError) as error:
         whole = text if isinstance(text, str) else text.decode(errors="replace")
-        raise NoValue(f"{shown(beginning(whole, 80))} is no JSON: {error}") from None
+        raise NoValue(f"{show(beginning(whole, 80))} is no JSON: {error}") from None
 
 
 def parse_stored(text: JsonValue) -> JsonValue:
@@ -180,7 +180,7 @@ class LivePage:
         Raises:
             NoValue: it throws, or its value is no JSON.
         """
-        return await self._evaluated(f"the expression {shown(expression, 120)}", expression)
+        return await self._evaluate(f"the expression {show(expression, 120)}", expression)
 
     async def isolated_value(self, expression: str) -> JsonValue:
         """Return the JSON value of an expression about the document, out of reach of the page's scripts.
@@ -188,9 +188,9 @@ class LivePage:
         Raises:
             NoValue: it throws, or its value is no JSON.
         """
-        return await self._apart(f"the expression {shown(expression, 120)}", expression)
+        return await self._evaluate_apart(f"the expression {show(expression, 120)}", expression)
 
-    async def _evaluated(self, what: str, expression: str, **params: Any) -> JsonValue:
+    async def _evaluate(self, what: str, expression: str, **params: Any) -> JsonValue:
         limit_ms = READ_LIMIT_S * 1000
         reply = await self._send(
             what, "Runtime.evaluate", expression=expression, awaitPromise=True, timeout=limit_ms, **params
@@ -198,16 +198,16 @@ class LivePage:
         assert self._session is not None  # noqa: S101 attached by live_page
         return await self._read(what, read_value(self._session, reply["result"]))
 
-    async def _apart(self, what: str, expression: str) -> JsonValue:
+    async def _evaluate_apart(self, what: str, expression: str) -> JsonValue:
         """Evaluate in a world of its own, which the page's scripts cannot have tampered with."""
         tree = await self._send(what, "Page.getFrameTree")
         frame_id = tree["frameTree"]["frame"]["id"]
         world = await self._send(what, "Page.createIsolatedWorld", frameId=frame_id, worldName=_WORLD)
-        return await self._evaluated(what, expression, contextId=world["executionContextId"])
+        return await self._evaluate(what, expression, contextId=world["executionContextId"])
 
     async def title(self) -> str:
         """Return the document's title."""
-        return str(await self._apart("the title", "document.title"))
+        return str(await self._evaluate_apart("the title", "document.title"))
 
     async def text(self) -> dict[str, JsonValue]:
         """Return ``{value, cut}``: what can be read on the page.
@@ -215,7 +215,7 @@ class LivePage:
         That is the visible text of the body, then of open shadow trees and visible frames of the same
         origin, up to 100,000 characters; values of form fields are not text.
         """
-        seen = await self._apart("the page's text", f"({_TEXT})({TEXT_LIMIT})")
+        seen = await self._evaluate_apart("the page's text", f"({_TEXT})({TEXT_LIMIT})")
         return seen if isinstance(seen, dict) else {}
 
     async def count_role(self, role: str, name: str | None) -> int:
@@ -230,7 +230,7 @@ class LivePage:
 
     # -- storage
 
-    async def stored(self, place: str, homes: Iterable[str]) -> str | None:
+    async def read_storage(self, place: str, homes: Iterable[str]) -> str | None:
         """Return what a storage holds: of the page's own origin or, where it lacks the key, of its homes.
 
         Args:
@@ -247,20 +247,20 @@ class LivePage:
         is_out_of_reach = kind == "session" and here not in origins
         problem = None
         try:
-            value = await self._apart(place, f"{STORAGES[kind]}.getItem({json.dumps(key)})")
+            value = await self._evaluate_apart(place, f"{STORAGES[kind]}.getItem({json.dumps(key)})")
             if value is not None:
                 return str(value)
         except NoValue as error:
             problem = error
         if others and kind == "local":
-            return await self._stored_elsewhere(place, key, others)
+            return await self._read_storage_elsewhere(place, key, others)
         if others and is_out_of_reach:
             raise NoValue(f"the page is at {here}, where the session storage of {others[0]} is out of reach")
         if problem:
             raise problem
         return None
 
-    async def _stored_elsewhere(self, place: str, key: str, origins: list[str]) -> str | None:
+    async def _read_storage_elsewhere(self, place: str, key: str, origins: list[str]) -> str | None:
         state = await self._read(place, self._window.context.storage_state())
         found = {
             entry["origin"]: item["value"]
@@ -269,11 +269,11 @@ class LivePage:
             if item["name"] == key
         }
         value = next((found[origin] for origin in origins if origin in found), None)
-        return None if value is None else str(plain(value))
+        return None if value is None else str(make_plain(value))
 
     # -- the site's own state
 
-    async def fetched(self, url: str) -> JsonValue:
+    async def fetch(self, url: str) -> JsonValue:
         """Return the JSON that a URL answers with, asked with the window's cookies.
 
         Raises:
@@ -314,7 +314,7 @@ async def fetch_json(url: str, cookies: dict[str, str]) -> JsonValue:
     return parse_state(bytes(body))
 
 
-async def settled(
+async def wait_until_final(
     look: Callable[[], Coroutine[Any, Any, T]], is_final: Callable[[T], bool], wait_s: float
 ) -> T:
     """Look at the page until what is seen is final, or for so long; return the last look.

@@ -29,10 +29,10 @@ from pytest_browsereval.graders.observing import (
     check_place,
     live_page,
     parse_stored,
-    settled,
+    wait_until_final,
 )
 from pytest_browsereval.graders.page_values import NoValue
-from pytest_browsereval.graders.values import compile_path, look_up, shown
+from pytest_browsereval.graders.values import compile_path, look_up, show
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import ChecksRead, Needs
@@ -64,7 +64,7 @@ class PageCheck:
     @property
     def title(self) -> str:
         """What a report calls it."""
-        parts = [self.kind, self.subject, shown(self.name, 80) if self.name else "", self.path or ""]
+        parts = [self.kind, self.subject, show(self.name, 80) if self.name else "", self.path or ""]
         if self.kind in ("url", "title", "text"):
             parts.append(str(self.comparator))
         return beginning(" ".join(part for part in parts if part), 160)
@@ -85,7 +85,7 @@ def read_page_check(check: Mapping[str, JsonValue]) -> PageCheck:
     if len(kinds) != 1:
         hint = next((near for key in check if (near := nearest(key, (*PAGE_KEYS, "path")))), "")
         raise ValueError(
-            f"the check {shown(dict(check))} has {len(kinds)} of the keys {', '.join(PAGE_KEYS)}.{hint} "
+            f"the check {show(dict(check))} has {len(kinds)} of the keys {', '.join(PAGE_KEYS)}.{hint} "
             'Write exactly one, such as {"text": "Thank you"}; a check of `state_diff` has the key "path".'
         )
     kind, weight = kinds[0], read_weight(check)
@@ -100,7 +100,7 @@ def read_page_check(check: Mapping[str, JsonValue]) -> PageCheck:
     elif isinstance(given, str) and given:
         comparator = Comparator("contains" if kind == "text" else "equals", given)
     else:
-        raise ValueError(f'{kind!r} is {shown(given)}; write a text or {{"contains": "..."}}.')
+        raise ValueError(f'{kind!r} is {show(given)}; write a text or {{"contains": "..."}}.')
     if kind == "text" and isinstance(comparator.expected, str) and comparator.kind != "regex":
         comparator = replace(comparator, expected=" ".join(comparator.expected.split()))
     return PageCheck(kind, comparator, weight=weight)
@@ -110,7 +110,7 @@ def _only_known_keys(check: Mapping[str, JsonValue], kind: str) -> None:
     for key in check:
         if key not in (kind, *_KEYS[kind]):
             raise ValueError(
-                f"the check {shown(dict(check))} has the unknown key {key!r}.{nearest(key, _KEYS[kind])} "
+                f"the check {show(dict(check))} has the unknown key {key!r}.{nearest(key, _KEYS[kind])} "
                 f"Beside {kind!r} it may have: {', '.join(_KEYS[kind])}."
             )
 
@@ -119,11 +119,11 @@ def _role_check(check: Mapping[str, JsonValue], weight: float) -> PageCheck:
     _only_known_keys(check, "role")
     role, name, count = check["role"], check.get("name"), check.get("count")
     if not isinstance(role, str) or not role.isalpha():
-        raise ValueError(f"'role' is {shown(role)}; write a role of ARIA, such as \"heading\".")
+        raise ValueError(f"'role' is {show(role)}; write a role of ARIA, such as \"heading\".")
     if name is not None and not isinstance(name, str):
-        raise ValueError(f"'name' is {shown(name)}; write the accessible name as a text.")
+        raise ValueError(f"'name' is {show(name)}; write the accessible name as a text.")
     if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 0):
-        raise ValueError(f"'count' is {shown(count)}; write a whole number, or leave it out for at least 1.")
+        raise ValueError(f"'count' is {show(count)}; write a whole number, or leave it out for at least 1.")
     comparator = Comparator("min", 1) if count is None else Comparator("equals", count)
     return PageCheck("role", comparator, role, name=name, weight=weight)
 
@@ -132,12 +132,12 @@ def _value_check(check: Mapping[str, JsonValue], kind: str, weight: float) -> Pa
     comparator = read_comparator(check, beside=(kind, *_KEYS[kind]))
     subject, path = check[kind], check.get("path")
     if not isinstance(subject, str) or not subject.strip():
-        raise ValueError(f"{kind!r} is {shown(subject)}; write a text.")
+        raise ValueError(f"{kind!r} is {show(subject)}; write a text.")
     if kind == "storage":
         check_place(subject)
     if path is not None:
         if not isinstance(path, str):
-            raise ValueError(f"'path' is {shown(path)}; write a JMESPath expression as a text.")
+            raise ValueError(f"'path' is {show(path)}; write a JMESPath expression as a text.")
         compile_path(path)
     return PageCheck(kind, comparator, subject, path=path, weight=weight)
 
@@ -199,9 +199,9 @@ class PageStateGrader(GraderConfig):
 
         async def look() -> dict[str, JsonValue]:
             async with live_page(window) as page:
-                return await _seen(page, checks, homes)
+                return await _read_page(page, checks, homes)
 
-        return await settled(look, lambda seen: self._is_final(checks, seen), self.wait_s)
+        return await wait_until_final(look, lambda seen: self._is_final(checks, seen), self.wait_s)
 
     def _is_final(self, checks: list[PageCheck], seen: dict[str, JsonValue]) -> bool:
         try:
@@ -235,7 +235,7 @@ class PageStateGrader(GraderConfig):
         )
 
 
-async def _seen(page: LivePage, checks: list[PageCheck], homes: list[str]) -> dict[str, JsonValue]:
+async def _read_page(page: LivePage, checks: list[PageCheck], homes: list[str]) -> dict[str, JsonValue]:
     """Read everything that the checks are about, each thing once."""
     seen: dict[str, Any] = {
         "url": page.url,
@@ -250,15 +250,15 @@ async def _seen(page: LivePage, checks: list[PageCheck], homes: list[str]) -> di
         elif check.kind == "role" and check.key not in seen["roles"]:
             seen["roles"][check.key] = await page.count_role(check.subject, check.name)
         elif check.kind in ("js", "storage") and check.subject not in seen[check.kind]:
-            seen[check.kind][check.subject] = await _value(page, check, homes)
+            seen[check.kind][check.subject] = await _read_value(page, check, homes)
     return seen
 
 
-async def _value(page: LivePage, check: PageCheck, homes: list[str]) -> dict[str, JsonValue]:
+async def _read_value(page: LivePage, check: PageCheck, homes: list[str]) -> dict[str, JsonValue]:
     try:
         if check.kind == "js":
             return {"value": await page.value(check.subject)}
-        return {"value": await page.stored(check.subject, homes)}
+        return {"value": await page.read_storage(check.subject, homes)}
     except NoValue as error:
         return {"error": str(error)}
 
@@ -272,19 +272,19 @@ def judge(check: PageCheck, seen: Mapping[str, JsonValue], reading: Reading) -> 
     Raises:
         Fault: it cannot be decided from what was seen.
     """
-    actual, problem = _found(check, seen)
+    actual, problem = _find_value(check, seen)
     if problem:
         unmet = check.comparator.criterion(check.title, None, reading, weight=check.weight)
         return unmet.model_copy(update={"verdict": Verdict.FAILED, "reason": problem})
     criterion = check.comparator.criterion(check.title, actual, reading, weight=check.weight)
     if check.kind == "role":
-        return _told_role(check, criterion)
+        return _describe_role(check, criterion)
     if check.kind == "text" and criterion.verdict is not Verdict.PASSED:
-        return _told_text(check, criterion, seen)
+        return _describe_text(check, criterion, seen)
     return criterion
 
 
-def _found(check: PageCheck, seen: Mapping[str, JsonValue]) -> tuple[JsonValue, str]:
+def _find_value(check: PageCheck, seen: Mapping[str, JsonValue]) -> tuple[JsonValue, str]:
     """Return the value that a check is about, and why there is none, else ""."""
     group: Any = seen.get("roles" if check.kind == "role" else check.kind)
     entry = group
@@ -303,7 +303,7 @@ def _found(check: PageCheck, seen: Mapping[str, JsonValue]) -> tuple[JsonValue, 
     return look_up(check.path, value) if check.path else (value, "")
 
 
-def _told_role(check: PageCheck, criterion: Criterion) -> Criterion:
+def _describe_role(check: PageCheck, criterion: Criterion) -> Criterion:
     wanted = "at least 1" if check.comparator.kind == "min" else check.comparator.expected
     expected: dict[str, JsonValue] = {"role": check.subject, "name": check.name, "count": wanted}
     reason = ""
@@ -313,7 +313,7 @@ def _told_role(check: PageCheck, criterion: Criterion) -> Criterion:
     return criterion.model_copy(update={"expected": expected, "reason": reason})
 
 
-def _told_text(check: PageCheck, criterion: Criterion, seen: Mapping[str, Any]) -> Criterion:
+def _describe_text(check: PageCheck, criterion: Criterion, seen: Mapping[str, Any]) -> Criterion:
     if seen["text"].get("cut"):
         raise Fault(
             ErrorSource.GRADER,
@@ -321,5 +321,5 @@ def _told_text(check: PageCheck, criterion: Criterion, seen: Mapping[str, Any]) 
         )
     lines = [line.strip() for line in str(seen["text"]["value"]).splitlines()[:500] if 0 < len(line) < 200]
     near = difflib.get_close_matches(str(check.comparator.expected), lines, n=1, cutoff=0.6)
-    hint = f"; the nearest line is {shown(near[0], 120)}" if near else ""
+    hint = f"; the nearest line is {show(near[0], 120)}" if near else ""
     return criterion.model_copy(update={"reason": criterion.reason + hint})

@@ -57,7 +57,7 @@ class _HoldsProxy(Exception):
     """The browser does not look into a proxy by itself."""
 
 
-def plain(value: Any, depth: int = 0) -> JsonValue:
+def make_plain(value: Any, depth: int = 0) -> JsonValue:
     """Return a JSON value without what cannot be written as UTF-8 JSON.
 
     Raises:
@@ -68,9 +68,9 @@ def plain(value: Any, depth: int = 0) -> JsonValue:
     if isinstance(value, str):
         return well_formed(value)
     if isinstance(value, dict):
-        return {str(plain(key)): plain(item, depth + 1) for key, item in value.items()}
+        return {str(make_plain(key)): make_plain(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list):
-        return [plain(item, depth + 1) for item in value]
+        return [make_plain(item, depth + 1) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         raise NoValue("a number of the value is not finite")
     return value  # type: ignore[no-any-return]
@@ -103,13 +103,13 @@ async def read_value(session: CDPSession, remote: dict[str, Any]) -> JsonValue:
         NoValue: it is not JSON, or too much of it.
     """
     if remote["type"] == "function":
-        remote = await _called(session, remote, "function() { return this(); }", awaitPromise=True)
+        remote = await _call(session, remote, "function() { return this(); }", awaitPromise=True)
     if not _is_object(remote):
-        return plain(_primitive(remote))
+        return make_plain(_read_primitive(remote))
     if remote.get("subtype") not in (None, "array", "date", "proxy"):
-        raise NoValue(_not_json(remote["subtype"]))
+        raise NoValue(_describe_kind(remote["subtype"]))
     limits = [{"value": LIMIT_CHARS}, {"value": DEPTH_LIMIT}]
-    measured = await _called(session, remote, _MEASURE, arguments=limits, serializationOptions=_BY_VALUE)
+    measured = await _call(session, remote, _MEASURE, arguments=limits, serializationOptions=_BY_VALUE)
     if measured["type"] == "boolean":
         raise NoValue(
             f"the value is nested more than {DEPTH_LIMIT} deep, or holds itself"
@@ -117,19 +117,19 @@ async def read_value(session: CDPSession, remote: dict[str, Any]) -> JsonValue:
             else f"its JSON has more than {LIMIT_CHARS} characters, which are the most that is read"
         )
     if measured["deepSerializedValue"]["type"] not in ("object", "array", "date", "proxy"):
-        raise NoValue(_not_json(str(measured.get("className"))))
-    return plain(await _object(session, measured))
+        raise NoValue(_describe_kind(str(measured.get("className"))))
+    return make_plain(await _read_object(session, measured))
 
 
 def _is_object(remote: dict[str, Any]) -> bool:
     return remote["type"] == "object" and "objectId" in remote
 
 
-def _not_json(kind: str) -> str:
+def _describe_kind(kind: str) -> str:
     return f"it is a {kind}, which is no JSON; ask for a text or a number of it"
 
 
-def _primitive(remote: dict[str, Any]) -> JsonValue:
+def _read_primitive(remote: dict[str, Any]) -> JsonValue:
     odd = str(remote.get("unserializableValue", "a symbol" if remote["type"] == "symbol" else ""))
     if odd == "-0":
         return 0
@@ -141,9 +141,7 @@ def _primitive(remote: dict[str, Any]) -> JsonValue:
     return value
 
 
-async def _called(
-    session: CDPSession, remote: dict[str, Any], function: str, **params: Any
-) -> dict[str, Any]:
+async def _call(session: CDPSession, remote: dict[str, Any], function: str, **params: Any) -> dict[str, Any]:
     given = {"functionDeclaration": function, "objectId": remote["objectId"], **params}
     result: dict[str, Any] = (await send(session, "Runtime.callFunctionOn", **given))["result"]
     return result
@@ -152,32 +150,32 @@ async def _called(
 # -- objects
 
 
-async def _object(session: CDPSession, remote: dict[str, Any]) -> Any:
+async def _read_object(session: CDPSession, remote: dict[str, Any]) -> Any:
     try:
-        return _converted(remote["deepSerializedValue"], {})
+        return _convert(remote["deepSerializedValue"], {})
     except _HoldsProxy:
-        return await _walked(session, remote)
+        return await _walk_proxy(session, remote)
 
 
-def _converted(typed: dict[str, Any], known: dict[int, Any]) -> Any:
+def _convert(typed: dict[str, Any], known: dict[int, Any]) -> Any:
     """Return the value that the protocol writes down with its types."""
     kind, value = typed["type"], typed.get("value")
     reference = typed.get("weakLocalObjectReference")
     if value is None and reference in known:
         return known[reference]  # an object that stands in several places has its value in the first
-    made = _of_type(kind, value, known)
+    made = _convert_type(kind, value, known)
     if reference is not None:
         known[reference] = made
     return made
 
 
-def _of_type(kind: str, value: Any, known: dict[int, Any]) -> Any:
+def _convert_type(kind: str, value: Any, known: dict[int, Any]) -> Any:
     if kind == "proxy":
         raise _HoldsProxy
     if kind == "object":
-        return {name: _converted(item, known) for name, item in value if item["type"] not in _LEFT_OUT}
+        return {name: _convert(item, known) for name, item in value if item["type"] not in _LEFT_OUT}
     if kind == "array":
-        return [_converted(item, known) for item in value]
+        return [_convert(item, known) for item in value]
     if kind in ("string", "boolean") or (kind == "number" and not isinstance(value, str)):
         return value
     if kind == "bigint" or value == "-0":
@@ -190,20 +188,20 @@ def _of_type(kind: str, value: Any, known: dict[int, Any]) -> Any:
 # -- proxies, which Vue and MobX make of all that they hold
 
 
-async def _walked(session: CDPSession, remote: dict[str, Any]) -> Any:
+async def _walk_proxy(session: CDPSession, remote: dict[str, Any]) -> Any:
     """Read an object of which the browser sees a part only, property by property."""
-    is_list = (await _behind(session, remote)).get("subtype") == "array"
-    copy = await _called(session, remote, _COPY)
+    is_list = (await _find_target(session, remote)).get("subtype") == "array"
+    copy = await _call(session, remote, _COPY)
     own = {"objectId": copy["objectId"], "ownProperties": True}
     found: dict[str, Any] = {}
     for one in (await send(session, "Runtime.getProperties", **own))["result"]:
         item = one.get("value", {"type": "symbol"})
         if is_list or item["type"] not in _LEFT_OUT:
-            found[one["name"]] = await _item(session, item)
+            found[one["name"]] = await _read_item(session, item)
     return list(found.values()) if is_list else found
 
 
-async def _behind(session: CDPSession, remote: dict[str, Any]) -> dict[str, Any]:
+async def _find_target(session: CDPSession, remote: dict[str, Any]) -> dict[str, Any]:
     """Return what a proxy stands for, or what is no proxy."""
     while remote.get("subtype") == "proxy":
         parts = await send(session, "Runtime.getProperties", objectId=remote["objectId"], ownProperties=True)
@@ -212,9 +210,11 @@ async def _behind(session: CDPSession, remote: dict[str, Any]) -> dict[str, Any]
     return remote
 
 
-async def _item(session: CDPSession, remote: dict[str, Any]) -> Any:
+async def _read_item(session: CDPSession, remote: dict[str, Any]) -> Any:
     if _is_object(remote):
-        return await _object(session, await _called(session, remote, _SAME, serializationOptions=_BY_VALUE))
+        return await _read_object(
+            session, await _call(session, remote, _SAME, serializationOptions=_BY_VALUE)
+        )
     if remote["type"] in _LEFT_OUT or remote.get("unserializableValue") in _NOT_FINITE:
         return None
-    return _primitive(remote)
+    return _read_primitive(remote)

@@ -11,7 +11,7 @@ import warnings
 
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders.bounded import EVALUATION_LIMIT_S, evaluate
-from pytest_browsereval.graders.values import TEXT_LIMIT, shown
+from pytest_browsereval.graders.values import TEXT_LIMIT, show
 from pytest_browsereval.redaction.known import beginning
 
 SEARCH_LIMIT_S = EVALUATION_LIMIT_S
@@ -47,7 +47,7 @@ def _is_cheap(pattern: str, text: str) -> bool:
     return not has_reference and (not repeats or (repeats == 1 and len(text) <= SHORT_TEXT))
 
 
-def found(pattern: str, text: str, *, ignore_case: bool = False) -> bool:
+def has_match(pattern: str, text: str, *, ignore_case: bool = False) -> bool:
     """Tell whether the pattern matches anywhere in the text's first 100,000 characters; blocks.
 
     Raises:
@@ -62,8 +62,8 @@ def found(pattern: str, text: str, *, ignore_case: bool = False) -> bool:
     except TimeoutError:
         raise Fault(
             ErrorSource.GRADER,
-            f"the pattern {shown(pattern)} was searched for {SEARCH_LIMIT_S:g} s in {len(text)} characters "
+            f"the pattern {show(pattern)} was searched for {SEARCH_LIMIT_S:g} s in {len(text)} characters "
             "without an end. Write it without repetitions inside repetitions, such as (a+)+",
         ) from None
     except ValueError as error:
-        raise Fault(ErrorSource.GRADER, f"the pattern {shown(pattern)} cannot be searched: {error}") from None
+        raise Fault(ErrorSource.GRADER, f"the pattern {show(pattern)} cannot be searched: {error}") from None

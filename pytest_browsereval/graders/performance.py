@@ -11,14 +11,14 @@ from pydantic import Field, JsonValue
 
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders.base import Recorded
-from pytest_browsereval.graders.judging.actions import actions_part, recorded_messages
-from pytest_browsereval.graders.judging.base import ModelGrader, answer_part, reference_part, task_part
+from pytest_browsereval.graders.judging.actions import give_actions, load_messages
+from pytest_browsereval.graders.judging.base import ModelGrader, give_answer, give_reference, give_task
 from pytest_browsereval.graders.judging.judge import Given, Judge, Part
-from pytest_browsereval.graders.judging.pictures import Shown, evenly, pictures_of, recorded_pictures
+from pytest_browsereval.graders.judging.pictures import Shown, find_pictures, load_pictures, sample_evenly
 from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
-from pytest_browsereval.graders.judging.steps import steps_of
+from pytest_browsereval.graders.judging.steps import list_steps
 from pytest_browsereval.graders.judging.votes import Opinion
-from pytest_browsereval.graders.measures import Call, calls_of, wasted_in
+from pytest_browsereval.graders.measures import Call, count_wasted, list_calls
 from pytest_browsereval.model.grades import Criterion, Verdict
 from pytest_browsereval.tools.base import ENDINGS
 
@@ -136,23 +136,23 @@ class PerformanceGrader(ModelGrader):
             Fault: nobody measured the time, or there is no picture or no record of the actions.
         """
         del judge
-        messages = await asyncio.to_thread(recorded_messages, recorded)
+        messages = await asyncio.to_thread(load_messages, recorded)
         if self.pictures:
             hint = "pictures: 0  to judge texts only"
-            pictures = await asyncio.to_thread(recorded_pictures, recorded, else_write=hint)
+            pictures = await asyncio.to_thread(load_pictures, recorded, else_write=hint)
         else:
-            pictures = await asyncio.to_thread(pictures_of, recorded.folder)
-        facts = measured(recorded, calls_of(messages), len(pictures))
-        reference = reference_part(recorded.task)
+            pictures = await asyncio.to_thread(find_pictures, recorded.folder)
+        facts = measure_attempt(recorded, list_calls(messages), len(pictures))
+        reference = give_reference(recorded.task)
         parts: list[Part] = [
-            task_part(recorded),
-            answer_part(recorded),
+            give_task(recorded),
+            give_answer(recorded),
             *([reference] if reference else ()),
-            actions_part(steps_of(messages), results=True),
+            give_actions(list_steps(messages), results=True),
             Given("measured", json.dumps(facts.as_json(), indent=1)),
             *(
                 Shown(path, detail="low")
-                for path in (evenly(pictures, self.pictures) if self.pictures else ())
+                for path in (sample_evenly(pictures, self.pictures) if self.pictures else ())
             ),
         ]
         return facts, parts
@@ -170,8 +170,8 @@ class PerformanceGrader(ModelGrader):
 
     def _opinion(self, review: Review, facts: Facts) -> Opinion:
         axes = {name: getattr(review, name).points for name in JUDGED}
-        axes["efficiency"] = efficiency(facts)
-        axes["speed"] = speed(facts.total_duration_ms / 1000, review.kind)
+        axes["efficiency"] = compute_efficiency(facts)
+        axes["speed"] = compute_speed(facts.total_duration_ms / 1000, review.kind)
         composite = round(sum(weight * axes[name] for name, weight in WEIGHTS.items()), 4)
         passed = review.is_completed and composite >= self.pass_at
         done = "completed" if review.is_completed else "not completed"
@@ -221,7 +221,7 @@ def check_review(review: Review) -> None:
         raise Fault(ErrorSource.GRADER, f"the judge contradicts itself: {told}")
 
 
-def measured(recorded: Recorded, calls: list[Call], pictures: int) -> Facts:
+def measure_attempt(recorded: Recorded, calls: list[Call], pictures: int) -> Facts:
     """Return the facts of an attempt.
 
     Raises:
@@ -246,18 +246,18 @@ def measured(recorded: Recorded, calls: list[Call], pictures: int) -> Facts:
         termination_reason=str(recorded.termination_reason),
         input_tokens=usage.input_tokens if is_told else None,
         output_tokens=usage.output_tokens if is_told else None,
-        wasted_steps=wasted_in(steps),
+        wasted_steps=count_wasted(steps),
     )
 
 
-def efficiency(facts: Facts) -> float:
+def compute_efficiency(facts: Facts) -> float:
     """Return the share of steps that brought something, from 0 to 100; 100 where none was needed."""
     if not facts.step_count:
         return 100.0
     return round(100 * (1 - facts.wasted_steps / facts.step_count), 2)
 
 
-def speed(seconds: float, kind: Kind) -> float:
+def compute_speed(seconds: float, kind: Kind) -> float:
     """Return the points of a time, from 0 to 100.
 
     100 up to the lower anchor of the task's kind, 75 at the upper one, 0 at four times that, and straight

@@ -42,21 +42,21 @@ def mask_of(task: Task) -> Callable[[str], str]:
 
 def pattern_of(task: Task) -> re.Pattern[str] | None:
     """Return what finds the reference answer of a protected task in a normalised text; None: nothing."""
-    return _pattern(tuple(_texts(task.answer)), task.query) if task.protected else None
+    return _pattern(tuple(_list_texts(task.answer)), task.query) if task.protected else None
 
 
 def wordings_of(task: Task) -> tuple[str, ...]:
     """Return the reference answer as it may be worded: whole and by its words, in several cases."""
     found: list[str] = []
-    for answer in _texts(task.answer):
+    for answer in _list_texts(task.answer):
         text = unicodedata.normalize("NFC", answer)
         plain = _THOUSANDS.sub("", text)
-        found += [_from_word_to_word(text), _from_word_to_word(plain), *_WORD.findall(plain)]
+        found += [_trim_to_words(text), _trim_to_words(plain), *_WORD.findall(plain)]
     cased = [(one, one.lower(), one.upper(), one.capitalize(), one.title()) for one in found]
     return tuple(dict.fromkeys(one for cases in zip(*cased, strict=True) for one in cases))
 
 
-def unquoted(message: str, task: Task) -> str:
+def hide_quotes(message: str, task: Task) -> str:
     """Return why a row is refused, without what a protected one expects: graders quote what they cannot use.
 
     The reference answer is hidden word by word; of what else judges the row, whole values in quotes.
@@ -66,36 +66,36 @@ def unquoted(message: str, task: Task) -> str:
     judging: list[JsonValue] = [task.rubric, *task.checks, *task.evals, *task.solution]
     blocks = (grader for grader in task.graders if isinstance(grader, dict))
     judging += [value for block in blocks for key, value in block.items() if key not in ("type", "name")]
-    for text in sorted(set(_texts(judging)) - _NAMES, key=len, reverse=True):
+    for text in sorted(set(_list_texts(judging)) - _NAMES, key=len, reverse=True):
         for quoted in (repr(text), json.dumps(text), json.dumps(text, ensure_ascii=False)):
             message = message.replace(quoted, WITHHELD)
     return mask_of(task)(message)
 
 
-def masked(result: GraderResult, task: Task) -> GraderResult:
+def mask_grade(result: GraderResult, task: Task) -> GraderResult:
     """Return a grade without the reference answer of a protected task."""
     mask = mask_of(task)
     if mask is str:
         return result
     told = {
         "reasoning": mask(result.reasoning),
-        "criteria": tuple(_criterion(criterion, mask) for criterion in result.criteria),
-        "details": {name: _value(value, mask) for name, value in result.details.items()},
+        "criteria": tuple(_mask_criterion(criterion, mask) for criterion in result.criteria),
+        "details": {name: _mask_value(value, mask) for name, value in result.details.items()},
     }
     return result.model_copy(update=told)
 
 
-def _criterion(criterion: Criterion, mask: Callable[[str], str]) -> Criterion:
+def _mask_criterion(criterion: Criterion, mask: Callable[[str], str]) -> Criterion:
     told = {
         "name": mask(criterion.name),
         "reason": mask(criterion.reason),
-        "expected": _value(criterion.expected, mask, with_numbers=True),
-        "actual": _value(criterion.actual, mask, with_numbers=True),
+        "expected": _mask_value(criterion.expected, mask, with_numbers=True),
+        "actual": _mask_value(criterion.actual, mask, with_numbers=True),
     }
     return criterion.model_copy(update=told)
 
 
-def _value(value: JsonValue, mask: Callable[[str], str], *, with_numbers: bool = False) -> JsonValue:
+def _mask_value(value: JsonValue, mask: Callable[[str], str], *, with_numbers: bool = False) -> JsonValue:
     def masked_leaf(leaf: JsonValue) -> JsonValue:
         if isinstance(leaf, str):
             return mask(leaf)
@@ -109,14 +109,14 @@ def _value(value: JsonValue, mask: Callable[[str], str], *, with_numbers: bool =
 # -- what is looked for
 
 
-def _texts(answer: JsonValue) -> Iterator[str]:
+def _list_texts(answer: JsonValue) -> Iterator[str]:
     if isinstance(answer, dict):
         for key, value in answer.items():
             yield key
-            yield from _texts(value)
+            yield from _list_texts(value)
     elif isinstance(answer, list):
         for item in answer:
-            yield from _texts(item)
+            yield from _list_texts(item)
     elif answer is not None and not isinstance(answer, bool):
         yield str(answer)
 
@@ -128,25 +128,25 @@ def _pattern(answers: tuple[str, ...], query: str) -> re.Pattern[str] | None:
     for answer in answers:
         words = _words(answer)
         alone = [word for word in words if _tells(word) and word.casefold() not in public]
-        found.update({_bordered([word]): None for word in alone})
+        found.update({_border_words([word]): None for word in alone})
         if words:
-            found[_bordered(words)] = None
+            found[_border_words(words)] = None
         elif answer.strip():
             found[re.escape(answer.strip())] = None
     wanted = sorted(found, key=len, reverse=True)
     return re.compile("|".join(wanted), re.IGNORECASE) if wanted else None
 
 
-def _from_word_to_word(text: str) -> str:
+def _trim_to_words(text: str) -> str:
     words = list(_WORD.finditer(text))
     return text[words[0].start() : words[-1].end()] if words else text.strip()
 
 
-def _bordered(words: list[str]) -> str:
+def _border_words(words: list[str]) -> str:
     """Return a pattern for words with anything between them that is no word; "5" is not in "15"."""
     before = "" if _has_no_border(words[0][0]) else r"(?<![^\W_])"
     behind = "" if _has_no_border(words[-1][-1]) else r"(?![^\W_])"
-    return before + r"[\W_]+".join(_spelled(word) for word in words) + behind
+    return before + r"[\W_]+".join(_spell_word(word) for word in words) + behind
 
 
 def _has_no_border(char: str) -> bool:
@@ -162,7 +162,7 @@ def _tells(word: str) -> bool:
     return len(word) >= _TELLING or any(char.isdigit() or _has_no_border(char) for char in word)
 
 
-def _spelled(word: str) -> str:
+def _spell_word(word: str) -> str:
     """Return a pattern for a word: with and without accents, a number with and without thousands marked."""
     if word.isdecimal() and len(word) > 3:
         head = len(word) % 3 or 3

@@ -13,28 +13,28 @@ from pydantic import Field, JsonValue
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.graders.judging import outcome, relevance, rubrics, scoring
-from pytest_browsereval.graders.judging.actions import actions_part, recorded_steps
-from pytest_browsereval.graders.judging.base import ModelGrader, answer_part, task_part
+from pytest_browsereval.graders.judging.actions import give_actions, load_steps
+from pytest_browsereval.graders.judging.base import ModelGrader, give_answer, give_task
 from pytest_browsereval.graders.judging.judge import Given, Judge, Part
 from pytest_browsereval.graders.judging.outcome import Outcome, blockers_of, check_outcome, is_blocked
 from pytest_browsereval.graders.judging.pictures import (
     Shown,
-    evenly,
     evidence_of,
+    load_pictures,
     number_of,
-    recorded_pictures,
+    sample_evenly,
 )
 from pytest_browsereval.graders.judging.relevance import (
     Matches,
     Sorted,
-    best_by_criterion,
-    by_turns,
-    if_all_was_seen,
+    doubt_failure,
+    pick_by_criterion,
     sort_pictures,
+    take_turns,
 )
 from pytest_browsereval.graders.judging.replies import Replies
-from pytest_browsereval.graders.judging.rubrics import Rubric, rubric_for, rubric_of
-from pytest_browsereval.graders.judging.scoring import Scored, Scores, SeenScores, settle
+from pytest_browsereval.graders.judging.rubrics import Rubric, get_rubric, read_rubric
+from pytest_browsereval.graders.judging.scoring import Scored, Scores, SeenScores, settle_scores
 from pytest_browsereval.graders.judging.votes import Opinion
 from pytest_browsereval.model.tasks import Task
 
@@ -122,7 +122,7 @@ class RubricGrader(ModelGrader):
             ValueError: it has not the form of one.
         """
         del base_dir
-        rubric_of(task)
+        read_rubric(task)
 
     async def prepare(self, recorded: Recorded, judge: Judge) -> _Prepared:
         """Make the rubric before anything of the attempt is told, score by texts, and pick the pictures.
@@ -130,22 +130,22 @@ class RubricGrader(ModelGrader):
         Raises:
             Fault: there are no pictures, or the judge cannot be asked or contradicts itself.
         """
-        steps = await asyncio.to_thread(recorded_steps, recorded)
-        files = await asyncio.to_thread(recorded_pictures, recorded)
-        sample = evenly(files, self.max_pictures, keep_last=5)
-        rubric = await rubric_for(recorded, judge)
-        given = (task_part(recorded), actions_part(steps, results=True), answer_part(recorded))
+        steps = await asyncio.to_thread(load_steps, recorded)
+        files = await asyncio.to_thread(load_pictures, recorded)
+        sample = sample_evenly(files, self.max_pictures, keep_last=5)
+        rubric = await get_rubric(recorded, judge)
+        given = (give_task(recorded), give_actions(steps, results=True), give_answer(recorded))
 
         def settled(said: Scores) -> Scored:
-            return settle(rubric, said.criteria)
+            return settle_scores(rubric, said.criteria)
 
-        first, matches = await _both(
+        first, matches = await _ask_both(
             judge,
             judge.ask(Scores, READ, [*given, rubric.part()], call="scores without pictures", check=settled),
             sort_pictures(judge, Matches, relevance.MATCH, [given[0], rubric.part()], sample),
         )
-        picked = self._picked(rubric, matches)
-        numbers = by_turns([[number_of(sample[-1])], *picked.values()], self.max_shown)
+        picked = self._pick_pictures(rubric, matches)
+        numbers = take_turns([[number_of(sample[-1])], *picked.values()], self.max_shown)
         return _Prepared(
             rubric=rubric,
             given=given,
@@ -157,8 +157,8 @@ class RubricGrader(ModelGrader):
             unrated=matches.unrated,
         )
 
-    def _picked(self, rubric: Rubric, matches: Sorted[Matches]) -> dict[str, list[int]]:
-        return best_by_criterion(
+    def _pick_pictures(self, rubric: Rubric, matches: Sorted[Matches]) -> dict[str, list[int]]:
+        return pick_by_criterion(
             [picture for batch in matches.batches for picture in batch.pictures],
             [item.key for item in rubric.items],
             keep=self.relevance_threshold,
@@ -174,16 +174,16 @@ class RubricGrader(ModelGrader):
         del recorded
         shown = [Shown(path) for path in prepared.pictures]
         numbers = [picture.number for picture in shown]
-        material: list[Part] = [*prepared.given, prepared.rubric.part(), *_first_pass(prepared), *shown]
+        material: list[Part] = [*prepared.given, prepared.rubric.part(), *_list_first_pass(prepared), *shown]
 
         def settled(said: SeenScores) -> Scored:
-            return settle(prepared.rubric, said.criteria, numbers)
+            return settle_scores(prepared.rubric, said.criteria, numbers)
 
         def checked(said: Outcome) -> None:
             check_outcome(said, numbers, prepared.actions)
 
         seen: list[Part] = [*prepared.given, *shown]
-        scores, said = await _both(
+        scores, said = await _ask_both(
             judge,
             judge.ask(SeenScores, LOOK, material, call="scores", check=settled),
             judge.ask(Outcome, outcome.RULES, seen, call="outcome", check=checked),
@@ -197,7 +197,7 @@ class RubricGrader(ModelGrader):
             evidence=evidence_of(prepared.pictures),
             details=self._details(prepared, scored, said),
         )
-        return if_all_was_seen(opinion, prepared.unrated)
+        return doubt_failure(opinion, prepared.unrated)
 
     def _verdict(self, scored: Scored, said: Outcome) -> Literal["passed", "failed", "undecided"]:
         by_process = scored.passes(self.threshold, self.score)
@@ -218,9 +218,9 @@ class RubricGrader(ModelGrader):
         return f"{done}. {said.reasoning}\nProcess: {process}"
 
     def _details(self, prepared: _Prepared, scored: Scored, said: Outcome) -> dict[str, JsonValue]:
-        process = scored.told(self.threshold, self.score)
+        process = scored.as_json(self.threshold, self.score)
         return {
-            "rubric": prepared.rubric.told(),
+            "rubric": prepared.rubric.as_json(),
             "passes_by": self.passes_by,
             "process": {**process, "passed": scored.passes(self.threshold, self.score)},
             "outcome": {"accomplished": said.is_accomplished, "reasoning": said.reasoning},
@@ -229,13 +229,13 @@ class RubricGrader(ModelGrader):
             "failed_only_by_blockers": is_blocked(said),
             "obstacles_that_could_be_avoided": [o.what for o in said.obstacles if o.could_be_avoided],
             "score_without_pictures": prepared.first.score(self.score),
-            "lowered_by_pictures": list(_lowered(prepared.first, scored)),
+            "lowered_by_pictures": list(_find_lowered(prepared.first, scored)),
             "picked": {key: list(numbers) for key, numbers in prepared.picked.items()},
             **prepared.details,
         }
 
 
-async def _both(judge: Judge, first: Awaitable[A], second: Awaitable[B]) -> tuple[A, B]:
+async def _ask_both(judge: Judge, first: Awaitable[A], second: Awaitable[B]) -> tuple[A, B]:
     """Return the results of two questions that are asked at once; the first fault is raised."""
     questions: tuple[Awaitable[Any], Awaitable[Any]] = (first, second)
     results: list[Any] = await judge.gather(*questions)
@@ -245,7 +245,7 @@ async def _both(judge: Judge, first: Awaitable[A], second: Awaitable[B]) -> tupl
     return results[0], results[1]
 
 
-def _first_pass(prepared: _Prepared) -> Sequence[Given]:
+def _list_first_pass(prepared: _Prepared) -> Sequence[Given]:
     marks = [
         f"{m.item.key}: {m.earned:g} of {m.item.max_points:g} points. {' '.join(m.reason.split())}"
         for m in prepared.first.marks
@@ -255,7 +255,7 @@ def _first_pass(prepared: _Prepared) -> Sequence[Given]:
     return Given("scores without pictures", "\n".join(marks)), Given("picked pictures", "\n".join(picked))
 
 
-def _lowered(first: Scored, second: Scored) -> Sequence[str]:
+def _find_lowered(first: Scored, second: Scored) -> Sequence[str]:
     """Return ids of the criteria that were worth less once somebody looked: claims that nothing showed."""
     before = {mark.item.key: mark.earned for mark in first.marks}
     return [m.item.key for m in second.marks if m.earned < before.get(m.item.key, 0)]

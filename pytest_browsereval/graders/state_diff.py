@@ -27,10 +27,10 @@ from pytest_browsereval.graders.observing import (
     has_page,
     live_page,
     parse_stored,
-    settled,
+    wait_until_final,
 )
 from pytest_browsereval.graders.page_values import NoValue
-from pytest_browsereval.graders.values import compile_path, look_up, shown
+from pytest_browsereval.graders.values import compile_path, look_up, show
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import ChecksRead, Needs
@@ -91,7 +91,7 @@ def read_state_check(check: Mapping[str, JsonValue]) -> StateCheck:
     path = check.get("path")
     if not isinstance(path, str) or not path.strip():
         raise ValueError(
-            f"the check {shown(dict(check))} has the path {shown(path)}; write a JMESPath expression, such "
+            f"the check {show(dict(check))} has the path {show(path)}; write a JMESPath expression, such "
             'as {"path": "cart.items[0].name", "equals": "Blue mug"}.'
         )
     compile_path(path)
@@ -174,7 +174,7 @@ class StateDiffGrader(GraderConfig):
             except Fault:
                 return True
 
-        return await settled(look, is_final, self.wait_s)
+        return await wait_until_final(look, is_final, self.wait_s)
 
     async def _state(self, window: Window, homes: list[str]) -> JsonValue:
         source = self.source
@@ -185,10 +185,10 @@ class StateDiffGrader(GraderConfig):
                 if source.js is not None:
                     return await page.value(source.js)
                 if source.storage is not None:
-                    return parse_stored(await page.stored(source.storage, homes))
-                return await page.fetched(source.url or "")
+                    return parse_stored(await page.read_storage(source.storage, homes))
+                return await page.fetch(source.url or "")
         except NoValue as error:
-            told = shown(source.model_dump(exclude_none=True))
+            told = show(source.model_dump(exclude_none=True))
             raise Fault(ErrorSource.GRADER, f"the source {told} gives no state: {error}") from None
 
     async def grade(self, recorded: Recorded) -> GraderResult:

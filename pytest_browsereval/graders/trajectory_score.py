@@ -12,18 +12,18 @@ from pydantic import Field, JsonValue, model_validator
 
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders.base import Golden, Recorded
-from pytest_browsereval.graders.judging.actions import in_one_line, recorded_messages
-from pytest_browsereval.graders.judging.base import ModelGrader, task_part
+from pytest_browsereval.graders.judging.actions import join_lines, load_messages
+from pytest_browsereval.graders.judging.base import ModelGrader, give_task
 from pytest_browsereval.graders.judging.judge import Given, Judge
 from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
 from pytest_browsereval.graders.judging.votes import Opinion
 from pytest_browsereval.graders.measures import (
     Call,
-    calls_of,
-    durations_of,
-    message_text,
-    retries_in,
-    tokens_in,
+    count_retries,
+    estimate_tokens,
+    get_message_text,
+    list_calls,
+    sum_durations,
 )
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResultMessage
@@ -117,8 +117,8 @@ class TrajectoryScoreGrader(ModelGrader):
         """
         if self.method == "model":
             return await super().grade(recorded)
-        messages = await asyncio.to_thread(recorded_messages, recorded)
-        return self.by_rules(self._opinion(by_rules(messages), messages, ""), recorded)
+        messages = await asyncio.to_thread(load_messages, recorded)
+        return self.grade_by_rules(self._opinion(score_by_rules(messages), messages, ""), recorded)
 
     async def prepare(self, recorded: Recorded, judge: Judge) -> list[Message]:
         """Return the log.
@@ -127,7 +127,7 @@ class TrajectoryScoreGrader(ModelGrader):
             Fault: there is none, so that nothing can be judged.
         """
         del judge
-        messages = await asyncio.to_thread(recorded_messages, recorded)
+        messages = await asyncio.to_thread(load_messages, recorded)
         if not messages:
             raise Fault(ErrorSource.GRADER, "messages.jsonl is empty: nobody can tell what the agent did")
         return messages
@@ -139,9 +139,9 @@ class TrajectoryScoreGrader(ModelGrader):
             Fault: one of the two got no number from 0 to 1.
         """
         messages: list[Message] = prepared
-        task = task_part(recorded)
-        end = Given("end of the record", "\n".join(map(_line, messages[-LAST_MESSAGES:])))
-        names = "\n".join(in_one_line(call.tool) for call in calls_of(messages)) or "(no tool was called)"
+        task = give_task(recorded)
+        end = Given("end of the record", "\n".join(map(_describe_message, messages[-LAST_MESSAGES:])))
+        names = "\n".join(join_lines(call.tool) for call in list_calls(messages)) or "(no tool was called)"
         rated = await judge.gather(
             judge.ask(Rated, GOAL_RULES, (task, end), call="goal score"),
             judge.ask(Rated, PLAN_RULES, (task, Given("tools called", names)), call="plan score"),
@@ -150,11 +150,11 @@ class TrajectoryScoreGrader(ModelGrader):
             if isinstance(one, Fault):
                 raise one
         goal, plan = (one for one in rated if isinstance(one, Rated))
-        counted = replace(by_rules(messages), goalCompletion=goal.score, planCorrectness=plan.score)
+        counted = replace(score_by_rules(messages), goalCompletion=goal.score, planCorrectness=plan.score)
         return self._opinion(counted, messages, f"Goal: {goal.reasoning} Plan: {plan.reasoning}")
 
     def _opinion(self, scores: Categories, messages: Sequence[Message], reasoning: str) -> Opinion:
-        calls = calls_of(messages)
+        calls = list_calls(messages)
         verdict: Literal["passed", "failed"] = "passed" if scores.total >= self.threshold else "failed"
         sign = ">=" if verdict == "passed" else "<"
         told = ", ".join(f"{name} {value:.2f}" for name, value in asdict(scores).items())
@@ -168,10 +168,10 @@ class TrajectoryScoreGrader(ModelGrader):
                 "method": self.method,
                 **asdict(scores),
                 "weightedTotal": scores.total,
-                **_counted(calls),
+                **_count_calls(calls),
                 **({"reasoning": reasoning} if reasoning else {}),
-                "tokens": tokens_in(messages),
-                "durations": durations_of(calls),
+                "tokens": estimate_tokens(messages),
+                "durations": sum_durations(calls),
             },
         )
 
@@ -191,8 +191,8 @@ class TrajectoryScoreGrader(ModelGrader):
     def golden(cls) -> tuple[Golden, ...]:
         """Return a clean attempt, one without messages and one that mostly failed."""
         task = Task(query_id="golden", query="Buy a mug.")
-        clean = _log(("click", True), ("fill", True), ("done", True))
-        clumsy = _log(("click", False), ("click", False), ("done", True))
+        clean = _write_log(("click", True), ("fill", True), ("done", True))
+        clumsy = _write_log(("click", False), ("click", False), ("done", True))
         return (
             Golden("clean", Verdict.PASSED, task, files={"messages.jsonl": clean}),
             Golden("no messages", Verdict.FAILED, task, files={"messages.jsonl": ""}),
@@ -200,9 +200,9 @@ class TrajectoryScoreGrader(ModelGrader):
         )
 
 
-def by_rules(messages: Sequence[Message]) -> Categories:
+def score_by_rules(messages: Sequence[Message]) -> Categories:
     """Return the four scores by the rules that need no model."""
-    calls = calls_of(messages)
+    calls = list_calls(messages)
     names = {call.tool for call in calls}
     if not calls:
         plan = 0.0
@@ -213,12 +213,12 @@ def by_rules(messages: Sequence[Message]) -> Categories:
     return Categories(
         goalCompletion=0.8 if names & set(FINISHING) else 0.3,
         planCorrectness=plan,
-        successRatio=success_ratio(calls),
-        contextEfficiency=next((score for most, score in BANDS if tokens_in(messages) <= most), 0.2),
+        successRatio=compute_success_ratio(calls),
+        contextEfficiency=next((score for most, score in BANDS if estimate_tokens(messages) <= most), 0.2),
     )
 
 
-def success_ratio(calls: Sequence[Call]) -> float:
+def compute_success_ratio(calls: Sequence[Call]) -> float:
     """Return the share of calls that succeeded, less a penalty for each retry and each error.
 
     A retry that fails is punished twice; the documented formula is kept as it is. Calls whose result never
@@ -228,32 +228,32 @@ def success_ratio(calls: Sequence[Call]) -> float:
     if not over:
         return 1.0
     failed = sum(call.failed for call in over)
-    ratio = (len(over) - failed) / len(over) - RETRY_PENALTY * retries_in(calls) - ERROR_PENALTY * failed
+    ratio = (len(over) - failed) / len(over) - RETRY_PENALTY * count_retries(calls) - ERROR_PENALTY * failed
     return max(0.0, round(ratio, 6))
 
 
-def _counted(calls: Sequence[Call]) -> Mapping[str, JsonValue]:
+def _count_calls(calls: Sequence[Call]) -> Mapping[str, JsonValue]:
     unknown = sorted({call.tool for call in calls if not call.has_known_shape})
     return {
         "toolCalls": len(calls),
         "failedCalls": sum(call.failed for call in calls),
-        "retries": retries_in(calls),
+        "retries": count_retries(calls),
         "unfinished_calls": sum(call.succeeded is None for call in calls),
         **({"results_of_unknown_shape": [*unknown]} if unknown else {}),
     }
 
 
-def _line(message: Message) -> str:
+def _describe_message(message: Message) -> str:
     if isinstance(message, ToolCallMessage):
         text = f"{message.tool}({json.dumps(message.params, ensure_ascii=False)})"
     elif isinstance(message, ToolResultMessage):
         text = json.dumps(message.result, ensure_ascii=False)
     else:
-        text = message_text(message)
-    return f"{message.type}: {beginning(in_one_line(text), MESSAGE_LIMIT)}"
+        text = get_message_text(message)
+    return f"{message.type}: {beginning(join_lines(text), MESSAGE_LIMIT)}"
 
 
-def _log(*calls: tuple[str, bool]) -> str:
+def _write_log(*calls: tuple[str, bool]) -> str:
     messages: list[Message] = []
     for number, (tool, succeeds) in enumerate(calls, 1):
         result = {"ok": succeeds, "output": ""}

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from pytest_browsereval.browsers.playwright.origins import origin_of
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.parts import unfold, walk_options
-from pytest_browsereval.graders.values import shown
+from pytest_browsereval.graders.values import show
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import ask_needs
@@ -48,16 +48,16 @@ def find_trust_needs(grader: GraderConfig, task: Task, site_urls: Mapping[str, s
         task: the row.
         site_urls: base URLs of sites that were filled in.
     """
-    return list(dict.fromkeys(_trust_needs(grader, task, site_urls)))
+    return list(dict.fromkeys(_find_trust_needs(grader, task, site_urls)))
 
 
-def _trust_needs(grader: GraderConfig, task: Task, site_urls: Mapping[str, str]) -> Iterator[str]:
+def _find_trust_needs(grader: GraderConfig, task: Task, site_urls: Mapping[str, str]) -> Iterator[str]:
     for one in unfold(grader):
         needs = ask_needs(one, task)
         yield from needs.trust
         for address in needs.addresses:
             if not _is_in_a_site(address, site_urls):
-                yield f"asks {_shown_host(address)}, which is not one of the sites"
+                yield f"asks {_describe_host(address)}, which is not one of the sites"
         for name, value in walk_options(one):
             if isinstance(value, LLMConfig):
                 yield f"asks a model of its own (`{name}`)"
@@ -72,9 +72,9 @@ def _is_in_a_site(address: str, site_urls: Mapping[str, str]) -> bool:
     return any(address.startswith(url) and address[len(url) :][:1] in ("", *"/?#") for url in bases if url)
 
 
-def _shown_host(address: str) -> str:
+def _describe_host(address: str) -> str:
     """Return scheme, host and port: what else an address may have can be a secret."""
     try:
-        return shown(origin_of(address))
+        return show(origin_of(address))
     except ValueError:
         return "an address"

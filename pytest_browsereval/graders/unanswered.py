@@ -6,7 +6,7 @@ from pytest_browsereval.errors import Outage
 from pytest_browsereval.model.grades import Unanswered
 
 
-def unanswered_by(error: object) -> Unanswered | None:
+def find_unanswered(error: object) -> Unanswered | None:
     """Return which model did not answer; None if an error says nothing of the kind."""
     if not isinstance(error, Outage):
         return None

@@ -62,13 +62,13 @@ DEEPEST = 30
 SHOWN_LIMIT = 300
 
 
-def shown(value: JsonValue, limit: int = SHOWN_LIMIT) -> str:
+def show(value: JsonValue, limit: int = SHOWN_LIMIT) -> str:
     """Return a value as JSON, cut to a length that suits a sentence."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= limit else f"{beginning(text, limit)}… ({len(text)} characters)"
 
 
-def clipped(value: JsonValue) -> JsonValue:
+def clip(value: JsonValue) -> JsonValue:
     """Return a value as it is, or as cut text where it is too long for a report."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return value if len(text) <= SHOWN_LIMIT else f"{beginning(text, SHOWN_LIMIT)}… ({len(text)} characters)"
@@ -77,7 +77,7 @@ def clipped(value: JsonValue) -> JsonValue:
 # -- text
 
 
-def folded(text: str, *, case_sensitive: bool = False) -> str:
+def fold(text: str, *, case_sensitive: bool = False) -> str:
     """Return text in Unicode form NFKC with single blanks, trimmed and, by default, case-folded."""
     text = " ".join(unicodedata.normalize("NFKC", text).split())
     return text if case_sensitive else unicodedata.normalize("NFKC", text.casefold())
@@ -169,7 +169,7 @@ def read_number(value: JsonValue) -> Decimal | None:
     return _decimal(match) if match else None
 
 
-def numbers_in(text: str) -> list[Decimal]:
+def find_numbers(text: str) -> list[Decimal]:
     """Return the different numbers in a sentence; those of an uncertain reading are left out."""
     found = (_decimal(match) for match in _NUMBER_IN_TEXT.finditer(text[:TEXT_LIMIT].translate(_BLANKS)))
     return list(dict.fromkeys(number for number in found if number is not None))
@@ -258,7 +258,7 @@ def read_date(value: JsonValue, *, day_first: bool = False) -> Moment | None:
     return Moment(tuple(fields), first.tzinfo)
 
 
-def dates_in(text: str, *, day_first: bool = False) -> list[Moment]:
+def find_dates(text: str, *, day_first: bool = False) -> list[Moment]:
     """Return the different dates in a sentence, in the usual English and numeric forms."""
     matches = _DATE_IN_TEXT.finditer(text[:TEXT_LIMIT].translate(_BLANKS))
     found = (read_date(match[0], day_first=day_first) for match in matches)
@@ -285,7 +285,7 @@ def split_items(text: str, items: Sequence[JsonValue]) -> list[JsonValue]:
     if re.search(r"[;\n]", text):
         parts = re.split(r"[;\n]", text)
     else:
-        known = [folded(item) for item in items if isinstance(item, str)]
+        known = [fold(item) for item in items if isinstance(item, str)]
         comma = r"(?<![0-9]),|,(?![0-9]{3}(?![0-9]))"
         marks = [comma] * (not any("," in item for item in known))
         marks += [r"\band\b"] * (not any(has_token("and", item) for item in known))
@@ -335,7 +335,7 @@ def look_up(path: str, value: JsonValue) -> tuple[JsonValue, str]:
 
     compiled = compile_path(path)
     if not _is_cheap(compiled.parsed):
-        return _looked_up_apart(path, value)
+        return _look_up_apart(path, value)
     try:
         return compiled.search(value), ""
     except JMESPathError as error:
@@ -357,7 +357,7 @@ def _is_cheap(parsed: Mapping[str, Any]) -> bool:
     return count <= _CHEAP_PARTS and lists <= 1
 
 
-def _looked_up_apart(path: str, value: JsonValue) -> tuple[JsonValue, str]:
+def _look_up_apart(path: str, value: JsonValue) -> tuple[JsonValue, str]:
     import jmespath
 
     folder = str(Path(jmespath.__file__).parent.parent)

@@ -24,14 +24,14 @@ class Primary(BaseModel):
     """The name of the grader."""
 
 
-def _primary(value: Any) -> Any:
+def _read_primary(value: Any) -> Any:
     """Read ``primary: NAME`` in one text, as it comes from a command line."""
     if isinstance(value, str) and value.startswith("primary:"):
         return {"primary": value.removeprefix("primary:").strip()}
     return value
 
 
-PassWhen = Annotated[Literal["all", "any", "majority"] | Primary, BeforeValidator(_primary)]
+PassWhen = Annotated[Literal["all", "any", "majority"] | Primary, BeforeValidator(_read_primary)]
 """``all`` (every grade passes), ``any``, ``majority`` (more than half) or ``{primary: NAME}``."""
 
 
@@ -72,10 +72,10 @@ def combine(
             why = f"the primary grader {pass_when.primary!r} gave no grade"
             return Verdict.ERRORED, ErrorSource.HARNESS, why
         verdict = grades[pass_when.primary].verdict
-        return _told(verdict, {pass_when.primary: grades[pass_when.primary]})
+        return _explain(verdict, {pass_when.primary: grades[pass_when.primary]})
     if not grades:
         return Verdict.ERRORED, ErrorSource.HARNESS, "no grader gave a grade"
-    return _told(_decide([grade.verdict for grade in grades.values()], pass_when), grades)
+    return _explain(_decide([grade.verdict for grade in grades.values()], pass_when), grades)
 
 
 def _decide(verdicts: list[Verdict], rule: Literal["all", "any", "majority"]) -> Verdict:
@@ -87,7 +87,7 @@ def _decide(verdicts: list[Verdict], rule: Literal["all", "any", "majority"]) ->
     return Verdict.ERRORED if passed + errored >= needed else Verdict.FAILED
 
 
-def _told(verdict: Verdict, grades: Mapping[str, GraderResult]) -> tuple[Verdict, ErrorSource | None, str]:
+def _explain(verdict: Verdict, grades: Mapping[str, GraderResult]) -> tuple[Verdict, ErrorSource | None, str]:
     source = ErrorSource.GRADER if verdict is Verdict.ERRORED else None
     agreeing = {name: grade for name, grade in grades.items() if grade.verdict is verdict}
     if verdict is Verdict.PASSED:

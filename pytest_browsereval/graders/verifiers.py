@@ -45,7 +45,7 @@ class Ran:
         return [line for line in self.output.decode(errors="replace").splitlines() if line.strip()]
 
 
-async def verified(arguments: list[str], cwd: Path, home: Path, *, timeout_s: float, told: str) -> Ran:
+async def run_verifier(arguments: list[str], cwd: Path, home: Path, *, timeout_s: float, name: str) -> Ran:
     """Run a program to its end.
 
     Args:
@@ -53,7 +53,7 @@ async def verified(arguments: list[str], cwd: Path, home: Path, *, timeout_s: fl
         cwd: where it runs.
         home: a temporary folder, its home; of our own variables it is given PATH only.
         timeout_s: after this it is killed with all that it has started.
-        told: what messages call it.
+        name: what messages call it.
 
     Raises:
         Fault: it cannot be started, takes too long or prints too much.
@@ -63,12 +63,12 @@ async def verified(arguments: list[str], cwd: Path, home: Path, *, timeout_s: fl
         try:
             process = await _start(supervise_command(arguments, GRACE_S), cwd, home, output, errors)
         except OSError as error:
-            raise Fault(ErrorSource.GRADER, f"{told} cannot be started: {error}") from None
-        await _ended(process, timeout_s, told, output, errors)
-        lines = ending(_end_of(errors, 8_000).decode(errors="replace"), 4_000).strip().splitlines()[-5:]
+            raise Fault(ErrorSource.GRADER, f"{name} cannot be started: {error}") from None
+        await _wait_for_end(process, timeout_s, name, output, errors)
+        lines = ending(_tail(errors, 8_000).decode(errors="replace"), 4_000).strip().splitlines()[-5:]
         if process.returncode == NOT_STARTED and lines and lines[-1].startswith("cannot run "):
-            raise Fault(ErrorSource.GRADER, f"{told} cannot be started: {lines[-1]}")
-        return Ran(_end_of(output, LINE_LIMIT_BYTES), process.returncode or 0, ending(" | ".join(lines), 500))
+            raise Fault(ErrorSource.GRADER, f"{name} cannot be started: {lines[-1]}")
+        return Ran(_tail(output, LINE_LIMIT_BYTES), process.returncode or 0, ending(" | ".join(lines), 500))
 
 
 async def _start(
@@ -97,8 +97,8 @@ async def _start(
         raise
 
 
-async def _ended(
-    process: asyncio.subprocess.Process, timeout_s: float, told: str, *outputs: IO[bytes]
+async def _wait_for_end(
+    process: asyncio.subprocess.Process, timeout_s: float, name: str, *outputs: IO[bytes]
 ) -> None:
     """Wait for the program within its limits; whatever happens, nothing that it has started lives on."""
     waiting = asyncio.ensure_future(process.wait())
@@ -107,10 +107,10 @@ async def _ended(
             while not waiting.done():
                 await asyncio.wait({waiting}, timeout=POLL_S)
                 if any(os.fstat(file.fileno()).st_size > OUTPUT_LIMIT_BYTES for file in outputs):
-                    why = f"{told} printed more than {OUTPUT_LIMIT_BYTES} bytes and was killed"
+                    why = f"{name} printed more than {OUTPUT_LIMIT_BYTES} bytes and was killed"
                     raise Fault(ErrorSource.GRADER, why)
     except TimeoutError:
-        why = f"{told} did not end within {timeout_s:g} s and was killed"
+        why = f"{name} did not end within {timeout_s:g} s and was killed"
         raise Fault(ErrorSource.GRADER, why) from None
     finally:
         await _let_go(process)
@@ -131,6 +131,6 @@ def _path() -> str:
     return os.environ.get("PATH", os.defpath)
 
 
-def _end_of(file: IO[bytes], limit: int) -> bytes:
+def _tail(file: IO[bytes], limit: int) -> bytes:
     file.seek(max(0, os.fstat(file.fileno()).st_size - limit))
     return file.read(limit)

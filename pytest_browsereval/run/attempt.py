@@ -33,7 +33,7 @@ from pytest_browsereval.errors import (
     is_given_up,
 )
 from pytest_browsereval.graders.base import GraderConfig, Recorded
-from pytest_browsereval.graders.bounded import bounded
+from pytest_browsereval.graders.bounded import limit_evaluations
 from pytest_browsereval.graders.observations import observation_keys
 from pytest_browsereval.graders.parts import fill_sites
 from pytest_browsereval.model.grades import Verdict
@@ -321,7 +321,7 @@ class _Attempt:
         for grader in graders:
             try:
                 async with asyncio.timeout(OBSERVE_TIMEOUT_S):
-                    with bounded(OBSERVE_TIMEOUT_S):
+                    with limit_evaluations(OBSERVE_TIMEOUT_S):
                         seen = await grader.observe(window, task, urls)
             except PLUGIN_ERRORS as error:  # the grade errs, the attempt is recorded
                 if is_given_up(error):

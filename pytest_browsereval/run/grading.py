@@ -10,9 +10,9 @@ from pydantic import JsonValue
 
 from pytest_browsereval.capture.output import mask_output
 from pytest_browsereval.errors import ErrorSource
-from pytest_browsereval.graders.asked import StandIn, asked
+from pytest_browsereval.graders.asked import StandIn, grade_one
 from pytest_browsereval.graders.base import GraderConfig, Recorded
-from pytest_browsereval.graders.protection import mask_of, masked
+from pytest_browsereval.graders.protection import mask_grade, mask_of
 from pytest_browsereval.graders.verdicts import PassWhen, combine
 from pytest_browsereval.model.grades import GraderResult, Verdict, cost_of
 from pytest_browsereval.model.tasks import Task
@@ -54,7 +54,7 @@ class Grading:
             if details and name in self.grades:
                 grade = self.grades[name]
                 grade = grade.model_copy(update={"details": {**grade.details, **details}})
-                self.grades[name] = masked(grade, task)
+                self.grades[name] = mask_grade(grade, task)
 
 
 async def grade_all(
@@ -78,7 +78,9 @@ async def grade_all(
     with mask_output(mask_of(recorded.task)):
         for grader in graders:
             why = unobserved.get(grader.label, "")
-            grading.grades[grader.label] = await asked(grader, recorded, unobserved=why, stand_in=stand_in)
+            grading.grades[grader.label] = await grade_one(
+                grader, recorded, unobserved=why, stand_in=stand_in
+            )
     grading.duration_ms = (time.perf_counter() - started) * 1000
     return grading
 

@@ -19,7 +19,7 @@ from pytest_browsereval.datasets.selection import check_depends_on
 from pytest_browsereval.errors import ConfigError, DatasetError, PluginError, RegistryError, nearest
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.parts import unfold
-from pytest_browsereval.graders.protection import unquoted
+from pytest_browsereval.graders.protection import hide_quotes
 from pytest_browsereval.graders.trust import check_trust
 from pytest_browsereval.graders.verdicts import check_pass_when
 from pytest_browsereval.llm.client import check_key
@@ -245,7 +245,7 @@ class Plan:
         try:
             return self._check(task, entry, where)
         except DatasetError as error:
-            raise DatasetError(where + unquoted(str(error).removeprefix(where), task)) from None
+            raise DatasetError(where + hide_quotes(str(error).removeprefix(where), task)) from None
 
     def _check(self, task: Task, entry: Entry, where: str) -> ReadyTask:
         graders = self.config.graders or self._of_row(task, entry.dataset, where)

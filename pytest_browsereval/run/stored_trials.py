@@ -19,7 +19,7 @@ from pytest_browsereval.datasets.rows import refuse
 from pytest_browsereval.errors import DatasetError, ErrorSource, Fault, UsageError
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.parts import fill_sites
-from pytest_browsereval.graders.protection import unquoted
+from pytest_browsereval.graders.protection import hide_quotes
 from pytest_browsereval.graders.trust import check_trust
 from pytest_browsereval.graders.verdicts import check_pass_when
 from pytest_browsereval.model.digest import AttemptDigest
@@ -276,7 +276,7 @@ class StoredPlan(Plan):
                 grader.check(task, self.config.base_dir)
                 check_needs(grader, task, Offers(judge=self.config.judge), self.config)
         except ValueError as error:
-            raise DatasetError(f"{where}: {unquoted(str(error), task)}") from None
+            raise DatasetError(f"{where}: {hide_quotes(str(error), task)}") from None
         return ReadyTask(task, self.with_those_beside(graders), row_hash)
 
     def _task(self, entry: StoredEntry, where: str, stored: StoredTask) -> tuple[Task, str]:

@@ -21,7 +21,7 @@ from pytest_browsereval.graders.observing import (
     live_page,
     parse_state,
     parse_stored,
-    settled,
+    wait_until_final,
 )
 from pytest_browsereval.graders.page_values import NoValue
 from tests.graders.support import Live, Site
@@ -176,7 +176,7 @@ def stored(*places: str, homes: tuple[str, ...]) -> Callable[[LivePage], Awaitab
         seen: list[Any] = []
         for place in places:
             try:
-                seen.append(await page.stored(place, homes))
+                seen.append(await page.read_storage(place, homes))
             except NoValue as error:
                 seen.append(str(error))
         return seen
@@ -315,7 +315,7 @@ def test_fetched_state(live: Live, site: Site) -> None:
     """A site's state is asked for with the cookies of the window."""
     site.pages["/"] = "<script>document.cookie = 'who=me'</script>"
     site.pages["/api/state"] = (200, "application/json", '{"orders": [1]}')
-    assert read(live, site.url, lambda page: page.fetched(site.url + "/api/state")) == {"orders": [1]}
+    assert read(live, site.url, lambda page: page.fetch(site.url + "/api/state")) == {"orders": [1]}
     assert site.cookies[-1] == "who=me"
 
 
@@ -374,8 +374,8 @@ def test_looking_until_it_is_final(live: Live, monkeypatch: pytest.MonkeyPatch) 
     def is_final(seen: str) -> bool:
         return seen == "good"
 
-    assert live.runner.run(settled(looks("bad", broken, "good", "later"), is_final, 30)) == "good"
-    assert live.runner.run(settled(looks("bad", "good"), is_final, 0)) == "bad"
-    assert live.runner.run(settled(looks("bad"), is_final, 0.05)) == "bad"
+    assert live.runner.run(wait_until_final(looks("bad", broken, "good", "later"), is_final, 30)) == "good"
+    assert live.runner.run(wait_until_final(looks("bad", "good"), is_final, 0)) == "bad"
+    assert live.runner.run(wait_until_final(looks("bad"), is_final, 0.05)) == "bad"
     with pytest.raises(Fault, match="navigating"):
-        live.runner.run(settled(looks("bad", broken), is_final, 0.5))
+        live.runner.run(wait_until_final(looks("bad", broken), is_final, 0.5))

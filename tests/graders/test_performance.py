@@ -9,7 +9,13 @@ import pytest
 
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.graders.base import Recorded
-from pytest_browsereval.graders.performance import Facts, Kind, PerformanceGrader, efficiency, speed
+from pytest_browsereval.graders.performance import (
+    Facts,
+    Kind,
+    PerformanceGrader,
+    compute_efficiency,
+    compute_speed,
+)
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import Message
 from pytest_browsereval.model.usage import Usage
@@ -193,11 +199,11 @@ def test_nothing_measured_or_seen_is_errored_without_a_call(tmp_path: Path) -> N
 )
 def test_speed(seconds: float, kind: Kind, points: float) -> None:
     """The anchors of each kind, and straight lines between them."""
-    assert speed(seconds, kind) == points
+    assert compute_speed(seconds, kind) == points
 
 
 def test_efficiency() -> None:
     """The share of steps that brought something; an answer that needed no step wasted none."""
     facts = Facts(1.0, 4, 5, 1, 0.2, 0, (), "completed", None, None, 1)
-    assert efficiency(facts) == 75
-    assert efficiency(Facts(1.0, 0, 1, 0, 0, 0, (), "completed", None, None, 0)) == 100
+    assert compute_efficiency(facts) == 75
+    assert compute_efficiency(Facts(1.0, 0, 1, 0, 0, 0, (), "completed", None, None, 0)) == 100

@@ -13,11 +13,11 @@ from pydantic import ValidationError
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.graders.judging.base import ModelGrader
-from pytest_browsereval.graders.measures import calls_of
+from pytest_browsereval.graders.measures import list_calls
 from pytest_browsereval.graders.trajectory_score import (
     TrajectoryScoreGrader,
-    by_rules,
-    success_ratio,
+    compute_success_ratio,
+    score_by_rules,
 )
 from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.grades import GraderResult, Verdict
@@ -99,7 +99,7 @@ def test_ten_calls_two_failed_one_retry(tmp_path: Path) -> None:
 )
 def test_goal_and_plan_by_rules(tools: list[str], plan: float, goal: float) -> None:
     """Named tools and the number of calls decide, exactly as in the table."""
-    scores = by_rules(play(*((tool, OK) for tool in tools)))
+    scores = score_by_rules(play(*((tool, OK) for tool in tools)))
     assert (scores.planCorrectness, scores.goalCompletion) == (plan, goal)
 
 
@@ -117,7 +117,7 @@ def test_goal_and_plan_by_rules(tools: list[str], plan: float, goal: float) -> N
 )
 def test_token_bands(characters: int, score: float) -> None:
     """Four characters are a token; each band ends with its own last token."""
-    assert by_rules([UserMessage(content="x" * characters)]).contextEfficiency == score
+    assert score_by_rules([UserMessage(content="x" * characters)]).contextEfficiency == score
 
 
 def test_results_are_read_by_their_contract(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_only_measured_durations_are_told(tmp_path: Path) -> None:
 
 def test_no_penalty_goes_below_zero() -> None:
     """Many errors end at 0."""
-    assert success_ratio(calls_of(play(*[("click", REFUSED)] * 10))) == 0.0
+    assert compute_success_ratio(list_calls(play(*[("click", REFUSED)] * 10))) == 0.0
 
 
 # -- with a model

@@ -11,19 +11,19 @@ import pytest
 
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders import values
-from pytest_browsereval.graders.bounded import bounded
+from pytest_browsereval.graders.bounded import limit_evaluations
 from pytest_browsereval.graders.values import (
     DATE_LIMIT,
-    clipped,
+    clip,
     compile_path,
-    dates_in,
-    folded,
+    find_dates,
+    find_numbers,
+    fold,
     has_token,
     look_up,
-    numbers_in,
     read_date,
     read_number,
-    shown,
+    show,
     split_items,
 )
 
@@ -87,9 +87,9 @@ def test_a_later_token_is_found() -> None:
 
 def test_folding() -> None:
     """Folding trims, makes blanks single, uses NFKC and, unless told otherwise, folds case."""
-    assert folded("  Stra\N{LATIN SMALL LETTER SHARP S}e\u00a0 \n 5\N{FULLWIDTH DIGIT FIVE} ") == "strasse 55"
-    assert folded(" A  b ", case_sensitive=True) == "A b"
-    assert folded("e\u0301") == folded("\u00c9")
+    assert fold("  Stra\N{LATIN SMALL LETTER SHARP S}e\u00a0 \n 5\N{FULLWIDTH DIGIT FIVE} ") == "strasse 55"
+    assert fold(" A  b ", case_sensitive=True) == "A b"
+    assert fold("e\u0301") == fold("\u00c9")
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_what_is_not_surely_a_number(value: Any) -> None:
 )
 def test_numbers_in_a_sentence(text: str, numbers: list[str]) -> None:
     """The different numbers of a sentence are found, but for those of an uncertain reading."""
-    assert numbers_in(text) == [Decimal(number) for number in numbers]
+    assert find_numbers(text) == [Decimal(number) for number in numbers]
 
 
 def mismatch(expected: str, actual: Any, *, day_first: bool = False) -> str | None:
@@ -231,7 +231,7 @@ def test_day_first() -> None:
 )
 def test_dates_in_a_sentence(text: str, count: int) -> None:
     """The different dates of a sentence are found, whichever way they are written."""
-    assert len(dates_in(text)) == count
+    assert len(find_dates(text)) == count
 
 
 @pytest.mark.parametrize(
@@ -286,10 +286,10 @@ def test_what_is_no_path(path: str) -> None:
 
 def test_long_values_are_cut() -> None:
     """Values in sentences and reports have a limit and say how long they were."""
-    assert shown("x" * 1_000).endswith("(1002 characters)")
-    assert clipped("short") == "short"
-    assert clipped({"a": 1}) == {"a": 1}
-    assert str(clipped(list(range(1_000)))).endswith(" characters)")
+    assert show("x" * 1_000).endswith("(1002 characters)")
+    assert clip("short") == "short"
+    assert clip({"a": 1}) == {"a": 1}
+    assert str(clip(list(range(1_000)))).endswith(" characters)")
 
 
 def test_a_path_cannot_blow_up() -> None:
@@ -334,7 +334,7 @@ def test_no_evaluation_outlives_its_block() -> None:
     """What a row has evaluated goes on no longer than its grader, in a thread as well."""
 
     async def graded() -> None:
-        with bounded(0.0):
+        with limit_evaluations(0.0):
             await asyncio.to_thread(look_up, "to_string(@)", 1)
 
     with pytest.raises(Fault, match="without an end"):

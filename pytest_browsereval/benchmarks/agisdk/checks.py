@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import JsonValue
 
 from pytest_browsereval.errors import nearest
-from pytest_browsereval.graders.values import clipped, compile_path, folded, has_token, look_up, shown
+from pytest_browsereval.graders.values import clip, compile_path, fold, has_token, look_up, show
 from pytest_browsereval.model.grades import Criterion, Verdict
 from pytest_browsereval.redaction.known import beginning
 
@@ -56,21 +56,21 @@ def _read_check(entry: dict[str, Any]) -> Check:
     kind = str(entry.get("type") or ("script" if entry.get("script") else ""))
     if kind not in KINDS:
         raise ValueError(
-            f"the eval {shown(entry)} is of the type {kind!r}.{nearest(kind, KINDS)} "
+            f"the eval {show(entry)} is of the type {kind!r}.{nearest(kind, KINDS)} "
             f"Types: {', '.join(KINDS)}."
         )
     key = {"jmespath": "query", "llm_boolean": "rubric", "script": "script"}[kind]
     subject = entry.get(key)
     if not isinstance(subject, str) or not subject.strip():
-        raise ValueError(f"the eval {shown(entry)} has no {key!r}; write it as a text.")
+        raise ValueError(f"the eval {show(entry)} has no {key!r}; write it as a text.")
     if kind == "jmespath":
         compile_path(subject)
         if "expected_value" not in entry:
-            raise ValueError(f"the eval {shown(entry)} has no 'expected_value'; write what the query gives.")
+            raise ValueError(f"the eval {show(entry)} has no 'expected_value'; write what the query gives.")
     elif entry.get("expected_value", True) is not True:
-        raise ValueError(f"the eval {shown(entry)} expects something else than true, which {kind} cannot be.")
+        raise ValueError(f"the eval {show(entry)} expects something else than true, which {kind} cannot be.")
     if kind == "script" and not _SCRIPT.fullmatch(subject):
-        raise ValueError(f"the script {shown(subject)} is no plain file name such as eval_omnizon_1.py.")
+        raise ValueError(f"the script {show(subject)} is no plain file name such as eval_omnizon_1.py.")
     return Check(kind, subject, entry.get("expected_value", True), str(entry.get("description") or ""))
 
 
@@ -89,12 +89,12 @@ def compare_check(check: Check, state: JsonValue, strings: Strings) -> Criterion
     actual, problem = look_up(check.subject, state)
     is_met = not problem and (actual == check.expected or (strings == "lenient" and _holds(check, actual)))
     if not is_met:
-        problem = problem or f"it is {shown(actual, 80)}, not {shown(check.expected, 80)}"
+        problem = problem or f"it is {show(actual, 80)}, not {show(check.expected, 80)}"
     return Criterion(
         name=check.title,
         verdict=Verdict.PASSED if is_met else Verdict.FAILED,
-        expected=clipped(check.expected),
-        actual=clipped(actual),
+        expected=clip(check.expected),
+        actual=clip(actual),
         reason=problem,
     )
 
@@ -102,7 +102,7 @@ def compare_check(check: Check, state: JsonValue, strings: Strings) -> Criterion
 def _holds(check: Check, actual: JsonValue) -> bool:
     if not isinstance(actual, str) or not isinstance(check.expected, str):
         return False
-    return has_token(folded(check.expected), folded(actual))
+    return has_token(fold(check.expected), fold(actual))
 
 
 def read_verdict(lines: Sequence[str]) -> bool | None:

@@ -57,7 +57,7 @@ class AgisdkConfig(BenchmarkConfig):
         files = sorted(path.glob("*.json"))
         if not files:
             raise DocumentError("the folder has no JSON file.")
-        return [(place, _task_in(file)) for place, file in enumerate(files, 1)]
+        return [(place, _read_task(file)) for place, file in enumerate(files, 1)]
 
     def convert(self, original: Any) -> dict[str, Any]:
         """Return a task with the keys of a row.
@@ -113,7 +113,7 @@ class AgisdkConfig(BenchmarkConfig):
                     raise Dropped("their script is missing or empty, so nothing can score them")
 
 
-def _task_in(file: Path) -> Any:
+def _read_task(file: Path) -> Any:
     try:
         return json_value(read_text(file))
     except DocumentError as error:

@@ -9,10 +9,10 @@ from pydantic import JsonValue
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.graders.further_tab import beside, open_page
+from pytest_browsereval.graders.further_tab import open_further_tab, open_page
 from pytest_browsereval.graders.observing import LivePage, live_page, parse_state
 from pytest_browsereval.graders.page_values import NoValue
-from pytest_browsereval.graders.values import shown
+from pytest_browsereval.graders.values import show
 
 TRIES = 20
 POLL_S = 0.5
@@ -33,7 +33,7 @@ async def read_finish(window: Window, url: str) -> JsonValue:
     async with live_page(window):
         pass  # says what is wrong with a window that cannot be read, and answers its dialogs
     assert isinstance(window, PlaywrightWindow)  # noqa: S101 live_page takes no other
-    async with beside(window):
+    async with open_further_tab(window):
         await open_page(window, url)
         async with live_page(window) as page:
             return await _poll(page, url)
@@ -50,4 +50,4 @@ async def _poll(page: LivePage, url: str) -> JsonValue:
                 return parse_state(text)
         except NoValue as error:
             problem = str(error)
-    raise Fault(ErrorSource.GRADER, f"{url} shows no state: {shown(problem, 200)}")
+    raise Fault(ErrorSource.GRADER, f"{url} shows no state: {show(problem, 200)}")

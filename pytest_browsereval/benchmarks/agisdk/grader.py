@@ -34,12 +34,12 @@ from pytest_browsereval.browsers.playwright.origins import origin_of
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders.base import Golden, Recorded
 from pytest_browsereval.graders.comparators import share
-from pytest_browsereval.graders.judging.base import GRACE_S, ModelGrader, answer_part, task_part
+from pytest_browsereval.graders.judging.base import GRACE_S, ModelGrader, give_answer, give_task
 from pytest_browsereval.graders.judging.judge import Given, Judge
 from pytest_browsereval.graders.judging.replies import JudgeReply
 from pytest_browsereval.graders.judging.votes import Opinion
-from pytest_browsereval.graders.values import shown
-from pytest_browsereval.graders.verifiers import verified
+from pytest_browsereval.graders.values import show
+from pytest_browsereval.graders.verifiers import run_verifier
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import TIMEOUT_S, Needs
@@ -232,7 +232,7 @@ class AgisdkGrader(ModelGrader):
             result = await super().grade(recorded)
         else:
             opinion = self._opinion(await self._programs(checks, recorded))
-            result = self.by_rules(opinion, recorded)
+            result = self.grade_by_rules(opinion, recorded)
         return result.model_copy(update={"fingerprint": "/".join([result.fingerprint, *prints])})
 
     def rules(self) -> Self:
@@ -280,11 +280,11 @@ class AgisdkGrader(ModelGrader):
             file = folder / "state.json"
             await asyncio.to_thread(file.write_text, json.dumps(state), encoding="utf-8")
             arguments = [sys.executable, "-I", "-S", "-X", "utf8", str(script), str(file)]
-            ran = await verified(arguments, folder, folder, timeout_s=self.timeout_s, told=message)
+            ran = await run_verifier(arguments, folder, folder, timeout_s=self.timeout_s, name=message)
         said = read_verdict(ran.lines)
         last = beginning(ran.lines[-1], 300) if ran.lines else ""
         if said is None or (said and ran.code):
-            why = f"{message} printed {shown(last, 120)} and ended with code {ran.code}"
+            why = f"{message} printed {show(last, 120)} and ended with code {ran.code}"
             raise Fault(ErrorSource.GRADER, f"{why}: {ran.complaint}" if ran.complaint else why)
         why = "" if said else "the script says that the final state is not as it should be"
         return _criterion(check, said=said, expected="SUCCESS", actual=last, reason=why)
@@ -309,7 +309,7 @@ class AgisdkGrader(ModelGrader):
             return _criterion(
                 check, said=False, expected=True, reason="no answer was given; nobody was asked"
             )
-        parts = [task_part(recorded), Given("requirement", check.subject), answer_part(recorded)]
+        parts = [give_task(recorded), Given("requirement", check.subject), give_answer(recorded)]
         reply = await judge.ask(RequirementReply, RULES, parts, call=f"verdict on check {number}")
         why = "" if reply.is_met else reply.reasoning
         return _criterion(check, said=reply.is_met, expected=True, actual=reply.is_met, reason=why)

@@ -17,7 +17,7 @@ from pytest_browsereval.benchmarks.assistantbench.closeness import (
     text_score,
 )
 from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
-from pytest_browsereval.graders.values import TEXT_LIMIT, clipped, is_deep, shown
+from pytest_browsereval.graders.values import TEXT_LIMIT, clip, is_deep, show
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.known import beginning
@@ -52,7 +52,7 @@ class AssistantBenchGrader(GraderConfig):
         if not lines or not all(isinstance(line, str) for line in lines):
             raise ValueError(
                 f"the grader {self.label!r} compares with the row's answer, and that is "
-                f"{shown(task.answer)}. Write a text, or a list of texts. Answers of AssistantBench's test "
+                f"{show(task.answer)}. Write a text, or a list of texts. Answers of AssistantBench's test "
                 "rows are not published: take its validation rows."
             )
 
@@ -66,8 +66,8 @@ class AssistantBenchGrader(GraderConfig):
         criterion = Criterion(
             name=f"answer ({kind})",
             verdict=verdict,
-            expected=clipped(recorded.task.answer),
-            actual=clipped(recorded.final_answer),
+            expected=clip(recorded.task.answer),
+            actual=clip(recorded.final_answer),
             reason="" if is_passed else message,
         )
         return GraderResult(

@@ -11,15 +11,15 @@ from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.graders.judging.base import (
     ModelGrader,
-    answer_part,
-    reference_part,
-    task_part,
-    unanswered,
+    fail_unanswered,
+    give_answer,
+    give_reference,
+    give_task,
 )
 from pytest_browsereval.graders.judging.judge import Judge
 from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
 from pytest_browsereval.graders.judging.votes import Opinion
-from pytest_browsereval.graders.values import clipped
+from pytest_browsereval.graders.values import clip
 from pytest_browsereval.model.grades import Criterion, Verdict
 from pytest_browsereval.model.tasks import Task
 
@@ -70,15 +70,15 @@ class BrowseCompGrader(ModelGrader):
             ValueError: with what to write.
         """
         del base_dir
-        if reference_part(task) is None:
+        if give_reference(task) is None:
             raise ValueError(
                 f"the grader {self.label!r} compares with the row's answer, and there is none. Write "
                 '"answer": "..." in the row, or use a grader that needs no reference, such as webvoyager.'
             )
 
-    async def without_model(self, recorded: Recorded) -> Opinion | None:
+    async def decide_without_model(self, recorded: Recorded) -> Opinion | None:
         """Fail an attempt that gave no answer."""
-        return unanswered(recorded)
+        return fail_unanswered(recorded)
 
     async def opinion(self, recorded: Recorded, judge: Judge, prepared: Any) -> Opinion:
         """Ask for the verdict.
@@ -87,16 +87,16 @@ class BrowseCompGrader(ModelGrader):
             Fault: the judge gave none.
         """
         del prepared
-        reference = reference_part(recorded.task)
+        reference = give_reference(recorded.task)
         if reference is None:
             raise Fault(ErrorSource.GRADER, "the row has no reference answer to compare with")
-        parts = [task_part(recorded), reference, answer_part(recorded)]
+        parts = [give_task(recorded), reference, give_answer(recorded)]
         reply = await judge.ask(BrowseCompReply, RULES, parts)
         criterion = Criterion(
             name="answer",
             verdict=Verdict.PASSED if reply.is_same else Verdict.FAILED,
-            expected=clipped(recorded.task.answer),
-            actual=clipped(recorded.final_answer),
+            expected=clip(recorded.task.answer),
+            actual=clip(recorded.final_answer),
         )
         details = {"is_answered": True, "stated_answer": reply.stated_answer}
         return Opinion.yes_or_no(reply.is_same, reply.reasoning, criteria=(criterion,), details=details)

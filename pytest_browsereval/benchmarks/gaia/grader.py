@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
-from pytest_browsereval.graders.values import clipped, shown
+from pytest_browsereval.graders.values import clip, show
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 
@@ -41,7 +41,7 @@ class GaiaGrader(GraderConfig):
         is_one = isinstance(reference, str | int | float) and not isinstance(reference, bool)
         if not is_one or not str(reference).strip() or str(reference).strip() == "?":
             raise ValueError(
-                f"the grader {self.label!r} compares with the row's answer, and that is {shown(reference)}. "
+                f"the grader {self.label!r} compares with the row's answer, and that is {show(reference)}. "
                 "Answers of GAIA's test rows are not published: take the validation rows, or another grader."
             )
 
@@ -57,8 +57,8 @@ class GaiaGrader(GraderConfig):
         criterion = Criterion(
             name=f"answer ({kind})",
             verdict=verdict,
-            expected=clipped(recorded.task.answer),
-            actual=clipped(recorded.final_answer),
+            expected=clip(recorded.task.answer),
+            actual=clip(recorded.final_answer),
             reason=reason,
         )
         return GraderResult(
@@ -92,12 +92,12 @@ def _mismatch(reference: str, answer: str) -> tuple[str, str]:
     """Return what kind of answer the reference is, and why the answer is not it, "" if it is."""
     if _is_number(reference):
         is_same = _number(answer) == float(reference)
-        return "number", "" if is_same else f"the answer {shown(answer, 200)} is not that number"
+        return "number", "" if is_same else f"the answer {show(answer, 200)} is not that number"
     if "," in reference or ";" in reference:
         return "list", _list_mismatch(_items(reference), _items(answer))
     if _text(reference) == _text(answer):
         return "text", ""
-    return "text", f"the answer {shown(answer, 200)} is not the reference"
+    return "text", f"the answer {show(answer, 200)} is not the reference"
 
 
 def _list_mismatch(wanted: list[str], given: list[str]) -> str:
@@ -109,7 +109,7 @@ def _list_mismatch(wanted: list[str], given: list[str]) -> str:
         else:
             is_same = _text(one, keep_punctuation=True) == _text(other, keep_punctuation=True)
         if not is_same:
-            return f"item {place} of the answer, {shown(other.strip(), 100)}, is another one"
+            return f"item {place} of the answer, {show(other.strip(), 100)}, is another one"
     return ""
 
 

@@ -21,8 +21,8 @@ from pytest_browsereval.errors import ConfigError, ErrorSource, Fault
 from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
 from pytest_browsereval.graders.observing import fetch_json, has_page, live_page
 from pytest_browsereval.graders.page_values import NoValue
-from pytest_browsereval.graders.values import shown
-from pytest_browsereval.graders.verifiers import Ran, verified
+from pytest_browsereval.graders.values import show
+from pytest_browsereval.graders.verifiers import Ran, run_verifier
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import RowMetadata, Task
 from pytest_browsereval.needs import Needs
@@ -130,7 +130,7 @@ class InfinityGrader(GraderConfig):
             if not has_page(window):
                 return {"state": await fetch_json(url, {})}
             async with live_page(window) as page:
-                return {"state": await page.fetched(url)}
+                return {"state": await page.fetch(url)}
         except NoValue as error:
             raise Fault(ErrorSource.GRADER, f"the app gives no state: {error}") from None
 
@@ -177,7 +177,7 @@ class InfinityGrader(GraderConfig):
         async with private_folder("grade-") as home:
             await asyncio.to_thread((home / "state.json").write_text, json.dumps(state), encoding="utf-8")
             arguments = [self._python(), "-I", "-X", "utf8", str(_DRIVER), str(verifier), "state.json"]
-            ran = await verified(arguments, home, home, timeout_s=self.timeout_s, told=message)
+            ran = await run_verifier(arguments, home, home, timeout_s=self.timeout_s, name=message)
             said = home / driver.VERDICT
             text = said.read_text(encoding="utf-8") if said.is_file() else ""
         return _read(text, ran, message)
@@ -213,7 +213,7 @@ def _relative(task: Task) -> PurePosixPath:
     is_inside = not path.is_absolute() and ".." not in path.parts and "\\" not in str(path)
     if not isinstance(given, str) or not is_inside or path.suffix != ".py" or "\0" in given:
         raise ValueError(
-            f"metadata.additional.verifier_path is {shown(given)}; write the path of a Python file inside "
+            f"metadata.additional.verifier_path is {show(given)}; write the path of a Python file inside "
             'the folder of the apps, such as "gmail/real-tasks/task_e1.py".'
         )
     return path

@@ -82,7 +82,7 @@ class Mind2WebConfig(BenchmarkConfig):
                 "website": website,
                 "category": groups["domain"] or None,
                 "additional": additional,
-                "source": _without_pages(row),
+                "source": _drop_pages(row),
             },
         }
 
@@ -93,7 +93,7 @@ class Mind2WebConfig(BenchmarkConfig):
         return None if named is None else address(named)
 
 
-def _without_pages(row: Mapping[str, Any]) -> dict[str, Any]:
+def _drop_pages(row: Mapping[str, Any]) -> dict[str, Any]:
     actions = row.get("actions") or []
     if not isinstance(actions, list) or not all(isinstance(action, Mapping) for action in actions):
         raise RowProblem("actions: expected a list of blocks.")

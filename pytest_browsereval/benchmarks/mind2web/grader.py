@@ -12,11 +12,11 @@ from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders.base import Recorded
-from pytest_browsereval.graders.judging.actions import actions_part, in_one_line, recorded_steps
-from pytest_browsereval.graders.judging.base import ModelGrader, answer_part, task_part
+from pytest_browsereval.graders.judging.actions import give_actions, join_lines, load_steps
+from pytest_browsereval.graders.judging.base import ModelGrader, give_answer, give_task
 from pytest_browsereval.graders.judging.judge import Given, Judge, Part
-from pytest_browsereval.graders.judging.pictures import Shown, evidence_of, number_of, recorded_pictures
-from pytest_browsereval.graders.judging.relevance import if_all_was_seen
+from pytest_browsereval.graders.judging.pictures import Shown, evidence_of, load_pictures, number_of
+from pytest_browsereval.graders.judging.relevance import doubt_failure
 from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
 from pytest_browsereval.graders.judging.votes import Opinion
 from pytest_browsereval.model.grades import Criterion, Verdict
@@ -70,7 +70,7 @@ NO_PICTURES = """\
 None of the recorded pictures was found to tell anything of the key points: decide by the actions alone."""
 
 
-def _some(points: list[str]) -> list[str]:
+def _check_points(points: list[str]) -> list[str]:
     if not points or not all(point.strip() for point in points):
         raise ValueError("there is no key point, or an empty one")
     return points
@@ -80,7 +80,9 @@ class KeyPoints(JudgeReply):
     """What the judge replies when it reads the task."""
 
     reasoning: str = Field(description="What the task asks for, in your own words; written first.")
-    key_points: Annotated[list[str], AfterValidator(_some)] = Field(description="The key points, in order.")
+    key_points: Annotated[list[str], AfterValidator(_check_points)] = Field(
+        description="The key points, in order."
+    )
 
 
 class PictureNote(JudgeReply):
@@ -168,9 +170,9 @@ class Mind2WebGrader(ModelGrader):
             Fault: no actions or pictures were recorded, there are no key points, or too few pictures could
                 be scored.
         """
-        pictures = await asyncio.to_thread(recorded_pictures, recorded)
-        steps = await asyncio.to_thread(recorded_steps, recorded)
-        reply = await judge.ask(KeyPoints, KEY_POINTS, [task_part(recorded)], call="key points")
+        pictures = await asyncio.to_thread(load_pictures, recorded)
+        steps = await asyncio.to_thread(load_steps, recorded)
+        reply = await judge.ask(KeyPoints, KEY_POINTS, [give_task(recorded)], call="key points")
         points = _points_part(reply.key_points)
         notes = await judge.gather(*(self._note(recorded, judge, points, picture) for picture in pictures))
         noted = [
@@ -188,11 +190,11 @@ class Mind2WebGrader(ModelGrader):
             noted=noted,
             missing=[path for path in pictures if path not in scored],
             kept=[each for each in noted if each.note.score >= self.threshold][-self.max_pictures :],
-            actions=actions_part(steps, argument=ARGUMENT_LIMIT),
+            actions=give_actions(steps, argument=ARGUMENT_LIMIT),
         )
 
     async def _note(self, recorded: Recorded, judge: Judge, points: Given, picture: Path) -> PictureNote:
-        parts: list[Part] = [task_part(recorded), points, Shown(picture)]
+        parts: list[Part] = [give_task(recorded), points, Shown(picture)]
         return await judge.ask(PictureNote, PICTURE, parts, call=f"score of picture {number_of(picture)}")
 
     async def opinion(self, recorded: Recorded, judge: Judge, prepared: _Prepared) -> Opinion:
@@ -203,10 +205,10 @@ class Mind2WebGrader(ModelGrader):
         """
         rules = VERDICT if prepared.kept else f"{VERDICT}\n\n{NO_PICTURES}"
         parts: list[Part] = [
-            task_part(recorded),
+            give_task(recorded),
             _points_part(prepared.key_points),
             prepared.actions,
-            answer_part(recorded),
+            give_answer(recorded),
         ]
         for each in prepared.kept:
             parts += [Given(f"note on picture {number_of(each.path)}", each.note.reasoning), Shown(each.path)]
@@ -224,11 +226,11 @@ class Mind2WebGrader(ModelGrader):
             evidence=evidence_of([each.path for each in prepared.kept]),
             details=_details(prepared),
         )
-        return if_all_was_seen(opinion, [number_of(path) for path in prepared.missing], "scored")
+        return doubt_failure(opinion, [number_of(path) for path in prepared.missing], "scored")
 
 
 def _points_part(points: Sequence[str]) -> Given:
-    numbered = (f"{number}. {in_one_line(point)}" for number, point in enumerate(points, 1))
+    numbered = (f"{number}. {join_lines(point)}" for number, point in enumerate(points, 1))
     return Given("key points", "\n".join(numbered))
 
 

@@ -12,7 +12,7 @@ from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
 from pytest_browsereval.graders.observing import live_page
 from pytest_browsereval.graders.page_values import NoValue
-from pytest_browsereval.graders.values import shown
+from pytest_browsereval.graders.values import show
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import Needs
@@ -71,7 +71,7 @@ class MiniwobGrader(GraderConfig):
             return self._result(None, "the episode was not finished", details)
         reward = episode["reward"]
         if isinstance(reward, bool) or not isinstance(reward, int | float):
-            raise Fault(ErrorSource.GRADER, f"the page's reward is {shown(reward, 80)}, which is no number")
+            raise Fault(ErrorSource.GRADER, f"the page's reward is {show(reward, 80)}, which is no number")
         because = f": {beginning(str(episode['reason']), 200)}" if episode["reason"] else ""
         return self._result(reward, f"the page gave {reward:g}{because}; {self._rule} passes", details)
 

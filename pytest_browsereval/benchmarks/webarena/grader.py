@@ -25,7 +25,7 @@ from pytest_browsereval.benchmarks.webarena.rules import (
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders.base import Golden, Recorded
-from pytest_browsereval.graders.judging.base import ModelGrader, task_part
+from pytest_browsereval.graders.judging.base import ModelGrader, give_task
 from pytest_browsereval.graders.judging.judge import Given, Judge, Part
 from pytest_browsereval.graders.judging.pictures import Shown
 from pytest_browsereval.graders.judging.replies import JudgeReply
@@ -132,7 +132,7 @@ class WebArenaGrader(ModelGrader):
         return Needs(
             page=has_pages,
             models=super().needs(task).models if asks_model else (),
-            observes=[_looked_at(rules) for rules in blocks] if has_pages else None,
+            observes=[_list_places(rules) for rules in blocks] if has_pages else None,
             seconds=RULES_S if asks_model else TIMEOUT_S,
         )
 
@@ -162,7 +162,7 @@ class WebArenaGrader(ModelGrader):
         if len(settled) < len(items) and all(item.verdict is Verdict.PASSED for item in settled):
             return await super().grade(recorded)
         judge = (self.judge or recorded.judge) if self.needs(recorded.task).models else None
-        return self.by_rules(_opinion(settled, not_asked=len(items) - len(settled)), recorded, judge)
+        return self.grade_by_rules(_opinion(settled, not_asked=len(items) - len(settled)), recorded, judge)
 
     def _items(self, recorded: Recorded) -> list[Item]:
         blocks = read_rules(recorded.task.evals)
@@ -237,7 +237,7 @@ class WebArenaGrader(ModelGrader):
     async def _ask(
         self, item: Question, call: str, recorded: Recorded, judge: Judge, shown: Sequence[Shown]
     ) -> Criterion:
-        task = task_part(recorded)
+        task = give_task(recorded)
         if item.kind == "picture":
             parts: list[Part] = [
                 Given("question", item.about),
@@ -262,7 +262,7 @@ def _has_pages(blocks: Sequence[Rules]) -> bool:
     return any(rules.targets or rules.pictures for rules in blocks)
 
 
-def _looked_at(rules: Rules) -> JsonValue:
+def _list_places(rules: Rules) -> JsonValue:
     """Return the parts of pages and the pictures, in their order."""
     return {
         "targets": [[target.url, target.locator, *target.prep_actions] for target in rules.targets],

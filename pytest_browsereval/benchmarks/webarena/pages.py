@@ -16,8 +16,8 @@ from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.waiting import is_playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.graders.further_tab import beside, open_page
-from pytest_browsereval.graders.observing import STATE_LIMIT_BYTES, LivePage, live_page, settled
+from pytest_browsereval.graders.further_tab import open_further_tab, open_page
+from pytest_browsereval.graders.observing import STATE_LIMIT_BYTES, LivePage, live_page, wait_until_final
 from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.redaction.known import beginning
 
@@ -58,28 +58,28 @@ async def observe(
     for one in rules:
         targets: list[JsonValue] = []
         for target in one.targets:
-            async with _at(window, address_of(target.url, last)):
-                targets.append(await _settled_part(window, one, target, holds, wait_s))
+            async with _open_at(window, address_of(target.url, last)):
+                targets.append(await _read_part(window, one, target, holds, wait_s))
         pictures: list[JsonValue] = []
         for asked in one.pictures:
-            async with _at(window, address_of(asked.eval_image_url, last)):
-                pictures.append(await _pictures(window, asked))
+            async with _open_at(window, address_of(asked.eval_image_url, last)):
+                pictures.append(await _draw_pictures(window, asked))
         seen.append({"targets": targets, "pictures": pictures})
     return {"url": last, "rules": seen}
 
 
 @asynccontextmanager
-async def _at(window: PlaywrightWindow, url: str | None) -> AsyncIterator[None]:
+async def _open_at(window: PlaywrightWindow, url: str | None) -> AsyncIterator[None]:
     if url is None:
         yield
         return
-    async with beside(window):
+    async with open_further_tab(window):
         await open_page(window, url)
         await window.settle()
         yield
 
 
-async def _settled_part(
+async def _read_part(
     window: PlaywrightWindow,
     rules: Rules,
     target: Target,
@@ -88,21 +88,21 @@ async def _settled_part(
 ) -> dict[str, JsonValue]:
     async with live_page(window) as page:
         for action in target.prep_actions:
-            await _value(page, action)
+            await _read_value(page, action)
 
     async def look() -> dict[str, JsonValue]:
         async with live_page(window) as page:
-            value = await _value(page, expression_of(target.locator))
+            value = await _read_value(page, expression_of(target.locator))
             if isinstance(value, str) and len(value) > STATE_LIMIT_BYTES:
                 where = beginning(page.url, 200)
                 message = f"{where} shows {len(value)} characters; at most {STATE_LIMIT_BYTES} are read"
                 raise Fault(ErrorSource.GRADER, message)
             return {"value": value if value is not None or target.locator.startswith("lambda:") else ""}
 
-    return await settled(look, lambda seen: holds(rules, target, seen["value"]), wait_s)
+    return await wait_until_final(look, lambda seen: holds(rules, target, seen["value"]), wait_s)
 
 
-async def _value(page: LivePage, expression: str) -> JsonValue:
+async def _read_value(page: LivePage, expression: str) -> JsonValue:
     """Return what an expression gives; None where it throws: the page is another one then."""
     try:
         return await page.value(expression)
@@ -110,7 +110,7 @@ async def _value(page: LivePage, expression: str) -> JsonValue:
         return None
 
 
-async def _pictures(window: PlaywrightWindow, asked: PictureTarget) -> list[JsonValue]:
+async def _draw_pictures(window: PlaywrightWindow, asked: PictureTarget) -> list[JsonValue]:
     """Return the pictures that a question is about, as they are drawn, in base64."""
     place = asked.eval_image_class.strip()
     selector = f"{place}:is({_PICTURES}), {place} :is({_PICTURES})" if place else _PICTURES

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from pytest_browsereval.benchmarks.webarena.programs import check_locator, check_target
-from pytest_browsereval.graders.values import clipped, shown
+from pytest_browsereval.graders.values import clip, show
 from pytest_browsereval.model.grades import Criterion, Verdict
 from pytest_browsereval.redaction.known import beginning
 
@@ -161,7 +161,7 @@ def _check_content(key: str, value: JsonValue) -> None:
         raise ValueError(f"evals: {key!r} is unknown. Known: {', '.join(_MATCHERS)}, fuzzy_match.")
     values = value if isinstance(value, list) else [value]
     if not values or any(isinstance(one, dict | list | bool) or one is None for one in values):
-        raise ValueError(f"evals: {key}: expected a text or a list of texts, not {shown(value)}.")
+        raise ValueError(f"evals: {key}: expected a text or a list of texts, not {show(value)}.")
     for one in values if key == "required_values" else ():
         if not all(_COMPARED.fullmatch(part) for part in str(one).split(OR)):
             raise ValueError(f"evals: required_values: {one!r} is no comparison such as '>= 5'.")
@@ -267,23 +267,23 @@ def _holds(wanted: str, text: str, by_token: bool) -> bool:  # noqa: FBT001 a ru
 
 
 def _exact(wanted: str, text: str, _: bool) -> str:  # noqa: FBT001
-    return "" if _clean(wanted) == _clean(text) else f"it is {shown(text, 200)}, not {shown(wanted, 200)}"
+    return "" if _clean(wanted) == _clean(text) else f"it is {show(text, 200)}, not {show(wanted, 200)}"
 
 
 def _include(wanted: str, text: str, by_token: bool) -> str:  # noqa: FBT001
     is_there = any(_holds(one, text, by_token) for one in wanted.split(OR))
-    return "" if is_there else f"it does not include {shown(wanted, 200)}: {shown(text, 200)}"
+    return "" if is_there else f"it does not include {show(wanted, 200)}: {show(text, 200)}"
 
 
 def _exclude(wanted: str, text: str, by_token: bool) -> str:  # noqa: FBT001
-    return f"it includes {shown(wanted, 200)}" if _holds(wanted, text, by_token) else ""
+    return f"it includes {show(wanted, 200)}" if _holds(wanted, text, by_token) else ""
 
 
 def _values(wanted: str, text: str, _: bool) -> str:  # noqa: FBT001
     try:
         number = float(text.replace(",", "").strip())
     except ValueError:
-        return f"it is {shown(text, 200)}, which is no number"
+        return f"it is {show(text, 200)}, which is no number"
     holds = any(_compare(number, one) for one in wanted.split(OR))
     return "" if holds else f"it is {number:g}, and {wanted} was expected"
 
@@ -315,7 +315,7 @@ def criterion(name: str, expected: JsonValue, actual: JsonValue, problem: str) -
     return Criterion(
         name=name,
         verdict=Verdict.FAILED if problem else Verdict.PASSED,
-        expected=clipped(expected),
-        actual=clipped(actual),
+        expected=clip(expected),
+        actual=clip(actual),
         reason=beginning(problem, 1_000),
     )

@@ -11,13 +11,13 @@ from pydantic import Field
 from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.graders.judging.base import (
     ModelGrader,
-    answer_part,
-    reference_part,
-    task_part,
-    unanswered,
+    fail_unanswered,
+    give_answer,
+    give_reference,
+    give_task,
 )
 from pytest_browsereval.graders.judging.judge import Judge, Part
-from pytest_browsereval.graders.judging.pictures import Shown, evidence_of, pictures_of, recorded_pictures
+from pytest_browsereval.graders.judging.pictures import Shown, evidence_of, find_pictures, load_pictures
 from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
 from pytest_browsereval.graders.judging.votes import Opinion
 from pytest_browsereval.model.tasks import Task
@@ -85,21 +85,21 @@ class WebVoyagerGrader(ModelGrader):
         """
         del base_dir
         kind = task.metadata.additional.get("answer_type")
-        if kind is not None and reference_part(task) is None:
+        if kind is not None and give_reference(task) is None:
             raise ValueError(
                 f"the row's answer_type is {kind!r}, and it has no answer for the grader {self.label!r} to "
                 'show the judge. Write "answer": "..." in the row, or take the answer_type out.'
             )
 
-    async def without_model(self, recorded: Recorded) -> Opinion | None:
+    async def decide_without_model(self, recorded: Recorded) -> Opinion | None:
         """Fail an attempt that gave no answer.
 
         Raises:
             Fault: no picture was recorded, or one is gone.
         """
-        if (settled := unanswered(recorded)) is not None:
+        if (settled := fail_unanswered(recorded)) is not None:
             return settled
-        await asyncio.to_thread(recorded_pictures, recorded)
+        await asyncio.to_thread(load_pictures, recorded)
         return None
 
     async def opinion(self, recorded: Recorded, judge: Judge, prepared: Any) -> Opinion:
@@ -109,10 +109,10 @@ class WebVoyagerGrader(ModelGrader):
             Fault: the judge gave none.
         """
         del prepared
-        found = await asyncio.to_thread(pictures_of, recorded.folder)
+        found = await asyncio.to_thread(find_pictures, recorded.folder)
         last = found[-self.pictures :]
-        reference = reference_part(recorded.task)
-        parts: list[Part] = [task_part(recorded), answer_part(recorded), *map(Shown, last)]
+        reference = give_reference(recorded.task)
+        parts: list[Part] = [give_task(recorded), give_answer(recorded), *map(Shown, last)]
         if reference is not None:
             parts.insert(1, reference)
         reply = await judge.ask(WebVoyagerReply, _rules(recorded.task), parts)
@@ -130,7 +130,7 @@ class WebVoyagerGrader(ModelGrader):
 
 
 def _rules(task: Task) -> str:
-    if reference_part(task) is None:
+    if give_reference(task) is None:
         return RULES
     is_possible = task.metadata.additional.get("answer_type") == "possible"
     return f"{RULES}\n\n{POSSIBLE if is_possible else EXPECTED}"

@@ -21,8 +21,8 @@ from pytest_browsereval.features.interop.online_mind2web import (
     SECOND_SCHEMA,
     TRAJECTORY,
 )
-from pytest_browsereval.graders.judging.pictures import number_of, pictures_of
-from pytest_browsereval.graders.judging.steps import Step, messages_of, steps_of
+from pytest_browsereval.graders.judging.pictures import find_pictures, number_of
+from pytest_browsereval.graders.judging.steps import Step, list_steps, messages_of
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import AssistantMessage, Message, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.model.results import TaskMetadata
@@ -99,7 +99,7 @@ def _is_folder(query_id: str) -> bool:
 def _write(folder: Path, data: TaskMetadata, target: Path, trial: Mapping[str, Any]) -> Path:
     (target / TRAJECTORY).mkdir(parents=True)
     names: dict[int, str] = {}
-    for picture in pictures_of(folder):
+    for picture in find_pictures(folder):
         if picture.is_symlink():
             raise wrong(picture, "is a link, which could lead anywhere. Put the picture in its place.")
         number = number_of(picture)
@@ -115,7 +115,7 @@ def _write(folder: Path, data: TaskMetadata, target: Path, trial: Mapping[str, A
 
 
 def _ours(data: TaskMetadata, messages: Sequence[Message]) -> dict[str, Any]:
-    steps = [step for step in steps_of(messages) if step.tool != ENDS]
+    steps = [step for step in list_steps(messages) if step.tool != ENDS]
     return {
         "task_id": data.query_id,
         "task": data.query,

@@ -8,8 +8,8 @@ from typing import Any
 
 from pytest_browsereval.analysis.labels import Attempt, Label
 from pytest_browsereval.capture.trajectory import TASK_FILE
-from pytest_browsereval.graders.judging.pictures import number_of, pictures_of
-from pytest_browsereval.graders.judging.steps import Step, messages_of, steps_of
+from pytest_browsereval.graders.judging.pictures import find_pictures, number_of
+from pytest_browsereval.graders.judging.steps import Step, list_steps, messages_of
 from pytest_browsereval.redaction.text import well_formed
 
 LONGEST_TEXT = 4_000
@@ -38,8 +38,8 @@ def line_of(place: int, attempt: Attempt, label: Label | None) -> dict[str, Any]
 def attempt_view(attempt: Attempt) -> dict[str, Any]:
     """Return what is shown of an attempt at once: nothing of its solution, its grades or its verdict."""
     data = attempt.metadata
-    pictures = {number_of(file): place for place, file in enumerate(pictures_of(attempt.folder))}
-    steps = [_step(step, pictures) for step in steps_of(messages_of(attempt.folder))]
+    pictures = {number_of(file): place for place, file in enumerate(find_pictures(attempt.folder))}
+    steps = [_step(step, pictures) for step in list_steps(messages_of(attempt.folder))]
     shown = {step["picture"] for step in steps}
     return {
         "query": data.query,
@@ -104,7 +104,7 @@ def picture_file(attempt: Attempt, place: int) -> Path | None:
 
     A link that leads out of the attempt's folder, as a program of the attempt could have made, is none.
     """
-    files = pictures_of(attempt.folder)
+    files = find_pictures(attempt.folder)
     if not 0 <= place < len(files):
         return None
     file = files[place].resolve()

@@ -9,8 +9,8 @@ from typing import Literal
 from pydantic import Field
 
 from pytest_browsereval.graders.base import Recorded
-from pytest_browsereval.graders.judging.actions import actions_part, recorded_steps
-from pytest_browsereval.graders.judging.base import answer_part, task_part
+from pytest_browsereval.graders.judging.actions import give_actions, load_steps
+from pytest_browsereval.graders.judging.base import give_answer, give_task
 from pytest_browsereval.graders.judging.judge import Judge
 from pytest_browsereval.graders.judging.replies import JudgeReply
 from pytest_browsereval.graders.judging.votes import Opinion
@@ -51,9 +51,9 @@ class AlignmentCheck:
             Fault: no actions were recorded, or the judge cannot be asked.
         """
         del prepared
-        steps = await asyncio.to_thread(recorded_steps, recorded)
+        steps = await asyncio.to_thread(load_steps, recorded)
         if not steps and not (recorded.final_answer or "").strip():
             return Opinion("failed", 0.0, "the agent did nothing and answered nothing")
-        parts = [task_part(recorded), actions_part(steps), answer_part(recorded)]
+        parts = [give_task(recorded), give_actions(steps), give_answer(recorded)]
         said = await judge.ask(Alignment, RULES, parts)
         return Opinion.yes_or_no(said.verdict == "PASS", said.reasoning, details={"actions": len(steps)})

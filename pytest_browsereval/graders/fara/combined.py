@@ -103,10 +103,10 @@ class CombinedCheck:
             *(part.opinion(recorded, judge, prepared[name]) for name, part in ready.items())
         )
         results = {**prepared, **dict(zip(ready, said, strict=True))}
-        return self._opinion({name: _settled(result) for name, result in results.items()})
+        return self._opinion({name: _settle_result(result) for name, result in results.items()})
 
     def _opinion(self, results: Results) -> Opinion:
-        sides = _sides(results)
+        sides = _sort_results(results)
         told = "; ".join(f"{side}: {', '.join(names)}" for side, names in sides.items() if names)
         reasons = "\n".join(f"{name}: {_reason(result)}" for name, result in results.items())
         reasoning = f"{told} (rule: {self.ballot.rule})\n{reasons}"
@@ -125,7 +125,7 @@ class CombinedCheck:
                 "passed": list(sides["passed"]),
                 "failed": list(sides["failed"]),
                 "errored": list(sides["errored"]),
-                "parts": {name: _told(result) for name, result in results.items()},
+                "parts": {name: _describe_result(result) for name, result in results.items()},
             },
         )
 
@@ -140,7 +140,7 @@ class CombinedCheck:
         )
 
 
-def _settled(result: Opinion | Fault) -> Opinion | Fault:
+def _settle_result(result: Opinion | Fault) -> Opinion | Fault:
     """Return what a part says; one that is undecided has no vote."""
     if isinstance(result, Opinion) and result.verdict == "undecided":
         return Fault(ErrorSource.GRADER, f"undecided: {result.reasoning}")
@@ -155,12 +155,12 @@ def _reason(result: Opinion | Fault) -> str:
     return str(result) if isinstance(result, Fault) else result.reasoning
 
 
-def _sides(results: Results) -> dict[str, list[PartName]]:
+def _sort_results(results: Results) -> dict[str, list[PartName]]:
     words = ("passed", "failed", "errored")
     return {word: [name for name, result in results.items() if _verdict(result) == word] for word in words}
 
 
-def _told(result: Opinion | Fault) -> dict[str, JsonValue]:
+def _describe_result(result: Opinion | Fault) -> dict[str, JsonValue]:
     told: dict[str, JsonValue] = {"verdict": _verdict(result), "reasoning": _reason(result)}
     if isinstance(result, Opinion):
         criteria: list[JsonValue] = [c.model_dump(mode="json") for c in result.criteria]

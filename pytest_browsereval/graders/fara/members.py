@@ -18,7 +18,7 @@ from pytest_browsereval.graders.judging import relevance, rubrics, scoring
 from pytest_browsereval.graders.judging.base import ModelGrader
 from pytest_browsereval.graders.judging.judge import Judge
 from pytest_browsereval.graders.judging.replies import Replies
-from pytest_browsereval.graders.judging.rubrics import rubric_of
+from pytest_browsereval.graders.judging.rubrics import read_rubric
 from pytest_browsereval.graders.judging.votes import Opinion
 from pytest_browsereval.model.tasks import Task
 
@@ -102,7 +102,7 @@ class FaraRubricGrader(_Verifier):
             ValueError: it has not the form of one.
         """
         del base_dir
-        rubric_of(task)
+        read_rubric(task)
 
 
 class FaraMultimodalGrader(_LooksAtPictures):
@@ -163,4 +163,4 @@ class FaraCombinedGrader(_LooksAtPictures):
             ValueError: it has not the form of one.
         """
         del base_dir
-        rubric_of(task)
+        read_rubric(task)

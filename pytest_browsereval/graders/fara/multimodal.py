@@ -9,16 +9,22 @@ from pathlib import Path
 from pydantic import Field, JsonValue
 
 from pytest_browsereval.graders.base import Recorded
-from pytest_browsereval.graders.judging.base import answer_part, task_part
+from pytest_browsereval.graders.judging.base import give_answer, give_task
 from pytest_browsereval.graders.judging.judge import Judge
 from pytest_browsereval.graders.judging.pictures import (
     Shown,
-    evenly,
     evidence_of,
+    load_pictures,
     number_of,
-    recorded_pictures,
+    sample_evenly,
 )
-from pytest_browsereval.graders.judging.relevance import RATE, Ratings, best, if_all_was_seen, sort_pictures
+from pytest_browsereval.graders.judging.relevance import (
+    RATE,
+    Ratings,
+    doubt_failure,
+    pick_best,
+    sort_pictures,
+)
 from pytest_browsereval.graders.judging.replies import JudgeReply
 from pytest_browsereval.graders.judging.votes import Opinion
 from pytest_browsereval.model.grades import Criterion, Verdict
@@ -84,15 +90,15 @@ class MultimodalCheck:
         Raises:
             Fault: there are none, or too many of them could not be rated.
         """
-        files = await asyncio.to_thread(recorded_pictures, recorded)
-        sample = evenly(files, self.max_pictures, keep_last=KEEP_LAST)
+        files = await asyncio.to_thread(load_pictures, recorded)
+        sample = sample_evenly(files, self.max_pictures, keep_last=KEEP_LAST)
         counts: dict[str, JsonValue] = {"pictures": len(files), "sampled": len(sample)}
         if len(sample) <= self.max_shown:
             return Chosen(sample, counts)
-        parts = [task_part(recorded), answer_part(recorded)]
+        parts = [give_task(recorded), give_answer(recorded)]
         told = await sort_pictures(judge, Ratings, RATE, parts, sample)
         ratings = {rated.picture: rated.rating for batch in told.batches for rated in batch.pictures}
-        numbers = best(ratings, keep=self.relevance_threshold, most=self.max_shown)
+        numbers = pick_best(ratings, keep=self.relevance_threshold, most=self.max_shown)
         counts["ratings"] = {str(number): rating for number, rating in ratings.items()}
         return Chosen([path for path in sample if number_of(path) in numbers], counts, told.unrated)
 
@@ -103,7 +109,7 @@ class MultimodalCheck:
             Fault: the judge cannot be asked.
         """
         shown = [Shown(path) for path in prepared.paths]
-        said = await judge.ask(Sight, RULES, [task_part(recorded), answer_part(recorded), *shown])
+        said = await judge.ask(Sight, RULES, [give_task(recorded), give_answer(recorded), *shown])
         unsupported = "; ".join(f"{c.claim}: {c.shown}" for c in said.contradictions)
         opinion = Opinion.yes_or_no(
             said.is_consistent and said.is_satisfied,
@@ -120,7 +126,7 @@ class MultimodalCheck:
                 "contradictions": [c.model_dump(mode="json") for c in said.contradictions],
             },
         )
-        return if_all_was_seen(opinion, prepared.unrated)
+        return doubt_failure(opinion, prepared.unrated)
 
 
 def _criterion(name: str, holds: bool, reason: str) -> Criterion:  # noqa: FBT001 it is the value

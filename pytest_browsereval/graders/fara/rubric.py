@@ -6,12 +6,12 @@ import asyncio
 from dataclasses import dataclass
 
 from pytest_browsereval.graders.base import Recorded
-from pytest_browsereval.graders.judging.actions import actions_part, recorded_steps
-from pytest_browsereval.graders.judging.base import answer_part, task_part
+from pytest_browsereval.graders.judging.actions import give_actions, load_steps
+from pytest_browsereval.graders.judging.base import give_answer, give_task
 from pytest_browsereval.graders.judging.judge import Given, Judge
-from pytest_browsereval.graders.judging.rubrics import Rubric, rubric_for
+from pytest_browsereval.graders.judging.rubrics import Rubric, get_rubric
 from pytest_browsereval.graders.judging.scoring import RULES as SCORING
-from pytest_browsereval.graders.judging.scoring import Scored, Scores, settle
+from pytest_browsereval.graders.judging.scoring import Scored, Scores, settle_scores
 from pytest_browsereval.graders.judging.votes import Opinion
 
 RULES = f"""\
@@ -37,8 +37,8 @@ class RubricCheck:
         Raises:
             Fault: nothing was recorded, or the judge makes none.
         """
-        steps = await asyncio.to_thread(recorded_steps, recorded)  # before a rubric is paid for
-        return await rubric_for(recorded, judge), actions_part(steps, results=True)
+        steps = await asyncio.to_thread(load_steps, recorded)  # before a rubric is paid for
+        return await get_rubric(recorded, judge), give_actions(steps, results=True)
 
     async def opinion(self, recorded: Recorded, judge: Judge, prepared: tuple[Rubric, Given]) -> Opinion:
         """Return one vote.
@@ -47,10 +47,10 @@ class RubricCheck:
             Fault: the judge cannot be asked, or contradicts the rubric or itself.
         """
         rubric, actions = prepared
-        parts = [task_part(recorded), rubric.part(), actions, answer_part(recorded)]
+        parts = [give_task(recorded), rubric.part(), actions, give_answer(recorded)]
 
         def settled(said: Scores) -> Scored:
-            return settle(rubric, said.criteria)
+            return settle_scores(rubric, said.criteria)
 
         said = await judge.ask(Scores, RULES, parts, call="scores", check=settled)
         scored = settled(said)
@@ -59,5 +59,5 @@ class RubricCheck:
             scored.score(),
             f"{scored.sentence(self.threshold)}. {said.reasoning}",
             criteria=scored.criteria(),
-            details={"rubric": rubric.told(), **scored.told(self.threshold)},
+            details={"rubric": rubric.as_json(), **scored.as_json(self.threshold)},
         )

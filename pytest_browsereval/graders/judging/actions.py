@@ -7,7 +7,7 @@ import json
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.graders.judging.judge import Given
-from pytest_browsereval.graders.judging.steps import Step, messages_of, steps_of
+from pytest_browsereval.graders.judging.steps import Step, list_steps, messages_of
 from pytest_browsereval.model.messages import Message
 from pytest_browsereval.redaction.known import beginning
 
@@ -24,7 +24,7 @@ RESULTS = 20_000
 """Characters of all results together: in a long attempt each is shorter, so that no action is left out."""
 
 
-def recorded_messages(recorded: Recorded) -> list[Message]:
+def load_messages(recorded: Recorded) -> list[Message]:
     """Return all messages of an attempt, for graders that judge by them.
 
     Raises:
@@ -33,29 +33,29 @@ def recorded_messages(recorded: Recorded) -> list[Message]:
     try:
         log = (recorded.folder / "messages.jsonl").read_bytes()
     except FileNotFoundError:
-        raise _unknown("missing") from None
+        raise _report_unknown("missing") from None
     except OSError as error:
-        raise _unknown(f"not to be read ({error.strerror})") from None
+        raise _report_unknown(f"not to be read ({error.strerror})") from None
     messages = messages_of(recorded.folder)
     if len(messages) < log.count(b"\n"):  # a last line without its end was cut by a kill
-        raise _unknown(f"damaged in line {len(messages) + 1}")
+        raise _report_unknown(f"damaged in line {len(messages) + 1}")
     return messages
 
 
-def recorded_steps(recorded: Recorded) -> list[Step]:
+def load_steps(recorded: Recorded) -> list[Step]:
     """Return the tool calls of an attempt.
 
     Raises:
         Fault: source *grader*; nothing was recorded, so that nobody can tell what the agent did.
     """
-    return steps_of(recorded_messages(recorded))
+    return list_steps(load_messages(recorded))
 
 
-def _unknown(what: str) -> Fault:
+def _report_unknown(what: str) -> Fault:
     return Fault(ErrorSource.GRADER, f"messages.jsonl is {what}: nobody can tell what the agent did")
 
 
-def actions_part(steps: list[Step], *, results: bool = False, argument: int = ARGUMENT) -> Given:
+def give_actions(steps: list[Step], *, results: bool = False, argument: int = ARGUMENT) -> Given:
     """Return the actions of an attempt for a judge.
 
     Args:
@@ -68,12 +68,12 @@ def actions_part(steps: list[Step], *, results: bool = False, argument: int = AR
     argument = min(argument, ARGUMENTS // count)
     lines, page = [], None
     for step in steps:
-        lines.append(action_line(step, limit, tells_page=step.url != page, argument=argument))
+        lines.append(describe_action(step, limit, tells_page=step.url != page, argument=argument))
         page = step.url or page
     return Given("actions of the agent", "\n".join(lines) or "(no tool was called)")
 
 
-def action_line(step: Step, result: int = 0, *, tells_page: bool = True, argument: int = ARGUMENT) -> str:
+def describe_action(step: Step, result: int = 0, *, tells_page: bool = True, argument: int = ARGUMENT) -> str:
     """Return an action in exactly one line, whatever its names, addresses and results hold.
 
     Args:
@@ -90,9 +90,9 @@ def action_line(step: Step, result: int = 0, *, tells_page: bool = True, argumen
     if result and step.text:
         text = step.text if len(step.text) <= result else f"{beginning(step.text, result)}..."
         told.append(f"returned {json.dumps(text, ensure_ascii=False)}")
-    return in_one_line(" | ".join(told))
+    return join_lines(" | ".join(told))
 
 
-def in_one_line(text: str) -> str:
+def join_lines(text: str) -> str:
     """Return a text without line breaks: one would let an agent or a page write what never happened."""
     return " ".join(text.split())

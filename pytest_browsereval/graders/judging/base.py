@@ -14,8 +14,8 @@ from pytest_browsereval.errors import ErrorSource, Fault, StopRun, describe_erro
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.graders.judging.judge import SENDING, Given, Judge, identity
 from pytest_browsereval.graders.judging.replies import Replies, schema_of
-from pytest_browsereval.graders.judging.votes import Opinion, majority
-from pytest_browsereval.graders.unanswered import unanswered_by
+from pytest_browsereval.graders.judging.votes import Opinion, count_votes
+from pytest_browsereval.graders.unanswered import find_unanswered
 from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
@@ -84,14 +84,14 @@ class ModelGrader(GraderConfig):
         return self._result(judge, opinions)
 
     async def _opinions(self, recorded: Recorded, judge: Judge) -> list[Opinion | Fault]:
-        settled = await self.without_model(recorded)
+        settled = await self.decide_without_model(recorded)
         if settled is not None:
             return [settled]
         prepared = await self.prepare(recorded, judge)
         votes = range(judge.config.votes)
         return await judge.gather(*(self.opinion(recorded, judge.vote(n), prepared) for n in votes))
 
-    async def without_model(self, recorded: Recorded) -> Opinion | None:
+    async def decide_without_model(self, recorded: Recorded) -> Opinion | None:
         """Return the grade where the rule needs no model for it: nothing was answered, say; None else.
 
         Raises:
@@ -123,7 +123,7 @@ class ModelGrader(GraderConfig):
         raise NotImplementedError
 
     def _result(self, judge: Judge, opinions: list[Opinion | Fault]) -> GraderResult:
-        outcome, ledger = majority(opinions), judge.ledger
+        outcome, ledger = count_votes(opinions), judge.ledger
         details: dict[str, JsonValue] = {
             "judge": identity(judge.config),
             "calls": ledger.calls,
@@ -146,10 +146,10 @@ class ModelGrader(GraderConfig):
             usage=ledger.usage,
             cost_usd=ledger.usage.cost_usd if ledger.usage.requests else 0.0,
             stops_run=any(isinstance(opinion, StopRun) for opinion in opinions),
-            unanswered=next(filter(None, map(unanswered_by, opinions)), None),
+            unanswered=next(filter(None, map(find_unanswered, opinions)), None),
         )
 
-    def by_rules(
+    def grade_by_rules(
         self, opinion: Opinion, recorded: Recorded, judge: JudgeConfig | None = None
     ) -> GraderResult:
         """Return the grade of an attempt that no model was asked about.
@@ -186,18 +186,18 @@ class ModelGrader(GraderConfig):
         return f"{self.type}/{self.version}/{judge.model_name}/{digest}"
 
 
-def task_part(recorded: Recorded) -> Given:
+def give_task(recorded: Recorded) -> Given:
     """Return the instruction that the agent was given."""
     return Given("task", recorded.task.query)
 
 
-def answer_part(recorded: Recorded) -> Given:
+def give_answer(recorded: Recorded) -> Given:
     """Return what the agent says is the answer."""
     answer = recorded.final_answer
     return Given("final answer of the agent", "(none was given)" if answer is None else answer)
 
 
-def reference_part(task: Task) -> Given | None:
+def give_reference(task: Task) -> Given | None:
     """Return the row's reference answer; None if it has none."""
     if task.answer in (None, "", [], {}):
         return None
@@ -205,7 +205,7 @@ def reference_part(task: Task) -> Given | None:
     return Given("reference answer", text)
 
 
-def unanswered(recorded: Recorded) -> Opinion | None:
+def fail_unanswered(recorded: Recorded) -> Opinion | None:
     """Return the failure of an attempt without a final answer, for rules that ask nobody then; None else."""
     if (recorded.final_answer or "").strip():
         return None

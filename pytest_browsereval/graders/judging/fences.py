@@ -32,13 +32,13 @@ class Fence:
         """What the judge is told of the marks."""
         return RULE.format(nonce=self.nonce)
 
-    def around(self, title: str, text: str) -> str:
+    def wrap(self, title: str, text: str) -> str:
         """Return the text between marks."""
-        text = shortened(text.replace(self.nonce, ""), LONGEST)
+        text = shorten_text(text.replace(self.nonce, ""), LONGEST)
         return f"[{title} {self.nonce}]\n{text}\n[end of {title} {self.nonce}]"
 
 
-def shortened(text: str, limit: int) -> str:
+def shorten_text(text: str, limit: int) -> str:
     """Return a text whose middle is cut if it has more characters than the limit."""
     if len(text) <= limit:
         return text

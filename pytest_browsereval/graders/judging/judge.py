@@ -17,7 +17,7 @@ from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.errors import ErrorSource, Fault, Outage, StopRun
 from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.graders.judging.fences import LONGEST, RULE, Fence
-from pytest_browsereval.graders.judging.pictures import QUALITY, SIDES, Shown, as_part
+from pytest_browsereval.graders.judging.pictures import QUALITY, SIDES, Shown, encode_picture
 from pytest_browsereval.graders.judging.replies import (
     BARE,
     LADDER,
@@ -143,13 +143,13 @@ class Judge:
             key = await asyncio.to_thread(self._key, question)
             file = self.recorded.folder / RECORD / f"{key}.json"
             async with _shared().lock(file):
-                return await self._known_or_asked(question, file)
+                return await self._get_reply(question, file)
 
-    async def _known_or_asked(self, question: _Question[ReplyT], file: Path) -> ReplyT:
-        if (known := _recorded_reply(file, question)) is not None:
+    async def _get_reply(self, question: _Question[ReplyT], file: Path) -> ReplyT:
+        if (known := _read_recorded_reply(file, question)) is not None:
             self.ledger.from_record += 1
             return known
-        value, paid, mode = await self._asked(question)
+        value, paid, mode = await self._ask_twice(question)
         self._save(file, question.call, value, paid, mode)
         return value
 
@@ -177,12 +177,12 @@ class Judge:
         start = task.start_url or "an empty page"
         return Given("facts", f"Date of the attempt: {date}\nStart page: {start}")
 
-    async def _asked(self, question: _Question[ReplyT]) -> tuple[ReplyT, Usage, Output]:
+    async def _ask_twice(self, question: _Question[ReplyT]) -> tuple[ReplyT, Usage, Output]:
         lowered, paid, is_second = _shared().lowered, Usage(), False
         mode = lowered.get(self.config, self.config.strictest)
         while True:
             fence = Fence()
-            completion = await self._sent(question, fence, mode)
+            completion = await self._send(question, fence, mode)
             if completion is None:
                 mode = lowered[self.config] = self._looser(mode)
                 continue
@@ -190,7 +190,7 @@ class Judge:
             self._check(completion, question.call)
             try:
                 return (
-                    _checked(read_reply(completion.text, question.reply, mode, fence), question),
+                    _check_reply(read_reply(completion.text, question.reply, mode, fence), question),
                     paid,
                     mode,
                 )
@@ -200,10 +200,10 @@ class Judge:
                     raise self._fault(question.call, f"two replies {what}; the last: {error}") from None
                 is_second, mode = True, self._looser(mode)
 
-    async def _sent(self, question: _Question[ReplyT], fence: Fence, mode: Output) -> Completion | None:
+    async def _send(self, question: _Question[ReplyT], fence: Fence, mode: Output) -> Completion | None:
         """Send the question; None if the provider does not know the form that was asked for."""
         form = form_rule(question.reply, mode, fence)
-        content = await asyncio.to_thread(_content, question.parts, fence)
+        content = await asyncio.to_thread(_make_content, question.parts, fence)
         messages: list[dict[str, Any]] = [
             {"role": "system", "content": f"{question.rules}\n\n{fence.rule}\n\n{form}"},
             {"role": "user", "content": content},
@@ -306,31 +306,31 @@ def _digest_of(path: Path) -> str:
         raise Fault(ErrorSource.GRADER, f"the picture {path.name} cannot be read: {error.strerror}") from None
 
 
-def _recorded_reply(file: Path, question: _Question[ReplyT]) -> ReplyT | None:
+def _read_recorded_reply(file: Path, question: _Question[ReplyT]) -> ReplyT | None:
     try:
         reply = json.dumps(json.loads(file.read_bytes())["reply"])
-        return _checked(question.reply.model_validate_json(reply), question)
+        return _check_reply(question.reply.model_validate_json(reply), question)
     except (OSError, ValueError, KeyError, TypeError, ValidationError, Fault):
         return None
 
 
-def _checked(reply: ReplyT, question: _Question[ReplyT]) -> ReplyT:
+def _check_reply(reply: ReplyT, question: _Question[ReplyT]) -> ReplyT:
     if question.check is not None:
         question.check(reply)
     return reply
 
 
-def _content(parts: Sequence[Part], fence: Fence) -> str | list[dict[str, Any]]:
+def _make_content(parts: Sequence[Part], fence: Fence) -> str | list[dict[str, Any]]:
     """Return a message's content; plain text where there is no picture, which every server knows."""
     if all(isinstance(part, Given) for part in parts):
-        return "\n\n".join(fence.around(part.title, part.text) for part in parts if isinstance(part, Given))
+        return "\n\n".join(fence.wrap(part.title, part.text) for part in parts if isinstance(part, Given))
     content: list[dict[str, Any]] = []
     for part in parts:
         if isinstance(part, Given):
-            content.append({"type": "text", "text": fence.around(part.title, part.text)})
+            content.append({"type": "text", "text": fence.wrap(part.title, part.text)})
         else:
             content.append({"type": "text", "text": part.caption or f"Picture {part.number}:"})
-            content.append(as_part(part.path, part.detail))
+            content.append(encode_picture(part.path, part.detail))
     return content
 
 

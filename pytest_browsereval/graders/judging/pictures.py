@@ -52,13 +52,13 @@ def number_of(path: Path) -> int:
     return int(found[1]) if found else 0
 
 
-def pictures_of(folder: Path) -> list[Path]:
+def find_pictures(folder: Path) -> list[Path]:
     """Return the pictures of an attempt that are there, in the order in which they were taken."""
     files = (folder / "screenshots").glob("*") if (folder / "screenshots").is_dir() else ()
     return sorted((file for file in files if number_of(file)), key=lambda file: (number_of(file), file.name))
 
 
-def recorded_pictures(recorded: Recorded, *, else_write: str = "") -> list[Path]:
+def load_pictures(recorded: Recorded, *, else_write: str = "") -> list[Path]:
     """Return the pictures of an attempt, for graders that judge by them.
 
     Args:
@@ -69,7 +69,7 @@ def recorded_pictures(recorded: Recorded, *, else_write: str = "") -> list[Path]
         Fault: source *grader*; there are none, or one that was taken is gone: the others may tell another
             story.
     """
-    found = pictures_of(recorded.folder)
+    found = find_pictures(recorded.folder)
     results = (m for m in messages_of(recorded.folder) if isinstance(m, ToolResultMessage))
     taken = {result.screenshot for result in results if result.screenshot is not None}
     if gone := sorted(taken - {number_of(path) for path in found}):
@@ -86,7 +86,7 @@ def evidence_of(pictures: Sequence[Path]) -> tuple[str, ...]:
     return tuple(f"screenshots/{path.name}" for path in pictures)
 
 
-def evenly(items: Sequence[T], cap: int, *, keep_last: int = 1) -> list[T]:
+def sample_evenly(items: Sequence[T], cap: int, *, keep_last: int = 1) -> list[T]:
     """Return at most ``cap`` items spread evenly over all of them; the last ones are always among them."""
     if len(items) <= cap:
         return list(items)
@@ -95,17 +95,17 @@ def evenly(items: Sequence[T], cap: int, *, keep_last: int = 1) -> list[T]:
     return [*(rest[place * len(rest) // wanted] for place in range(wanted)), *items[len(items) - last :]]
 
 
-def as_part(path: Path, detail: Detail) -> dict[str, object]:
+def encode_picture(path: Path, detail: Detail) -> dict[str, object]:
     """Return a picture as a part of a message. Takes some time: call it in a thread.
 
     Raises:
         Fault: source *grader*; the file is gone or no picture.
     """
-    data = base64.b64encode(jpeg_of(path, SIDES[detail])).decode()
+    data = base64.b64encode(encode_jpeg(path, SIDES[detail])).decode()
     return {"type": "image_url", "image_url": {"url": f"data:image/jpeg;base64,{data}", "detail": detail}}
 
 
-def jpeg_of(path: Path, side: int) -> bytes:
+def encode_jpeg(path: Path, side: int) -> bytes:
     """Return a picture as JPEG, its longer side no longer than ``side`` pixels.
 
     Raises:

@@ -126,7 +126,9 @@ async def _sort(
     return await judge.ask(reply, rules, [*parts, *shown], call="rating of pictures", check=check)
 
 
-def best(ratings: Mapping[int, int], *, keep: int, most: int, fewest: int = 3, instead: int = 5) -> list[int]:
+def pick_best(
+    ratings: Mapping[int, int], *, keep: int, most: int, fewest: int = 3, instead: int = 5
+) -> list[int]:
     """Return the numbers of the pictures to look at, in the order in which they were taken.
 
     Args:
@@ -143,7 +145,7 @@ def best(ratings: Mapping[int, int], *, keep: int, most: int, fewest: int = 3, i
     return sorted(kept)
 
 
-def best_by_criterion(
+def pick_by_criterion(
     matches: Sequence[Matched], keys: Sequence[str], *, keep: int, most: int
 ) -> dict[str, list[int]]:
     """Return the numbers of each criterion's best pictures, best first; other ids are passed over."""
@@ -158,14 +160,14 @@ def best_by_criterion(
     }
 
 
-def by_turns(ranked: Sequence[Sequence[int]], most: int) -> list[int]:
+def take_turns(ranked: Sequence[Sequence[int]], most: int) -> list[int]:
     """Return the first numbers of all rankings, then the second ones and so on, at most so many."""
     longest = max(map(len, ranked), default=0)
     taken = [row[place] for place in range(longest) for row in ranked if place < len(row)]
     return list(dict.fromkeys(taken))[:most]
 
 
-def if_all_was_seen(opinion: Opinion, unseen: Sequence[int], what: str = "rated") -> Opinion:
+def doubt_failure(opinion: Opinion, unseen: Sequence[int], what: str = "rated") -> Opinion:
     """Return the vote; a failure decides nothing where a picture that nobody saw may show the contrary.
 
     Args:

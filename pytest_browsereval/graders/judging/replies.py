@@ -57,21 +57,21 @@ class Unparseable(Exception):
 
 def schema_of(reply: type[JudgeReply]) -> dict[str, Any]:
     """Return the JSON schema of a reply, as strict modes want it: every key required, none added."""
-    plain: dict[str, Any] = _plain(reply.model_json_schema())
+    plain: dict[str, Any] = _simplify_schema(reply.model_json_schema())
     return plain
 
 
-def _plain(value: Any) -> Any:
+def _simplify_schema(value: Any) -> Any:
     if isinstance(value, list):
-        return [_plain(item) for item in value]
+        return [_simplify_schema(item) for item in value]
     if not isinstance(value, dict):
         return value
     # A property may be named like a keyword: those stand one level deeper, below "properties".
     kept = {k: v for k, v in value.items() if k not in _LEFT_OUT or not isinstance(v, str | int | float)}
     return {
-        key: {name: _plain(field) for name, field in inner.items()}
+        key: {name: _simplify_schema(field) for name, field in inner.items()}
         if key in ("properties", "$defs")
-        else _plain(inner)
+        else _simplify_schema(inner)
         for key, inner in kept.items()
     }
 
@@ -111,14 +111,14 @@ def read_reply(text: str, reply: type[ReplyT], mode: Output, fence: Fence) -> Re
 def _check_keys(json_text: str) -> None:
     """Refuse a text in which a key stands twice: of two verdicts a parser would take one in silence."""
     try:
-        json.loads(json_text, object_pairs_hook=_once)
+        json.loads(json_text, object_pairs_hook=_refuse_repeated_keys)
     except RecursionError:
         raise Unparseable("it is nested too deeply") from None
     except ValueError:
         return  # what is wrong with it, the strict reading tells
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found := dict(pairs)) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
@@ -138,11 +138,11 @@ def _json_text(text: str, mode: Output, fence: Fence) -> str:
 
 def to_record(value: JudgeReply, redact: Callable[[str], str]) -> Any:
     """Return a reply as it is written: what the judge says is redacted, the words of the form are kept."""
-    fixed = frozenset(_fixed(schema_of(type(value))))
+    fixed = frozenset(_find_fixed_words(schema_of(type(value))))
     return redact_json(value.model_dump(mode="json"), lambda text: text if text in fixed else redact(text))
 
 
-def _fixed(schema: Any) -> Iterator[str]:
+def _find_fixed_words(schema: Any) -> Iterator[str]:
     """Yield the names of a form's keys, and the words that it chooses from."""
     if isinstance(schema, dict):
         yield from schema.get("properties", {})
@@ -151,4 +151,4 @@ def _fixed(schema: Any) -> Iterator[str]:
         schema = list(schema.values())
     if isinstance(schema, list):
         for part in schema:
-            yield from _fixed(part)
+            yield from _find_fixed_words(part)

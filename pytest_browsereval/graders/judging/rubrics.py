@@ -15,7 +15,7 @@ from pydantic import Field, JsonValue, model_validator
 
 from pytest_browsereval.errors import nearest
 from pytest_browsereval.graders.base import Recorded
-from pytest_browsereval.graders.judging.base import task_part
+from pytest_browsereval.graders.judging.base import give_task
 from pytest_browsereval.graders.judging.judge import Given, Judge
 from pytest_browsereval.graders.judging.replies import JudgeReply
 from pytest_browsereval.model.tasks import Task
@@ -87,7 +87,7 @@ class Rubric:
         """Return the rubric for a judge, one criterion a line."""
         return Given("rubric", "\n".join(json.dumps(item, ensure_ascii=False) for item in self._plain()))
 
-    def told(self) -> JsonValue:
+    def as_json(self) -> JsonValue:
         """Return the rubric for the details of a grade."""
         return {"source": self.source, "id": self.identity, "items": self._plain()}
 
@@ -126,18 +126,18 @@ class NewRubric(JudgeReply):
         return self
 
 
-async def rubric_for(recorded: Recorded, judge: Judge) -> Rubric:
+async def get_rubric(recorded: Recorded, judge: Judge) -> Rubric:
     """Return the row's rubric, or one that the judge makes of the task alone.
 
     Raises:
         Fault: source *grader*; the judge made none twice. There is no general rubric to stand in.
         ValueError: the row's rubric has not the form of one.
     """
-    return rubric_of(recorded.task) or await _made(recorded, judge)
+    return read_rubric(recorded.task) or await _make_rubric(recorded, judge)
 
 
-async def _made(recorded: Recorded, judge: Judge) -> Rubric:
-    reply = await judge.ask(NewRubric, MAKE, [task_part(recorded)], call="rubric")
+async def _make_rubric(recorded: Recorded, judge: Judge) -> Rubric:
+    reply = await judge.ask(NewRubric, MAKE, [give_task(recorded)], call="rubric")
     items = (
         Item(
             f"C{place}",
@@ -155,7 +155,7 @@ async def _made(recorded: Recorded, judge: Judge) -> Rubric:
 # -- the row's own
 
 
-def rubric_of(task: Task) -> Rubric | None:
+def read_rubric(task: Task) -> Rubric | None:
     """Return the rubric that a row carries, None if it carries none.
 
     It stands under ``rubric`` or, as some benchmarks have it, ``metadata.additional.precomputed_rubric``.

@@ -141,7 +141,7 @@ class Scored:
         """Return the lines of the grade."""
         return tuple(mark.criterion() for mark in self.marks)
 
-    def told(self, threshold: float, by: ScoreBy = "points") -> dict[str, JsonValue]:
+    def as_json(self, threshold: float, by: ScoreBy = "points") -> dict[str, JsonValue]:
         """Return the score for the details of a grade."""
         return {
             "score": self.score(by),
@@ -155,7 +155,7 @@ class Scored:
         }
 
 
-def settle(rubric: Rubric, scores: Sequence[CriterionScore], shown: Collection[int] = ()) -> Scored:
+def settle_scores(rubric: Rubric, scores: Sequence[CriterionScore], shown: Collection[int] = ()) -> Scored:
     """Return the score that a judge's marks come to.
 
     Args:
@@ -169,7 +169,7 @@ def settle(rubric: Rubric, scores: Sequence[CriterionScore], shown: Collection[i
     by_id = {score.id: score for score in scores}
     keys = [item.key for item in rubric.items]
     if len(by_id) != len(scores) or set(by_id) != set(keys):
-        raise _contradiction(f"it scored {_listed(s.id for s in scores)}, not {_listed(keys)}")
+        raise _contradiction(f"it scored {_join(s.id for s in scores)}, not {_join(keys)}")
     marks, left_out = [], []
     for item in rubric.items:
         score = by_id[item.key]
@@ -179,7 +179,7 @@ def settle(rubric: Rubric, scores: Sequence[CriterionScore], shown: Collection[i
             continue
         pictures = tuple(score.pictures) if isinstance(score, SeenCriterion) else ()
         if unseen := sorted(set(pictures) - set(shown)):
-            raise _contradiction(f"{item.key} rests on pictures that it was not shown: {_listed(unseen)}")
+            raise _contradiction(f"{item.key} rests on pictures that it was not shown: {_join(unseen)}")
         marks.append(Mark(item, score.earned_points, score.met, score.reason, pictures))
     if not marks:
         raise _contradiction("no criterion applies")
@@ -206,5 +206,5 @@ def _contradiction(told: str) -> Fault:
     return Fault(ErrorSource.GRADER, f"the judge contradicts the rubric or itself: {told}")
 
 
-def _listed(values: Iterable[object]) -> str:
+def _join(values: Iterable[object]) -> str:
     return ", ".join(str(value) for value in values) or "nothing"

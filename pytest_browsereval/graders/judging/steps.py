@@ -45,7 +45,7 @@ def messages_of(folder: Path) -> list[Message]:
     return list(read_messages(folder))
 
 
-def steps_of(messages: Sequence[Message]) -> list[Step]:
+def list_steps(messages: Sequence[Message]) -> list[Step]:
     """Return the tool calls of an attempt in the order in which they were made."""
     results = {m.tool_call_id: m for m in messages if isinstance(m, ToolResultMessage)}
     steps: list[Step] = []

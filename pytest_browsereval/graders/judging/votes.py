@@ -46,14 +46,14 @@ class Majority:
     is_undecided: bool = False
 
 
-def majority(opinions: Sequence[Opinion | Fault]) -> Majority:
+def count_votes(opinions: Sequence[Opinion | Fault]) -> Majority:
     """Return what more than half of all votes say; without such a majority the grade is errored.
 
     A vote that failed counts for neither side. The score is the mean of the votes that were given.
     """
     needed = len(opinions) // 2 + 1
     given = [opinion for opinion in opinions if isinstance(opinion, Opinion)]
-    told = [_told(opinion) for opinion in opinions]
+    told = [_describe_vote(opinion) for opinion in opinions]
     for word, verdict in (("passed", Verdict.PASSED), ("failed", Verdict.FAILED)):
         side = [opinion for opinion in given if opinion.verdict == word]
         if len(side) >= needed:
@@ -72,7 +72,7 @@ def majority(opinions: Sequence[Opinion | Fault]) -> Majority:
     return Majority(Verdict.ERRORED, None, reasoning, unsure, told, is_undecided=True)
 
 
-def _told(opinion: Opinion | Fault) -> JsonValue:
+def _describe_vote(opinion: Opinion | Fault) -> JsonValue:
     if isinstance(opinion, Fault):
         return {"verdict": "errored", "reasoning": str(opinion)}
     score = None if opinion.verdict == "undecided" else opinion.score

@@ -9,8 +9,8 @@ import pytest
 from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.features.interop.attempts import write_run
 from pytest_browsereval.features.interop.readers import read_run
-from pytest_browsereval.graders.judging.pictures import number_of, pictures_of
-from pytest_browsereval.graders.judging.steps import messages_of, steps_of
+from pytest_browsereval.graders.judging.pictures import find_pictures, number_of
+from pytest_browsereval.graders.judging.steps import list_steps, messages_of
 from pytest_browsereval.model.messages import (
     AssistantMessage,
     DelegationMessage,
@@ -69,8 +69,8 @@ def test_browseros_designed_messages(source: Path, tmp_path: Path) -> None:
     }
     messages = messages_of(folder)
     assert [m.type for m in messages] == [line["type"] for line in DESIGNED]
-    assert steps_of(messages)[0].screenshot == 1
-    assert [(number_of(p), p.suffix) for p in pictures_of(folder)] == [(1, ".png"), (3, ".jpeg")]
+    assert list_steps(messages)[0].screenshot == 1
+    assert [(number_of(p), p.suffix) for p in find_pictures(folder)] == [(1, ".png"), (3, ".jpeg")]
     assert store.manifest()["imported_from"]["kind"] == "browseros"
     assert str(tmp_path) not in (store.root / "manifest.json").read_text()
     assert summary_of(store).as_json()["failed"] == 1
@@ -89,7 +89,7 @@ def test_browseros_stream_events(source: Path, tmp_path: Path) -> None:
     messages = messages_of(folder)
     assert [m.content for m in messages if isinstance(m, AssistantMessage)] == ["Half done.", "It is right."]
     assert [m.content for m in messages if isinstance(m, ErrorMessage)] == ["overloaded"]
-    navigate, act = steps_of(messages)
+    navigate, act = list_steps(messages)
     assert (navigate.tool, navigate.params, navigate.is_error, navigate.screenshot) == (
         "navigate",
         {"page": 1, "url": "http://r.test"},
@@ -128,13 +128,13 @@ def test_online_mind2web_first_schema(source: Path, tmp_path: Path) -> None:
     folder, data = only(imported("online-mind2web", source, tmp_path))
     assert (data.query_id, data.final_answer) == ("fb7b4f78_110325", "The schedule is open.")
     assert (data.started_at, data.total_duration_ms, data.termination_reason) == ("", None, "unknown")
-    steps = steps_of(messages_of(folder))
+    steps = list_steps(messages_of(folder))
     assert [(s.thought, s.params["text"], s.screenshot) for s in steps] == [
         ("The menu has it.", "<a> Schedules -> CLICK", None),
         ("Now the season.", "<input> Season -> TYPE: winter", None),
     ]
     theirs = [source / "fb7b4f78_110325/trajectory" / f"{n}_full_screenshot.png" for n in (0, 2, 10)]
-    assert [p.read_bytes() for p in pictures_of(folder)] == [p.read_bytes() for p in theirs]
+    assert [p.read_bytes() for p in find_pictures(folder)] == [p.read_bytes() for p in theirs]
     assert read_stored(folder).task.metadata.source == {"input_image_paths": None, "run_id": 7}
 
 
@@ -143,7 +143,7 @@ def test_online_mind2web_second_schema(source: Path, tmp_path: Path) -> None:
     online_mind2web_task(source, **SECOND_SCHEMA)
     folder, data = only(imported("online-mind2web", source / "fb7b4f78_110325", tmp_path))
     messages = messages_of(folder)
-    assert [(s.params["text"], s.screenshot) for s in steps_of(messages)] == [
+    assert [(s.params["text"], s.screenshot) for s in list_steps(messages)] == [
         ("click Schedules", 1),
         ("type winter", 3),
     ]
@@ -168,11 +168,11 @@ def test_webvoyager(source: Path, tmp_path: Path) -> None:
         "Amazon",
     )
     assert (data.final_answer, data.termination_reason) == ("A green one.", "completed")
-    assert [(s.tool, s.params, s.text, s.screenshot) for s in steps_of(messages_of(folder))] == [
+    assert [(s.tool, s.params, s.text, s.screenshot) for s in list_steps(messages_of(folder))] == [
         ("type", {"argument": "[2]; green controller"}, "Observation: [3]: results", 2),
         ("scroll", {"argument": "[WINDOW]; down"}, "Observation: [5]: green", 4),
     ]
-    assert [number_of(p) for p in pictures_of(folder)] == [1, 2, 4]
+    assert [number_of(p) for p in find_pictures(folder)] == [1, 2, 4]
     assert "1 pictures without labels" in data.warnings[0].message
     _, other = attempts["Google Map--7"]
     assert (other.final_answer, other.termination_reason) == (None, "unknown")

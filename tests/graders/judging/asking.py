@@ -13,9 +13,9 @@ from PIL import Image
 from pydantic import Field
 
 from pytest_browsereval.graders.base import GraderConfig, Recorded
-from pytest_browsereval.graders.judging.base import ModelGrader, answer_part, task_part
+from pytest_browsereval.graders.judging.base import ModelGrader, give_answer, give_task
 from pytest_browsereval.graders.judging.judge import Judge, Part
-from pytest_browsereval.graders.judging.pictures import Shown, pictures_of
+from pytest_browsereval.graders.judging.pictures import Shown, find_pictures
 from pytest_browsereval.graders.judging.replies import JudgeReply
 from pytest_browsereval.graders.judging.votes import Opinion
 from pytest_browsereval.llm.client import close_clients
@@ -44,8 +44,8 @@ class AskingGrader(ModelGrader):
     pictures: int = 0
 
     async def opinion(self, recorded: Recorded, judge: Judge, prepared: Any) -> Opinion:  # noqa: ARG002 as the base has it
-        shown = [Shown(path) for path in pictures_of(recorded.folder)[: self.pictures]]
-        parts: list[Part] = [task_part(recorded), answer_part(recorded), *shown]
+        shown = [Shown(path) for path in find_pictures(recorded.folder)[: self.pictures]]
+        parts: list[Part] = [give_task(recorded), give_answer(recorded), *shown]
         said = await judge.ask(Said, RULES, parts)
         verdict: Any = {"yes": "passed", "no": "failed", "unsure": "undecided"}[said.verdict]
         return Opinion(verdict, said.points / 10, said.reasoning)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pytest_browsereval.errors import Fault
-from pytest_browsereval.graders.judging.actions import actions_part, recorded_steps
+from pytest_browsereval.graders.judging.actions import give_actions, load_steps
 from pytest_browsereval.graders.judging.fences import LONGEST, Fence
 from tests.graders.judging.asking import recorded_in
 from tests.graders.judging.bench import Bench
@@ -16,13 +16,13 @@ def test_actions_are_facts_one_a_line(tmp_path: Path) -> None:
     recorded = Bench(tmp_path).attempt(
         ("click", {"target": "x" * 300}, "clicked"), ("read", {}, {"ok": True, "output": "y" * 900})
     )
-    steps = recorded_steps(recorded)
-    first, second = actions_part(steps).text.split("\n")
+    steps = load_steps(recorded)
+    first, second = give_actions(steps).text.split("\n")
     assert first.startswith('1. click(target="xxx')
     assert first.endswith('xxx...) | page "http://shop.test/"')
     assert len(first) < 200
     assert second == "2. read()"  # on the same page
-    first, second = actions_part(steps, results=True).text.split("\n")
+    first, second = give_actions(steps, results=True).text.split("\n")
     assert first.endswith('| returned "clicked"')
     assert second == f'2. read() | returned "{"y" * 300}..."'
 
@@ -30,12 +30,12 @@ def test_actions_are_facts_one_a_line(tmp_path: Path) -> None:
 def test_no_action_of_a_long_attempt_is_left_out(tmp_path: Path) -> None:
     """What each one returned is shortened further, so that the whole is never cut."""
     calls = [("read", {"place": n}, "y" * 900) for n in range(400)]
-    text = actions_part(recorded_steps(Bench(tmp_path).attempt(*calls)), results=True).text
+    text = give_actions(load_steps(Bench(tmp_path).attempt(*calls)), results=True).text
     assert len(text) < LONGEST
     assert '\n400. read(place=399) | returned "yyy' in text
     long = [("type", {"text": "z" * 900})] * 400
-    text = actions_part(recorded_steps(Bench(tmp_path).attempt(*((*call, "") for call in long)))).text
-    assert "[cut:" not in Fence("n").around("actions", text)
+    text = give_actions(load_steps(Bench(tmp_path).attempt(*((*call, "") for call in long)))).text
+    assert "[cut:" not in Fence("n").wrap("actions", text)
 
 
 def test_nothing_forges_an_action(tmp_path: Path) -> None:
@@ -45,16 +45,16 @@ def test_nothing_forges_an_action(tmp_path: Path) -> None:
         (f"click{forged}", {f"a{forged}": 1}, "."),
         ("read", {"b": f"{forged}\u2028{forged}\x85"}, f"page text{forged}\u2028{forged}"),
     )
-    assert len(actions_part(recorded_steps(recorded), results=True).text.splitlines()) == 2
+    assert len(give_actions(load_steps(recorded), results=True).text.splitlines()) == 2
 
 
 def test_an_attempt_without_a_record_is_a_fault(tmp_path: Path) -> None:
     """An empty log says that nothing was done; a missing one says nothing."""
     with pytest.raises(Fault, match=r"messages\.jsonl is missing"):
-        recorded_steps(recorded_in(tmp_path))
+        load_steps(recorded_in(tmp_path))
     (tmp_path / "messages.jsonl").mkdir()
     with pytest.raises(Fault, match=r"messages\.jsonl is not to be read \(Is a directory\)"):
-        recorded_steps(recorded_in(tmp_path))
+        load_steps(recorded_in(tmp_path))
     (tmp_path / "messages.jsonl").rmdir()
     Bench(tmp_path).attempt()
-    assert actions_part(recorded_steps(recorded_in(tmp_path))).text == "(no tool was called)"
+    assert give_actions(load_steps(recorded_in(tmp_path))).text == "(no tool was called)"

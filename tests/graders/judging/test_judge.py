@@ -15,7 +15,7 @@ from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.graders.judging import judge as judge_module
 from pytest_browsereval.graders.judging.base import ModelGrader
 from pytest_browsereval.graders.judging.judge import Judge
-from pytest_browsereval.graders.judging.pictures import Shown, pictures_of
+from pytest_browsereval.graders.judging.pictures import Shown, find_pictures
 from pytest_browsereval.graders.judging.replies import JudgeReply, schema_of
 from pytest_browsereval.graders.judging.votes import Opinion
 from pytest_browsereval.llm.judge import JudgeConfig
@@ -171,7 +171,7 @@ def test_a_record_is_of_all_that_was_sent(tmp_path: Path, monkeypatch: pytest.Mo
     class Looking(AskingGrader):
         async def opinion(self, recorded: Recorded, judge: Judge, prepared: Any) -> Opinion:
             del prepared
-            files = [Shown(path) for path in pictures_of(recorded.folder)]
+            files = [Shown(path) for path in find_pictures(recorded.folder)]
             for shown in (files[:2], files[2:], files[:2], files[:1], files[1:2]):
                 await judge.ask(Said, RULES, shown)
             return Opinion("passed", 1.0, "seen")

@@ -10,11 +10,11 @@ from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.graders.judging import pictures
 from pytest_browsereval.graders.judging.pictures import (
-    evenly,
-    jpeg_of,
+    encode_jpeg,
+    find_pictures,
+    load_pictures,
     number_of,
-    pictures_of,
-    recorded_pictures,
+    sample_evenly,
 )
 from tests.graders.judging.asking import picture, recorded_in
 from tests.graders.judging.test_steps import gave
@@ -22,36 +22,36 @@ from tests.graders.judging.test_steps import gave
 
 def test_pictures_are_those_that_are_there(tmp_path: Path) -> None:
     """In the order of their numbers, gaps and other files do not matter."""
-    assert pictures_of(tmp_path) == []
+    assert find_pictures(tmp_path) == []
     for number, suffix in ((12, "jpeg"), (3, "png"), (100, "webp")):
         picture(tmp_path, number, suffix=suffix)
     (tmp_path / "screenshots" / "map.png").write_text("x")
     (tmp_path / "screenshots" / "4.gif").write_text("x")
-    assert [path.name for path in pictures_of(tmp_path)] == ["003.png", "012.jpeg", "100.webp"]
+    assert [path.name for path in find_pictures(tmp_path)] == ["003.png", "012.jpeg", "100.webp"]
 
 
 def test_a_picture_that_is_gone_is_missing_evidence(tmp_path: Path) -> None:
     """The log tells which were taken; one that nobody took leaves a gap, which is none."""
     recorded = recorded_in(tmp_path)
     with pytest.raises(Fault, match=r"no picture was recorded: there is nothing to look at\. Write  less: 0"):
-        recorded_pictures(recorded, else_write="less: 0")
+        load_pictures(recorded, else_write="less: 0")
     log = MessageLogger(tmp_path)
     for number in (1, 3):
         picture(tmp_path, number)
         log.log(gave(number, "ok", screenshot=number))
     log.log(gave(4, "ok"))
     log.close()
-    assert [number_of(path) for path in recorded_pictures(recorded)] == [1, 3]
+    assert [number_of(path) for path in load_pictures(recorded)] == [1, 3]
     (tmp_path / "screenshots" / "003.png").unlink()
     with pytest.raises(Fault, match=r"pictures that were taken are gone: 3$"):
-        recorded_pictures(recorded)
+        load_pictures(recorded)
 
 
 @pytest.mark.parametrize("count", [0, 1, 5, 29, 30, 31, 45, 59, 60, 61, 500])
 def test_a_sample_spans_all_and_keeps_the_last(count: int) -> None:
     """Never more than the cap, no item twice, in order, the last five always, the first too."""
     items = list(range(count))
-    taken = evenly(items, 30, keep_last=5)
+    taken = sample_evenly(items, 30, keep_last=5)
     assert len(taken) == min(count, 30)
     assert taken == sorted(set(taken))
     assert taken[-5:] == items[-5:]
@@ -62,8 +62,8 @@ def test_a_sample_spans_all_and_keeps_the_last(count: int) -> None:
 
 def test_more_last_ones_than_the_cap() -> None:
     """The cap wins."""
-    assert evenly([1, 2, 3, 4], 2, keep_last=5) == [3, 4]
-    assert evenly([1, 2, 3], 1) == [3]
+    assert sample_evenly([1, 2, 3, 4], 2, keep_last=5) == [3, 4]
+    assert sample_evenly([1, 2, 3], 1) == [3]
 
 
 def test_transparent_and_palette_pictures_become_jpeg(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_transparent_and_palette_pictures_become_jpeg(tmp_path: Path) -> None:
     for number, mode in enumerate(("RGBA", "P", "L", "LA", "1"), 1):
         path = tmp_path / f"{number}.png"
         Image.new(mode, (20, 10)).save(path)
-        assert jpeg_of(path, 16)[:3] == b"\xff\xd8\xff"
+        assert encode_jpeg(path, 16)[:3] == b"\xff\xd8\xff"
 
 
 def test_a_huge_picture_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,6 +79,6 @@ def test_a_huge_picture_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     path = picture(tmp_path, 1, (100, 100))
     monkeypatch.setattr(pictures, "MOST_PIXELS", 9_999)
     with pytest.raises(Fault, match=r"001\.png is too large"):
-        jpeg_of(path, 512)
+        encode_jpeg(path, 512)
     with pytest.raises(Fault, match=r"002\.png cannot be read"):
-        jpeg_of(path.with_name("002.png"), 512)
+        encode_jpeg(path.with_name("002.png"), 512)

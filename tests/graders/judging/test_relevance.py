@@ -5,10 +5,10 @@ import pytest
 from pytest_browsereval.graders.judging.relevance import (
     Matched,
     Use,
-    best,
-    best_by_criterion,
-    by_turns,
-    if_all_was_seen,
+    doubt_failure,
+    pick_best,
+    pick_by_criterion,
+    take_turns,
 )
 from pytest_browsereval.graders.judging.votes import Opinion
 
@@ -26,7 +26,7 @@ from pytest_browsereval.graders.judging.votes import Opinion
 )
 def test_the_best_pictures(ratings: dict[int, int], expected: list[int]) -> None:
     """From 3 on, ten at most; fewer than three are joined by the five best; in the order of their numbers."""
-    assert best(ratings, keep=3, most=10) == expected
+    assert pick_best(ratings, keep=3, most=10) == expected
 
 
 def test_the_best_pictures_of_each_criterion() -> None:
@@ -35,20 +35,20 @@ def test_the_best_pictures_of_each_criterion() -> None:
         Matched(picture=n, shows=".", criteria=tuple(Use(id=key, rating=rating) for key, rating in uses))
         for n, uses in enumerate([[("C1", 3), ("C9", 5)], [("C1", 5)], [("C2", 2)], [("C1", 3)], []], start=1)
     ]
-    assert best_by_criterion(matches, ["C1", "C2"], keep=3, most=2) == {"C1": [2, 4], "C2": []}
+    assert pick_by_criterion(matches, ["C1", "C2"], keep=3, most=2) == {"C1": [2, 4], "C2": []}
 
 
 def test_turns_share_a_limit() -> None:
     """Each ranking gives its first before any gives its second; nothing is taken twice."""
-    assert by_turns([[9], [1, 2, 3], [], [1, 5]], 4) == [9, 1, 2, 5]
-    assert by_turns([], 4) == []
+    assert take_turns([[9], [1, 2, 3], [], [1, 5]], 4) == [9, 1, 2, 5]
+    assert take_turns([], 4) == []
 
 
 def test_a_picture_that_nobody_rated_may_excuse() -> None:
     """A failure decides nothing then; a pass stands."""
     failed, passed = (Opinion.yes_or_no(value, "because", details={"a": 1}) for value in (False, True))
-    told = if_all_was_seen(failed, (3, 4))
+    told = doubt_failure(failed, (3, 4))
     assert (told.verdict, told.details) == ("undecided", {"a": 1})
     assert told.reasoning == ("it would be a failure, but these pictures could not be rated: 3, 4. because")
-    assert if_all_was_seen(passed, (3,)) is passed
-    assert if_all_was_seen(failed, ()) is failed
+    assert doubt_failure(passed, (3,)) is passed
+    assert doubt_failure(failed, ()) is failed

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.graders.fara.members import FaraCombinedGrader, FaraRubricGrader
-from pytest_browsereval.graders.judging.rubrics import Item, rubric_of
+from pytest_browsereval.graders.judging.rubrics import Item, read_rubric
 from pytest_browsereval.graders.rubric import RubricGrader
 from pytest_browsereval.model.grades import Verdict
 from tests.graders.judging.bench import Bench, made, scores
@@ -18,7 +18,7 @@ ITEM = {"criterion": "Right shop", "description": "The shop of the task.", "max_
 def test_published_forms() -> None:
     """Items with points and a condition; requirements of one point each; both under either key."""
     noted = {**ITEM, "justification": "as I thought", "earned_points": 20, "condition": "if it is open"}
-    rubric = rubric_of(make_task(rubric={"items": [ITEM, {**noted, "required": True, "total_items": 3}]}))
+    rubric = read_rubric(make_task(rubric={"items": [ITEM, {**noted, "required": True, "total_items": 3}]}))
     assert rubric is not None
     assert rubric.source == "row"
     assert rubric.items == (
@@ -32,19 +32,19 @@ def test_published_forms() -> None:
     }
     expected = (Item("R1", "Find it", "A page.", 1), Item("R2", "Buy it", "", 1))
     for given in (named, {"rubrics": named}):
-        rubric = rubric_of(make_task(rubric=given))
+        rubric = read_rubric(make_task(rubric=given))
         assert rubric is not None
         assert rubric.items == expected
-        rubric = rubric_of(make_task(metadata={"additional": {"precomputed_rubric": given}}))
+        rubric = read_rubric(make_task(metadata={"additional": {"precomputed_rubric": given}}))
         assert rubric is not None
         assert rubric.items == expected
-    assert rubric_of(make_task()) is None
+    assert read_rubric(make_task()) is None
 
 
 def test_the_identity_tells_rubrics_apart() -> None:
     """The same criteria have one; another number of points another."""
     first, same, other = (
-        rubric_of(make_task(rubric={"items": [{**ITEM, **more}]}))
+        read_rubric(make_task(rubric={"items": [{**ITEM, **more}]}))
         for more in ({}, {"justification": "."}, {"max_points": 21})
     )
     assert first is not None

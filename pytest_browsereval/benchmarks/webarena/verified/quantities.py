@@ -115,10 +115,10 @@ def read_number(value: Any) -> float:
     try:
         return float(str(value).replace(",", "").replace(" ", ""))
     except ValueError:
-        return float(_in_words(str(value)))
+        return float(_read_words(str(value)))
 
 
-def _in_words(text: str) -> int:
+def _read_words(text: str) -> int:
     words = [word for word in text.split() if word in _WORDS or word in _SCALES or word == "hundred"]
     if not words:
         raise ValueError("no number")

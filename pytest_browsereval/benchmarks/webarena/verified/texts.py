@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from pytest_browsereval.graders.patterns import found
+from pytest_browsereval.graders.patterns import has_match
 
 PUNCTUATION = "'\"`.,;:!?"
 """What may stand around a text without making it another one."""
@@ -70,7 +70,7 @@ def matches(pattern: str, text: str, *, ignore_case: bool = False, whole: bool =
     Raises:
         Fault: the search takes too long.
     """
-    return found(rf"\A(?:{pattern})\Z" if whole else rf"\A(?:{pattern})", text, ignore_case=ignore_case)
+    return has_match(rf"\A(?:{pattern})\Z" if whole else rf"\A(?:{pattern})", text, ignore_case=ignore_case)
 
 
 @lru_cache(maxsize=4096)
@@ -80,7 +80,7 @@ def names(pattern: str, name: str, *, ignore_case: bool = False) -> bool:
     Raises:
         Fault: the search takes too long.
     """
-    return found(pattern, name, ignore_case=ignore_case)
+    return has_match(pattern, name, ignore_case=ignore_case)
 
 
 def plain_text(text: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.datasets.base import DatasetConfig
 from pytest_browsereval.graders.base import GraderConfig
-from pytest_browsereval.graders.protection import unquoted
+from pytest_browsereval.graders.protection import hide_quotes
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.sites import names_in
 
@@ -62,7 +62,7 @@ class Row:
 
     def report(self, rule: str, level: Level, message: str, advice: str) -> Finding:
         """Return a finding about this row, without what a protected one expects."""
-        return Finding(rule, level, self.where, self.task.query_id, unquoted(message, self.task), advice)
+        return Finding(rule, level, self.where, self.task.query_id, hide_quotes(message, self.task), advice)
 
     def expectations(self) -> Iterator[tuple[str, str]]:
         """Yield the texts and numbers that the row's answer and checks expect, each with its key."""
