@@ -1,4 +1,4 @@
-"""What members need and what a run offers, as values that are merged, compared, and told in words."""
+"""What members need and what a run offers, as values that are merged, compared and put into words."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Needs:
 
 @dataclass(frozen=True)
 class ChecksRead:
-    """Which entries of a row's ``checks`` graders of a type look at, told by the keys of an entry.
+    """Which entries of a row's ``checks`` graders of a type look at, by the keys of an entry.
 
     By default none. ``ChecksRead(having=("colour",))`` are those with the key ``colour``;
     ``ChecksRead(lacking=())`` are all.
@@ -153,7 +153,7 @@ def merge_needs(each: Iterable[Needs]) -> Needs:
         pictures=any(needs.pictures for needs in each),
         traffic=Traffic.all_of(traffic) if any(traffic) else None,
         models=tuple(model for needs in each for model in needs.models),
-        trust=tuple(dict.fromkeys(told for needs in each for told in needs.trust)),
+        trust=tuple(dict.fromkeys(reason for needs in each for reason in needs.trust)),
         addresses=tuple(dict.fromkeys(address for needs in each for address in needs.addresses)),
         seconds=max((needs.seconds for needs in each), default=TIMEOUT_S),
     )

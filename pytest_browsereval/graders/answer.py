@@ -180,8 +180,8 @@ class AnswerGrader(GraderConfig):
         wanted, whole = read_number(reference), read_number(answer)
         numbers = find_numbers(answer) if whole is None else [whole]
         if len(numbers) != 1:
-            told = f"several numbers ({', '.join(map(str, numbers[:5]))})" if numbers else "no sure number"
-            return f"the answer {show(answer, 200)} holds {told}; {show(reference)} alone was expected"
+            found = f"several numbers ({', '.join(map(str, numbers[:5]))})" if numbers else "no sure number"
+            return f"the answer {show(answer, 200)} holds {found}; {show(reference)} alone was expected"
         if wanted is not None and is_close(wanted, numbers[0], self.tolerance):
             return ""
         within = f" within {self.tolerance:g}" if self.tolerance else ""
@@ -192,8 +192,8 @@ class AnswerGrader(GraderConfig):
         whole = read_date(answer, day_first=self.day_first)
         dates = find_dates(answer, day_first=self.day_first) if whole is None else [whole]
         if len(dates) != 1 or wanted is None:
-            told = f"{len(dates)} dates" if dates else "no date that can be read"
-            return f"the answer {show(answer, 200)} holds {told}; {show(reference)} alone was expected"
+            found = f"{len(dates)} dates" if dates else "no date that can be read"
+            return f"the answer {show(answer, 200)} holds {found}; {show(reference)} alone was expected"
         mismatch = wanted.mismatch(dates[0])
         return f"the answer's date is not {show(reference)}: {mismatch}" if mismatch else ""
 
@@ -208,5 +208,5 @@ class AnswerGrader(GraderConfig):
         precision = 1 - len(extra) / len(given) if given else 0.0
         score = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
         sides = (("lacks", missing), ("has also", extra))
-        told = " and ".join(f"{word} {show(items, 200)}" for word, items in sides if items)
-        return score, f"the answer's list {told}"
+        found = " and ".join(f"{word} {show(items, 200)}" for word, items in sides if items)
+        return score, f"the answer's list {found}"

@@ -18,9 +18,9 @@ from typing import ClassVar
 from pydantic import Field, JsonValue
 
 from pytest_browsereval.browsers.base import Window
-from pytest_browsereval.errors import TerminationReason
+from pytest_browsereval.errors import Outage, TerminationReason
 from pytest_browsereval.llm.judge import JudgeConfig
-from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.model.grades import GraderResult, Unanswered, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.needs import ChecksRead, Needs
@@ -87,8 +87,8 @@ class GraderConfig(Component):
     name: str | None = Field(default=None, min_length=1)
     """What reports call this grader; the type by default. Names must differ within a row."""
     advisory: bool = False
-    """True: the grade is told beside the others and never decides the verdict, for a judge that people
-    agree with too seldom (``browsereval calibrate`` tells)."""
+    """True: the grade stands beside the others and never decides the verdict, for a judge that people
+    agree with too seldom (``browsereval calibrate`` measures it)."""
 
     @property
     def label(self) -> str:
@@ -160,3 +160,10 @@ class GraderConfig(Component):
             Fault: the grader cannot judge: the grade is *errored*. Any other exception counts as one.
         """
         raise NotImplementedError
+
+
+def find_unanswered(error: object) -> Unanswered | None:
+    """Return which model did not answer, so that the run can stop; None if an error says nothing of it."""
+    if not isinstance(error, Outage):
+        return None
+    return Unanswered(what=error.what, answered_at=error.answered_at)

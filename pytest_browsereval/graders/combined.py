@@ -14,8 +14,8 @@ from pydantic import Field, JsonValue, model_validator
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.errors import PLUGIN_ERRORS, describe_error, is_given_up, nearest
-from pytest_browsereval.graders.asked import grade_one
 from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
+from pytest_browsereval.graders.grading import grade_one
 from pytest_browsereval.graders.verdicts import combine
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict, cost_of, differ
 from pytest_browsereval.model.tasks import Task
@@ -170,9 +170,9 @@ class CombinedGrader(GraderConfig):
     def _result(
         self, grades: Mapping[str, GraderResult], verdict: Verdict, why: str, recorded: Recorded
     ) -> GraderResult:
-        told = ", ".join(f"{name} {grade.verdict}" for name, grade in grades.items())
+        verdicts = ", ".join(f"{name} {grade.verdict}" for name, grade in grades.items())
         is_split = differ(grades.values())
-        why = f"{why.rstrip('.')}. The graders disagree: {told}." if is_split else why
+        why = f"{why.rstrip('.')}. The graders disagree: {verdicts}." if is_split else why
         return GraderResult(
             grader=self.label,
             verdict=verdict,

@@ -39,7 +39,7 @@ async def try_golden(member: type[GraderConfig], registry: Registry | None = Non
         with tempfile.TemporaryDirectory(prefix="browsereval-golden-") as folder:
             try:
                 yield Tried(golden, await _grade_golden(member, golden, Path(folder), registry))
-            except Exception as error:  # noqa: BLE001 whatever a grader raises is what is to be told
+            except Exception as error:  # noqa: BLE001 the caller reports whatever a grader raises
                 yield Tried(golden, None, f"{type(error).__name__}: {error}")
 
 

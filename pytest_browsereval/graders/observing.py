@@ -1,6 +1,6 @@
 """Reading a live page when the agent has stopped: values, text, roles, storage, and a site's own state.
 
-What the page throws is told apart from what cannot be read: a :class:`NoValue` belongs to the page, a
+What the page throws differs from what cannot be read: a :class:`NoValue` belongs to the page, a
 fault to us. Everything read is plain JSON, within limits of size, depth and time.
 """
 

@@ -85,8 +85,8 @@ async def send(session: CDPSession, method: str, **params: Any) -> dict[str, Any
     reply: dict[str, Any] = await session.send(method, params)
     if details := reply.get("exceptionDetails"):
         thrown = details.get("exception", {})
-        told = thrown.get("description") or thrown.get("value") or details.get("text")
-        raise NoValue(f"it threw {beginning(str(told).splitlines()[0], 200)}")
+        message = thrown.get("description") or thrown.get("value") or details.get("text")
+        raise NoValue(f"it threw {beginning(str(message).splitlines()[0], 200)}")
     return reply
 
 

@@ -91,7 +91,7 @@ JUDGED = ("task_completion", "reasoning_quality", "error_recovery", "autonomy")
 
 @dataclass(frozen=True)
 class Facts:
-    """What was measured of the attempt; the judge is told it and never asked for it."""
+    """What was measured of the attempt; the judge reads it and is never asked for it."""
 
     total_duration_ms: float
     step_count: int
@@ -217,8 +217,8 @@ def check_review(review: Review) -> None:
     points = review.task_completion.points
     if points < DOUBTFUL_YES if review.is_completed else points > DOUBTFUL_NO:
         word = "completed" if review.is_completed else "not completed"
-        told = f"it calls the task {word} and gives task_completion {points:g} of 100"
-        raise Fault(ErrorSource.GRADER, f"the judge contradicts itself: {told}")
+        problem = f"it calls the task {word} and gives task_completion {points:g} of 100"
+        raise Fault(ErrorSource.GRADER, f"the judge contradicts itself: {problem}")
 
 
 def measure_attempt(recorded: Recorded, calls: list[Call], pictures: int) -> Facts:

@@ -77,32 +77,32 @@ def mask_grade(result: GraderResult, task: Task) -> GraderResult:
     mask = mask_of(task)
     if mask is str:
         return result
-    told = {
+    changes = {
         "reasoning": mask(result.reasoning),
         "criteria": tuple(_mask_criterion(criterion, mask) for criterion in result.criteria),
         "details": {name: _mask_value(value, mask) for name, value in result.details.items()},
     }
-    return result.model_copy(update=told)
+    return result.model_copy(update=changes)
 
 
 def _mask_criterion(criterion: Criterion, mask: Callable[[str], str]) -> Criterion:
-    told = {
+    changes = {
         "name": mask(criterion.name),
         "reason": mask(criterion.reason),
         "expected": _mask_value(criterion.expected, mask, with_numbers=True),
         "actual": _mask_value(criterion.actual, mask, with_numbers=True),
     }
-    return criterion.model_copy(update=told)
+    return criterion.model_copy(update=changes)
 
 
 def _mask_value(value: JsonValue, mask: Callable[[str], str], *, with_numbers: bool = False) -> JsonValue:
-    def masked_leaf(leaf: JsonValue) -> JsonValue:
+    def mask_leaf(leaf: JsonValue) -> JsonValue:
         if isinstance(leaf, str):
             return mask(leaf)
         is_number = isinstance(leaf, int | float) and not isinstance(leaf, bool)
         return WITHHELD if with_numbers and is_number and mask(str(leaf)) != str(leaf) else leaf
 
-    masked_value: JsonValue = map_leaves(value, masked_leaf, mask)
+    masked_value: JsonValue = map_leaves(value, mask_leaf, mask)
     return masked_value
 
 

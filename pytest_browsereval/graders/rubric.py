@@ -125,7 +125,7 @@ class RubricGrader(ModelGrader):
         read_rubric(task)
 
     async def prepare(self, recorded: Recorded, judge: Judge) -> _Prepared:
-        """Make the rubric before anything of the attempt is told, score by texts, and pick the pictures.
+        """Make the rubric before the judge sees the attempt, score by texts, and pick the pictures.
 
         Raises:
             Fault: there are no pictures, or the judge cannot be asked or contradicts itself.
@@ -136,12 +136,12 @@ class RubricGrader(ModelGrader):
         rubric = await get_rubric(recorded, judge)
         given = (give_task(recorded), give_actions(steps, results=True), give_answer(recorded))
 
-        def settled(said: Scores) -> Scored:
+        def score(said: Scores) -> Scored:
             return settle_scores(rubric, said.criteria)
 
         first, matches = await _ask_both(
             judge,
-            judge.ask(Scores, READ, [*given, rubric.part()], call="scores without pictures", check=settled),
+            judge.ask(Scores, READ, [*given, rubric.part()], call="scores without pictures", check=score),
             sort_pictures(judge, Matches, relevance.MATCH, [given[0], rubric.part()], sample),
         )
         picked = self._pick_pictures(rubric, matches)
@@ -150,7 +150,7 @@ class RubricGrader(ModelGrader):
             rubric=rubric,
             given=given,
             actions=len(steps),
-            first=settled(first),
+            first=score(first),
             pictures=[path for path in sample if number_of(path) in numbers],
             picked={key: [n for n in found if n in numbers] for key, found in picked.items()},
             details={"pictures": len(files), "sampled": len(sample), "unrated": list(matches.unrated)},
@@ -176,19 +176,19 @@ class RubricGrader(ModelGrader):
         numbers = [picture.number for picture in shown]
         material: list[Part] = [*prepared.given, prepared.rubric.part(), *_list_first_pass(prepared), *shown]
 
-        def settled(said: SeenScores) -> Scored:
+        def score(said: SeenScores) -> Scored:
             return settle_scores(prepared.rubric, said.criteria, numbers)
 
-        def checked(said: Outcome) -> None:
+        def check(said: Outcome) -> None:
             check_outcome(said, numbers, prepared.actions)
 
         seen: list[Part] = [*prepared.given, *shown]
         scores, said = await _ask_both(
             judge,
-            judge.ask(SeenScores, LOOK, material, call="scores", check=settled),
-            judge.ask(Outcome, outcome.RULES, seen, call="outcome", check=checked),
+            judge.ask(SeenScores, LOOK, material, call="scores", check=score),
+            judge.ask(Outcome, outcome.RULES, seen, call="outcome", check=check),
         )
-        scored = settled(scores)
+        scored = score(scores)
         opinion = Opinion(
             self._verdict(scored, said),
             scored.score(self.score),

@@ -188,8 +188,8 @@ class StateDiffGrader(GraderConfig):
                     return parse_stored(await page.read_storage(source.storage, homes))
                 return await page.fetch(source.url or "")
         except NoValue as error:
-            told = show(source.model_dump(exclude_none=True))
-            raise Fault(ErrorSource.GRADER, f"the source {told} gives no state: {error}") from None
+            place = show(source.model_dump(exclude_none=True))
+            raise Fault(ErrorSource.GRADER, f"the source {place} gives no state: {error}") from None
 
     async def grade(self, recorded: Recorded) -> GraderResult:
         """Compare the state that was read with the checks.

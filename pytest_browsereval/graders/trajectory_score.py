@@ -157,8 +157,8 @@ class TrajectoryScoreGrader(ModelGrader):
         calls = list_calls(messages)
         verdict: Literal["passed", "failed"] = "passed" if scores.total >= self.threshold else "failed"
         sign = ">=" if verdict == "passed" else "<"
-        told = ", ".join(f"{name} {value:.2f}" for name, value in asdict(scores).items())
-        why = f"{self.method}: {scores.total:.2f} {sign} {self.threshold:g} ({told}). {reasoning}".strip()
+        scored = ", ".join(f"{name} {value:.2f}" for name, value in asdict(scores).items())
+        why = f"{self.method}: {scores.total:.2f} {sign} {self.threshold:g} ({scored}). {reasoning}".strip()
         return Opinion(
             verdict,
             scores.total,

@@ -18,7 +18,7 @@ from typing import Any, cast
 from pydantic import JsonValue
 
 from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.graders.bounded import EVALUATION_LIMIT_S, evaluate
+from pytest_browsereval.graders.evaluation import EVALUATION_LIMIT_S, evaluate
 from pytest_browsereval.redaction.known import beginning
 
 TEXT_LIMIT = 100_000
@@ -364,13 +364,13 @@ def _look_up_apart(path: str, value: JsonValue) -> tuple[JsonValue, str]:
     try:
         answer = evaluate(_LOOK_UP, [folder, path, value, SELECTED_LIMIT], EVALUATION_LIMIT_S)
     except TimeoutError:
-        told = (
+        problem = (
             f"was looked up for {EVALUATION_LIMIT_S:g} s without an end. Write it without functions inside &"
         )
     except ValueError as error:
-        told = f"cannot be looked up: {error}"
+        problem = f"cannot be looked up: {error}"
     else:
         found, problem = cast("list[Any]", answer)
         vast = f"the path {beginning(path, 200)!r} selects more than {SELECTED_LIMIT} values"
         return found, vast if problem is None else problem
-    raise Fault(ErrorSource.GRADER, f"the path {beginning(path, 200)!r} {told}")
+    raise Fault(ErrorSource.GRADER, f"the path {beginning(path, 200)!r} {problem}")

@@ -33,7 +33,7 @@ from pytest_browsereval.errors import (
     is_given_up,
 )
 from pytest_browsereval.graders.base import GraderConfig, Recorded
-from pytest_browsereval.graders.bounded import limit_evaluations
+from pytest_browsereval.graders.evaluation import limit_evaluations
 from pytest_browsereval.graders.observations import observation_keys
 from pytest_browsereval.graders.parts import fill_sites
 from pytest_browsereval.model.grades import Verdict

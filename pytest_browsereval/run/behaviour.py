@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
 from pytest_browsereval.browsers.base import Window
-from pytest_browsereval.graders.asked import StandIn
+from pytest_browsereval.graders.grading import StandIn
 from pytest_browsereval.model.messages import Message
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.run.guard import ToolCallHook

@@ -10,8 +10,8 @@ from pydantic import JsonValue
 
 from pytest_browsereval.capture.output import mask_output
 from pytest_browsereval.errors import ErrorSource
-from pytest_browsereval.graders.asked import StandIn, grade_one
 from pytest_browsereval.graders.base import GraderConfig, Recorded
+from pytest_browsereval.graders.grading import StandIn, grade_one
 from pytest_browsereval.graders.protection import mask_grade, mask_of
 from pytest_browsereval.graders.verdicts import PassWhen, combine
 from pytest_browsereval.model.grades import GraderResult, Verdict, cost_of

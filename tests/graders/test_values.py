@@ -11,7 +11,7 @@ import pytest
 
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.graders import values
-from pytest_browsereval.graders.bounded import limit_evaluations
+from pytest_browsereval.graders.evaluation import limit_evaluations
 from pytest_browsereval.graders.values import (
     DATE_LIMIT,
     clip,

@@ -32,7 +32,7 @@ Kind = Literal["number", "blocks", "texts"]
 class AssistantBenchGrader(GraderConfig):
     """Scores the final answer by the kind of the row's ``answer``: number, text, list of texts, JSON objects.
 
-    A reference of several lines is a list. Whether the agent answered at all is told apart from how well: the
+    A reference of several lines is a list. Whether the agent answered at all is apart from how well: the
     benchmark reports both rates.
     """
 

@@ -239,17 +239,17 @@ def _is_plain(name: str) -> bool:
     return bool(name) and name == PurePosixPath(name).name and name != ".."
 
 
-def _read(text: str, ran: Ran, told: str) -> tuple[bool, str]:
+def _read(text: str, ran: Ran, name: str) -> tuple[bool, str]:
     """Return what the driver has written of the verifier's verdict."""
     try:
         said = json.loads(text)
         passed, message = said["passed"], said["message"]
     except (ValueError, KeyError, TypeError):
-        why = f"{told} gave no verdict and ended with code {ran.code}: {ran.complaint or 'no message'}"
+        why = f"{name} gave no verdict and ended with code {ran.code}: {ran.complaint or 'no message'}"
         raise Fault(ErrorSource.GRADER, why) from None
     if not isinstance(passed, bool):
         raise Fault(
             ErrorSource.GRADER,
-            f"{told} returned {beginning(str(message), 200)}, not (True or False, message)",
+            f"{name} returned {beginning(str(message), 200)}, not (True or False, message)",
         )
     return passed, beginning(str(message), 1_000)

@@ -305,10 +305,10 @@ def _golden() -> tuple[Golden, ...]:
     }
     price = Task(query_id="price", query="Open the mug in size M and tell its price.", evals=(found,))
     total = Task(query_id="total", query="Put the mug into the cart.", evals=(page,))
-    told, mug = "It costs $12.50.", "http://shop.test/mug?size=m&ref=1"
+    answer, mug = "It costs $12.50.", "http://shop.test/mug?size=m&ref=1"
     return (
-        Golden("answer and address", Verdict.PASSED, price, final_answer=told, final_url=mug),
-        Golden("another size", Verdict.FAILED, price, final_answer=told, final_url="http://shop.test/mug"),
+        Golden("answer and address", Verdict.PASSED, price, final_answer=answer, final_url=mug),
+        Golden("another size", Verdict.FAILED, price, final_answer=answer, final_url="http://shop.test/mug"),
         Golden("the total", Verdict.PASSED, total, evidence=_evidence("Total: $12.50")),
         Golden("another total", Verdict.FAILED, total, evidence=_evidence("Total: $25.00")),
     )

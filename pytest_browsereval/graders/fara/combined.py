@@ -107,9 +107,9 @@ class CombinedCheck:
 
     def _opinion(self, results: Results) -> Opinion:
         sides = _sort_results(results)
-        told = "; ".join(f"{side}: {', '.join(names)}" for side, names in sides.items() if names)
+        summary = "; ".join(f"{side}: {', '.join(names)}" for side, names in sides.items() if names)
         reasons = "\n".join(f"{name}: {_reason(result)}" for name, result in results.items())
-        reasoning = f"{told} (rule: {self.ballot.rule})\n{reasons}"
+        reasoning = f"{summary} (rule: {self.ballot.rule})\n{reasons}"
         given = [result for result in results.values() if isinstance(result, Opinion)]
         if not given:
             raise Fault(ErrorSource.GRADER, reasoning)
@@ -161,8 +161,8 @@ def _sort_results(results: Results) -> dict[str, list[PartName]]:
 
 
 def _describe_result(result: Opinion | Fault) -> dict[str, JsonValue]:
-    told: dict[str, JsonValue] = {"verdict": _verdict(result), "reasoning": _reason(result)}
+    summary: dict[str, JsonValue] = {"verdict": _verdict(result), "reasoning": _reason(result)}
     if isinstance(result, Opinion):
         criteria: list[JsonValue] = [c.model_dump(mode="json") for c in result.criteria]
-        told |= {"score": result.score, "details": result.details, "criteria": criteria}
-    return told
+        summary |= {"score": result.score, "details": result.details, "criteria": criteria}
+    return summary

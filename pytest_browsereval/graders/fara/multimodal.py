@@ -96,11 +96,11 @@ class MultimodalCheck:
         if len(sample) <= self.max_shown:
             return Chosen(sample, counts)
         parts = [give_task(recorded), give_answer(recorded)]
-        told = await sort_pictures(judge, Ratings, RATE, parts, sample)
-        ratings = {rated.picture: rated.rating for batch in told.batches for rated in batch.pictures}
+        found = await sort_pictures(judge, Ratings, RATE, parts, sample)
+        ratings = {rated.picture: rated.rating for batch in found.batches for rated in batch.pictures}
         numbers = pick_best(ratings, keep=self.relevance_threshold, most=self.max_shown)
         counts["ratings"] = {str(number): rating for number, rating in ratings.items()}
-        return Chosen([path for path in sample if number_of(path) in numbers], counts, told.unrated)
+        return Chosen([path for path in sample if number_of(path) in numbers], counts, found.unrated)
 
     async def opinion(self, recorded: Recorded, judge: Judge, prepared: Chosen) -> Opinion:
         """Return one vote.

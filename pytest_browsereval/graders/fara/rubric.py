@@ -49,11 +49,11 @@ class RubricCheck:
         rubric, actions = prepared
         parts = [give_task(recorded), rubric.part(), actions, give_answer(recorded)]
 
-        def settled(said: Scores) -> Scored:
+        def score(said: Scores) -> Scored:
             return settle_scores(rubric, said.criteria)
 
-        said = await judge.ask(Scores, RULES, parts, call="scores", check=settled)
-        scored = settled(said)
+        said = await judge.ask(Scores, RULES, parts, call="scores", check=score)
+        scored = score(said)
         return Opinion(
             "passed" if scored.passes(self.threshold) else "failed",
             scored.score(),

@@ -78,19 +78,19 @@ def describe_action(step: Step, result: int = 0, *, tells_page: bool = True, arg
 
     Args:
         step: the tool call.
-        result: how many characters are told of what it returned.
+        result: how many characters of what it returned are shown.
         tells_page: tell the page's address.
         argument: the most characters of one argument.
     """
-    told = [step.line(argument)]
+    parts = [step.line(argument)]
     if step.url and tells_page:
-        told.append(f"page {json.dumps(step.url)}")
+        parts.append(f"page {json.dumps(step.url)}")
     if step.screenshot is not None:
-        told.append(f"picture {step.screenshot}")
+        parts.append(f"picture {step.screenshot}")
     if result and step.text:
         text = step.text if len(step.text) <= result else f"{beginning(step.text, result)}..."
-        told.append(f"returned {json.dumps(text, ensure_ascii=False)}")
-    return join_lines(" | ".join(told))
+        parts.append(f"returned {json.dumps(text, ensure_ascii=False)}")
+    return join_lines(" | ".join(parts))
 
 
 def join_lines(text: str) -> str:

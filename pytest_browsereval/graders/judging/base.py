@@ -11,18 +11,17 @@ from typing import Any, ClassVar, Self
 from pydantic import JsonValue
 
 from pytest_browsereval.errors import ErrorSource, Fault, StopRun, describe_error
-from pytest_browsereval.graders.base import GraderConfig, Recorded
+from pytest_browsereval.graders.base import GraderConfig, Recorded, find_unanswered
 from pytest_browsereval.graders.judging.judge import SENDING, Given, Judge, identity
 from pytest_browsereval.graders.judging.replies import Replies, schema_of
 from pytest_browsereval.graders.judging.votes import Opinion, count_votes
-from pytest_browsereval.graders.unanswered import find_unanswered
 from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import ModelNeed, Needs
 
 GRACE_S = 10.0
-"""How much longer than its judge a grade may take, so that what was paid by then is told."""
+"""How much longer than its judge a grade may take, so that the grade says what was paid by then."""
 
 
 class ModelGrader(GraderConfig):
@@ -63,7 +62,7 @@ class ModelGrader(GraderConfig):
     async def grade(self, recorded: Recorded) -> GraderResult:
         """Ask the judge as often as it has votes, and take the majority.
 
-        Whatever breaks, the grade tells what was paid by then; a refused key is told by ``stops_run``.
+        Whatever breaks, the grade says what was paid by then; ``stops_run`` says that a key was refused.
 
         Raises:
             ValueError: there is no judge.

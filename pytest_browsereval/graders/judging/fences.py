@@ -29,7 +29,7 @@ class Fence:
 
     @property
     def rule(self) -> str:
-        """What the judge is told of the marks."""
+        """What the judge reads about the marks."""
         return RULE.format(nonce=self.nonce)
 
     def wrap(self, title: str, text: str) -> str:

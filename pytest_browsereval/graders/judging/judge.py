@@ -123,7 +123,7 @@ class Judge:
     ) -> ReplyT:
         """Return the judge's reply to a question.
 
-        The judge is told the date of the attempt and its start page beside the parts. A reply that cannot
+        The judge also gets the date of the attempt and its start page. A reply that cannot
         be used is asked for once more, and never kept as the answer.
 
         Args:
@@ -215,15 +215,15 @@ class Judge:
         except StopRun:
             raise
         except asyncio.CancelledError:
-            # It is under way: whatever it costs is paid, and nobody will be told how much.
+            # It is under way: whatever it costs is paid, and no reply will say how much.
             self.ledger.usage += Usage(requests=1)
             raise
         except Fault as error:
             said, can_step = str(error).lower(), self._looser(mode) != mode
             if error.status in (400, 422) and can_step and any(word in said for word in _FORMAT_WORDS):
                 return None
-            told = f"more than the model can read: {error}" if _is_too_long(error) else str(error)
-            fault = self._fault(question.call, told)
+            message = f"more than the model can read: {error}" if _is_too_long(error) else str(error)
+            fault = self._fault(question.call, message)
             if isinstance(error, Outage):
                 last = error.answered_at
                 raise Outage(fault.source, str(fault), what=error.what, answered_at=last) from None
@@ -245,8 +245,8 @@ class Judge:
         if completion.finish_reason == "length":
             raise self._fault(call, "the reply was cut off. Raise judge.max_output_tokens")
 
-    def _fault(self, call: str, told: str) -> Fault:
-        return Fault(ErrorSource.GRADER, f"the judge {self.name} gave no {call}: {told}")
+    def _fault(self, call: str, message: str) -> Fault:
+        return Fault(ErrorSource.GRADER, f"the judge {self.name} gave no {call}: {message}")
 
     # -- the record of what was paid for
 

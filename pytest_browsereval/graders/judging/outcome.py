@@ -54,7 +54,7 @@ def check_outcome(outcome: Outcome, shown: Collection[int], actions: int) -> Non
     Args:
         outcome: the reply.
         shown: numbers of the pictures that it was shown.
-        actions: how many actions it was told.
+        actions: how many actions it was given.
 
     Raises:
         Fault: source *grader*; it does not.
@@ -94,5 +94,5 @@ def _is_proved(obstacle: Obstacle) -> bool:
     return bool(obstacle.pictures or obstacle.actions)
 
 
-def _contradiction(told: str) -> Fault:
-    return Fault(ErrorSource.GRADER, f"the judge contradicts itself: {told}")
+def _contradiction(message: str) -> Fault:
+    return Fault(ErrorSource.GRADER, f"the judge contradicts itself: {message}")

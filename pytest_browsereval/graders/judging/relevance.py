@@ -104,12 +104,12 @@ async def sort_pictures(
     groups = [pictures[start : start + BATCH] for start in range(0, len(pictures), BATCH)]
     replies = await judge.gather(*(_sort(judge, reply, rules, parts, group) for group in groups))
     faults = [fault for fault in replies if isinstance(fault, Fault)]
-    failed = [group for group, told in zip(groups, replies, strict=True) if isinstance(told, Fault)]
+    failed = [group for group, one in zip(groups, replies, strict=True) if isinstance(one, Fault)]
     unrated = tuple(number_of(path) for group in failed for path in group)
     if 3 * len(unrated) > len(pictures):
         lost = f"{len(unrated)} of {len(pictures)} pictures could not be rated: {faults[0]}"
         raise Fault(ErrorSource.GRADER, lost)
-    return Sorted(tuple(told for told in replies if not isinstance(told, Fault)), unrated)
+    return Sorted(tuple(one for one in replies if not isinstance(one, Fault)), unrated)
 
 
 async def _sort(
@@ -118,8 +118,8 @@ async def _sort(
     shown = [Shown(path, detail="low") for path in pictures]
     wanted = sorted(picture.number for picture in shown)
 
-    def check(told: BatchT) -> None:
-        numbers = sorted(about.picture for about in told.pictures)
+    def check(said: BatchT) -> None:
+        numbers = sorted(about.picture for about in said.pictures)
         if numbers != wanted:
             raise Fault(ErrorSource.GRADER, f"the judge rated the pictures {numbers}, not {wanted}")
 

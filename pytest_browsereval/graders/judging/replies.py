@@ -87,9 +87,9 @@ def response_format(reply: type[JudgeReply], mode: Output) -> dict[str, Any] | N
 
 
 def form_rule(reply: type[JudgeReply], mode: Output, fence: Fence) -> str:
-    """Return what the judge is told of its reply's form."""
-    told = TAGGED.format(nonce=fence.nonce) if mode == "tagged" else BARE
-    return told + json.dumps(schema_of(reply), ensure_ascii=False)
+    """Return what the judge reads about the form of its reply."""
+    rule = TAGGED.format(nonce=fence.nonce) if mode == "tagged" else BARE
+    return rule + json.dumps(schema_of(reply), ensure_ascii=False)
 
 
 def read_reply(text: str, reply: type[ReplyT], mode: Output, fence: Fence) -> ReplyT:

@@ -185,8 +185,8 @@ def _items(given: JsonValue) -> tuple[Item, ...]:
             for key in named:
                 if not _ID.fullmatch(key):
                     wrong = f"names a criterion {beginning(key, 60)!r}."
-                    told = f"{wrong} Write letters, digits, dots and dashes, such as R1"
-                    raise ValueError(told)
+                    message = f"{wrong} Write letters, digits, dots and dashes, such as R1"
+                    raise ValueError(message)
             return tuple(
                 _item(key, item, _REQUIREMENT, n) for n, (key, item) in enumerate(named.items(), start=1)
             )
@@ -195,8 +195,8 @@ def _items(given: JsonValue) -> tuple[Item, ...]:
 
 def _item(key: str, given: JsonValue, names: tuple[str, ...], place: int) -> Item:
     if not isinstance(given, dict):
-        told = f"has as its criterion {place} no block but {beginning(str(given), 60)!r}. {_FORMS}"
-        raise ValueError(told)  # noqa: TRY004 the row is wrong, not its caller
+        message = f"has as its criterion {place} no block but {beginning(str(given), 60)!r}. {_FORMS}"
+        raise ValueError(message)  # noqa: TRY004 the row is wrong, not its caller
     name, description, *_ = names
     where = f"has in its criterion {place}"
     for other in given:

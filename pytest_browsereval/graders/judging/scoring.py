@@ -133,9 +133,9 @@ class Scored:
         counted = f"{self.earned:g} of {self.possible:g} points"
         if by == "items":
             counted = f"{met} of {len(self.marks)} criteria"
-        told = f"{counted} ({self.score(by):.1%}; {threshold:.1%} are needed)"
+        sentence = f"{counted} ({self.score(by):.1%}; {threshold:.1%} are needed)"
         missing = self.required_not_met
-        return f"{told}, without what is required: {', '.join(missing)}" if missing else told
+        return f"{sentence}, without what is required: {', '.join(missing)}" if missing else sentence
 
     def criteria(self) -> tuple[Criterion, ...]:
         """Return the lines of the grade."""
@@ -202,8 +202,8 @@ def _check(item: Item, score: CriterionScore) -> None:
         raise _contradiction(f"{item.key} is not met and has {points}")
 
 
-def _contradiction(told: str) -> Fault:
-    return Fault(ErrorSource.GRADER, f"the judge contradicts the rubric or itself: {told}")
+def _contradiction(message: str) -> Fault:
+    return Fault(ErrorSource.GRADER, f"the judge contradicts the rubric or itself: {message}")
 
 
 def _join(values: Iterable[object]) -> str:

@@ -35,9 +35,9 @@ class Step:
 
     def line(self, limit: int = 100) -> str:
         """Return the step in one line: number, tool, arguments each cut at the limit, and if it failed."""
-        told = ", ".join(f"{name}={_cut(value, limit)}" for name, value in self.params.items())
+        arguments = ", ".join(f"{name}={_cut(value, limit)}" for name, value in self.params.items())
         failed = " -> failed" if self.is_error else "" if self.is_over else " -> no result"
-        return f"{self.number}. {self.tool}({told}){failed}"
+        return f"{self.number}. {self.tool}({arguments}){failed}"
 
 
 def messages_of(folder: Path) -> list[Message]:

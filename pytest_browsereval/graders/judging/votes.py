@@ -53,23 +53,23 @@ def count_votes(opinions: Sequence[Opinion | Fault]) -> Majority:
     """
     needed = len(opinions) // 2 + 1
     given = [opinion for opinion in opinions if isinstance(opinion, Opinion)]
-    told = [_describe_vote(opinion) for opinion in opinions]
+    votes = [_describe_vote(opinion) for opinion in opinions]
     for word, verdict in (("passed", Verdict.PASSED), ("failed", Verdict.FAILED)):
         side = [opinion for opinion in given if opinion.verdict == word]
         if len(side) >= needed:
             score = fmean(o.score for o in given if o.verdict != "undecided")
             count = "" if len(opinions) == 1 else f"{len(side)} of {len(opinions)} votes: "
-            return Majority(verdict, score, count + side[0].reasoning, side[0], told)
+            return Majority(verdict, score, count + side[0].reasoning, side[0], votes)
     faults = [opinion for opinion in opinions if isinstance(opinion, Fault)]
     if faults and len(opinions) == len(faults):
-        return Majority(Verdict.ERRORED, None, str(faults[0]), None, told)
+        return Majority(Verdict.ERRORED, None, str(faults[0]), None, votes)
     counts = {word: sum(o.verdict == word for o in given) for word in ("passed", "failed", "undecided")}
     told_counts = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
     unsure = next((o for o in given if o.verdict == "undecided"), None)
     why = unsure.reasoning if unsure else str(faults[0]) if faults else ""
     broken = f", {len(faults)} errored" if faults else ""
     reasoning = f"undecided: of {len(opinions)} votes {told_counts}{broken}. {why}".strip()
-    return Majority(Verdict.ERRORED, None, reasoning, unsure, told, is_undecided=True)
+    return Majority(Verdict.ERRORED, None, reasoning, unsure, votes, is_undecided=True)
 
 
 def _describe_vote(opinion: Opinion | Fault) -> JsonValue:

@@ -142,13 +142,13 @@ def _golden() -> tuple[Golden, ...]:
     }
     find = Task(query_id="prices", query="What do the mugs cost?", evals=(prices,))
     buy = Task(query_id="buy", query="Put the blue mug into the cart.", evals=(done, sent))
-    answer, told = _answer("RETRIEVE", ["$30.00", "12.50"]), _answer("MUTATE", None)
+    answer, report = _answer("RETRIEVE", ["$30.00", "12.50"]), _answer("MUTATE", None)
     right, wrong = {HAR_FILE: _traffic("item=blue+mug")}, {HAR_FILE: _traffic("item=red+mug")}
     return (
         Golden("prices in another order", Verdict.PASSED, find, final_answer=answer),
         Golden("one price", Verdict.FAILED, find, final_answer=_answer("RETRIEVE", ["$30.00"])),
-        Golden("the right request", Verdict.PASSED, buy, final_answer=told, files=right),
-        Golden("another request", Verdict.FAILED, buy, final_answer=told, files=wrong),
+        Golden("the right request", Verdict.PASSED, buy, final_answer=report, files=right),
+        Golden("another request", Verdict.FAILED, buy, final_answer=report, files=wrong),
     )
 
 

@@ -97,8 +97,8 @@ class ResponseRules(BaseModel):
             seen = actual
         else:
             seen = read_seen(actual if isinstance(actual, list) else [actual], self.results_schema)
-        told = differences(expected, seen, ordered=self.ordered, path="retrieved_data")
-        return _criterion("retrieved_data", plain(expected), actual, "; ".join(told))
+        found = differences(expected, seen, ordered=self.ordered, path="retrieved_data")
+        return _criterion("retrieved_data", plain(expected), actual, "; ".join(found))
 
 
 def _criterion(name: str, expected: Any, actual: Any, problem: str) -> Criterion:

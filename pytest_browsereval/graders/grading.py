@@ -11,10 +11,9 @@ from pydantic import ValidationError
 
 from pytest_browsereval.capture.tracebacks import details_of
 from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, StopRun, describe_error, is_given_up
-from pytest_browsereval.graders.base import GraderConfig, Recorded
-from pytest_browsereval.graders.bounded import limit_evaluations
+from pytest_browsereval.graders.base import GraderConfig, Recorded, find_unanswered
+from pytest_browsereval.graders.evaluation import limit_evaluations
 from pytest_browsereval.graders.protection import mask_grade
-from pytest_browsereval.graders.unanswered import find_unanswered
 from pytest_browsereval.model.grades import GraderResult, Verdict
 
 StandIn = Callable[[GraderConfig, Recorded], GraderResult | None]
