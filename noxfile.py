@@ -14,7 +14,7 @@ PYTHON = sys.executable
 TELLING = (
     *(
         f"tests/{name}"
-        for name in ("config", "datasets", "llm", "model", "agents/programs/server", "features/dashboard")
+        for name in ("config", "datasets", "llm", "model", "features/programs/server", "features/dashboard")
     ),
     "tests/stats/test_statistics.py",
     "tests/features/mcp_browser/test_browser.py",

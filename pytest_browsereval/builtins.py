@@ -23,7 +23,6 @@ MEMBERS: dict[str, tuple[tuple[str, str], ...]] = {
         ("orchestrator-executor orchestrated", "agents.orchestrator_executor:OrchestratorExecutorConfig"),
         ("computer-use", "agents.computer_use:ComputerUseConfig"),
         ("visual-action clado-action", "agents.visual_action:VisualActionConfig"),
-        ("command", "agents.command:CommandAgentConfig"),
         ("function", "agents.function:FunctionConfig"),
         ("scripted", "agents.scripted:ScriptedConfig"),
         ("noop", "agents.noop:NoopConfig"),

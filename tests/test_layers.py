@@ -69,12 +69,12 @@ DOORS: dict[str, set[str]] = {
     "genai_prices": {"llm.prices"},
     "mcp": {
         "features.mcp_browser.wire",
-        "agents.programs.server.served",
-        "agents.programs.server.stdio",
+        "features.programs.server.served",
+        "features.programs.server.stdio",
     },  # asked, served, passed on
-    "uvicorn": {"agents.programs.server.http", "features.dashboard.server"},
+    "uvicorn": {"features.programs.server.http", "features.dashboard.server"},
     "starlette": {"features.dashboard.app"},
-    "httpx2": {"features.mcp_browser.http", "agents.programs.server.stdio"},
+    "httpx2": {"features.mcp_browser.http", "features.programs.server.stdio"},
     "jsonschema": {"tools.foreign"},
     "PIL": {
         "agents.pointing.pictures",

@@ -20,8 +20,8 @@ from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.testing import Call, Reply, call, calls, done, says
 from tests.agents.desk import Desk, MakeDesk
-from tests.agents.outsiders import assert_gone
 from tests.agents.pair import Pair, delegates, pair_config
+from tests.features.programs.outsiders import assert_gone
 from tests.support import until
 
 CLICK = calls(call("click", target="button Buy"))

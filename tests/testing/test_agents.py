@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from pytest_browsereval.agents.command import CommandAgentConfig
 from pytest_browsereval.agents.computer_use import ComputerUseConfig
 from pytest_browsereval.agents.function import FunctionConfig
 from pytest_browsereval.agents.noop import NoopConfig
@@ -16,6 +15,7 @@ from pytest_browsereval.agents.scripted import ScriptedConfig
 from pytest_browsereval.agents.single import SingleConfig
 from pytest_browsereval.agents.visual_action import VisualActionConfig
 from pytest_browsereval.builtins import builtin_registry
+from pytest_browsereval.features.programs.agent import CommandAgentConfig
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.testing import (
     AgentConformance,

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_browsereval.agents.programs import process
 from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.features.programs import process
 from tests.agents.desk import Desk
-from tests.agents.outsiders import agent, assert_gone, log, play, run, script
+from tests.features.programs.outsiders import agent, assert_gone, log, play, run, script
 from tests.support import until
 
 # -- how programs end

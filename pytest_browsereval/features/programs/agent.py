@@ -13,14 +13,14 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
-from pytest_browsereval.agents.programs import mcp_file, placeholders
-from pytest_browsereval.agents.programs.env import environment, secrets_in
-from pytest_browsereval.agents.programs.mcp_file import McpFile
-from pytest_browsereval.agents.programs.player import Orders, ProgramPlayer
-from pytest_browsereval.agents.programs.presets import Preset, preset
-from pytest_browsereval.agents.programs.rules import AnswerRule, EventRules, UsageRule
-from pytest_browsereval.agents.programs.server.tokens import common_part
 from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.features.programs import mcp_file, placeholders
+from pytest_browsereval.features.programs.env import environment, secrets_in
+from pytest_browsereval.features.programs.mcp_file import McpFile
+from pytest_browsereval.features.programs.player import Orders, ProgramPlayer
+from pytest_browsereval.features.programs.presets import Preset, preset
+from pytest_browsereval.features.programs.rules import AnswerRule, EventRules, UsageRule
+from pytest_browsereval.features.programs.server.tokens import common_part
 from pytest_browsereval.tools.base import Tool
 from pytest_browsereval.tools.guidance import veto_note, vetoes
 from pytest_browsereval.tools.kit import Toolkit

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from pytest_browsereval.agents.programs import rules
-from pytest_browsereval.agents.programs.presets import preset, presets
-from pytest_browsereval.agents.programs.rules import AnswerEvent, EventRules, OutputReader, UsageRule
+from pytest_browsereval.features.programs import rules
+from pytest_browsereval.features.programs.presets import preset, presets
+from pytest_browsereval.features.programs.rules import AnswerEvent, EventRules, OutputReader, UsageRule
 
 DOCUMENT = {"response": "42", "stats": {"models": {}}}
 

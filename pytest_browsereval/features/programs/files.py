@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from pytest_browsereval.redaction.contents import DataRedactor, NotSearched
+from pytest_browsereval.features.programs.contents import DataRedactor, NotSearched
 from pytest_browsereval.redaction.marks import MARK
 
 MOST_FILES = 2_000

@@ -17,9 +17,9 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult, ImageContent, TextContent
 
 from pytest_browsereval.agents.noop import NoopConfig
-from pytest_browsereval.agents.programs.server.http import Endpoint, serving
-from pytest_browsereval.agents.programs.server.tokens import common_part
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached, TerminationReason
+from pytest_browsereval.features.programs.server.http import Endpoint, serving
+from pytest_browsereval.features.programs.server.tokens import common_part
 from pytest_browsereval.model.messages import ToolResultMessage
 from pytest_browsereval.tools.base import tool
 from pytest_browsereval.tools.kit import Policy, Toolkit
@@ -238,7 +238,7 @@ def test_a_client_that_knows_only_stdio_is_bridged(make_desk: MakeDesk) -> None:
     """The bridge program lists and calls the same tools; without address and token it says what it needs."""
     desk = make_desk(tools=TOOLS, screenshots="after")
     desk.kits = (Toolkit("notes", "Notes", PAPER_TOOLS, policy=(Policy("Note what you see."),)),)
-    command = [sys.executable, "-m", "pytest_browsereval.agents.programs.server.stdio"]
+    command = [sys.executable, "-m", "pytest_browsereval.features.programs.server.stdio"]
 
     async def work(endpoint: Endpoint) -> None:
         variables = {"BROWSEREVAL_MCP_URL": endpoint.url, "BROWSEREVAL_MCP_TOKEN": endpoint.token}

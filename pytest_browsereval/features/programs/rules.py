@@ -20,7 +20,7 @@ import jmespath
 from jmespath.exceptions import JMESPathError
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from pytest_browsereval.agents.programs.paths import InnerPath
+from pytest_browsereval.features.programs.paths import InnerPath
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.redaction.text import well_formed
 

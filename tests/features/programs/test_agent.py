@@ -9,16 +9,15 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from pytest_browsereval.agents.command import CommandAgentConfig
-from pytest_browsereval.agents.programs import process
-from pytest_browsereval.agents.programs.player import ENDED_EARLY
 from pytest_browsereval.browsers.base import PictureFormat
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, LimitReached, TerminationReason
+from pytest_browsereval.features.programs import files, process
+from pytest_browsereval.features.programs.agent import CommandAgentConfig
+from pytest_browsereval.features.programs.player import ENDED_EARLY
 from pytest_browsereval.model.messages import ToolResultMessage
 from pytest_browsereval.model.results import AgentResult
-from pytest_browsereval.redaction import files
 from tests.agents.desk import Desk, MakeDesk
-from tests.agents.outsiders import CdpWindow, agent, assert_gone, log, play, run, script
+from tests.features.programs.outsiders import CdpWindow, agent, assert_gone, log, play, run, script
 from tests.support import pass_time, until
 
 # -- tools by MCP

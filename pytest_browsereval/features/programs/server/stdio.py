@@ -1,6 +1,6 @@
 """The tools of an attempt for MCP clients that know only stdio: speaks it, and passes all on over HTTP.
 
-``python -m pytest_browsereval.agents.programs.server.stdio`` takes the address from the variable
+``python -m pytest_browsereval.features.programs.server.stdio`` takes the address from the variable
 ``BROWSEREVAL_MCP_URL`` and the token from ``BROWSEREVAL_MCP_TOKEN``. It ends when its client closes
 standard input.
 """

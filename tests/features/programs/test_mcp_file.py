@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from pytest_browsereval.agents.programs.env import environment, secrets_in
-from pytest_browsereval.agents.programs.mcp_file import McpFile, as_toml
-from pytest_browsereval.agents.programs.placeholders import check, filled
 from pytest_browsereval.capture.output_log import OutputLog
+from pytest_browsereval.features.programs.env import environment, secrets_in
+from pytest_browsereval.features.programs.mcp_file import McpFile, as_toml
+from pytest_browsereval.features.programs.placeholders import check, filled
 
 VALUES = {"mcp_url": "http://127.0.0.1:1/a/mcp", "mcp_token": "t0k", "output_dir": "/out"}
 

@@ -16,11 +16,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from pytest_browsereval.agents.programs.server.desk import ToolDesk
-from pytest_browsereval.agents.programs.server.served import Receive, Scope, Send, ServedDesk
-from pytest_browsereval.agents.programs.server.tokens import new_token
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.errors import ErrorSource
+from pytest_browsereval.features.programs.server.desk import ToolDesk
+from pytest_browsereval.features.programs.server.served import Receive, Scope, Send, ServedDesk
+from pytest_browsereval.features.programs.server.tokens import new_token
 from pytest_browsereval.tools.base import Toolbox
 from pytest_browsereval.tools.kit import Toolkit
 

@@ -11,11 +11,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
-from pytest_browsereval.agents.programs.env import environment
-from pytest_browsereval.agents.programs.mcp_file import TOKEN_VARIABLE, URL_VARIABLE, McpFile
-from pytest_browsereval.agents.programs.placeholders import filled
-from pytest_browsereval.agents.programs.process import Launch, Program, running
-from pytest_browsereval.agents.programs.rules import (
+from pytest_browsereval.capture.output import LONGEST_SECRET
+from pytest_browsereval.capture.output_log import OutputLog, readable
+from pytest_browsereval.errors import ErrorSource, Fault, LimitReached
+from pytest_browsereval.features.programs.env import environment
+from pytest_browsereval.features.programs.files import redact_folder
+from pytest_browsereval.features.programs.mcp_file import TOKEN_VARIABLE, URL_VARIABLE, McpFile
+from pytest_browsereval.features.programs.placeholders import filled
+from pytest_browsereval.features.programs.process import Launch, Program, running
+from pytest_browsereval.features.programs.rules import (
     MAX_DOCUMENT,
     AnswerFile,
     AnswerRule,
@@ -23,12 +27,8 @@ from pytest_browsereval.agents.programs.rules import (
     OutputReader,
     UsageRule,
 )
-from pytest_browsereval.agents.programs.server.http import Endpoint, serving
-from pytest_browsereval.capture.output import LONGEST_SECRET
-from pytest_browsereval.capture.output_log import OutputLog, readable
-from pytest_browsereval.errors import ErrorSource, Fault, LimitReached
+from pytest_browsereval.features.programs.server.http import Endpoint, serving
 from pytest_browsereval.model.results import AgentResult
-from pytest_browsereval.redaction.files import redact_folder
 from pytest_browsereval.redaction.known import beginning, ending
 
 FOLDER = "agent"

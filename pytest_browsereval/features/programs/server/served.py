@@ -7,7 +7,7 @@ import base64
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import TYPE_CHECKING, Any
 
-from pytest_browsereval.agents.programs.server.desk import Answer, ToolDesk
+from pytest_browsereval.features.programs.server.desk import Answer, ToolDesk
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server

@@ -6,7 +6,7 @@ import asyncio
 from textwrap import dedent
 from typing import Any
 
-from pytest_browsereval.agents.command import CommandAgentConfig
+from pytest_browsereval.features.programs.agent import CommandAgentConfig
 from pytest_browsereval.model.results import AgentResult
 from tests.agents.desk import Desk, PaperWindow
 from tests.hooks.launched import wait_for

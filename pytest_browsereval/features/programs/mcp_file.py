@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from pytest_browsereval.agents.programs.paths import InnerPath
-from pytest_browsereval.agents.programs.placeholders import filled
+from pytest_browsereval.features.programs.paths import InnerPath
+from pytest_browsereval.features.programs.placeholders import filled
 
 URL_VARIABLE, TOKEN_VARIABLE = "BROWSEREVAL_MCP_URL", "BROWSEREVAL_MCP_TOKEN"
 """Variables that every program gets; the bridge for stdio reads them too."""
@@ -31,7 +31,7 @@ _STDIO: dict[str, JsonValue] = {
     "mcpServers": {
         "browser": {
             "command": "{python}",
-            "args": ["-m", "pytest_browsereval.agents.programs.server.stdio"],
+            "args": ["-m", "pytest_browsereval.features.programs.server.stdio"],
             "env": {URL_VARIABLE: "{mcp_url}", TOKEN_VARIABLE: "{mcp_token}"},
         }
     }

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_browsereval.redaction.contents import DataRedactor, NotSearched
+from pytest_browsereval.features.programs.contents import DataRedactor, NotSearched
 
 SECRET = "sk-of-the-user-only"
 LIMIT = 1_000_000

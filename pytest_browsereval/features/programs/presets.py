@@ -10,9 +10,9 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-from pytest_browsereval.agents.programs.mcp_file import McpFile
-from pytest_browsereval.agents.programs.rules import AnswerRule, EventRules, UsageRule
 from pytest_browsereval.errors import nearest
+from pytest_browsereval.features.programs.mcp_file import McpFile
+from pytest_browsereval.features.programs.rules import AnswerRule, EventRules, UsageRule
 
 
 class Preset(BaseModel):

@@ -1,1 +1,0 @@
-"""What the ``command`` agent is made of: programs of others, started, equipped, read and ended."""

@@ -1,5 +1,0 @@
-from __future__ import annotations
-
-from tests.agents.conftest import desk, make_desk
-
-__all__ = ["desk", "make_desk"]

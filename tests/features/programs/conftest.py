@@ -1,0 +1,8 @@
+"""Fixtures of the tests of programs as agents."""
+
+from __future__ import annotations
+
+from tests.agents.conftest import desk, make_desk
+from tests.support import run
+
+__all__ = ["desk", "make_desk", "run"]
