@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -21,6 +20,7 @@ from pytest_browsereval.browsers.playwright.contexts import PageOptions
 from pytest_browsereval.browsers.playwright.manager import WindowManager
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig
+from pytest_browsereval.local_server import LocalHandler, LocalServer
 from pytest_browsereval.tools.base import Tool, Toolbox, ToolResult
 from pytest_browsereval.tools.runner import WindowToolRunner
 from pytest_browsereval.tools.toolkits import resolve_tools
@@ -91,7 +91,7 @@ class PageServer:
         self._answers: dict[str, Answer] = {}
         pages = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(LocalHandler):
             def do_GET(self) -> None:
                 pages.answer(self)
 
@@ -99,14 +99,9 @@ class PageServer:
                 self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 pages.answer(self)
 
-            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-                """Stay silent."""
-
-        self._server = ThreadingHTTPServer((host, 0), Handler)
+        self._server = LocalServer(Handler, host=host).start()
         self.port = self._server.server_port
-        self.url = f"http://{host}:{self.port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
-        self._thread.start()
+        self.url = self._server.url
 
     def page(
         self,
@@ -123,27 +118,16 @@ class PageServer:
         self._answers[path] = Answer(data, status, media_type, headers or {}, delay_s)
         return self.url + path
 
-    def answer(self, request: BaseHTTPRequestHandler) -> None:
+    def answer(self, request: LocalHandler) -> None:
         """Answer one request."""
         self.requests.append(request.path)
         answer = self._answers.get(request.path.partition("?")[0], Answer(b"<p>Nothing here.", status=404))
         time.sleep(answer.delay_s)
-        try:
-            request.send_response(answer.status)
-            request.send_header("Content-Type", answer.media_type)
-            request.send_header("Content-Length", str(len(answer.body)))
-            for name, value in answer.headers.items():
-                request.send_header(name, value)
-            request.end_headers()
-            request.wfile.write(answer.body)
-        except ConnectionError:
-            pass  # the page was closed meanwhile
+        request.send(answer.status, answer.media_type, answer.body, answer.headers)
 
     def close(self) -> None:
         """Stop serving."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join(5)
+        self._server.close()
 
 
 class StillWindow(Window):
@@ -327,12 +311,5 @@ def visit(run: Run, browser: PlaywrightBrowser, pages: PageServer, tmp_path: Pat
 @contextmanager
 def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
     """Serve by a handler while the block runs; yields the address, without a slash at its end."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with LocalServer(handler) as server:
+        yield server.url

@@ -20,7 +20,16 @@ ROWS: tuple[frozenset[str], ...] = tuple(
     map(
         frozenset,
         (
-            {"addresses", "deadline", "errors", "leaves", "processes", "session_caches", "unsupported"},
+            {
+                "addresses",
+                "deadline",
+                "errors",
+                "leaves",
+                "local_server",
+                "processes",
+                "session_caches",
+                "unsupported",
+            },
             {"contracts", "redaction", "registry", "temporary"},
             {"config_text", "validation_errors"},
             {"model", "providers", "stats"},

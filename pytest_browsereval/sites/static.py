@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import mimetypes
-import socket
-import socketserver
-import threading
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote, unquote
 
+from pytest_browsereval.local_server import LocalHandler, LocalServer
 from pytest_browsereval.sites.base import Site
 
 _TYPES = {
@@ -33,8 +28,6 @@ _TYPES = {
 }
 _TEXT_TYPES = ("text/", "application/json", "application/manifest+json", "image/svg+xml")
 
-_POLL_S = 0.1
-
 
 class StaticSite(Site):
     """A folder of files; nothing can change it, so it is never reset."""
@@ -46,14 +39,12 @@ class StaticSite(Site):
     @property
     def url(self) -> str:
         """The base URL; empty before ``start``."""
-        return f"http://127.0.0.1:{self._server.server_port}" if self._server else ""
+        return self._server.url if self._server else ""
 
     async def start(self) -> None:
         """Bind a free port and serve from a thread."""
         self._server = _Server(self._folder.resolve())
-        threading.Thread(
-            target=self._server.serve_forever, args=(_POLL_S,), name=f"site {self._folder.name}", daemon=True
-        ).start()
+        self._server.start()
 
     async def reset(self) -> None:
         """Do nothing: files do not change."""
@@ -71,90 +62,34 @@ class StaticSite(Site):
         """Give the port back and cut the connections."""
         server, self._server = self._server, None
         if server is not None:
-            await asyncio.to_thread(server.stop)
+            await asyncio.to_thread(server.close)
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 128
-
+class _Server(LocalServer):
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._connections: set[socket.socket] = set()
-        super().__init__(("127.0.0.1", 0), _Handler)
-
-    def server_bind(self) -> None:
-        # HTTPServer's own asks for the host's full name as well, which may wait for a name server.
-        socketserver.TCPServer.server_bind(self)
-        self.server_name, self.server_port = self.server_address[:2]  # type: ignore[assignment]
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        self._connections.add(request)
-        super().process_request(request, client_address)
-
-    def shutdown_request(self, request: Any) -> None:
-        self._connections.discard(request)
-        super().shutdown_request(request)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: browsers drop connections whenever they like."""
-
-    def stop(self) -> None:
-        self.shutdown()
-        self.server_close()
-        for connection in list(self._connections):
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
+        super().__init__(_Handler)
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    wbufsize = -1  # head and body in one packet
+class _Handler(LocalHandler):
     server: _Server
 
     def do_GET(self) -> None:
         """Answer with a file."""
-        self._answer(with_body=True)
-
-    def do_HEAD(self) -> None:
-        """Answer with what a GET would say of the file."""
-        self._answer(with_body=False)
-
-    def _answer(self, *, with_body: bool) -> None:
         path, location = find_file(self.server.root, self.path)
         if location is not None:
-            self._send(HTTPStatus.MOVED_PERMANENTLY, "text/plain", b"", location=location)
+            self.send(HTTPStatus.MOVED_PERMANENTLY, "text/plain", b"", {"Location": location})
             return
         try:
             body = path.read_bytes() if path else None
         except OSError:
             body = None
         if path is None or body is None:
-            self._send(HTTPStatus.NOT_FOUND, "text/plain", b"not found\n" if with_body else b"")
-            return
-        self._send(HTTPStatus.OK, media_type(path), body, with_body=with_body)
+            self.send(HTTPStatus.NOT_FOUND, "text/plain", b"not found\n")
+        else:
+            self.send(HTTPStatus.OK, media_type(path), body, {"Cache-Control": "max-age=3600"})
 
-    def _send(
-        self, status: HTTPStatus, kind: str, body: bytes, *, location: str = "", with_body: bool = True
-    ) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        if location:
-            self.send_header("Location", location)
-        if status is HTTPStatus.OK:
-            self.send_header("Cache-Control", "max-age=3600")
-        self.end_headers()
-        if with_body:
-            self.wfile.write(body)
-
-    def version_string(self) -> str:
-        """Keep the versions of Python to ourselves."""
-        return "browsereval"
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 the base's name
-        """Say nothing: the browser's own record has every request."""
+    do_HEAD = do_GET  # without the body, see `send`
 
 
 def find_file(root: Path, target: str) -> tuple[Path | None, str | None]:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import Any, Self
 
+from pytest_browsereval.local_server import LocalHandler, LocalServer
 from pytest_browsereval.testing.protocol import Refused, check_request
 from pytest_browsereval.testing.replies import Reply, body_of, chunks_of, refuses, says
-
-CLOSE_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -88,14 +84,13 @@ class ScriptedModel:
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._server: _Server | None = None
-        self._thread: threading.Thread | None = None
 
     @property
     def base_url(self) -> str:
         """Where the server listens: ``http://127.0.0.1:PORT/v1``."""
         if self._server is None:
             raise RuntimeError("the scripted model is not running. Use it in a with block, or call start()")
-        return f"http://127.0.0.1:{self._server.server_port}/v1"
+        return f"{self._server.url}/v1"
 
     @property
     def left(self) -> int:
@@ -106,33 +101,21 @@ class ScriptedModel:
         """Listen on a free port."""
         self._closing.clear()
         self._server = _Server(self)
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, name="scripted-model"
-        )
-        self._thread.daemon = True
-        self._thread.start()
+        self._server.start()
         return self
 
     def close(self) -> None:
         """End all connections and give the port back."""
-        server, thread = self._server, self._thread
-        self._server = self._thread = None
+        server, self._server = self._server, None
         self._closing.set()
-        if server is not None and thread is not None:
-            server.shutdown()
-            server.server_close()
-            thread.join(CLOSE_S)
+        if server is not None:
+            server.close()
 
     def __enter__(self) -> Self:
         """Start."""
         return self.start()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close."""
         self.close()
 
@@ -175,70 +158,34 @@ class ScriptedModel:
         return self._closing.wait(seconds)
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
+class _Server(LocalServer):
     def __init__(self, model: ScriptedModel) -> None:
         self.model = model
-        self._connections: set[socket.socket] = set()
-        self._guard = threading.Lock()
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
 
-    def get_request(self) -> tuple[socket.socket, Any]:
-        connection, address = super().get_request()
-        with self._guard:
-            self._connections.add(connection)
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Report the new connection."""
         if self.model.on_connection is not None:
-            self.model.on_connection(address)
-        return connection, address
-
-    def shutdown_request(self, request: Any) -> None:
-        with self._guard:
-            self._connections.discard(request)
-        super().shutdown_request(request)
-
-    def server_close(self) -> None:
-        """Close the port, and the connections that clients keep alive."""
-        with self._guard:
-            connections = list(self._connections)
-        for connection in connections:
-            _hang_up(connection)
-        super().server_close()
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: clients that hang up are part of many tests."""
-        del request, client_address
+            self.model.on_connection(client_address)
+        super().process_request(request, client_address)
 
 
-def _hang_up(connection: socket.socket) -> None:
-    try:
-        connection.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        return  # it is closed already
-
-
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(LocalHandler):
     server: _Server
-    protocol_version = "HTTP/1.1"
-    wbufsize = -1  # head and body leave in one piece
-    disable_nagle_algorithm = True
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 the base class names it
-        """Say nothing."""
 
     def do_GET(self) -> None:
         """Answer the list of models."""
         if self.path == "/v1/models":
             models = [{"id": "scripted", "object": "model", "created": 1, "owned_by": "tests"}]
-            self._send(200, json.dumps({"object": "list", "data": models}))
+            self._send_json({"object": "list", "data": models})
         else:
-            self._send(404, json.dumps({"error": {"message": f"no such path: {self.path}"}}))
+            self._send_json({"error": {"message": f"no such path: {self.path}"}}, 404)
 
     def do_POST(self) -> None:
         """Answer a chat completion."""
         raw = self.rfile.read(int(self.headers.get("content-length") or 0))
         if self.path != "/v1/chat/completions":
-            self._send(404, json.dumps({"error": {"message": f"no such path: {self.path}"}}))
+            self._send_json({"error": {"message": f"no such path: {self.path}"}}, 404)
             return
         request = self._request(raw)
         reply = self.server.model.answer(request)
@@ -247,9 +194,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif request.body.get("stream") and reply.status < 300 and reply.raw is None:
             self._stream(request, reply)
         else:
-            model = str(request.body.get("model"))
-            body = json.dumps(body_of(reply, model)) if reply.raw is None else reply.raw
-            self._send(reply.status, body, reply.headers, is_cut=reply.is_cut)
+            self._send_reply(reply, str(request.body.get("model")))
 
     def _request(self, raw: bytes) -> ModelRequest:
         headers = {name.lower(): value for name, value in self.headers.items()}
@@ -260,17 +205,14 @@ class _Handler(BaseHTTPRequestHandler):
             body = None
         return ModelRequest(body if isinstance(body, dict) else {}, headers, key)
 
-    def _send(
-        self, status: int, text: str, headers: Mapping[str, str] | None = None, *, is_cut: bool = False
-    ) -> None:
-        data = text.encode()
-        self.send_response(status)
-        for name, value in {"Content-Type": "application/json", **(headers or {})}.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data[: len(data) // 2] if is_cut else data)
-        self.close_connection = self.close_connection or is_cut
+    def _send_json(self, value: Any, status: int = 200) -> None:
+        self.send(status, "application/json", json.dumps(value).encode())
+
+    def _send_reply(self, reply: Reply, model: str) -> None:
+        data = (json.dumps(body_of(reply, model)) if reply.raw is None else reply.raw).encode()
+        sent = data[: len(data) // 2] if reply.is_cut else data
+        self.send(reply.status, "application/json", sent, {**reply.headers, "Content-Length": str(len(data))})
+        self.close_connection = self.close_connection or reply.is_cut
 
     def _stream(self, request: ModelRequest, reply: Reply) -> None:
         wants_usage = bool((request.body.get("stream_options") or {}).get("include_usage"))

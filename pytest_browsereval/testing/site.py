@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
-CLOSE_S = 5.0
+from pytest_browsereval.local_server import LocalHandler, LocalServer
 
 _HOME = """<!doctype html><html lang="en"><title>Conformance</title>
 <h1>Conformance</h1>
@@ -32,31 +30,21 @@ class ConformanceSite:
         self._arrived = threading.Condition()
         site = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(LocalHandler):
             def do_GET(self) -> None:
                 site._answer(self)
 
-            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 the base class names it
-                """Say nothing."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
-        self._thread.start()
+        self._server = LocalServer(Handler).start()
+        self.url = self._server.url
 
     def __enter__(self) -> Self:
         """Serve already."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Give the port back."""
         self._closing.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join(CLOSE_S)
+        self._server.close()
 
     def cookies(self, path: str) -> list[str]:
         """Return the cookies that came with each request of a path."""
@@ -67,7 +55,7 @@ class ConformanceSite:
         with self._arrived:
             return self._arrived.wait_for(lambda: bool(self.cookies(path)), limit_s)
 
-    def _answer(self, request: BaseHTTPRequestHandler) -> None:
+    def _answer(self, request: LocalHandler) -> None:
         path = request.path.partition("?")[0]
         if path != "/favicon.ico":
             with self._arrived:
@@ -76,14 +64,6 @@ class ConformanceSite:
         if path == "/slow":
             self._closing.wait(30)
         text = {"/": _HOME, "/mark": _SECOND, "/second": _SECOND, "/slow": _SECOND}.get(path)
-        body = (text or "<p>Nothing here.").encode()
-        try:
-            request.send_response(404 if text is None else 200)
-            request.send_header("Content-Type", "text/html; charset=utf-8")
-            request.send_header("Content-Length", str(len(body)))
-            if path == "/mark":
-                request.send_header("Set-Cookie", "marked=yes; Path=/")
-            request.end_headers()
-            request.wfile.write(body)
-        except ConnectionError:
-            return  # the page was closed meanwhile
+        status, body = (404, "<p>Nothing here.") if text is None else (200, text)
+        headers = {"Set-Cookie": "marked=yes; Path=/"} if path == "/mark" else {}
+        request.send(status, "text/html; charset=utf-8", body.encode(), headers)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from pytest_browsereval.capture.trajectory import open_written
 from pytest_browsereval.features.dashboard.feed import Feed, Watched
 from pytest_browsereval.features.dashboard.flights import PICTURES
 from pytest_browsereval.features.dashboard.form import live_form
+from pytest_browsereval.local_server import PAGE_HEADERS, PageAccess
 from pytest_browsereval.redaction.text import well_formed
 from pytest_browsereval.report.viewer.attempts import message_log, names_in, read_attempt
 from pytest_browsereval.report.viewer.page import page, policy_of
@@ -57,15 +57,11 @@ WAITING = f"""<!doctype html>
 """What is served before the first eval is known."""
 
 GUARDS = tuple(
-    (name, value.encode())
-    for name, value in (
-        (b"content-security-policy", _allow_framing("default-src 'none'")),
-        (b"x-content-type-options", "nosniff"),
-        (b"referrer-policy", "no-referrer"),
-        (b"cross-origin-resource-policy", "same-origin"),
-        (b"cross-origin-opener-policy", "same-origin"),
-        (b"cache-control", "no-store"),
-    )
+    (name.lower().encode(), value.encode())
+    for name, value in {
+        "Content-Security-Policy": _allow_framing("default-src 'none'"),
+        **PAGE_HEADERS,
+    }.items()
 )
 """Headers of every answer that has not its own."""
 
@@ -84,8 +80,8 @@ class Said(BaseModel):
 class Dashboard:
     """The pages of a session's runs.
 
-    Only requests that name this server's own address and its random token are answered; one that a page of
-    another origin has sent is not. Every file is asked for by parts that are checked, and none is a link.
+    `PageAccess` says which requests are answered. Every file is asked for by parts that are checked, and none
+    is a link.
 
     Args:
         runs: returns the runs that there are; there may be more of them later.
@@ -94,8 +90,7 @@ class Dashboard:
 
     def __init__(self, runs: Callable[[], Sequence[Watched]], port: int) -> None:
         self._runs = runs
-        self.token = secrets.token_urlsafe(24)
-        self.hosts = tuple(f"{name}:{port}" for name in ("127.0.0.1", "localhost"))
+        self.access = PageAccess(port)
         self.feeds: list[Feed] = []
 
     def feed(self, place: int) -> Feed | None:
@@ -121,25 +116,14 @@ class Dashboard:
             if why is not None:
                 await _refuse(403, why)(scope, receive, guarding)
                 return
-            await inner({**scope, "root_path": f"/{self.token}"}, receive, guarding)
+            await inner({**scope, "root_path": f"/{self.access.token}"}, receive, guarding)
 
         return guarded
 
     def _refusal(self, scope: Scope) -> str | None:
         """Return why a request is not answered; None if it is."""
-        headers: dict[bytes, bytes] = {}
-        for name, value in scope["headers"]:
-            if name in (b"host", b"origin") and headers.setdefault(name, value) != value:
-                return "asked by two names"
-        if headers.get(b"host", b"").decode("latin-1") not in self.hosts:
-            return "asked by a name that is not this server's"
-        origins = {f"http://{host}" for host in self.hosts}
-        if headers.get(b"origin", next(iter(origins)).encode()).decode("latin-1") not in origins:
-            return "sent by a page of another origin"
-        token = str(scope["path"]).removeprefix("/").partition("/")[0]
-        if not secrets.compare_digest(token.encode("utf-8", "replace"), self.token.encode()):
-            return "the address lacks its token: take it from the terminal"
-        return None
+        headers = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"])
+        return self.access.find_refusal(headers, str(scope["path"]).removeprefix("/").partition("/")[0])
 
     def _routes(self) -> Starlette:
         from starlette.applications import Starlette
@@ -172,7 +156,7 @@ class Dashboard:
         del request
         if self.feed(0) is None:  # the address is printed before the evals are read
             return HTMLResponse(WAITING, 503, headers={"Retry-After": str(AGAIN_S)})
-        return RedirectResponse(f"/{self.token}/0/")
+        return RedirectResponse(f"/{self.access.token}/0/")
 
     async def _page(self, request: Request) -> Response:
         from starlette.responses import HTMLResponse

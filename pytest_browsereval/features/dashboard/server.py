@@ -14,17 +14,16 @@ from typing import TYPE_CHECKING
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.features.dashboard.app import Dashboard
 from pytest_browsereval.features.dashboard.feed import Watched
+from pytest_browsereval.local_server import HOST
 
 if TYPE_CHECKING:
     from uvicorn import Server
-
-HOST = "127.0.0.1"
 
 NEEDS = ("starlette", "uvicorn")
 """What the extra ``dashboard`` installs."""
 
 CLOSE_S = 5.0
-"""How long pages may take to be told that the run has ended."""
+"""How long the server may take to send the last events to its pages."""
 
 _BACKLOG = 64
 
@@ -69,6 +68,7 @@ class DashboardServer:
                 "free one."
             ) from None
         self.dashboard = Dashboard(runs, self._listener.getsockname()[1])
+        self.url = self.dashboard.access.url
         self._bell, self._ringer = socket.socketpair()
         self._server: Server | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -76,11 +76,6 @@ class DashboardServer:
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="browsereval-dashboard", daemon=True)
         self._thread.start()
-
-    @property
-    def url(self) -> str:
-        """The address, with the token."""
-        return f"http://{self.dashboard.hosts[0]}/{self.dashboard.token}/"
 
     def close(self) -> None:
         """Tell open pages what they have not seen yet, and give the port back."""

@@ -9,11 +9,8 @@ from __future__ import annotations
 import json
 import re
 import secrets
-import socketserver
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from typing import Any, Self
 
@@ -30,13 +27,12 @@ from pytest_browsereval.features.labelling.view import (
     picture_file,
     reference_view,
 )
+from pytest_browsereval.local_server import PAGE_HEADERS, LocalHandler, LocalServer, PageAccess
 
-HOST = "127.0.0.1"
 MOST_BYTES = 64 * 1024
 """Of what a page may send."""
 
 _MOST_READ = 16 * MOST_BYTES
-_POLL_S = 0.05
 _PICTURES = {".jpeg": "image/jpeg", ".jpg": "image/jpeg", ".png": "image/png", ".webp": "image/webp"}
 _JSON = "application/json"
 
@@ -60,8 +56,8 @@ class _Refused(Exception):
 class LabellingServer:
     """The page of one labeller, while it is open. Use it as a context manager.
 
-    Only requests that name this server's own address and its random token are answered; a request that a
-    page of another origin has sent is not. Attempts and pictures are asked for by number, never by path.
+    `PageAccess` says which requests are answered. Attempts and pictures are asked for by number, never by
+    path.
 
     Args:
         book: the labels.
@@ -75,37 +71,23 @@ class LabellingServer:
     def __init__(self, book: LabelBook, run: str, port: int = 0) -> None:
         self.book = book
         self.run = run
-        self.token = secrets.token_urlsafe(24)
         try:
-            self._server = _Server((HOST, port), _Handler)
+            self._server = _Server(_Handler, port)
         except (OSError, OverflowError) as error:
             message = getattr(error, "strerror", None) or str(error)
             raise UsageError(f"port {port} cannot be used: {message}. Name another by --port.") from None
         self._server.page = self
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(_POLL_S,), name="labelling", daemon=True
-        )
-
-    @property
-    def hosts(self) -> tuple[str, ...]:
-        """By which names it may be asked: others would be those of a site that points them here."""
-        return tuple(f"{name}:{self._server.server_port}" for name in (HOST, "localhost"))
-
-    @property
-    def url(self) -> str:
-        """The page's address, with the token."""
-        return f"http://{self.hosts[0]}/{self.token}/"
+        self.access = PageAccess(self._server.server_port)
+        self.url = self.access.url
 
     def __enter__(self) -> Self:
         """Serve from a thread."""
-        self._thread.start()
+        self._server.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         """Give the port back."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join(5)
+        self._server.close()
 
     # -- answers
 
@@ -167,22 +149,15 @@ class LabellingServer:
         return line_of(said.place, attempt, label)
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
+class _Server(LocalServer):
     page: LabellingServer
 
-    def server_bind(self) -> None:
-        # HTTPServer's own asks for the host's full name as well, which may wait for a name server.
-        socketserver.TCPServer.server_bind(self)
-        self.server_name, self.server_port = self.server_address[:2]  # type: ignore[assignment]
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: browsers drop connections whenever they like."""
-
-
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(LocalHandler):
     server: _Server
     timeout = 30
+    # Each answer ends its connection: the rest of a body that is too long is never taken for a request.
+    protocol_version = "HTTP/1.0"
 
     def do_GET(self) -> None:
         """Answer with the page, or with what it asks for."""
@@ -213,15 +188,11 @@ class _Handler(BaseHTTPRequestHandler):
         Raises:
             _Refused: the request has not the token, or another site had it sent.
         """
-        page, headers = self.server.page, self.headers
-        if headers.get("Host") not in page.hosts:
-            raise _Refused(HTTPStatus.FORBIDDEN, "asked by a name that is not this server's")
-        origins = {f"http://{host}" for host in page.hosts}
-        if headers.get("Origin", next(iter(origins))) not in origins:
-            raise _Refused(HTTPStatus.FORBIDDEN, "sent by a page of another origin")
         token, slash, rest = self.path.partition("?")[0].removeprefix("/").partition("/")
-        if not slash or not secrets.compare_digest(token.encode(), page.token.encode()):
-            raise _Refused(HTTPStatus.FORBIDDEN, "the address lacks its token: take it from the terminal")
+        # Without the slash the page's own addresses would lack the token.
+        why = self.server.page.access.find_refusal(self.headers.items(), token if slash else "")
+        if why is not None:
+            raise _Refused(HTTPStatus.FORBIDDEN, why)
         return rest
 
     def _get(self, path: str) -> None:
@@ -254,27 +225,14 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(
         self, body: bytes, kind: str, *, status: HTTPStatus = HTTPStatus.OK, nonce: str | None = None
     ) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        for name, value in _guards(nonce).items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(body)
-
-    def version_string(self) -> str:
-        """Keep the versions of Python to ourselves."""
-        return "browsereval"
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 the base's name
-        """Say nothing: the token stands in every line."""
+        self.send(status, kind, body, {"Content-Security-Policy": _policy(nonce), **PAGE_HEADERS})
 
 
 def _error_body(why: str) -> bytes:
     return json.dumps({"error": why}).encode()
 
 
-def _guards(nonce: str | None) -> Mapping[str, str]:
+def _policy(nonce: str | None) -> str:
     own = f"'nonce-{nonce}'" if nonce else "'none'"
     policy = {
         "default-src": "'none'",
@@ -286,11 +244,4 @@ def _guards(nonce: str | None) -> Mapping[str, str]:
         "form-action": "'none'",
         "frame-ancestors": "'none'",
     }
-    return {
-        "Content-Security-Policy": "; ".join(f"{name} {value}" for name, value in policy.items()),
-        "X-Content-Type-Options": "nosniff",
-        "Referrer-Policy": "no-referrer",
-        "Cross-Origin-Resource-Policy": "same-origin",
-        "Cross-Origin-Opener-Policy": "same-origin",
-        "Cache-Control": "no-store",
-    }
+    return "; ".join(f"{name} {value}" for name, value in policy.items())

@@ -20,10 +20,10 @@ def ask(
     server: LabellingServer, path: str, body: str | None = None, *, token: str | None = None, **headers: str
 ) -> tuple[int, bytes, dict[str, str]]:
     """Send a request as it stands; nothing is tidied on the way."""
-    host = server.hosts[0]
+    host = server.access.hosts[0]
     connection = Plain(host, timeout=60)
     given = {"Host": host, **{name.replace("_", "-"): value for name, value in headers.items() if value}}
-    target = f"/{server.token if token is None else token}/{path}"
+    target = f"/{server.access.token if token is None else token}/{path}"
     connection.request("GET" if body is None else "POST", target, body, given)
     response = connection.getresponse()
     found = response.status, response.read(), {name.lower(): value for name, value in response.getheaders()}
@@ -33,7 +33,7 @@ def ask(
 
 def says(server: LabellingServer, said: Any, **headers: str) -> int:
     """Send a label as the page does, but for these headers."""
-    given = {"Content_Type": "application/json", "Origin": f"http://{server.hosts[0]}", **headers}
+    given = {"Content_Type": "application/json", "Origin": f"http://{server.access.hosts[0]}", **headers}
     return ask(server, "labels", json.dumps(said), **given)[0]
 
 
@@ -42,12 +42,12 @@ def test_only_the_page_itself_is_answered(served: LabellingServer, book: LabelBo
     label = {"place": 0, "label": "pass"}
     assert ask(served, "")[0] == 200
     assert says(served, label) == 200
-    for token in ("", "x" * 32, served.token[:-1], served.token + "x", "é"):
+    for token in ("", "x" * 32, served.access.token[:-1], served.access.token + "x", "é"):
         status, body, _ = ask(served, "attempts", token=token)
         assert status == 403
         assert b"query_id" not in body
-        assert served.token.encode() not in body
-    port = served.hosts[0].partition(":")[2]
+        assert served.access.token.encode() not in body
+    port = served.access.hosts[0].partition(":")[2]
     for host in ("evil.test", f"evil.test:{port}", "127.0.0.1", f"127.0.0.1:{port}.evil.test"):
         assert ask(served, "attempts", Host=host)[0] == 403
     assert ask(served, "attempts", Host=f"localhost:{port}")[0] == 200
@@ -139,7 +139,7 @@ def test_a_label_that_cannot_be_written_is_told(served: LabellingServer, book: L
     """The page learns that the disk refused, and that nothing has changed."""
     book.path.mkdir()
     body = json.dumps({"place": 0, "label": "pass"})
-    origin = f"http://{served.hosts[0]}"
+    origin = f"http://{served.access.hosts[0]}"
     status, said, _ = ask(served, "labels", body, Content_Type="application/json", Origin=origin)
     assert (status, json.loads(said)) == (500, {"error": "the disk refused: Is a directory"})
     assert book.label(0) is None
