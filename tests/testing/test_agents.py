@@ -73,7 +73,7 @@ class TestFunction(AgentConformance):
 class TestCommand(AgentConformance):
     @pytest.fixture
     def config(self) -> CommandAgentConfig:
-        outside = Path(__file__).parents[1] / "agents/outside.py"
+        outside = Path(__file__).parents[1] / "features/programs/outside.py"
         return CommandAgentConfig(command=("{python}", str(outside), "clicks"))
 
 
