@@ -21,8 +21,6 @@ MEMBERS: dict[str, tuple[tuple[str, str], ...]] = {
     "agent": (
         ("single tool-loop", "agents.single:SingleConfig"),
         ("orchestrator-executor orchestrated", "agents.orchestrator_executor:OrchestratorExecutorConfig"),
-        ("computer-use", "agents.computer_use:ComputerUseConfig"),
-        ("visual-action clado-action", "agents.visual_action:VisualActionConfig"),
         ("function", "agents.function:FunctionConfig"),
         ("scripted", "agents.scripted:ScriptedConfig"),
         ("noop", "agents.noop:NoopConfig"),

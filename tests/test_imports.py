@@ -88,7 +88,7 @@ NAMED = """
 import pytest, sys
 pytest.main(["--co", "-q", "-p", "no:cacheprovider", "--eval-config=eval.json"])
 ours = [name for name in sys.modules if name.startswith("pytest_browsereval.")]
-unnamed = ("judging", ".datasets.web", "programs.agent", "agents.computer_use", "yaml_text", "sites.static")
+unnamed = ("judging", ".datasets.web", "programs.agent", "computer_use", "yaml_text", "sites.static")
 print([name for name in ours if any(part in name for part in unnamed)], len(ours) > 50)
 """
 

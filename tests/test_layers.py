@@ -86,7 +86,7 @@ DOORS: dict[str, set[str]] = {
     "httpx2": {"features.mcp_browser.http", "features.programs.server.stdio"},
     "jsonschema": {"tools.foreign"},
     "PIL": {
-        "agents.pointing.pictures",
+        "features.pointing.pictures",
         "features.mcp_browser.pictures",
         "graders.judging.pictures",
         "testing.blank",

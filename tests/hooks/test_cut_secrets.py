@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, done, sends
-from tests.agents.service import Json, Said, Service
+from tests.features.pointing.service import Json, Said, Service
 from tests.hooks.small_evals import Evals, row
 
 KEY = "AzCANARYAPIKEYq7w9"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls, done
-from tests.agents.service import Service
+from tests.features.pointing.service import Service
 from tests.hooks.launched import metadata
 from tests.hooks.small_evals import Evals, row
 

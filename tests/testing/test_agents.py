@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from pytest_browsereval.agents.computer_use import ComputerUseConfig
 from pytest_browsereval.agents.function import FunctionConfig
 from pytest_browsereval.agents.noop import NoopConfig
 from pytest_browsereval.agents.orchestrator_executor import OrchestratorExecutorConfig
 from pytest_browsereval.agents.scripted import ScriptedConfig
 from pytest_browsereval.agents.single import SingleConfig
-from pytest_browsereval.agents.visual_action import VisualActionConfig
 from pytest_browsereval.builtins import builtin_registry
+from pytest_browsereval.features.pointing.computer_use import ComputerUseConfig
+from pytest_browsereval.features.pointing.visual_action import VisualActionConfig
 from pytest_browsereval.features.programs.agent import CommandAgentConfig
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.testing import (
@@ -27,7 +27,7 @@ from pytest_browsereval.testing import (
     done,
 )
 from pytest_browsereval.testing.site import ConformanceSite
-from tests.agents.service import Service
+from tests.features.pointing.service import Service
 
 CLICK = {"target": "role=button"}
 

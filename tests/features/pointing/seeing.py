@@ -24,7 +24,7 @@ from pytest_browsereval.tools.toolkits import CATALOG
 from tests.agents.desk import PaperWindow
 from tests.support import PageServer, Run, Visit, configured, visiting
 
-TARGETS = Path(__file__).parents[2] / "examples" / "quickstart" / "sites" / "targets"
+TARGETS = Path(__file__).parents[3] / "examples" / "quickstart" / "sites" / "targets"
 GREEN, BLUE, VIOLET = (0x6F, 0xCF, 0x97), (0x56, 0xA8, 0xF5), (0xB2, 0x8D, 0xFF)
 """The targets of 32, 24 and 16 pixels."""
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from pytest_browsereval.agents.pointing.actions import KINDS, Action, BadAction
 from pytest_browsereval.errors import nearest
+from pytest_browsereval.features.pointing.actions import KINDS, Action, BadAction
 from pytest_browsereval.redaction.known import beginning, ending
 
 LONGEST_TEXT = 20_000

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.agents.computer_use import ComputerUseConfig
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
+from pytest_browsereval.features.pointing.computer_use import ComputerUseConfig
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls
-from tests.agents.seeing import BLUE, GREEN, VIOLET, picture_of, play, pointed, range_of, zoom
+from tests.features.pointing.seeing import BLUE, GREEN, VIOLET, picture_of, play, pointed, range_of, zoom
 from tests.support import PageServer, Run
 
 SHOTS: list[tuple[str, tuple[int, int, int]]] = [

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.agents.pointing.actions import (
+from pytest_browsereval.browsers.base import ForeignTool
+from pytest_browsereval.features.pointing.actions import (
     ALWAYS,
     KINDS,
     BadAction,
@@ -14,8 +15,7 @@ from pytest_browsereval.agents.pointing.actions import (
     offered,
     tool_calls,
 )
-from pytest_browsereval.agents.pointing.spellings import actions_in, key_name, read_action
-from pytest_browsereval.browsers.base import ForeignTool
+from pytest_browsereval.features.pointing.spellings import actions_in, key_name, read_action
 from pytest_browsereval.tools.foreign import foreign_tools
 from pytest_browsereval.tools.toolkits import CATALOG, resolve_tools
 

@@ -10,7 +10,10 @@ from urllib.parse import urlsplit
 from pydantic import ConfigDict, Field, field_validator
 
 from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
-from pytest_browsereval.agents.pointing.actions import (
+from pytest_browsereval.agents.tool_loop import Picture
+from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
+from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, TerminationReason
+from pytest_browsereval.features.pointing.actions import (
     BadAction,
     Coordinates,
     Performed,
@@ -18,12 +21,9 @@ from pytest_browsereval.agents.pointing.actions import (
     perform,
     refuse,
 )
-from pytest_browsereval.agents.pointing.pictures import Sight
-from pytest_browsereval.agents.pointing.service import ActionService, as_text, shown
-from pytest_browsereval.agents.pointing.spellings import read_action
-from pytest_browsereval.agents.tool_loop import Picture
-from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, TerminationReason
+from pytest_browsereval.features.pointing.pictures import Sight
+from pytest_browsereval.features.pointing.service import ActionService, as_text, shown
+from pytest_browsereval.features.pointing.spellings import read_action
 from pytest_browsereval.llm.client import needs_keys
 from pytest_browsereval.llm.config import BOTH_SPELLINGS, KEYLESS, SHORTEST_KEY, ApiKey
 from pytest_browsereval.llm.retries import RetryPolicy

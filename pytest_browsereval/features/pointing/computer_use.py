@@ -10,7 +10,9 @@ from typing import Any, Literal
 from pydantic import Field
 
 from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
-from pytest_browsereval.agents.pointing.actions import (
+from pytest_browsereval.agents.tool_loop import Picture
+from pytest_browsereval.errors import ConfigError, ErrorSource, TerminationReason
+from pytest_browsereval.features.pointing.actions import (
     KINDS,
     BadAction,
     Coordinates,
@@ -20,10 +22,8 @@ from pytest_browsereval.agents.pointing.actions import (
     perform,
     refuse,
 )
-from pytest_browsereval.agents.pointing.pictures import Sight
-from pytest_browsereval.agents.pointing.spellings import LONGEST_TEXT, actions_in, read_action
-from pytest_browsereval.agents.tool_loop import Picture
-from pytest_browsereval.errors import ConfigError, ErrorSource, TerminationReason
+from pytest_browsereval.features.pointing.pictures import Sight
+from pytest_browsereval.features.pointing.spellings import LONGEST_TEXT, actions_in, read_action
 from pytest_browsereval.llm.client import ChatClient, chat_client, check_key
 from pytest_browsereval.llm.completion import Completion, ToolRequest
 from pytest_browsereval.llm.config import LLMConfig

@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.agents.pointing.service import LONGEST_BODY, as_text
-from pytest_browsereval.agents.visual_action import VisualActionAgent, VisualActionConfig
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.errors import (
@@ -22,14 +20,26 @@ from pytest_browsereval.errors import (
     StopRun,
     TerminationReason,
 )
+from pytest_browsereval.features.pointing.service import LONGEST_BODY, as_text
+from pytest_browsereval.features.pointing.visual_action import VisualActionAgent, VisualActionConfig
 from pytest_browsereval.llm.retries import RetryPolicy
 from pytest_browsereval.model.messages import ToolCallMessage
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.tools.base import Tool
 from pytest_browsereval.tools.toolkits import resolve_tools
 from tests.agents.desk import Desk, MakeDesk, PaperWindow
-from tests.agents.seeing import BLUE, GREEN, VIOLET, decoded, paper_tools, play, pointed, range_of, zoom
-from tests.agents.service import Json, Said, Script, Service, says
+from tests.features.pointing.seeing import (
+    BLUE,
+    GREEN,
+    VIOLET,
+    decoded,
+    paper_tools,
+    play,
+    pointed,
+    range_of,
+    zoom,
+)
+from tests.features.pointing.service import Json, Said, Script, Service, says
 from tests.support import PageServer, Run, until
 
 Serve = Callable[[Script], Service]

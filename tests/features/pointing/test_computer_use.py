@@ -10,12 +10,12 @@ import pytest
 from PIL import Image
 
 from pytest_browsereval.agents.base import AgentConfig
-from pytest_browsereval.agents.computer_use import MAX_CALLS, ComputerUseAgent, ComputerUseConfig
 from pytest_browsereval.agents.orchestrator_executor import OrchestratorExecutorConfig
-from pytest_browsereval.agents.pointing.pictures import shrunk
 from pytest_browsereval.browsers.picture_size import size_of
 from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, LimitReached, TerminationReason
+from pytest_browsereval.features.pointing.computer_use import MAX_CALLS, ComputerUseAgent, ComputerUseConfig
+from pytest_browsereval.features.pointing.pictures import shrunk
 from pytest_browsereval.llm.client import ChatClient, close_clients
 from pytest_browsereval.llm.retries import RetryPolicy
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage
@@ -35,7 +35,7 @@ from pytest_browsereval.tools.base import Tool
 from pytest_browsereval.tools.finish import give_up
 from pytest_browsereval.tools.toolkits import resolve_tools
 from tests.agents.desk import Desk, MakeDesk, PaperWindow
-from tests.agents.seeing import paper_tools, picture_of
+from tests.features.pointing.seeing import paper_tools, picture_of
 
 Log = list[tuple[str, dict[str, Any]]]
 

@@ -1,1 +1,0 @@
-"""What agents that point at pictures share: actions, spellings, geometry, pictures, the HTTP service."""

@@ -1,0 +1,1 @@
+"""Agents that point at pictures: actions, their spellings, geometry, pictures, the HTTP service."""
