@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.capture.message_log import MessageLogger
+from pytest_browsereval.features.fara import alignment, multimodal, rubric
 from pytest_browsereval.graders import rubric as general
 from pytest_browsereval.graders.base import Recorded
-from pytest_browsereval.graders.fara import alignment, multimodal, rubric
 from pytest_browsereval.graders.judging import outcome, relevance, rubrics
 from pytest_browsereval.graders.judging.base import ModelGrader
 from pytest_browsereval.model.grades import GraderResult

@@ -18,8 +18,8 @@ from pytest_browsereval.benchmarks.mind2web import grader as mind2web
 from pytest_browsereval.benchmarks.mind2web.grader import Mind2WebGrader
 from pytest_browsereval.benchmarks.webarena.grader import WebArenaGrader
 from pytest_browsereval.builtins import builtin_registry
+from pytest_browsereval.features.fara.multimodal import FaraMultimodalGrader
 from pytest_browsereval.graders.base import Recorded
-from pytest_browsereval.graders.fara.members import FaraMultimodalGrader
 from pytest_browsereval.graders.judging import fences, relevance
 from pytest_browsereval.graders.judging.base import ModelGrader
 from pytest_browsereval.graders.performance import PerformanceGrader

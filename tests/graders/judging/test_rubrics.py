@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.graders.fara.members import FaraCombinedGrader, FaraRubricGrader
+from pytest_browsereval.features.fara.combined import FaraCombinedGrader
+from pytest_browsereval.features.fara.rubric import FaraRubricGrader
 from pytest_browsereval.graders.judging.rubrics import Item, read_rubric
 from pytest_browsereval.graders.rubric import RubricGrader
 from pytest_browsereval.model.grades import Verdict

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar, Literal
 
 from pydantic import Field, JsonValue
 
 from pytest_browsereval.graders.base import Recorded
-from pytest_browsereval.graders.judging.base import give_answer, give_task
+from pytest_browsereval.graders.judging.base import ModelGrader, give_answer, give_task
 from pytest_browsereval.graders.judging.judge import Judge
 from pytest_browsereval.graders.judging.pictures import (
     Shown,
@@ -25,7 +26,7 @@ from pytest_browsereval.graders.judging.relevance import (
     pick_best,
     sort_pictures,
 )
-from pytest_browsereval.graders.judging.replies import JudgeReply
+from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
 from pytest_browsereval.graders.judging.votes import Opinion
 from pytest_browsereval.model.grades import Criterion, Verdict
 
@@ -70,19 +71,28 @@ class Chosen:
     unrated: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
-class MultimodalCheck:
-    """Judges the answer and the task by the pictures.
+class PictureOptions(ModelGrader):
+    """What graders that look at pictures have in common."""
 
-    Args:
-        max_pictures: so many are considered, spread evenly.
-        relevance_threshold: the lowest rating of a picture that is looked at closely.
-        max_shown: so many are looked at closely; more are rated first.
-    """
+    max_pictures: int = Field(default=30, ge=5, le=500)
+    """How many pictures are considered: spread evenly over the attempt, the last five among them."""
+    relevance_threshold: int = Field(default=3, ge=1, le=5)
+    """Where pictures are rated from 1 to 5, the lowest rating of one that is looked at closely."""
+    max_shown: int = Field(default=10, ge=3, le=100)
+    """How many pictures are looked at closely; where there are more, all are rated first."""
 
-    max_pictures: int = 30
-    relevance_threshold: int = 3
-    max_shown: int = 10
+    @property
+    def sees_pictures(self) -> bool:
+        """True: a run that takes none is refused."""
+        return True
+
+
+class FaraMultimodalGrader(PictureOptions):
+    """Asks by pictures whether the answer is true to them and the task is satisfied; both have to hold."""
+
+    type: Literal["fara_multimodal"] = "fara_multimodal"
+    prompts: ClassVar[tuple[str, ...]] = (RATE, RULES)
+    replies: ClassVar[Replies] = (Ratings, Sight)
 
     async def prepare(self, recorded: Recorded, judge: Judge) -> Chosen:
         """Choose the pictures.

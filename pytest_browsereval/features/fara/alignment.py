@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.graders.judging.actions import give_actions, load_steps
-from pytest_browsereval.graders.judging.base import give_answer, give_task
+from pytest_browsereval.graders.judging.base import ModelGrader, give_answer, give_task
 from pytest_browsereval.graders.judging.judge import Judge
-from pytest_browsereval.graders.judging.replies import JudgeReply
+from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
 from pytest_browsereval.graders.judging.votes import Opinion
 
 RULES = """\
@@ -37,12 +36,12 @@ class Alignment(JudgeReply):
     verdict: Literal["PASS", "FAIL"]
 
 
-@dataclass(frozen=True)
-class AlignmentCheck:
-    """Judges the actions and the answer by their texts."""
+class FaraAlignmentGrader(ModelGrader):
+    """Asks by texts alone whether the actions and the answer fit the task."""
 
-    async def prepare(self, recorded: Recorded, judge: Judge) -> None:
-        """Prepare nothing."""
+    type: Literal["fara_alignment"] = "fara_alignment"
+    prompts: ClassVar[tuple[str, ...]] = (RULES,)
+    replies: ClassVar[Replies] = (Alignment,)
 
     async def opinion(self, recorded: Recorded, judge: Judge, prepared: object) -> Opinion:
         """Return one vote.

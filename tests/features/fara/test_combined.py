@@ -9,13 +9,10 @@ from pydantic import ValidationError
 
 from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.graders.fara.combined import Ballot, Results, Rule
-from pytest_browsereval.graders.fara.members import (
-    FaraAlignmentGrader,
-    FaraCombinedGrader,
-    FaraMultimodalGrader,
-    FaraRubricGrader,
-)
+from pytest_browsereval.features.fara.alignment import FaraAlignmentGrader
+from pytest_browsereval.features.fara.combined import Ballot, FaraCombinedGrader, Results, Rule
+from pytest_browsereval.features.fara.multimodal import FaraMultimodalGrader
+from pytest_browsereval.features.fara.rubric import FaraRubricGrader
 from pytest_browsereval.graders.judging.votes import Opinion
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.testing import refuses

@@ -1,40 +1,36 @@
-"""The three verifications under one judge, and how their votes become a grade."""
+"""``fara_combined``: the three verifications under one judge, and how their votes become a grade."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import fmean
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue, model_validator
 
 from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.features.fara.alignment import FaraAlignmentGrader
+from pytest_browsereval.features.fara.multimodal import FaraMultimodalGrader, PictureOptions
+from pytest_browsereval.features.fara.rubric import FaraRubricGrader
 from pytest_browsereval.graders.base import Recorded
-from pytest_browsereval.graders.fara.alignment import AlignmentCheck
-from pytest_browsereval.graders.fara.multimodal import MultimodalCheck
-from pytest_browsereval.graders.fara.rubric import RubricCheck
+from pytest_browsereval.graders.judging.base import ModelGrader
 from pytest_browsereval.graders.judging.judge import Judge
+from pytest_browsereval.graders.judging.replies import Replies
 from pytest_browsereval.graders.judging.scoring import TINY
 from pytest_browsereval.graders.judging.votes import Opinion
 from pytest_browsereval.model.grades import Criterion, Verdict
+from pytest_browsereval.model.tasks import Task
+
+_PARTS = (FaraAlignmentGrader, FaraRubricGrader, FaraMultimodalGrader)
 
 PartName = Literal["alignment", "rubric", "multimodal"]
 Rule = Literal["majority", "all", "weighted"]
 
 Results = Mapping[PartName, Opinion | Fault]
 """What the parts say; a fault of one that could not judge."""
-
-
-class Verification(Protocol):
-    """One way of verifying an attempt."""
-
-    async def prepare(self, recorded: Recorded, judge: Judge) -> Any:
-        """Return what all votes begin with."""
-
-    async def opinion(self, recorded: Recorded, judge: Judge, prepared: Any) -> Opinion:
-        """Return one vote."""
 
 
 @dataclass(frozen=True)
@@ -73,22 +69,68 @@ class Ballot:
         return fmean(scores.values(), weights) if sum(weights) else 0.0
 
 
-@dataclass(frozen=True)
-class CombinedCheck:
-    """Verifies in three ways at once and lets them vote."""
+class FaraCombinedGrader(PictureOptions):
+    """Verifies by actions, by a rubric and by pictures at once, and lets the three vote.
 
-    rubric: RubricCheck
-    multimodal: MultimodalCheck
-    ballot: Ballot
+    A part that is errored has no vote: the grade stands if the others decide alone, and else is errored.
+    """
+
+    type: Literal["fara_combined"] = "fara_combined"
+    prompts: ClassVar[tuple[str, ...]] = tuple(prompt for part in _PARTS for prompt in part.prompts)
+    replies: ClassVar[Replies] = tuple(reply for part in _PARTS for reply in part.replies)
+
+    rule: Rule = "majority"
+    """``majority`` (two of three), ``all``, or ``weighted``."""
+    weights: dict[PartName, Annotated[float, Field(ge=0, allow_inf_nan=False)]] | None = None
+    """With ``weighted``: how much each vote weighs; all three are named. The same each by default."""
+    threshold: float | None = Field(default=None, gt=0, le=1)
+    """With ``weighted``: the share of the weights that has to pass; 0.5 by default."""
+    rubric_threshold: float = Field(default=0.8, ge=0, le=1)
+    """The share of the points from which the rubric passes."""
+
+    @model_validator(mode="after")
+    def _rule_is_complete(self) -> Self:
+        if self.rule != "weighted" and (self.weights is not None or self.threshold is not None):
+            raise ValueError(
+                f"weights and threshold belong to the rule 'weighted', and the rule is {self.rule!r}. Write  "
+                "rule: weighted , or leave them out. The rubric's own limit is  rubric_threshold."
+            )
+        if self.weights is not None and (len(self.weights) < 3 or not sum(self.weights.values())):
+            raise ValueError(
+                "weights names alignment, rubric and multimodal, not all of them 0. Write  weights: "
+                "{alignment: 1, rubric: 2, multimodal: 2}"
+            )
+        return self
 
     @property
-    def parts(self) -> dict[PartName, Verification]:
-        """The verifications by their names."""
-        return {"alignment": AlignmentCheck(), "rubric": self.rubric, "multimodal": self.multimodal}
+    def _ballot(self) -> Ballot:
+        weights = {str(part): weight for part, weight in (self.weights or {}).items()}
+        return Ballot(self.rule, weights, 0.5 if self.threshold is None else self.threshold)
+
+    @property
+    def _parts(self) -> dict[PartName, ModelGrader]:
+        return {
+            "alignment": FaraAlignmentGrader(),
+            "rubric": FaraRubricGrader(threshold=self.rubric_threshold),
+            "multimodal": FaraMultimodalGrader(
+                max_pictures=self.max_pictures,
+                relevance_threshold=self.relevance_threshold,
+                max_shown=self.max_shown,
+            ),
+        }
+
+    def check(self, task: Task, base_dir: Path) -> None:
+        """Check the rubric that the row carries.
+
+        Raises:
+            ValueError: it has not the form of one.
+        """
+        for part in self._parts.values():
+            part.check(task, base_dir)
 
     async def prepare(self, recorded: Recorded, judge: Judge) -> dict[PartName, Any]:
         """Prepare all parts at once; a part that cannot be prepared is its fault."""
-        parts = self.parts
+        parts = self._parts
         prepared = await judge.gather(*(part.prepare(recorded, judge) for part in parts.values()))
         return dict(zip(parts, prepared, strict=True))
 
@@ -98,7 +140,7 @@ class CombinedCheck:
         Raises:
             Fault: all parts are errored.
         """
-        ready = {name: part for name, part in self.parts.items() if not isinstance(prepared[name], Fault)}
+        ready = {name: part for name, part in self._parts.items() if not isinstance(prepared[name], Fault)}
         said = await judge.gather(
             *(part.opinion(recorded, judge, prepared[name]) for name, part in ready.items())
         )
@@ -109,34 +151,31 @@ class CombinedCheck:
         sides = _sort_results(results)
         summary = "; ".join(f"{side}: {', '.join(names)}" for side, names in sides.items() if names)
         reasons = "\n".join(f"{name}: {_reason(result)}" for name, result in results.items())
-        reasoning = f"{summary} (rule: {self.ballot.rule})\n{reasons}"
+        reasoning = f"{summary} (rule: {self._ballot.rule})\n{reasons}"
         given = [result for result in results.values() if isinstance(result, Opinion)]
         if not given:
             raise Fault(ErrorSource.GRADER, reasoning)
         return Opinion(
-            self.ballot.decide(results),
-            self.ballot.score(results),
+            self._ballot.decide(results),
+            self._ballot.score(results),
             reasoning,
-            criteria=tuple(self._criterion(name, result) for name, result in results.items()),
+            criteria=tuple(
+                Criterion(
+                    name=name,
+                    verdict=Verdict(_verdict(result)),
+                    actual=result.score if isinstance(result, Opinion) else None,
+                    reason=_reason(result),
+                    weight=self._ballot.weight(name),
+                )
+                for name, result in results.items()
+            ),
             evidence=tuple(dict.fromkeys(file for opinion in given for file in opinion.evidence)),
             details={
-                "rule": self.ballot.rule,
+                "rule": self._ballot.rule,
                 "disagree": bool(sides["passed"] and sides["failed"]),
-                "passed": list(sides["passed"]),
-                "failed": list(sides["failed"]),
-                "errored": list(sides["errored"]),
+                **{side: [*names] for side, names in sides.items()},
                 "parts": {name: _describe_result(result) for name, result in results.items()},
             },
-        )
-
-    def _criterion(self, name: PartName, result: Opinion | Fault) -> Criterion:
-        score = result.score if isinstance(result, Opinion) else None
-        return Criterion(
-            name=name,
-            verdict=Verdict(_verdict(result)),
-            actual=score,
-            reason=_reason(result),
-            weight=self.ballot.weight(name),
         )
 
 

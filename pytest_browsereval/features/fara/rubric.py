@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pydantic import Field
 
 from pytest_browsereval.graders.base import Recorded
+from pytest_browsereval.graders.judging import rubrics
 from pytest_browsereval.graders.judging.actions import give_actions, load_steps
-from pytest_browsereval.graders.judging.base import give_answer, give_task
+from pytest_browsereval.graders.judging.base import ModelGrader, give_answer, give_task
 from pytest_browsereval.graders.judging.judge import Given, Judge
-from pytest_browsereval.graders.judging.rubrics import Rubric, get_rubric
+from pytest_browsereval.graders.judging.replies import Replies
+from pytest_browsereval.graders.judging.rubrics import Rubric, get_rubric, read_rubric
 from pytest_browsereval.graders.judging.scoring import RULES as SCORING
 from pytest_browsereval.graders.judging.scoring import Scored, Scores, settle_scores
 from pytest_browsereval.graders.judging.votes import Opinion
+from pytest_browsereval.model.tasks import Task
 
 RULES = f"""\
 You score by a rubric how well an agent did a task in a web browser. You are given the task, the rubric, \
@@ -21,15 +27,24 @@ the tool returned) and its final answer. You see no pictures.
 {SCORING}"""
 
 
-@dataclass(frozen=True)
-class RubricCheck:
-    """Scores the actions and the answer by a rubric.
+class FaraRubricGrader(ModelGrader):
+    """Scores actions and answer by a rubric: the row's, or one that is made of the task alone."""
 
-    Args:
-        threshold: the share of the points from which an attempt passes.
-    """
+    type: Literal["fara_rubric"] = "fara_rubric"
+    prompts: ClassVar[tuple[str, ...]] = (rubrics.MAKE, RULES)
+    replies: ClassVar[Replies] = (rubrics.NewRubric, Scores)
 
-    threshold: float = 0.8
+    threshold: float = Field(default=0.8, ge=0, le=1)
+    """The share of the points from which an attempt passes, if every required criterion is met."""
+
+    def check(self, task: Task, base_dir: Path) -> None:
+        """Check the rubric that the row carries.
+
+        Raises:
+            ValueError: it has not the form of one.
+        """
+        del base_dir
+        read_rubric(task)
 
     async def prepare(self, recorded: Recorded, judge: Judge) -> tuple[Rubric, Given]:
         """Return the actions, and the row's rubric or one that is made of the task alone.
