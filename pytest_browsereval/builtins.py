@@ -20,7 +20,6 @@ GROUP = "pytest_browsereval"
 MEMBERS: dict[str, tuple[tuple[str, str], ...]] = {
     "agent": (
         ("single tool-loop", "agents.single:SingleConfig"),
-        ("orchestrator-executor orchestrated", "agents.orchestrator_executor:OrchestratorExecutorConfig"),
         ("function", "agents.function:FunctionConfig"),
         ("scripted", "agents.scripted:ScriptedConfig"),
         ("noop", "agents.noop:NoopConfig"),

@@ -8,7 +8,7 @@ from typing import Any
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.model.messages import DelegationMessage, DelegationResultMessage, ToolCallMessage
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls, done
-from tests.agents.pair import LEAD, delegates, pair_config
+from tests.features.orchestrator.pair import LEAD, delegates, pair_config
 from tests.features.pointing.seeing import BLUE, GREEN, decoded, picture_of, play, pointed, range_of
 from tests.features.pointing.service import Service
 from tests.support import PageServer, Run

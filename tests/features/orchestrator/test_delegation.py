@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.agents import delegation
 from pytest_browsereval.deadline import within
 from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.features.orchestrator import delegation
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.testing import Call, Reply, call, calls, done, says
 from tests.agents.desk import Desk, MakeDesk
-from tests.agents.pair import Pair, delegates, pair_config
+from tests.features.orchestrator.pair import Pair, delegates, pair_config
 from tests.features.programs.outsiders import assert_gone
 from tests.support import until
 

@@ -20,7 +20,7 @@ from pytest_browsereval.model.messages import AssistantMessage, ToolCallMessage,
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.testing import Call, Reply, call, calls, done, refuses, says
 from tests.agents.desk import TOOLS_BY_NAME, Desk, MakeDesk
-from tests.agents.pair import HAND, LEAD, Pair, delegates, pair_config
+from tests.features.orchestrator.pair import HAND, LEAD, Pair, delegates, pair_config
 
 CLICK = call("click", target="button Buy")
 TWICE = calls(CLICK, call("click", target="button Buy"))

@@ -7,8 +7,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from pytest_browsereval.agents.orchestrator_executor import OrchestratorExecutorConfig
 from pytest_browsereval.builtins import builtin_registry
+from pytest_browsereval.features.orchestrator.agent import OrchestratorExecutorConfig
 from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.messages import DelegationMessage, DelegationResultMessage, Message
 from pytest_browsereval.model.results import AgentResult, ExecutorRecord

@@ -1,0 +1,1 @@
+"""The `orchestrator-executor` agent: one model plans and delegates, another one acts."""
