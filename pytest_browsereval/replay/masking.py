@@ -6,8 +6,9 @@ import re
 import unicodedata
 from typing import Any
 
-from pytest_browsereval.graders.protection import WITHHELD, pattern_of, wordings_of
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.redaction.answers import compile_answer, list_wordings
+from pytest_browsereval.redaction.marks import WITHHELD
 from pytest_browsereval.redaction.text import map_texts
 from pytest_browsereval.replay.volatile import compute_digest, find_volatile
 
@@ -23,11 +24,11 @@ def make_mask(task: Task, row: Task) -> AnswerMask | None:
         task: with its placeholders filled in, as judges are asked about it.
         row: the same before, so that it does not change with the ports of its sites.
     """
-    pattern = pattern_of(task)
+    pattern = compile_answer(task.answer, task.query) if task.protected else None
     if pattern is None:
         return None
     digest = compute_digest(row.answer)[:12]  # shorter than what counts as volatile
-    return AnswerMask(pattern, wordings_of(task), digest)
+    return AnswerMask(pattern, list_wordings(task.answer), digest)
 
 
 class AnswerMask:

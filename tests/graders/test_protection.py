@@ -11,9 +11,10 @@ import pytest
 from pytest_browsereval.benchmarks.browsecomp.grader import BrowseCompGrader
 from pytest_browsereval.graders.answer import AnswerGrader
 from pytest_browsereval.graders.base import GraderConfig, Recorded
-from pytest_browsereval.graders.protection import WITHHELD, mask_of
+from pytest_browsereval.graders.protection import mask_of
 from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.redaction.marks import WITHHELD
 from pytest_browsereval.run.grading import grade_all
 from pytest_browsereval.testing import ScriptedModel
 from tests.graders.judging.asking import in_form, judge_at, recorded_in
