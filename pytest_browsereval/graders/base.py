@@ -18,13 +18,24 @@ from typing import ClassVar
 from pydantic import Field, JsonValue
 
 from pytest_browsereval.browsers.base import Window
-from pytest_browsereval.errors import Outage, TerminationReason
+from pytest_browsereval.errors import ErrorSource, Fault, Outage, TerminationReason
 from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.model.grades import GraderResult, Unanswered, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.needs import ChecksRead, Needs
 from pytest_browsereval.registry import Component
+
+
+class GraderFault(Fault):
+    """The grader cannot judge: the grade is *errored*, never a failure.
+
+    Args:
+        message: one sentence for a reader of the report.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorSource.GRADER, message)
 
 
 @dataclass(frozen=True)

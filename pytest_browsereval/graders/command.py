@@ -13,8 +13,8 @@ from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from pytest_browsereval.errors import ConfigError, ErrorSource, Fault
-from pytest_browsereval.graders.base import GraderConfig, Recorded
+from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.graders.base import GraderConfig, GraderFault, Recorded
 from pytest_browsereval.graders.verifiers import run_verifier
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
@@ -123,8 +123,7 @@ class CommandGrader(GraderConfig):
                 name=self._describe_program(),
             )
         if ran.code:
-            why = f"{self._describe_program()} ended with code {ran.code}: {ran.complaint}"
-            raise Fault(ErrorSource.GRADER, why)
+            raise GraderFault(f"{self._describe_program()} ended with code {ran.code}: {ran.complaint}")
         judgement = self._read(ran.lines)
         by_default = 1.0 if judgement.passed else 0.0
         return GraderResult(
@@ -154,8 +153,7 @@ class CommandGrader(GraderConfig):
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             where = ".".join(map(str, first["loc"]))
-            raise Fault(
-                ErrorSource.GRADER,
+            raise GraderFault(
                 f"{self._describe_program()} printed {beginning(last, 200)!r} as its last line, which is no "
                 f"judgement: {where + ': ' if where else ''}{first['msg']}. Print an object such as "
                 '{"pass": true}',

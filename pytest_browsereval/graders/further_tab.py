@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pytest_browsereval.browsers.playwright.tabs import NoTab
 from pytest_browsereval.browsers.playwright.waiting import is_playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.graders.base import GraderFault
 from pytest_browsereval.redaction.known import beginning
 
 OPEN_LIMIT_S = 12.0
@@ -44,9 +44,9 @@ async def open_page(window: PlaywrightWindow, url: str) -> None:
         async with asyncio.timeout(OPEN_LIMIT_S):
             await window.goto(url)
     except TimeoutError:
-        raise Fault(ErrorSource.GRADER, f"{url} did not open within {OPEN_LIMIT_S:g} s") from None
+        raise GraderFault(f"{url} did not open within {OPEN_LIMIT_S:g} s") from None
     except Exception as error:
         if not is_playwright_error(error):
             raise
         why = beginning(str(error).splitlines()[0], 200)
-        raise Fault(ErrorSource.GRADER, f"{url} cannot be opened: {why}") from None
+        raise GraderFault(f"{url} cannot be opened: {why}") from None

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pydantic import ValidationError
 
 from pytest_browsereval.capture.tracebacks import details_of
-from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, StopRun, describe_error, is_given_up
-from pytest_browsereval.graders.base import GraderConfig, Recorded, find_unanswered
+from pytest_browsereval.errors import PLUGIN_ERRORS, StopRun, describe_error, is_given_up
+from pytest_browsereval.graders.base import GraderConfig, GraderFault, Recorded, find_unanswered
 from pytest_browsereval.graders.evaluation import limit_evaluations
 from pytest_browsereval.graders.protection import mask_grade
 from pytest_browsereval.model.grades import GraderResult, Verdict
@@ -55,12 +55,12 @@ async def _get_grade(
     grader: GraderConfig, recorded: Recorded, unobserved: str, stand_in: StandIn | None
 ) -> GraderResult:
     if unobserved:
-        raise Fault(ErrorSource.GRADER, f"the final page could not be read: {unobserved}")
+        raise GraderFault(f"the final page could not be read: {unobserved}")
     result: object = stand_in(grader, recorded) if stand_in else None
     if result is None:
         result = await _grade_in_time(grader, recorded)
     if not isinstance(result, GraderResult):
-        raise Fault(ErrorSource.GRADER, f"it returned {result!r:.80}, which is no GraderResult")
+        raise GraderFault(f"it returned {result!r:.80}, which is no GraderResult")
     return _check_grade(result)
 
 
@@ -80,7 +80,7 @@ def _check_grade(result: GraderResult) -> GraderResult:
         why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}; it is {first['input']!r:.80}"
     except (ValueError, TypeError, AttributeError) as error:
         why = str(error).partition("\n")[0]
-    raise Fault(ErrorSource.GRADER, f"it returned a grade that cannot be recorded: {why}")
+    raise GraderFault(f"it returned a grade that cannot be recorded: {why}")
 
 
 async def _grade_in_time(grader: GraderConfig, recorded: Recorded) -> GraderResult:
@@ -92,4 +92,4 @@ async def _grade_in_time(grader: GraderConfig, recorded: Recorded) -> GraderResu
     except TimeoutError:
         if not clock.expired():
             raise
-        raise Fault(ErrorSource.GRADER, f"the grader was not done within {limit_s:g} s") from None
+        raise GraderFault(f"the grader was not done within {limit_s:g} s") from None

@@ -20,7 +20,8 @@ from pytest_browsereval.browsers.playwright.origins import origin_of
 from pytest_browsereval.browsers.playwright.tabs import NoTab
 from pytest_browsereval.browsers.playwright.waiting import DialogOpened, is_playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.errors import Fault
+from pytest_browsereval.graders.base import GraderFault
 from pytest_browsereval.graders.page_values import LIMIT_CHARS, NoValue, make_plain, read_value, send
 from pytest_browsereval.graders.values import TEXT_LIMIT, show
 from pytest_browsereval.redaction.known import beginning
@@ -112,13 +113,12 @@ async def live_page(window: Window) -> AsyncIterator[LivePage]:
         Fault: source *grader*, when there is no page that can be read.
     """
     if not isinstance(window, PlaywrightWindow):
-        raise Fault(
-            ErrorSource.GRADER,
+        raise GraderFault(
             f"a {type(window).__name__} has no page that can be read. Use a browser of the type playwright "
             "or cdp, or a grader that needs no live page",
         )
     if window.dead:
-        raise Fault(ErrorSource.GRADER, f"the page is gone: {window.dead}")
+        raise GraderFault(f"the page is gone: {window.dead}")
     for _ in range(MAX_DIALOGS):
         if window.dialog is not None:
             await window.answer_dialog(accept=False)
@@ -141,7 +141,7 @@ class LivePage:
         try:
             self._page = window.page
         except NoTab:
-            raise Fault(ErrorSource.GRADER, "the window has no page left to read") from None
+            raise GraderFault("the window has no page left to read") from None
 
     async def attach(self) -> None:
         """Get the DevTools session to the page."""
@@ -160,7 +160,7 @@ class LivePage:
             if not is_playwright_error(error):
                 raise
             reason = f"cannot be read: {beginning(str(error).splitlines()[0], 200)}"
-        raise Fault(ErrorSource.GRADER, f"{what} {reason}")
+        raise GraderFault(f"{what} {reason}")
 
     async def _send(self, what: str, method: str, **params: Any) -> dict[str, Any]:
         """Send a command and return the result object of its reply."""
@@ -307,10 +307,10 @@ async def fetch_json(url: str, cookies: dict[str, str]) -> JsonValue:
                 if len(body) > STATE_LIMIT_BYTES:
                     raise NoValue(f"{url} answers with more than {STATE_LIMIT_BYTES} bytes")
     except TimeoutError:
-        raise Fault(ErrorSource.GRADER, f"{url} did not answer within {READ_LIMIT_S:g} s") from None
+        raise GraderFault(f"{url} did not answer within {READ_LIMIT_S:g} s") from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         why = str(error) or type(error).__name__
-        raise Fault(ErrorSource.GRADER, f"{url} cannot be read: {why}") from None
+        raise GraderFault(f"{url} cannot be read: {why}") from None
     return parse_state(bytes(body))
 
 

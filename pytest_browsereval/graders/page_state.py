@@ -14,8 +14,8 @@ from pydantic import Field, JsonValue
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.origins import cap_text
-from pytest_browsereval.errors import ErrorSource, Fault, nearest
-from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
+from pytest_browsereval.errors import Fault, nearest
+from pytest_browsereval.graders.base import Golden, GraderConfig, GraderFault, Recorded
 from pytest_browsereval.graders.comparators import (
     Comparator,
     Reading,
@@ -217,7 +217,7 @@ class PageStateGrader(GraderConfig):
         """
         seen = recorded.evidence.get(self.label)
         if not isinstance(seen, dict):
-            raise Fault(ErrorSource.GRADER, "the final page was not observed; run the task again")
+            raise GraderFault("the final page was not observed; run the task again")
         checks = self._checks(recorded.task)
         criteria = await asyncio.to_thread(lambda: [judge(check, seen, self.mode) for check in checks])
         failed = [c for c in criteria if c.verdict is not Verdict.PASSED]
@@ -291,7 +291,7 @@ def _find_value(check: PageCheck, seen: Mapping[str, JsonValue]) -> tuple[JsonVa
     if isinstance(group, dict) and check.kind in ("role", "js", "storage"):
         entry = group.get(check.key if check.kind == "role" else check.subject)
     if entry is None:
-        raise Fault(ErrorSource.GRADER, f"{check.title} was not observed; run the task again")
+        raise GraderFault(f"{check.title} was not observed; run the task again")
     if check.kind == "text":
         text = str(entry["value"])
         return (text if check.comparator.kind == "regex" else " ".join(text.split())), ""
@@ -315,8 +315,7 @@ def _describe_role(check: PageCheck, criterion: Criterion) -> Criterion:
 
 def _describe_text(check: PageCheck, criterion: Criterion, seen: Mapping[str, Any]) -> Criterion:
     if seen["text"].get("cut"):
-        raise Fault(
-            ErrorSource.GRADER,
+        raise GraderFault(
             f"{check.title} cannot be decided: the page has more text than is read. Check it by role or js",
         )
     lines = [line.strip() for line in str(seen["text"]["value"]).splitlines()[:500] if 0 < len(line) < 200]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 
-from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.graders.base import GraderFault
 from pytest_browsereval.graders.evaluation import EVALUATION_LIMIT_S, evaluate
 from pytest_browsereval.graders.values import TEXT_LIMIT, show
 from pytest_browsereval.redaction.known import beginning
@@ -60,10 +60,9 @@ def has_match(pattern: str, text: str, *, ignore_case: bool = False) -> bool:
     try:
         return evaluate(_SEARCH, [pattern, text, flags], SEARCH_LIMIT_S) is True
     except TimeoutError:
-        raise Fault(
-            ErrorSource.GRADER,
+        raise GraderFault(
             f"the pattern {show(pattern)} was searched for {SEARCH_LIMIT_S:g} s in {len(text)} characters "
             "without an end. Write it without repetitions inside repetitions, such as (a+)+",
         ) from None
     except ValueError as error:
-        raise Fault(ErrorSource.GRADER, f"the pattern {show(pattern)} cannot be searched: {error}") from None
+        raise GraderFault(f"the pattern {show(pattern)} cannot be searched: {error}") from None

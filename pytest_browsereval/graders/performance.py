@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, JsonValue
 
-from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.graders.base import Recorded
+from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.judging.actions import give_actions, load_messages
 from pytest_browsereval.graders.judging.base import ModelGrader, give_answer, give_reference, give_task
 from pytest_browsereval.graders.judging.judge import Given, Judge, Part
@@ -218,7 +217,7 @@ def check_review(review: Review) -> None:
     if points < DOUBTFUL_YES if review.is_completed else points > DOUBTFUL_NO:
         word = "completed" if review.is_completed else "not completed"
         problem = f"it calls the task {word} and gives task_completion {points:g} of 100"
-        raise Fault(ErrorSource.GRADER, f"the judge contradicts itself: {problem}")
+        raise GraderFault(f"the judge contradicts itself: {problem}")
 
 
 def measure_attempt(recorded: Recorded, calls: list[Call], pictures: int) -> Facts:
@@ -228,9 +227,7 @@ def measure_attempt(recorded: Recorded, calls: list[Call], pictures: int) -> Fac
         Fault: nobody measured how long the agent worked.
     """
     if recorded.agent_duration_ms is None:
-        raise Fault(
-            ErrorSource.GRADER, "nobody measured how long the agent worked, so speed cannot be judged"
-        )
+        raise GraderFault("nobody measured how long the agent worked, so speed cannot be judged")
     steps = [call for call in calls if call.tool not in ENDINGS]
     failed = sum(call.failed for call in calls)
     usage = recorded.usage

@@ -11,8 +11,8 @@ from typing import ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from pytest_browsereval.browsers.base import Window
-from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
+from pytest_browsereval.errors import Fault
+from pytest_browsereval.graders.base import Golden, GraderConfig, GraderFault, Recorded
 from pytest_browsereval.graders.comparators import (
     Comparator,
     Reading,
@@ -189,7 +189,7 @@ class StateDiffGrader(GraderConfig):
                 return await page.fetch(source.url or "")
         except NoValue as error:
             place = show(source.model_dump(exclude_none=True))
-            raise Fault(ErrorSource.GRADER, f"the source {place} gives no state: {error}") from None
+            raise GraderFault(f"the source {place} gives no state: {error}") from None
 
     async def grade(self, recorded: Recorded) -> GraderResult:
         """Compare the state that was read with the checks.
@@ -199,7 +199,7 @@ class StateDiffGrader(GraderConfig):
         """
         seen = recorded.evidence.get(self.label)
         if not isinstance(seen, dict) or "state" not in seen:
-            raise Fault(ErrorSource.GRADER, "the state was not read; run the task again")
+            raise GraderFault("the state was not read; run the task again")
         state, checks = seen["state"], self._checks(recorded.task)
         strict, lenient = await asyncio.to_thread(
             lambda: ([c.judge(state, "strict") for c in checks], [c.judge(state, "lenient") for c in checks])

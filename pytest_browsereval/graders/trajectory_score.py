@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
-from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.graders.base import Golden, Recorded
+from pytest_browsereval.errors import Fault
+from pytest_browsereval.graders.base import Golden, GraderFault, Recorded
 from pytest_browsereval.graders.judging.actions import join_lines, load_messages
 from pytest_browsereval.graders.judging.base import ModelGrader, give_task
 from pytest_browsereval.graders.judging.judge import Given, Judge
@@ -129,7 +129,7 @@ class TrajectoryScoreGrader(ModelGrader):
         del judge
         messages = await asyncio.to_thread(load_messages, recorded)
         if not messages:
-            raise Fault(ErrorSource.GRADER, "messages.jsonl is empty: nobody can tell what the agent did")
+            raise GraderFault("messages.jsonl is empty: nobody can tell what the agent did")
         return messages
 
     async def opinion(self, recorded: Recorded, judge: Judge, prepared: Any) -> Opinion:

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 
-from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.graders.base import GraderFault
 from pytest_browsereval.graders.evaluation import EVALUATION_LIMIT_S, evaluate
 from pytest_browsereval.redaction.known import beginning
 
@@ -373,4 +373,4 @@ def _look_up_apart(path: str, value: JsonValue) -> tuple[JsonValue, str]:
         found, problem = cast("list[Any]", answer)
         vast = f"the path {beginning(path, 200)!r} selects more than {SELECTED_LIMIT} values"
         return found, vast if problem is None else problem
-    raise Fault(ErrorSource.GRADER, f"the path {beginning(path, 200)!r} {problem}")
+    raise GraderFault(f"the path {beginning(path, 200)!r} {problem}")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.graders.base import GraderFault
 from pytest_browsereval.processes import NOT_STARTED, supervise_command
 from pytest_browsereval.redaction.known import ending
 
@@ -63,11 +63,11 @@ async def run_verifier(arguments: list[str], cwd: Path, home: Path, *, timeout_s
         try:
             process = await _start(supervise_command(arguments, GRACE_S), cwd, home, output, errors)
         except OSError as error:
-            raise Fault(ErrorSource.GRADER, f"{name} cannot be started: {error}") from None
+            raise GraderFault(f"{name} cannot be started: {error}") from None
         await _wait_for_end(process, timeout_s, name, output, errors)
         lines = ending(_tail(errors, 8_000).decode(errors="replace"), 4_000).strip().splitlines()[-5:]
         if process.returncode == NOT_STARTED and lines and lines[-1].startswith("cannot run "):
-            raise Fault(ErrorSource.GRADER, f"{name} cannot be started: {lines[-1]}")
+            raise GraderFault(f"{name} cannot be started: {lines[-1]}")
         return Ran(_tail(output, LINE_LIMIT_BYTES), process.returncode or 0, ending(" | ".join(lines), 500))
 
 
@@ -107,11 +107,9 @@ async def _wait_for_end(
             while not waiting.done():
                 await asyncio.wait({waiting}, timeout=POLL_S)
                 if any(os.fstat(file.fileno()).st_size > OUTPUT_LIMIT_BYTES for file in outputs):
-                    why = f"{name} printed more than {OUTPUT_LIMIT_BYTES} bytes and was killed"
-                    raise Fault(ErrorSource.GRADER, why)
+                    raise GraderFault(f"{name} printed more than {OUTPUT_LIMIT_BYTES} bytes and was killed")
     except TimeoutError:
-        why = f"{name} did not end within {timeout_s:g} s and was killed"
-        raise Fault(ErrorSource.GRADER, why) from None
+        raise GraderFault(f"{name} did not end within {timeout_s:g} s and was killed") from None
     finally:
         await _let_go(process)
 

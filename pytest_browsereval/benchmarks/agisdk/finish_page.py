@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.graders.base import GraderFault
 from pytest_browsereval.graders.further_tab import open_further_tab, open_page
 from pytest_browsereval.graders.observing import LivePage, live_page, parse_state
 from pytest_browsereval.graders.page_values import NoValue
@@ -50,4 +50,4 @@ async def _poll(page: LivePage, url: str) -> JsonValue:
                 return parse_state(text)
         except NoValue as error:
             problem = str(error)
-    raise Fault(ErrorSource.GRADER, f"{url} shows no state: {show(problem, 200)}")
+    raise GraderFault(f"{url} shows no state: {show(problem, 200)}")

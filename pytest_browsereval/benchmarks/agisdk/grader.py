@@ -31,8 +31,7 @@ from pytest_browsereval.benchmarks.agisdk.files import (
 from pytest_browsereval.benchmarks.agisdk.finish_page import read_finish
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.origins import origin_of
-from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.graders.base import Golden, Recorded
+from pytest_browsereval.graders.base import Golden, GraderFault, Recorded
 from pytest_browsereval.graders.comparators import share
 from pytest_browsereval.graders.judging.base import GRACE_S, ModelGrader, give_answer, give_task
 from pytest_browsereval.graders.judging.judge import Given, Judge
@@ -211,7 +210,7 @@ class AgisdkGrader(ModelGrader):
         seen = recorded.evidence.get(self.label)
         state = seen.get("state") if isinstance(seen, dict) else None
         if not isinstance(state, dict):
-            raise Fault(ErrorSource.GRADER, "the final state was not read; run the task again")
+            raise GraderFault("the final state was not read; run the task again")
         return state
 
     # -- the grade
@@ -227,7 +226,7 @@ class AgisdkGrader(ModelGrader):
             checks = self._checks(recorded.task, recorded.base_dir)
             prints = self._prints(checks, recorded)
         except ValueError as error:
-            raise Fault(ErrorSource.GRADER, str(error)) from None
+            raise GraderFault(str(error)) from None
         if asks_model(checks):
             result = await super().grade(recorded)
         else:
@@ -285,7 +284,7 @@ class AgisdkGrader(ModelGrader):
         last = beginning(ran.lines[-1], 300) if ran.lines else ""
         if said is None or (said and ran.code):
             why = f"{message} printed {show(last, 120)} and ended with code {ran.code}"
-            raise Fault(ErrorSource.GRADER, f"{why}: {ran.complaint}" if ran.complaint else why)
+            raise GraderFault(f"{why}: {ran.complaint}" if ran.complaint else why)
         why = "" if said else "the script says that the final state is not as it should be"
         return _criterion(check, said=said, expected="SUCCESS", actual=last, reason=why)
 

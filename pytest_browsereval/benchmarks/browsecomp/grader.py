@@ -7,8 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.graders.base import Recorded
+from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.judging.base import (
     ModelGrader,
     fail_unanswered,
@@ -89,7 +88,7 @@ class BrowseCompGrader(ModelGrader):
         del prepared
         reference = give_reference(recorded.task)
         if reference is None:
-            raise Fault(ErrorSource.GRADER, "the row has no reference answer to compare with")
+            raise GraderFault("the row has no reference answer to compare with")
         parts = [give_task(recorded), reference, give_answer(recorded)]
         reply = await judge.ask(BrowseCompReply, RULES, parts)
         criterion = Criterion(

@@ -17,8 +17,8 @@ from pytest_browsereval.benchmarks.infinity import driver
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.origins import origin_of
 from pytest_browsereval.config_text import file_inside
-from pytest_browsereval.errors import ConfigError, ErrorSource, Fault
-from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
+from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.graders.base import Golden, GraderConfig, GraderFault, Recorded
 from pytest_browsereval.graders.observing import fetch_json, has_page, live_page
 from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.graders.values import show
@@ -132,7 +132,7 @@ class InfinityGrader(GraderConfig):
             async with live_page(window) as page:
                 return {"state": await page.fetch(url)}
         except NoValue as error:
-            raise Fault(ErrorSource.GRADER, f"the app gives no state: {error}") from None
+            raise GraderFault(f"the app gives no state: {error}") from None
 
     # -- the grade
 
@@ -144,11 +144,11 @@ class InfinityGrader(GraderConfig):
         """
         seen = recorded.evidence.get(self.label)
         if not isinstance(seen, dict) or "state" not in seen:
-            raise Fault(ErrorSource.GRADER, "the app's state was not read; run the task again")
+            raise GraderFault("the app's state was not read; run the task again")
         try:
             verifier = self._verifier(recorded.task, recorded.base_dir)
         except ValueError as error:
-            raise Fault(ErrorSource.GRADER, str(error)) from None
+            raise GraderFault(str(error)) from None
         passed, message = await self._run(verifier, seen["state"])
         prints = f"{self._rules().fingerprint(1)}/{await asyncio.to_thread(_digest, verifier, _DRIVER)}"
         return self._result(passed, message, verifier.name, prints)
@@ -246,10 +246,7 @@ def _read(text: str, ran: Ran, name: str) -> tuple[bool, str]:
         passed, message = said["passed"], said["message"]
     except (ValueError, KeyError, TypeError):
         why = f"{name} gave no verdict and ended with code {ran.code}: {ran.complaint or 'no message'}"
-        raise Fault(ErrorSource.GRADER, why) from None
+        raise GraderFault(why) from None
     if not isinstance(passed, bool):
-        raise Fault(
-            ErrorSource.GRADER,
-            f"{name} returned {beginning(str(message), 200)}, not (True or False, message)",
-        )
+        raise GraderFault(f"{name} returned {beginning(str(message), 200)}, not (True or False, message)")
     return passed, beginning(str(message), 1_000)

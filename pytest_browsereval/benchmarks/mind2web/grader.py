@@ -10,8 +10,8 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, JsonValue, model_validator
 
-from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.graders.base import Recorded
+from pytest_browsereval.errors import Fault
+from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.judging.actions import give_actions, join_lines, load_steps
 from pytest_browsereval.graders.judging.base import ModelGrader, give_answer, give_task
 from pytest_browsereval.graders.judging.judge import Given, Judge, Part
@@ -183,7 +183,7 @@ class Mind2WebGrader(ModelGrader):
         faults = [note for note in notes if isinstance(note, Fault)]
         if len(faults) > self.max_missing * len(pictures):
             message = f"{len(faults)} of {len(pictures)} pictures could not be scored; the first: {faults[0]}"
-            raise Fault(ErrorSource.GRADER, message)
+            raise GraderFault(message)
         scored = {each.path for each in noted}
         return _Prepared(
             key_points=reply.key_points,
@@ -216,7 +216,7 @@ class Mind2WebGrader(ModelGrader):
         def check(reply: WebJudgeReply) -> None:
             if len(reply.findings) != len(prepared.key_points):
                 message = f"it has {len(reply.findings)} findings for {len(prepared.key_points)} key points"
-                raise Fault(ErrorSource.GRADER, message)
+                raise GraderFault(message)
 
         reply = await judge.ask(WebJudgeReply, rules, parts, check=check)
         opinion = Opinion.yes_or_no(

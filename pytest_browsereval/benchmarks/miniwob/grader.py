@@ -8,8 +8,7 @@ from typing import Any, Literal
 from pydantic import Field, JsonValue
 
 from pytest_browsereval.browsers.base import Window
-from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
+from pytest_browsereval.graders.base import Golden, GraderConfig, GraderFault, Recorded
 from pytest_browsereval.graders.observing import live_page
 from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.graders.values import show
@@ -52,7 +51,7 @@ class MiniwobGrader(GraderConfig):
             async with live_page(window) as page:
                 return {"url": page.url, "episode": await page.value(_EPISODE)}
         except NoValue as error:
-            raise Fault(ErrorSource.GRADER, f"the page's reward cannot be read: {error}") from None
+            raise GraderFault(f"the page's reward cannot be read: {error}") from None
 
     async def grade(self, recorded: Recorded) -> GraderResult:
         """Judge what was read.
@@ -62,7 +61,7 @@ class MiniwobGrader(GraderConfig):
         """
         seen = recorded.evidence.get(self.label)
         if not isinstance(seen, dict) or "episode" not in seen:
-            raise Fault(ErrorSource.GRADER, "the page's reward was not read; run the task again")
+            raise GraderFault("the page's reward was not read; run the task again")
         episode: Any = seen["episode"]
         if episode is None:
             return self._result(None, "the agent has left the page", {})
@@ -71,7 +70,7 @@ class MiniwobGrader(GraderConfig):
             return self._result(None, "the episode was not finished", details)
         reward = episode["reward"]
         if isinstance(reward, bool) or not isinstance(reward, int | float):
-            raise Fault(ErrorSource.GRADER, f"the page's reward is {show(reward, 80)}, which is no number")
+            raise GraderFault(f"the page's reward is {show(reward, 80)}, which is no number")
         because = f": {beginning(str(episode['reason']), 200)}" if episode["reason"] else ""
         return self._result(reward, f"the page gave {reward:g}{because}; {self._rule} passes", details)
 

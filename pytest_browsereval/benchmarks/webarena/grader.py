@@ -23,8 +23,7 @@ from pytest_browsereval.benchmarks.webarena.rules import (
     read_rules,
 )
 from pytest_browsereval.browsers.base import Window
-from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.graders.base import Golden, Recorded
+from pytest_browsereval.graders.base import Golden, GraderFault, Recorded
 from pytest_browsereval.graders.judging.base import ModelGrader, give_task
 from pytest_browsereval.graders.judging.judge import Given, Judge, Part
 from pytest_browsereval.graders.judging.pictures import Shown
@@ -188,7 +187,7 @@ class WebArenaGrader(ModelGrader):
     def _seen(self, recorded: Recorded) -> Sequence[Mapping[str, Any]]:
         evidence: Any = recorded.evidence.get(self.label)
         if not isinstance(evidence, dict) or not isinstance(evidence.get("rules"), list):
-            raise Fault(ErrorSource.GRADER, "the pages were not observed; run the task again")
+            raise GraderFault("the pages were not observed; run the task again")
         found: list[Mapping[str, Any]] = evidence["rules"]
         return found
 
@@ -201,7 +200,7 @@ class WebArenaGrader(ModelGrader):
         drawn = [group for parts in self._drawn(recorded) for group in parts]
         if drawn and not judge.config.traits.has_images:
             message = f"the row asks about pictures, which {judge.config.provider!r} does not take"
-            raise Fault(ErrorSource.GRADER, f"{message}. Give the grader a `judge` of another provider")
+            raise GraderFault(f"{message}. Give the grader a `judge` of another provider")
         return self._items(recorded), await asyncio.to_thread(self._files, recorded.folder / PICTURES, drawn)
 
     def _drawn(self, recorded: Recorded) -> list[Any]:

@@ -15,7 +15,7 @@ from pytest_browsereval.benchmarks.webarena.rules import PictureTarget, Rules, T
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.waiting import is_playwright_error
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.graders.base import GraderFault
 from pytest_browsereval.graders.further_tab import open_further_tab, open_page
 from pytest_browsereval.graders.observing import STATE_LIMIT_BYTES, LivePage, live_page, wait_until_final
 from pytest_browsereval.graders.page_values import NoValue
@@ -96,7 +96,7 @@ async def _read_part(
             if isinstance(value, str) and len(value) > STATE_LIMIT_BYTES:
                 where = beginning(page.url, 200)
                 message = f"{where} shows {len(value)} characters; at most {STATE_LIMIT_BYTES} are read"
-                raise Fault(ErrorSource.GRADER, message)
+                raise GraderFault(message)
             return {"value": value if value is not None or target.locator.startswith("lambda:") else ""}
 
     return await wait_until_final(look, lambda seen: holds(rules, target, seen["value"]), wait_s)
@@ -121,12 +121,12 @@ async def _draw_pictures(window: PlaywrightWindow, asked: PictureTarget) -> list
             await found.evaluate_all(_DECODED)
             drawn = [await _draw(found.nth(n)) for n in range(count)]
     except TimeoutError:
-        raise Fault(ErrorSource.GRADER, "the pictures of the page could not be drawn in time") from None
+        raise GraderFault("the pictures of the page could not be drawn in time") from None
     except Exception as error:
         if not is_playwright_error(error):
             raise
         message = beginning(str(error).splitlines()[0], 200)
-        raise Fault(ErrorSource.GRADER, f"the pictures of the page cannot be drawn: {message}") from None
+        raise GraderFault(f"the pictures of the page cannot be drawn: {message}") from None
     return [base64.b64encode(picture).decode() for picture in drawn]
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pytest_browsereval.registry import Registry
+from pytest_browsereval.registry import Registry
 
 
 def pytest_browsereval_register(registry: Registry) -> None:

@@ -11,11 +11,11 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
-from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.errors import Fault
 from pytest_browsereval.features.fara.alignment import FaraAlignmentGrader
 from pytest_browsereval.features.fara.multimodal import FaraMultimodalGrader, PictureOptions
 from pytest_browsereval.features.fara.rubric import FaraRubricGrader
-from pytest_browsereval.graders.base import Recorded
+from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.judging.base import ModelGrader
 from pytest_browsereval.graders.judging.judge import Judge
 from pytest_browsereval.graders.judging.replies import Replies
@@ -154,7 +154,7 @@ class FaraCombinedGrader(PictureOptions):
         reasoning = f"{summary} (rule: {self._ballot.rule})\n{reasons}"
         given = [result for result in results.values() if isinstance(result, Opinion)]
         if not given:
-            raise Fault(ErrorSource.GRADER, reasoning)
+            raise GraderFault(reasoning)
         return Opinion(
             self._ballot.decide(results),
             self._ballot.score(results),
@@ -182,7 +182,7 @@ class FaraCombinedGrader(PictureOptions):
 def _settle_result(result: Opinion | Fault) -> Opinion | Fault:
     """Return what a part says; one that is undecided has no vote."""
     if isinstance(result, Opinion) and result.verdict == "undecided":
-        return Fault(ErrorSource.GRADER, f"undecided: {result.reasoning}")
+        return GraderFault(f"undecided: {result.reasoning}")
     return result
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.graders.base import Recorded
+from pytest_browsereval.errors import Fault
+from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.judging.judge import Given
 from pytest_browsereval.graders.judging.steps import Step, list_steps, messages_of
 from pytest_browsereval.model.messages import Message
@@ -52,7 +52,7 @@ def load_steps(recorded: Recorded) -> list[Step]:
 
 
 def _report_unknown(what: str) -> Fault:
-    return Fault(ErrorSource.GRADER, f"messages.jsonl is {what}: nobody can tell what the agent did")
+    return GraderFault(f"messages.jsonl is {what}: nobody can tell what the agent did")
 
 
 def give_actions(steps: list[Step], *, results: bool = False, argument: int = ARGUMENT) -> Given:

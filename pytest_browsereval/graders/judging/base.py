@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Self
 
 from pydantic import JsonValue
 
-from pytest_browsereval.errors import ErrorSource, Fault, StopRun, describe_error
-from pytest_browsereval.graders.base import GraderConfig, Recorded, find_unanswered
+from pytest_browsereval.errors import Fault, StopRun, describe_error
+from pytest_browsereval.graders.base import GraderConfig, GraderFault, Recorded, find_unanswered
 from pytest_browsereval.graders.judging.judge import SENDING, Given, Judge, identity
 from pytest_browsereval.graders.judging.replies import Replies, schema_of
 from pytest_browsereval.graders.judging.votes import Opinion, count_votes
@@ -79,7 +79,7 @@ class ModelGrader(GraderConfig):
             if isinstance(error, TimeoutError) and clock.expired():
                 limit = f"{config.timeout_s:g} s. Raise judge.timeout_s"
                 why = f"the judge {judge.name} was not done within {limit}"
-            opinions = [Fault(ErrorSource.GRADER, why)]
+            opinions = [GraderFault(why)]
         return self._result(judge, opinions)
 
     async def _opinions(self, recorded: Recorded, judge: Judge) -> list[Opinion | Fault]:

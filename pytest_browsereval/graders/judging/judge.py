@@ -14,8 +14,8 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from pydantic import ValidationError
 
 from pytest_browsereval.capture.trajectory import write_whole
-from pytest_browsereval.errors import ErrorSource, Fault, Outage, StopRun
-from pytest_browsereval.graders.base import Recorded
+from pytest_browsereval.errors import Fault, Outage, StopRun
+from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.judging.fences import LONGEST, RULE, Fence
 from pytest_browsereval.graders.judging.pictures import QUALITY, SIDES, Shown, encode_picture
 from pytest_browsereval.graders.judging.replies import (
@@ -246,7 +246,7 @@ class Judge:
             raise self._fault(call, "the reply was cut off. Raise judge.max_output_tokens")
 
     def _fault(self, call: str, message: str) -> Fault:
-        return Fault(ErrorSource.GRADER, f"the judge {self.name} gave no {call}: {message}")
+        return GraderFault(f"the judge {self.name} gave no {call}: {message}")
 
     # -- the record of what was paid for
 
@@ -303,7 +303,7 @@ def _digest_of(path: Path) -> str:
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
-        raise Fault(ErrorSource.GRADER, f"the picture {path.name} cannot be read: {error.strerror}") from None
+        raise GraderFault(f"the picture {path.name} cannot be read: {error.strerror}") from None
 
 
 def _read_recorded_reply(file: Path, question: _Question[ReplyT]) -> ReplyT | None:

@@ -7,7 +7,8 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.errors import Fault
+from pytest_browsereval.graders.base import GraderFault
 from pytest_browsereval.graders.judging.replies import JudgeReply
 
 RULES = """\
@@ -95,4 +96,4 @@ def _is_proved(obstacle: Obstacle) -> bool:
 
 
 def _contradiction(message: str) -> Fault:
-    return Fault(ErrorSource.GRADER, f"the judge contradicts itself: {message}")
+    return GraderFault(f"the judge contradicts itself: {message}")

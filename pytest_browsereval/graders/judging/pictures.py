@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from pytest_browsereval.errors import ErrorSource, Fault
-from pytest_browsereval.graders.base import Recorded
+from pytest_browsereval.graders.base import GraderFault, Recorded
 from pytest_browsereval.graders.judging.steps import messages_of
 from pytest_browsereval.model.messages import ToolResultMessage
 
@@ -74,10 +73,10 @@ def load_pictures(recorded: Recorded, *, else_write: str = "") -> list[Path]:
     taken = {result.screenshot for result in results if result.screenshot is not None}
     if gone := sorted(taken - {number_of(path) for path in found}):
         names = ", ".join(map(str, gone[:5])) + ", ..." * (len(gone) > 5)
-        raise Fault(ErrorSource.GRADER, f"pictures that were taken are gone: {names}")
+        raise GraderFault(f"pictures that were taken are gone: {names}")
     if not found:
         hint = f". Write  {else_write}" if else_write else ""
-        raise Fault(ErrorSource.GRADER, f"no picture was recorded: there is nothing to look at{hint}")
+        raise GraderFault(f"no picture was recorded: there is nothing to look at{hint}")
     return found
 
 
@@ -117,10 +116,10 @@ def encode_jpeg(path: Path, side: int) -> bytes:
     try:
         with Image.open(path) as picture:
             if picture.width * picture.height > MOST_PIXELS:
-                raise Fault(ErrorSource.GRADER, f"the picture {path.name} is too large to be shown")
+                raise GraderFault(f"the picture {path.name} is too large to be shown")
             plain = picture.convert("RGB")
             plain.thumbnail((side, side), Image.Resampling.LANCZOS)
             plain.save(target, "JPEG", quality=QUALITY)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise Fault(ErrorSource.GRADER, f"the picture {path.name} cannot be read: {error}") from None
+        raise GraderFault(f"the picture {path.name} cannot be read: {error}") from None
     return target.getvalue()

@@ -9,7 +9,8 @@ from typing import Generic, TypeVar
 
 from pydantic import Field
 
-from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.errors import Fault
+from pytest_browsereval.graders.base import GraderFault
 from pytest_browsereval.graders.judging.judge import Given, Judge
 from pytest_browsereval.graders.judging.pictures import Shown, number_of
 from pytest_browsereval.graders.judging.replies import JudgeReply
@@ -107,8 +108,7 @@ async def sort_pictures(
     failed = [group for group, one in zip(groups, replies, strict=True) if isinstance(one, Fault)]
     unrated = tuple(number_of(path) for group in failed for path in group)
     if 3 * len(unrated) > len(pictures):
-        lost = f"{len(unrated)} of {len(pictures)} pictures could not be rated: {faults[0]}"
-        raise Fault(ErrorSource.GRADER, lost)
+        raise GraderFault(f"{len(unrated)} of {len(pictures)} pictures could not be rated: {faults[0]}")
     return Sorted(tuple(one for one in replies if not isinstance(one, Fault)), unrated)
 
 
@@ -121,7 +121,7 @@ async def _sort(
     def check(said: BatchT) -> None:
         numbers = sorted(about.picture for about in said.pictures)
         if numbers != wanted:
-            raise Fault(ErrorSource.GRADER, f"the judge rated the pictures {numbers}, not {wanted}")
+            raise GraderFault(f"the judge rated the pictures {numbers}, not {wanted}")
 
     return await judge.ask(reply, rules, [*parts, *shown], call="rating of pictures", check=check)
 

@@ -10,7 +10,8 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.errors import Fault
+from pytest_browsereval.graders.base import GraderFault
 from pytest_browsereval.graders.judging.replies import JudgeReply
 from pytest_browsereval.graders.judging.rubrics import Item, Rubric
 from pytest_browsereval.model.grades import Criterion, Verdict
@@ -203,7 +204,7 @@ def _check(item: Item, score: CriterionScore) -> None:
 
 
 def _contradiction(message: str) -> Fault:
-    return Fault(ErrorSource.GRADER, f"the judge contradicts the rubric or itself: {message}")
+    return GraderFault(f"the judge contradicts the rubric or itself: {message}")
 
 
 def _join(values: Iterable[object]) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.graders.base import GraderFault
 from pytest_browsereval.graders.values import is_deep
 
 _STATIC = (".css", ".js", ".png", ".jpg", ".jpeg", ".gif", ".svg", ".woff", ".woff2", ".ttf", ".ico", ".webp")
@@ -89,10 +89,9 @@ def read_events(file: Path) -> list[Event]:
         events = [Event(entry) for entry in log["entries"]]
         return [event for event in events if event.url and event.method and not event.is_static]
     except FileNotFoundError:
-        message = f"the attempt has no {file.name}: the network traffic was not recorded"
-        raise Fault(ErrorSource.GRADER, message) from None
+        raise GraderFault(f"the attempt has no {file.name}: the network traffic was not recorded") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Fault(ErrorSource.GRADER, f"{file.name} cannot be read: {error!r:.200}") from None
+        raise GraderFault(f"{file.name} cannot be read: {error!r:.200}") from None
 
 
 def _fields(content: Any) -> dict[str, Any] | None:
