@@ -10,7 +10,7 @@ from typing import Any
 from pytest_browsereval.analysis.gate import NAMED
 from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome
 from pytest_browsereval.capture.trajectory import GRADES_FILE, open_written
-from pytest_browsereval.model.display import one_line
+from pytest_browsereval.model.display import join_first, one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.run.store import RunStore, TrialKey
@@ -37,9 +37,8 @@ def describe_contradictions(store: RunStore, summary: RunSummary) -> str:
     found = list(_contradictions(store, summary))
     if not found:
         return ""
-    more = f"; and {len(found) - NAMED} more" if len(found) > NAMED else ""
     return (
-        f"records that other files of the run contradict: {'; '.join(found[:NAMED])}{more}. Restore what was "
+        f"records that other files of the run contradict: {join_first(found, NAMED, '; ')}. Restore what was "
         "changed, or have the run graded again (browsereval regrade)"
     )
 

@@ -11,14 +11,15 @@ from pytest_browsereval.analysis import quarantine
 from pytest_browsereval.analysis.compare import Change, RunComparison
 from pytest_browsereval.analysis.passrate import PassRate, pass_rate
 from pytest_browsereval.analysis.quarantine import find_quarantined
+from pytest_browsereval.analysis.repeats import count_tasks
 from pytest_browsereval.analysis.summary import RunSummary
-from pytest_browsereval.analysis.taskrate import task_rate, tasks_of
+from pytest_browsereval.analysis.taskrate import task_rate
 from pytest_browsereval.config import GateConfig
 from pytest_browsereval.config.gate import GateRule
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.errors import name_raised
 from pytest_browsereval.model.digest import AttemptDigest
-from pytest_browsereval.model.display import digits_apart, format_count, one_line, percent, plain
+from pytest_browsereval.model.display import digits_apart, format_count, join_first, one_line, percent, plain
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.stats.paired import POWER
@@ -216,7 +217,7 @@ def _tells(cases: float, tasks: int, distance: float, floor: float, confidence: 
 
 def _task_rate(data: Iterable[AttemptDigest], floor: float, gate: GateConfig) -> RuleResult:
     name, needed = "min_task_rate", gate.passed_trials
-    rate = task_rate(tasks_of(data), needed)
+    rate = task_rate(count_tasks((one, 1) for one in data), needed)
     share = rate.share
     beside = f"; {rate.undecided:,} undecided by errors are in neither number" if rate.undecided else ""
     if share.value is None:
@@ -245,7 +246,9 @@ def _must_pass(query_id: str, trials: Sequence[AttemptDigest], needed: int | Non
     shown = one_line(query_id, 60)
     if not trials:
         return RuleResult(name, is_met=False, message=f"{shown} has no result in this run")
-    missed = [task for task in tasks_of(trials) if task.verdict(needed) is not Verdict.PASSED]
+    missed = [
+        task for task in count_tasks((one, 1) for one in trials) if task.verdict(needed) is not Verdict.PASSED
+    ]
     if not missed:
         return RuleResult(name, is_met=True, message=f"{shown} passed")
     task = missed[0]
@@ -358,9 +361,7 @@ def _max_regressions(compared: RunComparison, ceiling: int) -> RuleResult:
     also = f". Not counted: {', '.join(beside)}" if beside else ""
     if not bad and not whole.compared:
         return RuleResult(name, is_met=False, message=_none_in_both(compared) + also)
-    names = ", ".join(one_line(pair.query_id, 60) for pair in bad[:NAMED])
-    more = f" and {len(bad) - NAMED} more" if len(bad) > NAMED else ""
-    listed = f" ({names}{more})" if bad else ""
+    listed = f" ({join_first([one_line(pair.query_id, 60) for pair in bad], NAMED)})" if bad else ""
     without = f", {len(gone)} of them without a result" if gone else ""
     message = (
         f"{len(bad)} regressed against {one_line(compared.a.name, 60)}{listed}{without}; at most {ceiling}"

@@ -11,10 +11,12 @@ from typing import Any
 
 from pytest_browsereval.analysis.evidence import describe_contradictions
 from pytest_browsereval.analysis.labels import FILE, rename_run
+from pytest_browsereval.analysis.new_run import make_run
 from pytest_browsereval.analysis.parts import count_trials, describe_shared_parts, join_parts
 from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
+from pytest_browsereval.model.display import join_first
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.run.budget import LEDGER
 from pytest_browsereval.run.manifest import check_manifest
@@ -61,18 +63,12 @@ def merge_runs(runs: Sequence[Path], target: Path, *, is_partial: bool = False) 
     notes = (*_check_alike(stores), *_list_regraded(stores))
     parts = join_parts(stores, target, is_partial=is_partial)
     owners = _owners(stores)
-    partial = target.with_name(f".{target.name}.partial")
     try:
-        shutil.rmtree(partial, ignore_errors=True)
-        merged = _write(stores, owners, RunStore(partial), notes, parts)
-        _write_labels(stores, partial, target.resolve().name)
-        if target.exists():
-            target.rmdir()
-        partial.replace(target)
+        with make_run(target) as made:
+            merged = _write(stores, owners, made, notes, parts)
+            _write_labels(stores, made.root, target.resolve().name)
     except (OSError, shutil.Error) as error:
         raise UsageError(f"{target} cannot be written: {error}.") from None
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
     return merged
 
 
@@ -148,10 +144,9 @@ def _owners(stores: Sequence[RunStore]) -> dict[TrialKey, RunStore]:
             elif results[key] != result:
                 clashing.append(f"{key.query_id} ({owners[key].root.name}, {store.root.name})")
     if clashing:
-        more = f" and {len(clashing) - TOLD} more" if len(clashing) > TOLD else ""
         raise UsageError(
             f"{len(clashing)} trials have other results in one run than in another: "
-            f"{', '.join(clashing[:TOLD])}{more}. Parts of one run share no row; take one of the runs out."
+            f"{join_first(clashing, TOLD)}. Parts of one run share no row; take one of the runs out."
             f"{describe_shared_parts(stores)}"
         )
     return owners

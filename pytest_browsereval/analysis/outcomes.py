@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.analysis.passrate import PassRate, pass_rate
-from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome, summary_of
+from pytest_browsereval.analysis.summary import RunSummary, TrialOutcome, summary_of, total_cost
 from pytest_browsereval.errors import ErrorSource, UsageError
 from pytest_browsereval.model.display import LONGEST
 from pytest_browsereval.model.grades import Verdict
@@ -63,14 +63,6 @@ class RunOutcomes:
     def variants(self) -> tuple[str, ...]:
         """Their names, sorted."""
         return tuple(sorted({trial.variant for trial in self.trials}))
-
-
-def total_cost(costs: Iterable[float | None]) -> float | None:
-    """Return the sum; None when a part of it is not known."""
-    total: float | None = 0.0
-    for cost in costs:
-        total = None if total is None or cost is None else total + cost
-    return total
 
 
 def read_outcomes(folder: Path) -> RunOutcomes:

@@ -10,7 +10,7 @@ from pytest_browsereval.analysis.gate import NAMED, complete
 from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import format_count as counted_noun
-from pytest_browsereval.model.display import natural, one_line
+from pytest_browsereval.model.display import join_first, natural, one_line
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.run.records import Lost, describe_foreign_records
 from pytest_browsereval.run.selection import SELECTED_FILE, count_wanted, is_selection_damaged, read_selected
@@ -196,7 +196,6 @@ def _list_trials(trials: Collection[TrialKey]) -> str:
     names = [
         one_line(key.query_id, 60)
         + (f"[{one_line(key.variant, 60)}-{key.trial}]" if key != TrialKey(key.query_id) else "")
-        for key in ordered[:NAMED]
+        for key in ordered
     ]
-    more = f" and {len(ordered) - NAMED} more" if len(ordered) > NAMED else ""
-    return ", ".join(names) + more
+    return join_first(names, NAMED)

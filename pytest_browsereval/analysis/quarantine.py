@@ -9,7 +9,7 @@ from typing import Protocol
 
 from pytest_browsereval.config import GateConfig
 from pytest_browsereval.model.digest import AttemptDigest
-from pytest_browsereval.model.display import one_line
+from pytest_browsereval.model.display import join_first, one_line
 
 NAMED = 5
 """Tasks that are named; the rest is counted."""
@@ -66,12 +66,7 @@ def describe_quarantine(gate: GateConfig, trials: Collection[AttemptDigest], out
         counts = ", ".join(f"{count} {word}" for word, count in verdicts[query_id].items()) or "no result"
         shown.append(f"{one_line(query_id, 60)} until {gate.quarantine[query_id]} ({counts})")
     over = sorted(set(gate.quarantine) - set(out))
-    parts = [f"left out of the rates: {_join_names(shown)}"] if shown else []
+    parts = [f"left out of the rates: {join_first(shown, NAMED)}"] if shown else []
     ended = [f"{one_line(query_id, 60)} on {gate.quarantine[query_id]}" for query_id in over]
-    parts += [f"ended, and counts again: {_join_names(ended)}"] if ended else []
+    parts += [f"ended, and counts again: {join_first(ended, NAMED)}"] if ended else []
     return "; ".join(parts)
-
-
-def _join_names(names: list[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more

@@ -48,6 +48,7 @@ class TaskRepeats:
 
     query_id: str
     variant: str
+    trials: int = 0
     passed: int = 0
     failed: int = 0
     errored: int = 0
@@ -57,6 +58,18 @@ class TaskRepeats:
     def judged(self) -> int:
         """Trials that passed or failed."""
         return self.passed + self.failed
+
+    def verdict(self, needed: int | None) -> Verdict:
+        """Return what the task comes to; *errored* where an errored trial, had it passed, would tell.
+
+        Args:
+            needed: how many of its trials have to pass; None is all of them.
+        """
+        needed = self.trials if needed is None else needed
+        if self.passed >= needed:
+            return Verdict.PASSED
+        could_pass = self.trials - self.failed
+        return Verdict.ERRORED if could_pass >= needed or self.trials < needed else Verdict.FAILED
 
     @property
     def stability(self) -> Stability:
@@ -146,22 +159,30 @@ class Repeats:
         }
 
 
-def repeats(trials: Iterable[tuple[Tried, int]]) -> Repeats | None:
-    """Return what repeated trials say; None where no task has more than one.
+def count_tasks(trials: Iterable[tuple[Tried, int]]) -> list[TaskRepeats]:
+    """Return the tasks of trials, each with each of its variants.
 
     Args:
         trials: each by its last attempt, with the number of its finished attempts: the earlier ones errored.
     """
     tasks: dict[tuple[str, str], TaskRepeats] = {}
-    sizes: Counter[tuple[str, str]] = Counter()
     for trial, attempts in trials:
         key = (trial.query_id, trial.variant)
         task = tasks.setdefault(key, TaskRepeats(*key))
-        sizes[key] += 1
+        task.trials += 1
         task.passed += trial.verdict is Verdict.PASSED
         task.failed += trial.verdict is Verdict.FAILED
         task.errored += attempts - (trial.verdict is not Verdict.ERRORED)
-    repeated = tuple(task for key, task in tasks.items() if sizes[key] > 1)
+    return list(tasks.values())
+
+
+def repeats(trials: Iterable[tuple[Tried, int]]) -> Repeats | None:
+    """Return what repeated trials say; None where no task has more than one.
+
+    Args:
+        trials: as ``count_tasks`` takes them.
+    """
+    repeated = tuple(task for task in count_tasks(trials) if task.trials > 1)
     if not repeated:
         return None
     judged = Counter(task.judged for task in repeated)

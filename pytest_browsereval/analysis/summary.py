@@ -74,7 +74,7 @@ class RunSummary:
     @property
     def cost_usd(self) -> float | None:
         """What all attempts' models cost together; None when a part of it is not known."""
-        return _total(trial.cost_usd for trial in self.trials)
+        return total_cost(trial.cost_usd for trial in self.trials)
 
     @property
     def best_of(self) -> int:
@@ -171,7 +171,7 @@ class _Tries:
         self.places[data.attempt] = folder
         self.count += 1
         self.judged[data.row_hash] += data.verdict is not Verdict.ERRORED
-        self.cost_usd = _total((self.cost_usd, data.cost_usd))
+        self.cost_usd = total_cost((self.cost_usd, data.cost_usd))
         if data.attempt > self.last.attempt:
             self.last, self.folder = data, folder
 
@@ -202,7 +202,8 @@ def summarise(attempts: Iterable[tuple[Path, TaskMetadata | AttemptDigest]]) -> 
     return RunSummary(tuple(trials), tuple(twice))
 
 
-def _total(costs: Iterable[float | None]) -> float | None:
+def total_cost(costs: Iterable[float | None]) -> float | None:
+    """Return the sum; None when a part of it is not known."""
     known, total = True, 0.0
     for cost in costs:
         known &= cost is not None

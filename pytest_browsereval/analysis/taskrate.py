@@ -5,44 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pytest_browsereval.model.digest import AttemptDigest
+from pytest_browsereval.analysis.repeats import TaskRepeats
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.stats.statistics import Interval, Share, pool_groups, wilson
-
-
-@dataclass
-class TaskTrials:
-    """The trials of a task by one variant, each by its last attempt."""
-
-    query_id: str
-    variant: str
-    passed: int = 0
-    failed: int = 0
-    errored: int = 0
-
-    def verdict(self, needed: int | None) -> Verdict:
-        """Return what the task comes to; *errored* where an errored trial, had it passed, would tell.
-
-        Args:
-            needed: how many of its trials have to pass; None is all of them.
-        """
-        trials = self.passed + self.failed + self.errored
-        needed = trials if needed is None else needed
-        if self.passed >= needed:
-            return Verdict.PASSED
-        return Verdict.ERRORED if self.passed + self.errored >= needed or trials < needed else Verdict.FAILED
-
-
-def tasks_of(trials: Iterable[AttemptDigest]) -> list[TaskTrials]:
-    """Return the tasks of trials, each with each of its variants."""
-    found: dict[tuple[str, str], TaskTrials] = {}
-    for trial in trials:
-        key = (trial.query_id, trial.variant)
-        task = found.setdefault(key, TaskTrials(*key))
-        task.passed += trial.verdict is Verdict.PASSED
-        task.failed += trial.verdict is Verdict.FAILED
-        task.errored += trial.verdict is Verdict.ERRORED
-    return list(found.values())
 
 
 @dataclass(frozen=True)
@@ -63,7 +28,7 @@ class TaskRate:
         return found.interval if found else None
 
 
-def task_rate(tasks: Iterable[TaskTrials], needed: int | None) -> TaskRate:
+def task_rate(tasks: Iterable[TaskRepeats], needed: int | None) -> TaskRate:
     """Return how many tasks passed.
 
     Args:

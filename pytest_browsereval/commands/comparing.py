@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_browsereval.commands.base import Command, registry_near
-from pytest_browsereval.commands.reporting import add_reports, tell
+from pytest_browsereval.commands.reporting import add_reports, refuse_unwritable, tell
 from pytest_browsereval.commands.runs import HELP, HELP_OF_BASELINE, add_config, find_baseline, find_run
 from pytest_browsereval.errors import ConfigError, UsageError
 from pytest_browsereval.model.display import format_count
@@ -37,11 +37,8 @@ def compare(arguments: argparse.Namespace) -> int:
             raise UsageError(f"--html and another report are both {arguments.html}. Name two files.")
         from pytest_browsereval.report.viewer.comparing import write_comparison
 
-        try:
+        with refuse_unwritable(arguments.html):
             write_comparison(found, arguments.html)
-        except OSError as error:
-            where = error.filename or arguments.html
-            raise UsageError(f"{where} cannot be written: {error.strerror or error}.") from None
     tell(
         arguments,
         text=lambda: "\n".join(comparison.text(found)) + "\n",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,23 @@ def write(path: Path, text: str) -> None:
     """
     from pytest_browsereval.capture.trajectory import write_whole
 
-    try:
+    with refuse_unwritable(path):
         write_whole(path, text)
+
+
+@contextmanager
+def refuse_unwritable(path: Path) -> Iterator[None]:
+    """Say in a sentence that a file cannot be written, instead of a traceback.
+
+    Args:
+        path: what is written, unless the error names another file.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    try:
+        yield
     except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}.") from None
+        named = Path(error.filename or path)
+        where = path if named.name.startswith(".") else named  # `write_whole` has a hidden file beside it
+        raise UsageError(f"{where} cannot be written: {error.strerror or error}.") from None

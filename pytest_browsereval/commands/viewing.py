@@ -7,6 +7,7 @@ import webbrowser
 from pathlib import Path
 
 from pytest_browsereval.commands.base import Command
+from pytest_browsereval.commands.reporting import refuse_unwritable
 from pytest_browsereval.commands.runs import HELP, add_config, find_run
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import format_count
@@ -23,14 +24,11 @@ def view(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.report.viewer.writing import write_viewer
 
     run = find_run(arguments.run_name, arguments.config)
-    try:
+    with refuse_unwritable(single or arguments.output or run):
         if single is None:
             written = write_viewer(run, arguments.output)
         else:
             written, told = write_single(run, single, round((arguments.max_mb or MOST_MB) * 1e6))
-    except OSError as error:
-        where = error.filename or single or arguments.output or run
-        raise UsageError(f"{where} cannot be written: {error.strerror or error}.") from None
     damaged = f", {written.damaged} of them damaged" if written.damaged else ""
     print(
         f"{format_count(written.attempts, 'attempt')}{damaged}",

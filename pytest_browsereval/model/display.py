@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 
 from pytest_browsereval.redaction.known import beginning
@@ -88,6 +88,12 @@ def list_names(names: Collection[str]) -> Iterator[str]:
         yield one_line(name)
     if len(names) > MOST_NAMES:
         yield f"and {len(names) - MOST_NAMES} more"
+
+
+def join_first(texts: Sequence[str], most: int, separator: str = ", ") -> str:
+    """Return the first of some texts as one, and how many more there are."""
+    more = f"{'; and' if separator == '; ' else ' and'} {len(texts) - most} more" if len(texts) > most else ""
+    return separator.join(texts[:most]) + more
 
 
 def width_of(text: str) -> int:

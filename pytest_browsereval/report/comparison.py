@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pytest_browsereval.analysis.compare import Change, Comparison, Measure, Pair, RunComparison, Side
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.model.display import fit, format_count, one_line, percent, wrap_text
+from pytest_browsereval.report.table import count_rest, format_interval
 from pytest_browsereval.stats.paired import RESAMPLES, SEED, Judgement, Method, Paired
 from pytest_browsereval.stats.statistics import Interval
 
@@ -60,7 +61,7 @@ def text(found: RunComparison, width: int = WIDTH) -> Iterator[str]:
         yield "what else differs, A -> B"
         for line in found.differences[:MOST_LISTED]:
             yield from wrap_text(f"  {one_line(line)}", width, "    ")
-        yield from _rest(len(found.differences))
+        yield from (f"  {line}" for line in count_rest(len(found.differences), MOST_LISTED))
 
 
 def verdict(part: Comparison) -> str:
@@ -129,10 +130,10 @@ def _rows(part: Comparison) -> Iterator[tuple[str, ...]]:
     rates = (part.rate_a, part.rate_b)
     yield ("pass rate", *("none" if r.value is None else percent(r.value) for r in rates), change)
     yield ("  of judged", *(f"{rate.passed:,}/{rate.judged:,}" for rate in rates), "")
-    yield ("  95 %", *(_percents(rate.interval) for rate in rates), "")
+    yield ("  95 %", *(format_interval(rate.interval) for rate in rates), "")
     grouped = [None if rate.value in (0, 1) else rate.by_site for rate in rates]
     if any(grouped):
-        yield ("  by site", *(_percents(each.interval) if each else "unknown" for each in grouped), "")
+        yield ("  by site", *(format_interval(each.interval) if each else "unknown" for each in grouped), "")
     errors = [rate.errors for rate in rates]
     if any(share.hits for share in errors):
         moved = f"{errors[1].hits - errors[0].hits:+,}, in neither rate"
@@ -186,10 +187,6 @@ def _ends(interval: Interval | None) -> str:
     return f"{_format_change(interval.low)} to {_format_change(interval.high)}" if interval else "unknown"
 
 
-def _percents(interval: Interval | None) -> str:
-    return f"{percent(interval.low)[:-1]} to {percent(interval.high)}" if interval else ""
-
-
 def _percent_of(confidence: float) -> str:
     return f"{confidence * 100:g} %"
 
@@ -209,12 +206,7 @@ def _list_pairs(change: Change, pairs: Sequence[Pair], width: int, *, has_varian
     for pair in pairs[:MOST_LISTED]:
         message = f"{_MARKS[change]} {task(pair, has_variants=has_variants)}: {sides(pair)}"
         yield from wrap_text(f"  {message}", width, "      ")
-    yield from _rest(len(pairs))
-
-
-def _rest(count: int) -> Iterator[str]:
-    if count > MOST_LISTED:
-        yield f"  and {count - MOST_LISTED:,} more; --json FILE has them all"
+    yield from (f"  {line}" for line in count_rest(len(pairs), MOST_LISTED))
 
 
 def task(pair: Pair, *, has_variants: bool) -> str:

@@ -10,6 +10,7 @@ from pytest_browsereval.config_text import format_path
 from pytest_browsereval.model.display import fit, format_count, one_line, wrap_text
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.markdown import quote_text
+from pytest_browsereval.report.table import count_rest
 
 WIDTH = 100
 
@@ -47,7 +48,7 @@ def text(found: Flakes, width: int = WIDTH) -> Iterator[str]:
             f"{fit(_name(one), room)}  {task.stability:<20}  {task.passed:>6} {task.failed:>6} "
             f"{task.errored:>7}  {_marks(one)}"
         )
-    yield from _rest(len(listed))
+    yield from count_rest(len(listed), MOST_LISTED)
     yield LEGEND
 
 
@@ -55,7 +56,7 @@ def totals(found: Flakes) -> str:
     """Return how many tasks are of which class."""
     counts = found.counts
     text = ", ".join(f"{counts[kind]:,} {kind}" for kind in WORST if counts[kind])
-    return f"{_many(len(found.tasks), 'task')} with several trials: {text}"
+    return f"{format_count(len(found.tasks), 'task')} with several trials: {text}"
 
 
 def notes(found: Flakes) -> Iterator[str]:
@@ -63,17 +64,17 @@ def notes(found: Flakes) -> Iterator[str]:
     for what, lines in (("agent", found.agents), ("grader", found.judges)):
         for line in lines[:MOST_LISTED]:
             yield f"warning: the {what} is not the same, and what comes of that is no flakiness: {line}"
-        if len(lines) > MOST_LISTED:
-            yield f"warning: and {len(lines) - MOST_LISTED} more; --json FILE has them all"
+        yield from (f"warning: {line}" for line in count_rest(len(lines), MOST_LISTED))
     if found.others:
         yield f"note: the runs differ as well in {', '.join(found.others)}"
     if found.edited:
-        rows = f"{_many(found.edited, 'row')} {'was' if found.edited == 1 else 'were'} edited"
-        yield f"note: {rows} between the runs: {_many(found.left_out, 'trial')} of older versions left out"
+        rows = f"{format_count(found.edited, 'row')} {'was' if found.edited == 1 else 'were'} edited"
+        older = format_count(found.left_out, "trial")
+        yield f"note: {rows} between the runs: {older} of older versions left out"
     if found.twice:
-        yield f"note: {_many(found.twice, 'trial')} in two of the runs, counted once"
+        yield f"note: {format_count(found.twice, 'trial')} in two of the runs, counted once"
     if found.once:
-        yield f"note: {_many(found.once, 'task')} with one trial only, in no class"
+        yield f"note: {format_count(found.once, 'task')} with one trial only, in no class"
 
 
 def markdown(found: Flakes) -> str:
@@ -87,7 +88,7 @@ def markdown(found: Flakes) -> str:
             task = one.task
             counts = f"{task.passed} | {task.failed} | {task.errored}"
             lines.append(f"| {quote_text(_name(one))} | {task.stability} | {counts} | `{_marks(one)}` |")
-        lines += ["", *_rest(len(listed)), LEGEND]
+        lines += ["", *count_rest(len(listed), MOST_LISTED), LEGEND]
     return "\n".join(lines) + "\n"
 
 
@@ -108,12 +109,3 @@ def _name(one: TaskHistory) -> str:
 
 def _marks(one: TaskHistory) -> str:
     return one.marks[-MOST_RUNS:]
-
-
-def _many(count: int, word: str) -> str:
-    return format_count(count, word)
-
-
-def _rest(count: int) -> Iterator[str]:
-    if count > MOST_LISTED:
-        yield f"and {count - MOST_LISTED:,} more; --json FILE has them all"

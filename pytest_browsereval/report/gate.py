@@ -12,7 +12,7 @@ from pytest_browsereval.config_text import format_path
 from pytest_browsereval.model.display import format_count, one_line, percent, wrap_text
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.report.markdown import quote_text
-from pytest_browsereval.report.table import intervals
+from pytest_browsereval.report.table import count_rest, intervals
 
 WIDTH = 80
 
@@ -40,7 +40,7 @@ def _lines(
     yield ""
     for result in _first(results):
         yield from wrap_text(f"{_word(result)} {result.name}: {one_line(result.message, 600)}", WIDTH)
-    yield from _rest(results)
+    yield from count_rest(len(results), MOST_LISTED, " rules")
     yield ""
     yield _outcome(results)
 
@@ -66,11 +66,6 @@ def _first(results: Sequence[RuleResult]) -> Sequence[RuleResult]:
     if len(results) <= MOST_LISTED:
         return results
     return sorted(results, key=lambda result: result.is_met)[:MOST_LISTED]
-
-
-def _rest(results: Sequence[RuleResult]) -> Iterator[str]:
-    if len(results) > MOST_LISTED:
-        yield f"and {len(results) - MOST_LISTED:,} more rules; --json FILE has them all"
 
 
 def _word(result: RuleResult) -> str:
@@ -115,4 +110,4 @@ def markdown(root: Path, summary: RunSummary, selected: int | None, results: Seq
     for result in _first(results):
         word = result.word if result.is_met else f"**{result.word}**"
         lines.append(f"| {quote_text(result.name)} | {word} | {quote_text(result.message)} |")
-    return "\n".join([*lines, *("", *_rest(results))]).rstrip() + "\n"
+    return "\n".join([*lines, *("", *count_rest(len(results), MOST_LISTED, " rules"))]).rstrip() + "\n"

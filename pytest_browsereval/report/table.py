@@ -208,9 +208,10 @@ def draw_corrections(found: Sequence[Correction]) -> Iterator[str]:
         labels = one.labels
         yield (
             f"pass rate corrected for errors of {one.grader}: {percent(one.corrected.value)} (95 % interval "
-            f"{_percents(one.corrected.interval)}) of the {one.seen.of:,} judged trials that it decides "
-            f"alone; by {labels.confusion.total:,} labelled attempts it passes {_of(labels.sensitivity)} of "
-            f"what people pass and fails {_of(labels.specificity)} of what people fail"
+            f"{format_interval(one.corrected.interval)}) of the {one.seen.of:,} judged trials that it "
+            f"decides alone; by {labels.confusion.total:,} labelled attempts it passes "
+            f"{_of(labels.sensitivity)} of what people pass and fails {_of(labels.specificity)} of "
+            "what people fail"
         )
 
 
@@ -222,12 +223,19 @@ def intervals(rate: PassRate) -> str:
     """Return how sure a pass rate is: Wilson's interval, and those by site and by task if there are any."""
     if (ends := rate.interval) is None:
         return ""
-    parts = [f"{rate.confidence * 100:g} % interval {_percents(ends)}"]
+    parts = [f"{rate.confidence * 100:g} % interval {format_interval(ends)}"]
     for name, found in (("sites", rate.by_site), ("tasks", rate.by_task)):
         if found is not None and rate.value not in (0, 1):  # where all are the same nobody knows how alike
-            parts.append(f"by {found.groups:,} {name} {_percents(found.interval)}")
+            parts.append(f"by {found.groups:,} {name} {format_interval(found.interval)}")
     return ", ".join(parts)
 
 
-def _percents(ends: Interval) -> str:
-    return f"{percent(ends.low)[:-1]} to {percent(ends.high)}"
+def format_interval(ends: Interval | None) -> str:
+    """Return where a share lies, ``62.1 to 80.4%``; nothing where nobody knows."""
+    return f"{percent(ends.low)[:-1]} to {percent(ends.high)}" if ends else ""
+
+
+def count_rest(count: int, most: int, noun: str = "") -> Iterator[str]:
+    """Yield how many of a list are left out on the terminal; nothing if all of them are there."""
+    if count > most:
+        yield f"and {count - most:,} more{noun}; --json FILE has them all"

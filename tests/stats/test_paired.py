@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import scipy  # its parts are imported when they are used
 
-from pytest_browsereval.stats import paired as paired_module
 from pytest_browsereval.stats.paired import Judgement, binomial, bootstrap, compare_pairs, mcnemar
 
 
@@ -125,10 +124,3 @@ def test_without_a_task_nobody_can_tell() -> None:
     found = compare_pairs([])
     assert (found.value, found.interval, found.p_value) == (None, None, 1.0)
     assert (found.judge(), found.more_tasks()) == (Judgement.CANNOT_TELL, None)
-
-
-@pytest.mark.parametrize("share", [0.0, 0.025, 0.3, 0.5, 0.975, 1.0])
-def test_percentiles_are_those_of_numpy(share: float) -> None:
-    """Between two values the share of the way counts, also near the ends."""
-    values = [0.1, 0.15, 0.4, 0.45, 0.8, 0.95]
-    assert paired_module._percentile(values, share) == pytest.approx(np.percentile(values, 100 * share))

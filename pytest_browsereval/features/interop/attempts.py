@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from pytest_browsereval.analysis.new_run import make_run
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.capture.trajectory import TrajectorySaver
 from pytest_browsereval.datasets.ids import safe_id
@@ -20,7 +21,7 @@ from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.config import redact_config
 from pytest_browsereval.run.foreign import Imported
-from pytest_browsereval.run.store import RunStore, TrialKey, check_new
+from pytest_browsereval.run.store import RunStore, TrialKey
 
 
 def write_run(attempts: Sequence[Imported], target: Path, kind: str, source: Path) -> RunStore:
@@ -36,23 +37,12 @@ def write_run(attempts: Sequence[Imported], target: Path, kind: str, source: Pat
         UsageError: two attempts have one id, the folder is there already, or a picture is none.
         OSError: it cannot be written.
     """
-    check_new(target)
     _check_ids(attempts)
-    partial = target.with_name(f".{target.name}.partial")
-    if partial.exists():
-        shutil.rmtree(partial)
-    try:
-        store = RunStore(partial, worker="import")
+    with make_run(target, "import") as store:
         store.write_manifest(_manifest(attempts, target.name, kind, source))
         for attempt in attempts:
             _write(attempt, store)
-        shutil.rmtree(partial / "in-flight", ignore_errors=True)
-        if target.exists():
-            target.rmdir()
-        partial.replace(target)
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
+        shutil.rmtree(store.root / "in-flight", ignore_errors=True)
     return RunStore(target, worker="import")
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 from pytest_browsereval.analysis.agreement import Agreement, Disagreement, People
 from pytest_browsereval.analysis.calibration import Calibration
 from pytest_browsereval.config_text import format_path
-from pytest_browsereval.model.display import format_count, one_line, percent, wrap_text
+from pytest_browsereval.model.display import format_count, join_first, one_line, percent, wrap_text
 from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.report.markdown import quote_text
+from pytest_browsereval.report.table import count_rest
 from pytest_browsereval.stats.statistics import Interval, Share
 
 MOST_LISTED = 20
@@ -75,9 +76,8 @@ def facts(calibration: Calibration) -> Iterator[str]:
     if any(left.values()):
         yield "Left out: " + ", ".join(f"{count} {why}" for why, count in left.items() if count) + "."
     if one.homeless:
-        message = "; ".join(f"{line.place} ({line.label})" for line in one.homeless[:3])
-        more = f"; and {len(one.homeless) - 3} more" if len(one.homeless) > 3 else ""
-        yield f"Labels without an attempt in these runs: {len(one.homeless)}. {message}{more}"
+        message = join_first([f"{line.place} ({line.label})" for line in one.homeless], 3, "; ")
+        yield f"Labels without an attempt in these runs: {len(one.homeless)}. {message}"
     if one.peeked:
         of_labels = f"{one.peeked} of {format_count(one.labels, 'label')}"
         yield f"{of_labels} were given after the labeller had seen the grades."
@@ -155,8 +155,7 @@ def _list_disagreements(title: str, found: Sequence[Disagreement], width: int) -
         )
         yield from _indent(message, width, "    ")
         yield f"      {format_path(one.folder)}"
-    if len(found) > MOST_LISTED:
-        yield f"    and {len(found) - MOST_LISTED} more; --json FILE has them all"
+    yield from (f"    {line}" for line in count_rest(len(found), MOST_LISTED))
 
 
 def _indent(text: str, width: int, indent: str) -> Iterator[str]:

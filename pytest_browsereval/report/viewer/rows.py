@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pytest_browsereval.analysis.description import agents_of
+from pytest_browsereval.analysis.summary import total_cost
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
@@ -184,13 +185,8 @@ class Table:
             "judged": share.of,
             "rate": share.value,
             "interval": None if interval is None else [interval.low, interval.high],
-            "cost": _total(self._costs.values()),
+            "cost": total_cost(self._costs.values()),
         }
-
-
-def _total(costs: Iterable[float | None]) -> float | None:
-    known = list(costs)
-    return None if None in known else sum((cost for cost in known if cost is not None), 0.0)
 
 
 def _finite(value: float | None, digits: int) -> float | None:
