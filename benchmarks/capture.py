@@ -29,12 +29,13 @@ from pytest_browsereval.browsers.base import PictureFormat, WindowRequest, Windo
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, PlaywrightBrowserConfig
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.context import CaptureContext, CaptureContextConfig, ScreenshotMode
-from pytest_browsereval.capture.har import Traffic, record_traffic
+from pytest_browsereval.capture.har import record_traffic
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.capture.recording import Recording, record_attempt
 from pytest_browsereval.capture.screenshots import write_new
 from pytest_browsereval.capture.trace import TraceMode
 from pytest_browsereval.model.messages import ToolResultMessage
+from pytest_browsereval.model.traffic import Traffic
 from pytest_browsereval.redaction.spellings import list_spellings
 from pytest_browsereval.sites.static import StaticSite
 from pytest_browsereval.tools.base import Toolbox

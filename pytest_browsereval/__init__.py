@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pytest_browsereval.browsers.base import WindowRequest as WindowRequest
     from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow as PlaywrightWindow
     from pytest_browsereval.capture.context import CaptureContext as CaptureContext
-    from pytest_browsereval.capture.har import Traffic as Traffic
     from pytest_browsereval.commands.base import Command as Command
     from pytest_browsereval.config import EvalConfig as EvalConfig
     from pytest_browsereval.config.gate import GateRule as GateRule
@@ -65,6 +64,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.model.results import TaskMetadata as TaskMetadata
     from pytest_browsereval.model.rules import RuleResult as RuleResult
     from pytest_browsereval.model.tasks import Task as Task
+    from pytest_browsereval.model.traffic import Traffic as Traffic
     from pytest_browsereval.model.usage import Usage as Usage
     from pytest_browsereval.needs import ChecksRead as ChecksRead
     from pytest_browsereval.needs import ModelNeed as ModelNeed
@@ -150,7 +150,7 @@ _HOMES = {
     "Toolbox": "tools.base",
     "Toolkit": "tools.kit",
     "ToolkitConfig": "tools.kit",
-    "Traffic": "capture.har",
+    "Traffic": "model.traffic",
     "TrialOutcome": "analysis.summary",
     "Turn": "tools.kit",
     "Usage": "model.usage",

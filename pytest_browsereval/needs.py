@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import EllipsisType
 from typing import Protocol
 
 from pydantic import JsonValue
 
-from pytest_browsereval.capture.har import Traffic
 from pytest_browsereval.contracts import check_result, naming
 from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.model.traffic import Traffic
 
 TIMEOUT_S = 300.0
 """A grader that has not answered by then is errored; its own limits are usually much shorter."""
@@ -54,7 +54,7 @@ class ModelNeed:
 
 @dataclass(frozen=True)
 class Needs:
-    """What a grader needs to judge a row. What is left out is not needed."""
+    """What an agent or a toolkit needs to work, a grader to judge a row. What is left out is not needed."""
 
     page: bool | None = None
     """Whether ``observe`` reads the live page, which not every browser lets it do. None says nothing: such a
@@ -77,6 +77,12 @@ class Needs:
     do. An attempt whose row or options have changed in it since cannot be judged again."""
     seconds: float = TIMEOUT_S
     """How long ``grade`` may take beside the ``timeout_s`` of its slowest model; then it is errored."""
+    cdp: bool = False
+    """Whether a program of an agent attaches to the window's browser by ``window.cdp_url``."""
+    tools: bool = False
+    """Whether an agent acts on pages by the run's tools alone: without one that can, it could only fail."""
+    unrecorded: str | None = None
+    """Why calls of an agent's models cannot be recorded and replayed; None: they go by our own client."""
 
     def time_limit_s(self, run: JudgeConfig | None) -> float:
         """Return how long ``grade`` may take, in seconds.
@@ -110,41 +116,64 @@ class ChecksRead:
 
 @dataclass(frozen=True)
 class Offers:
-    """What a run offers to graders. By default all that an attempt which is graded again has recorded."""
+    """What a run offers. By default all that an attempt which is graded again has recorded."""
 
     page: bool = True
-    """Whether graders can read the live page."""
+    """Whether windows have a page of Playwright's, which tools act on and graders read."""
     pictures: bool = True
     traffic: bool = True
     judge: JudgeConfig | None = None
     """The run's model for graders that ask one."""
     browser: str = ""
     """The type of the browser, for messages."""
+    no_cdp: str | None = None
+    """Why no program can attach to the browser, and what to write; None: one can."""
+    no_tools: str | None = None
+    """Why no tool of the run reaches a page; None: one does."""
+    llm: str | None = None
+    """The mode of ``--eval-llm`` that records calls of models or answers from records; None: neither."""
+
+
+@dataclass(frozen=True)
+class Asker:
+    """Who needs something, for sentences."""
+
+    name: str
+    """``the grader 'answer'``, say."""
+    page: str = "reads the live page"
+    """What it wants a page for."""
+    instead: str = "Use a grader that needs no page (answer, command, state_diff with a `url`)"
+    """What to do where there is no page."""
 
 
 class Needing(Protocol):
-    """A member that says what it needs for a row."""
+    """A member that says what it needs: a grader for a row, an agent for all of them."""
 
-    def needs(self, task: Task) -> Needs:
+    @property
+    def needs(self) -> Callable[..., Needs]:
         """Return what it needs."""
 
 
-def ask_needs(member: Needing, task: Task) -> Needs:
-    """Return what a member needs for a row.
+def ask_needs(member: Needing, *row: Task) -> Needs:
+    """Return what a member needs.
+
+    Args:
+        member: an agent or a grader.
+        row: the row, for a grader.
 
     Raises:
         PluginError: it raises, or returns anything else.
     """
     with naming(member, "needs"):
-        needs = member.needs(task)
+        needs = member.needs(*row)
     return check_result(member, "needs", needs, Needs, "a Needs")
 
 
 def merge_needs(each: Iterable[Needs]) -> Needs:
-    """Return what several graders need together; what each of them observes is left out.
+    """Return what several members need together; what each of them observes is left out.
 
     Args:
-        each: of the parts of a grader, or of the graders of a row.
+        each: of the parts of a member, or of the graders of a row.
     """
     each = tuple(each)
     pages, traffic = {needs.page for needs in each}, [needs.traffic for needs in each]
@@ -153,35 +182,63 @@ def merge_needs(each: Iterable[Needs]) -> Needs:
         pictures=any(needs.pictures for needs in each),
         traffic=Traffic.all_of(traffic) if any(traffic) else None,
         models=tuple(model for needs in each for model in needs.models),
-        trust=tuple(dict.fromkeys(reason for needs in each for reason in needs.trust)),
+        trust=tuple(dict.fromkeys(deed for needs in each for deed in needs.trust)),
         addresses=tuple(dict.fromkeys(address for needs in each for address in needs.addresses)),
         seconds=max((needs.seconds for needs in each), default=TIMEOUT_S),
+        cdp=any(needs.cdp for needs in each),
+        tools=any(needs.tools for needs in each),
+        unrecorded=next((needs.unrecorded for needs in each if needs.unrecorded), None),
     )
 
 
-def find_misfits(label: str, needs: Needs, offers: Offers) -> Iterator[str]:
-    """Yield what a grader needs and the run does not offer: a sentence each, with what to write.
+def check_fit(asker: Asker, needs: Needs, offers: Offers) -> None:
+    """Check that the run offers what a member needs.
+
+    Raises:
+        ValueError: it does not; the message says what to write.
+    """
+    for misfit in find_misfits(asker, needs, offers):
+        raise ValueError(misfit)
+
+
+def find_misfits(asker: Asker, needs: Needs, offers: Offers) -> Iterator[str]:
+    """Yield what is needed and the run does not offer: a sentence each, with what to write.
 
     Args:
-        label: the grader's, for the sentences.
-        needs: of the grader.
+        asker: who needs it, for the sentences.
+        needs: what it needs.
         offers: of the run.
     """
     if needs.page and not offers.page:
         yield (
-            f"the grader {label!r} reads the live page, which `browser: {{type: {offers.browser}}}` "
-            "does not let it do. Use a grader that needs no page (answer, command, state_diff with a "
-            "`url`), or a browser of type playwright or cdp."
+            f"{asker.name} {asker.page}, and `browser: {{type: {offers.browser}}}` has no page of "
+            f"Playwright's. {asker.instead}, or use a browser of type playwright or cdp."
         )
+    if needs.cdp and offers.no_cdp is not None:
+        yield offers.no_cdp
+    if needs.tools and offers.no_tools is not None:
+        yield (
+            f"{asker.name} could do nothing: {offers.no_tools}. Use a browser of type playwright or cdp, or "
+            "add a toolkit that works in this one."
+        )
+    if needs.unrecorded is not None and offers.llm is not None:
+        yield (
+            f"--eval-llm={offers.llm} is not possible with {asker.name}: {needs.unrecorded}. Leave "
+            "--eval-llm out, or choose another variant by --eval-agent."
+        )
+    yield from _find_what_graders_lack(asker.name, needs, offers)
+
+
+def _find_what_graders_lack(name: str, needs: Needs, offers: Offers) -> Iterator[str]:
     if needs.traffic is not None and not offers.traffic:
         yield (
-            f"the grader {label!r} looks at the network traffic, which is not recorded. Write  "
-            "capture: {har: true}  in the config."
+            f"{name} looks at the network traffic, which is not recorded. Write  capture: {{har: true}}  in "
+            "the config."
         )
     if needs.pictures and not offers.pictures:
         yield (
-            f"the grader {label!r} looks at pictures, and capture.screenshots is off. Write "
-            "screenshots: after , or use a grader that needs none."
+            f"{name} looks at pictures, and capture.screenshots is off. Write  screenshots: after , or use a "
+            "grader that needs none."
         )
     for need in needs.models:
         try:

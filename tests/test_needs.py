@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from pytest_browsereval.capture.har import Traffic
 from pytest_browsereval.llm.judge import JudgeConfig
-from pytest_browsereval.needs import TIMEOUT_S, ModelNeed, Needs, Offers, find_misfits, merge_needs
+from pytest_browsereval.model.traffic import Traffic
+from pytest_browsereval.needs import TIMEOUT_S, Asker, ModelNeed, Needs, Offers, find_misfits, merge_needs
 
 JUDGE = JudgeConfig.model_validate({"provider": "openai", "model": "m", "api_key": "none", "timeout_s": 40})
+
+ASKER = Asker("the grader 'g'")
 
 
 def test_needs_add_up() -> None:
@@ -51,12 +53,27 @@ def test_what_does_not_fit_is_told_in_words() -> None:
     """A sentence for each thing, with the name of the grader and what to write."""
     needs = Needs(page=True, pictures=True, traffic=Traffic(), models=(ModelNeed("g"),))
     offers = Offers(page=False, pictures=False, traffic=False, browser="mcp")
-    page, traffic, pictures, model = find_misfits("g", needs, offers)
-    assert page.startswith(
-        "the grader 'g' reads the live page, which `browser: {type: mcp}` does not let it do."
+    page, traffic, pictures, model = find_misfits(ASKER, needs, offers)
+    assert page == (
+        "the grader 'g' reads the live page, and `browser: {type: mcp}` has no page of Playwright's. Use a "
+        "grader that needs no page (answer, command, state_diff with a `url`), or use a browser of type "
+        "playwright or cdp."
     )
     assert "looks at the network traffic, which is not recorded. Write  capture: {har: true}" in traffic
     assert "looks at pictures, and capture.screenshots is off" in pictures
     assert "asks a model, and the config names none" in model
-    assert list(find_misfits("g", needs, Offers(judge=JUDGE))) == []
-    assert list(find_misfits("g", Needs(), offers)) == []
+    assert list(find_misfits(ASKER, needs, Offers(judge=JUDGE))) == []
+    assert list(find_misfits(ASKER, Needs(), offers)) == []
+
+
+def test_what_an_agent_lacks_is_told_in_words() -> None:
+    """The ways to the browser and to models are compared like all else."""
+    needs = merge_needs([Needs(cdp=True), Needs(tools=True), Needs(unrecorded="it asks by itself")])
+    offers = Offers(no_cdp="Nothing attaches.", no_tools="no tool of the run reaches a page", llm="record")
+    cdp, tools, unrecorded = find_misfits(Asker("the agent 'a'"), needs, offers)
+    assert cdp == "Nothing attaches."
+    assert tools.startswith(
+        "the agent 'a' could do nothing: no tool of the run reaches a page. Use a browser"
+    )
+    assert unrecorded.startswith("--eval-llm=record is not possible with the agent 'a': it asks by itself.")
+    assert list(find_misfits(Asker("the agent 'a'"), needs, Offers())) == []

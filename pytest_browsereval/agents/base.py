@@ -14,6 +14,7 @@ from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.needs import Needs
 from pytest_browsereval.registry import Component
 from pytest_browsereval.tools.base import Tool, Toolbox
 from pytest_browsereval.tools.kit import Toolkit
@@ -87,20 +88,12 @@ class AgentConfig(Component):
     tools: Annotated[dict[str, bool], AfterValidator(Switches)] | None = None
     """Switches of this agent alone, by the name of a tool or a toolkit; they come before the run's."""
 
-    @property
-    def wants_cdp(self) -> bool:
-        """Whether a program of the agent attaches to the window's browser by ``window.cdp_url``."""
-        return False
+    def needs(self) -> Needs:
+        """Return what it needs of the run: ``cdp``, ``tools``, and whether its calls stay ``unrecorded``.
 
-    @property
-    def needs_tools(self) -> bool:
-        """Whether it acts on pages by the run's tools alone: without one that can, it could only fail."""
-        return False
-
-    @property
-    def unrecorded(self) -> str | None:
-        """Why calls of its models cannot be recorded and replayed; None: they go by our own client."""
-        return None
+        A run that does not offer it is refused before anything is spent.
+        """
+        return Needs()
 
     @abstractmethod
     def build(self, context: AgentContext) -> AgentEvaluator:

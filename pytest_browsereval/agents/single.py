@@ -16,6 +16,7 @@ from pytest_browsereval.llm.client import ChatClient, chat_client, check_key
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.conversation import Conversation
 from pytest_browsereval.model.results import AgentResult
+from pytest_browsereval.needs import Needs
 from pytest_browsereval.tools.base import Tool
 from pytest_browsereval.tools.guidance import veto_note, vetoes
 from pytest_browsereval.tools.kit import Toolkit
@@ -67,10 +68,9 @@ class SingleConfig(LLMConfig, AgentConfig):
         del base_dir
         check_key(self)
 
-    @property
-    def needs_tools(self) -> bool:
-        """It does."""
-        return True
+    def needs(self) -> Needs:
+        """Return that it acts by tools alone."""
+        return Needs(tools=True)
 
     def check_tools(self, tools: Mapping[str, Tool], kits: Sequence[Toolkit]) -> tuple[str, ...]:
         """Check directives and examples, and tell which tools the model is not offered.

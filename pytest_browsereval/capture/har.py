@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.capture.trajectory import write_whole
+from pytest_browsereval.model.traffic import Traffic
 from pytest_browsereval.redaction.logins import remove_logins
 from pytest_browsereval.redaction.text import redact_json
 from pytest_browsereval.temporary import private_folder
@@ -26,23 +26,6 @@ _JSON = re.compile(r"application/(?:[\w.-]+\+)?json")
 
 Keep = Callable[[dict[str, Any], Path], None]
 """Gets what a browser recorded, as it is, and the folder of the bodies that it refers to."""
-
-
-@dataclass(frozen=True)
-class Traffic:
-    """What a grader looks at in the traffic, besides addresses, headers, what was sent and the status."""
-
-    replies: bool = False
-    """Replies in JSON."""
-    cookies: frozenset[str] = frozenset()
-    """Cookies by their names, preferences say; all others are taken out."""
-
-    @classmethod
-    def all_of(cls, wanted: Iterable[Traffic | None]) -> Traffic:
-        """Return what several graders look at together."""
-        given = [one for one in wanted if one is not None]
-        cookies = frozenset[str]().union(*(one.cookies for one in given))
-        return cls(any(one.replies for one in given), cookies)
 
 
 @asynccontextmanager

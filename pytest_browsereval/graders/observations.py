@@ -9,10 +9,10 @@ from types import EllipsisType
 
 from pydantic import JsonValue
 
-from pytest_browsereval.capture.har import Traffic
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.parts import parts_of
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.model.traffic import Traffic
 from pytest_browsereval.needs import Needs
 from pytest_browsereval.redaction.text import redact_json
 

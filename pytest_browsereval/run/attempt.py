@@ -14,7 +14,7 @@ from pytest_browsereval.agents.playing import play
 from pytest_browsereval.browsers.base import Window, WindowTraffic
 from pytest_browsereval.browsers.playwright.manager import WindowManager
 from pytest_browsereval.capture.context import CaptureContext
-from pytest_browsereval.capture.har import Traffic, record_traffic
+from pytest_browsereval.capture.har import record_traffic
 from pytest_browsereval.capture.message_log import log_last
 from pytest_browsereval.capture.output import OUTPUT_FILE, AttemptOutput, keep_output
 from pytest_browsereval.capture.recording import Recording, record_attempt
@@ -40,6 +40,7 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import ErrorMessage, now
 from pytest_browsereval.model.results import AgentResult, TaskError, TaskMetadata
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.model.traffic import Traffic
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.needs import merge_needs
 from pytest_browsereval.replay.calls import AttemptCalls, CallReplayer
@@ -225,7 +226,7 @@ class _Attempt:
                 key,
                 task.start_url,
                 task.setup_script,
-                wants_cdp=self.job.agent.wants_cdp,
+                wants_cdp=self.job.agent.needs().cdp,
                 traffic=WindowTraffic(har, self.traffic.answers),
                 opened=None if self.recording is None else self.recording.begin,
             )

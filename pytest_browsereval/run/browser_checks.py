@@ -10,10 +10,8 @@ from pytest_browsereval.browsers.base import Browser, BrowserConfig, Survey
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.contracts import check_result, describe_member, naming
 from pytest_browsereval.errors import BrowserEvalError, PluginError
+from pytest_browsereval.needs import Asker, Needs, Offers, ask_needs, check_fit, find_misfits
 from pytest_browsereval.tools.kit import Toolkit
-
-RECORDED = {"har": "traffic", "trace": "a trace", "console": "the console", "dom": "the page's markup"}
-"""What can be recorded of Playwright's pages only, by the keys of ``capture``."""
 
 
 async def survey_of(browser: BrowserConfig) -> Survey:
@@ -64,15 +62,17 @@ async def close_browser(block: BrowserConfig, browser: Browser) -> str | None:
     return None
 
 
-def check_cdp(config: EvalConfig, survey: Survey) -> None:
-    """Refuse agents whose programs cannot attach to the browser.
+def check_agents(config: EvalConfig, offers: Offers) -> None:
+    """Refuse agents that need what the run does not offer.
 
     Raises:
         ConfigError: there is one.
     """
     for name, agent in config.variants.items():
-        if agent.wants_cdp and survey.no_cdp is not None:
-            raise config.wrong(("variants", name), survey.no_cdp)
+        try:
+            check_fit(Asker("this agent"), ask_needs(agent), offers)
+        except ValueError as error:
+            raise config.wrong(("variants", name), error) from None
 
 
 def check_capture(config: EvalConfig, survey: Survey) -> None:
@@ -81,15 +81,13 @@ def check_capture(config: EvalConfig, survey: Survey) -> None:
     Raises:
         ConfigError: it is asked for.
     """
-    browser, capture = config.browser, config.capture
-    wanted = {"har": capture.har, "trace": capture.trace != "off", "console": capture.console}
-    known = {"har": survey.no_har, "trace": survey.no_trace}
-    for name in (name for name, is_on in {**wanted, "dom": capture.dom}.items() if is_on):
-        no_page = (
-            f"capture.{name} is on, and `browser: {{type: {browser.type}}}` does not let "
-            f"{RECORDED[name]} be recorded. Leave {name} out, or use a browser of type playwright or cdp."
-        )
-        why = known.get(name) if browser.has_page else no_page
+    capture, offers = config.capture, Offers(page=config.browser.has_page, browser=config.browser.type)
+    refused = {"har": survey.no_har, "trace": survey.no_trace}
+    for name in ("har", "trace", "console", "dom"):
+        if getattr(capture, name) in (False, "off"):
+            continue
+        asker = Asker(f"capture.{name}", "is on", f"Leave {name} out")
+        why = next(find_misfits(asker, Needs(page=True), offers), refused.get(name))
         if why is not None:
             raise config.wrong(("capture", name), why)
 

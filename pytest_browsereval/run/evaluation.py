@@ -18,6 +18,7 @@ from pytest_browsereval.errors import ConfigError, Fault, RunStopped, UsageError
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
+from pytest_browsereval.needs import Offers
 from pytest_browsereval.redaction.known import know_secrets
 from pytest_browsereval.redaction.redactor import Redactor
 from pytest_browsereval.redaction.restoring import RestoringRedactor
@@ -27,8 +28,8 @@ from pytest_browsereval.replay.cassettes import Cassettes, ModelCalls
 from pytest_browsereval.run.attempt import Job, Services, record_fault, run_trial
 from pytest_browsereval.run.behaviour import Behaviour
 from pytest_browsereval.run.browser_checks import (
+    check_agents,
     check_capture,
-    check_cdp,
     close_browser,
     start_browser,
     survey_of,
@@ -208,7 +209,8 @@ class Evaluation:
             ConfigError: with what to type next.
         """
         check(self.config.sites, self.config.base_dir)
-        self._check_model_calls()
+        if self.model_calls is not ModelCalls.LIVE:
+            check_agents(self.config, Offers(llm=self.model_calls))
         browser = self._browser_config()
         for name, agent in self.config.variants.items():
             self._preflight(agent, "variants", name)
@@ -218,7 +220,7 @@ class Evaluation:
             self._preflight(kit, "toolkits", number)
         check_capture(self.config, self.survey)
         self.survey = asyncio.run(survey_of(browser))
-        check_cdp(self.config, self.survey)
+        check_agents(self.config, Offers(no_cdp=self.survey.no_cdp))
         check_capture(self.config, self.survey)
         self._take_tools(self.survey)
         self.notes += self.survey.notes
@@ -234,20 +236,6 @@ class Evaluation:
                 member.preflight(self.config.base_dir)
         except ConfigError as error:
             raise self.config.wrong(path, error) from None
-
-    def _check_model_calls(self) -> None:
-        """Refuse to record or replay agents whose models we do not ask for them.
-
-        Raises:
-            ConfigError: there is one.
-        """
-        for name, agent in self.config.variants.items():
-            if self.model_calls is not ModelCalls.LIVE and agent.unrecorded is not None:
-                raise self.config.wrong(
-                    ("variants", name),
-                    f"--eval-llm={self.model_calls} is not possible with this agent: {agent.unrecorded}. "
-                    "Leave --eval-llm out, or choose another variant by --eval-agent.",
-                )
 
     def _check_tools(self) -> None:
         """Ask each agent whether what it says of tools fits those that there are.
@@ -388,7 +376,7 @@ class Evaluation:
         """Return how many windows should be ready for trials that wait for a lane, of those that can be."""
         if self.config.capture.har:
             return 0
-        plain = [entry for entry in self.waiting() if not self.config.variants[entry.variant].wants_cdp]
+        plain = [entry for entry in self.waiting() if not self.config.variants[entry.variant].needs().cdp]
         return min(len(plain), self.config.browser.ready(self.lanes))
 
     async def services(self) -> Services:

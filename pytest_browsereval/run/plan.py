@@ -24,7 +24,7 @@ from pytest_browsereval.graders.trust import check_trust
 from pytest_browsereval.graders.verdicts import check_pass_when
 from pytest_browsereval.llm.client import check_key
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.needs import Offers, ask_needs, find_misfits
+from pytest_browsereval.needs import Asker, Needs, Offers, ask_needs, check_fit
 from pytest_browsereval.registry import Registry, read_block
 from pytest_browsereval.run.relations import ALONE, Relations, notes_on, relations_of, sites_to_reset
 from pytest_browsereval.run.store import TrialKey
@@ -287,13 +287,11 @@ class Plan:
                 agent.check(task, tools)
         except ValueError as error:
             raise ValueError(toolsets.with_absent_tools(variant, error)) from None
-        is_lost = agent.needs_tools and not self.config.browser.has_page and set(tools) <= PAGELESS
-        if task.start_url is not None and is_lost:
+        if task.start_url is not None:
+            asker = Asker(f"the row starts at {task.start_url}, and the agent {agent.type!r}")
+            is_lost = not self.config.browser.has_page and set(tools) <= PAGELESS
             why = toolsets.with_absent_tools(variant, "no tool of the run reaches a page")
-            raise ValueError(
-                f"the row starts at {task.start_url}, and the agent {agent.type!r} could do nothing: {why}. "
-                "Use a browser of type playwright or cdp, or add a toolkit that works in this one."
-            )
+            check_fit(asker, ask_needs(agent), Offers(no_tools=why if is_lost else None))
 
     def _check_grader(self, grader: GraderConfig, task: Task) -> None:
         grader.check(task, self.config.base_dir)
@@ -320,13 +318,12 @@ class Plan:
             )
 
     def _check_script(self, task: Task) -> None:
-        browser = self.config.browser
-        if task.setup_script is not None and not browser.has_page:
-            raise ValueError(
-                f"the row has a setup_script, and `browser: {{type: {browser.type}}}` has no page to run it "
-                "in. Prepare the state by the `reset` of the site or by the start_url, or use a browser "
-                "of the type playwright or cdp."
-            )
+        asker = Asker(
+            "the row",
+            "has a setup_script",
+            "Prepare the state by the `reset` of the site or by the start_url",
+        )
+        check_fit(asker, Needs(page=task.setup_script is not None), offers_of(self.config))
 
     def _check_that_all_is_read(self, task: Task, graders: Iterable[GraderConfig], where: str) -> None:
         """Refuse a row with a check that would be passed over in silence."""
@@ -399,7 +396,7 @@ def mark_names(dataset: str, tags: Iterable[str]) -> tuple[str, ...]:
 
 
 def offers_of(config: EvalConfig) -> Offers:
-    """Return what a run of this config offers to graders."""
+    """Return what a run of this config offers, as far as it is known before the browser was asked."""
     return Offers(
         page=config.browser.has_page,
         pictures=config.capture.screenshots != "off",
@@ -417,8 +414,7 @@ def check_needs(grader: GraderConfig, task: Task, offers: Offers, config: EvalCo
         ConfigError: there is no key for the run's judge: that is wrong once, not for each row.
     """
     needs = ask_needs(grader, task)
-    for told in find_misfits(grader.label, needs, offers):
-        raise ValueError(told)
+    check_fit(Asker(f"the grader {grader.label!r}"), needs, offers)
     for judge in (need.choose_model(config.judge) for need in needs.models):
         try:
             check_key(judge)

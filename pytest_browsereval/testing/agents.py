@@ -82,7 +82,7 @@ class Bench:
         """Open a window at the start page and yield all that an agent is built with."""
         config, task = self.config, self.task
         manager = WindowManager(self.room.browser)
-        window = await manager.create_window("row", task.start_url, wants_cdp=config.wants_cdp)
+        window = await manager.create_window("row", task.start_url, wants_cdp=config.needs().cdp)
         attempt = self.folder / "attempt"
         attempt.mkdir()
         redact = Redactor(config.secrets()).redact

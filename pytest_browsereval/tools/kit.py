@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from pytest_browsereval.browsers.base import BrowserConfig
 from pytest_browsereval.errors import nearest
 from pytest_browsereval.registry import OURS, Component
 from pytest_browsereval.tools.base import Tool
@@ -135,22 +134,6 @@ class ToolkitConfig(Component):
         Raises:
             ConfigError: with what to type next.
         """
-
-    def check_browser(self, kit: Toolkit, browser: BrowserConfig) -> None:
-        """Check that its tools can work in the run's browser.
-
-        Args:
-            kit: what ``build`` has returned.
-            browser: the browser's block.
-
-        Raises:
-            ValueError: they cannot; the message says what to write instead.
-        """
-        if kit.needs_page and not browser.has_page:
-            raise ValueError(
-                f"its tools work in Playwright's page, which `browser: {{type: {browser.type}}}` does not "
-                "have. Use a browser of type playwright or cdp, or leave the toolkit out."
-            )
 
     @abstractmethod
     def build(self) -> Toolkit:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pytest_browsereval.browsers.base import BrowserConfig, Survey
 from pytest_browsereval.contracts import check_result
 from pytest_browsereval.errors import PluginError, nearest
+from pytest_browsereval.needs import Asker, Needs, Offers, check_fit
 from pytest_browsereval.registry import OURS, Registry
 from pytest_browsereval.tools import finish, input, navigation, observation, pointer, scripting, tabs  # noqa: A004
 from pytest_browsereval.tools.base import ENDINGS, Tool
@@ -46,6 +47,8 @@ PAGELESS = frozenset(
     tool.name for kit in CATALOG.values() for tool in kit.tools if not (kit.needs_page and tool.needs_page)
 )
 """The built-in tools that work in any window."""
+
+_KIT = Asker("its tools", "act on the page", "Leave the toolkit out")
 
 
 def kits_for(survey: Survey, browser: BrowserConfig) -> tuple[Toolkit, ...]:
@@ -90,7 +93,8 @@ def build_plugged_kits(
         try:
             built = check_result(block, "build", block.build(), Toolkit, "a Toolkit")
             kit = replace(built, owner=owner)
-            block.check_browser(kit, browser)
+            needs = Needs(page=kit.needs_page)
+            check_fit(_KIT, needs, Offers(page=browser.has_page, browser=browser.type))
         except PluginError:
             raise
         except Exception as error:

@@ -243,9 +243,9 @@ def test_what_a_browser_cannot_record_is_refused(chromium: Listening, tmp_path: 
     for browser, key, value, remedy in (
         (shared, "har", True, "context: own"),
         (shared, "trace", "retain-on-failure", "context: own"),
-        (mcp, "trace", "on", "a trace be recorded"),
-        (mcp, "console", True, "the console be recorded"),
-        (mcp, "dom", True, "the page's markup be recorded"),
+        (mcp, "trace", "on", "Leave trace out"),
+        (mcp, "console", True, "Leave console out"),
+        (mcp, "dom", True, "Leave dom out"),
     ):
         path = tmp_path / "shop.eval.yaml"
         block = {"agent": "scripted", "dataset": "rows.jsonl", "browser": browser, "capture": {key: value}}

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.capture.har import HAR_FILE, Traffic, record_traffic
+from pytest_browsereval.capture.har import HAR_FILE, record_traffic
+from pytest_browsereval.model.traffic import Traffic
 from pytest_browsereval.redaction.marks import REMOVED
 
 KEPT = ("referer", "accept", ":authority", "sec-fetch-user", "content-type", "x-request-id", "authored-by")

@@ -21,7 +21,7 @@ from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
-from pytest_browsereval.needs import Needs, Offers, find_misfits
+from pytest_browsereval.needs import Asker, Needs, Offers, find_misfits
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, refuses
 from tests.graders.judging.asking import AskingGrader, graded, in_form, judge_at, recorded_in, verdict
 from tests.graders.support import make_recorded, make_task
@@ -195,7 +195,7 @@ def test_what_parts_need_the_whole_needs() -> None:
     assert not grader.needs(make_task()).pictures
     assert grader.needs(make_task()).models == ()
     asking = combined(1.0, {"type": "trajectory_score", "method": "model"}).needs(make_task())
-    (told,) = find_misfits("combined", asking, Offers())
+    (told,) = find_misfits(Asker("combined"), asking, Offers())
     assert "the grader 'g2' asks a model, and the config names none" in told
     unasked = combined(1.0, {"type": "webarena"})
     row = make_task(evals=[{"eval_types": ["string_match"], "reference_answers": {"exact_match": "42"}}])

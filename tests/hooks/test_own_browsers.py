@@ -100,7 +100,7 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "grader": (
         STATE,
         {},
-        "the grader 'page_state' reads the live page, which `browser: {type: nimbus/",
+        "the grader 'page_state' reads the live page, and `browser: {type: nimbus/",
     ),
     "script": ({"setup_script": "1"}, {}, "the row has a setup_script, and `browser: {type: nimbus/plain}`"),
     "har": ({}, {"capture": {"har": True}}, "capture.har is on, and `browser: {type: nimbus/plain}`"),

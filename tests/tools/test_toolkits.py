@@ -241,7 +241,7 @@ def test_a_plugged_toolkit_knows_who_brings_it(registry: Registry) -> None:
     [
         (Broken(), r"'acme/broken' \(from acme 1\.0\) cannot be used: KeyError: 'oops'"),
         (Mine(key="No Key"), r"cannot be used: the toolkit's key 'No Key' is not snake_case"),
-        (Mine(), r"in Playwright's page, which `browser: \{type: paper\}` does not have\. Use a browser of"),
+        (Mine(), r"act on the page, and `browser: \{type: paper\}` has no page of Playwright's\. Leave"),
     ],
 )
 def test_a_toolkit_that_cannot_be_used_is_refused(

@@ -19,6 +19,7 @@ from pytest_browsereval.llm.config import BOTH_SPELLINGS, LLMConfig
 from pytest_browsereval.llm.conversation import Conversation
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.needs import Needs
 from pytest_browsereval.registry import Plugged
 from pytest_browsereval.tools.base import DONE, GIVE_UP, Tool
 from pytest_browsereval.tools.kit import Toolkit
@@ -104,10 +105,9 @@ class OrchestratorExecutorConfig(AgentConfig):
             )
         return value
 
-    @property
-    def wants_cdp(self) -> bool:
-        """Whether the executor does."""
-        return self.executor.wants_cdp
+    def needs(self) -> Needs:
+        """Return what the executor needs; the orchestrator only delegates to it."""
+        return self.executor.needs()
 
     def build(self, context: AgentContext) -> AgentEvaluator:
         """Return the evaluator of one attempt."""
@@ -123,11 +123,6 @@ class OrchestratorExecutorConfig(AgentConfig):
             check_key(self.orchestrator)
         with _part("executor"):
             self.executor.preflight(base_dir)
-
-    @property
-    def needs_tools(self) -> bool:
-        """Whether the executor does."""
-        return self.executor.needs_tools
 
     def check(self, task: Task, tools: Mapping[str, Tool]) -> None:
         """Check that the executor can work on this row, and report.

@@ -21,6 +21,7 @@ from pytest_browsereval.features.programs.player import Orders, ProgramPlayer
 from pytest_browsereval.features.programs.presets import Preset, preset
 from pytest_browsereval.features.programs.rules import AnswerRule, EventRules, UsageRule
 from pytest_browsereval.features.programs.server.tokens import common_part
+from pytest_browsereval.needs import Needs
 from pytest_browsereval.tools.base import Tool
 from pytest_browsereval.tools.guidance import veto_note, vetoes
 from pytest_browsereval.tools.kit import Toolkit
@@ -138,20 +139,13 @@ class CommandAgentConfig(AgentConfig):
                 )
         return self
 
-    @property
-    def wants_cdp(self) -> bool:
-        """Whether the program attaches to the window's browser."""
-        return self.cdp
-
-    @property
-    def needs_tools(self) -> bool:
-        """Whether the program is served the run's tools, and has no other way to the browser."""
-        return self.mcp != "off" and not self.cdp
-
-    @property
-    def unrecorded(self) -> str | None:
-        """Why its model calls cannot be recorded: they are the program's own."""
-        return "its program asks its models by itself"
+    def needs(self) -> Needs:
+        """Return how its program reaches the browser; the program asks its models by itself."""
+        return Needs(
+            cdp=self.cdp,
+            tools=self.mcp != "off" and not self.cdp,
+            unrecorded="its program asks its models by itself",
+        )
 
     def _preset(self) -> Preset | None:
         return preset(self.preset) if self.preset else None

@@ -18,6 +18,7 @@ from pytest_browsereval.errors import (
 )
 from pytest_browsereval.model.messages import AssistantMessage, ToolCallMessage, ToolResultMessage
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.needs import Needs
 from pytest_browsereval.testing import Call, Reply, call, calls, done, refuses, says
 from tests.agents.desk import TOOLS_BY_NAME, Desk, MakeDesk
 from tests.features.orchestrator.pair import HAND, LEAD, Pair, delegates, pair_config
@@ -282,7 +283,7 @@ def test_a_block_as_browseros_writes_it() -> None:
     dump = config.model_dump(mode="json")
     assert (dump["orchestrator"]["api_key"], dump["executor"]["api_key"]) == ("LEAD_KEY", "HAND_KEY")
     assert pair_config(executor="noop").delegation_timeout_s == 300
-    assert not pair_config(executor="noop").wants_cdp
+    assert pair_config(executor="noop").needs() == Needs()
 
 
 @pytest.mark.parametrize(

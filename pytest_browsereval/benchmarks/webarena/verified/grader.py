@@ -13,10 +13,11 @@ from pytest_browsereval.benchmarks.webarena.verified import responses, traffic
 from pytest_browsereval.benchmarks.webarena.verified.events import read_events
 from pytest_browsereval.benchmarks.webarena.verified.responses import ResponseRules
 from pytest_browsereval.benchmarks.webarena.verified.traffic import TrafficRules
-from pytest_browsereval.capture.har import HAR_FILE, Traffic
+from pytest_browsereval.capture.har import HAR_FILE
 from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
+from pytest_browsereval.model.traffic import Traffic
 from pytest_browsereval.needs import Needs
 
 VERSION = 1

@@ -10,9 +10,10 @@ import pytest
 
 from pytest_browsereval.benchmarks.webarena.verified.grader import WebArenaVerifiedGrader
 from pytest_browsereval.benchmarks.webarena.verified.paths import value_at
-from pytest_browsereval.capture.har import HAR_FILE, Traffic
+from pytest_browsereval.capture.har import HAR_FILE
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.model.grades import GraderResult, Verdict
+from pytest_browsereval.model.traffic import Traffic
 from tests.benchmarks.webarena.verified.cases import HTML, entry, entry_of
 from tests.graders.judging.asking import graded
 from tests.graders.support import make_recorded, make_task
