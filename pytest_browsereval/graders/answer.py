@@ -10,10 +10,10 @@ from pydantic import Field, JsonValue
 
 from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
 from pytest_browsereval.graders.comparators import check_date, is_close, is_same
+from pytest_browsereval.graders.criteria import make_criterion
 from pytest_browsereval.graders.patterns import check_pattern, has_match
 from pytest_browsereval.graders.values import (
     TEXT_LIMIT,
-    clip,
     find_dates,
     find_numbers,
     fold,
@@ -23,7 +23,7 @@ from pytest_browsereval.graders.values import (
     show,
     split_items,
 )
-from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
+from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.known import beginning
 
@@ -119,22 +119,16 @@ class AnswerGrader(GraderConfig):
         if answer:
             tried = await asyncio.to_thread(lambda: [self._compare(r, answer) for r in references])
             score, reason = max(tried, key=lambda result: result[0])
-        verdict = Verdict.PASSED if not reason else Verdict.FAILED
         expected = references[0] if len(references) == 1 else references
+        criterion = make_criterion(
+            f"answer ({self.match})", reason, expected=expected, actual=recorded.final_answer
+        )
         return GraderResult(
             grader=self.label,
-            verdict=verdict,
+            verdict=criterion.verdict,
             score=score,
             reasoning=reason or f"the answer is {show(answer, 200)}, as expected",
-            criteria=(
-                Criterion(
-                    name=f"answer ({self.match})",
-                    verdict=verdict,
-                    expected=clip(expected),
-                    actual=clip(recorded.final_answer),
-                    reason=reason,
-                ),
-            ),
+            criteria=(criterion,),
             details={"match": self.match, "is_answered": bool(answer)},
             fingerprint=self.fingerprint(1, recorded.site_urls),
         )

@@ -116,7 +116,7 @@ class GraderConfig(Component):
         options = json.dumps(self.model_dump(mode="json", exclude={"name", "advisory"}), sort_keys=True)
         for name, url in (site_urls or {}).items():
             options = options.replace(url, f"{{{name}}}")
-        return f"{self.type}/{version}/{hashlib.sha256(options.encode()).hexdigest()[:12]}"
+        return f"{self.type}/{version}/{hash_bytes(options.encode())}"
 
     @classmethod
     def golden(cls) -> tuple[Golden, ...]:
@@ -178,3 +178,13 @@ def find_unanswered(error: object) -> Unanswered | None:
     if not isinstance(error, Outage):
         return None
     return Unanswered(what=error.what, answered_at=error.answered_at)
+
+
+def hash_bytes(*contents: bytes) -> str:
+    """Return the 12 hex digits by which fingerprints know files and texts."""
+    return hashlib.sha256(b"\0".join(contents)).hexdigest()[:12]
+
+
+def hash_json(value: object) -> str:
+    """Return the 12 hex digits by which fingerprints know a JSON value."""
+    return hash_bytes(json.dumps(value, sort_keys=True).encode())

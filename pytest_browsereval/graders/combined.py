@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +12,7 @@ from pydantic import Field, JsonValue, model_validator
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.errors import PLUGIN_ERRORS, describe_error, is_given_up, nearest
-from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
+from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded, hash_json
 from pytest_browsereval.graders.grading import grade_one
 from pytest_browsereval.graders.verdicts import combine
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict, cost_of, differ
@@ -207,8 +205,7 @@ class CombinedGrader(GraderConfig):
             grades[part.label].fingerprint or part.fingerprint(0, recorded.site_urls) for part in self.graders
         ]
         own = [self.rule, self.weights, self.threshold, [part.advisory for part in self.graders]]
-        digest = hashlib.sha256(json.dumps([own, parts], sort_keys=True).encode()).hexdigest()[:12]
-        return f"{self.type}/1/{digest}"
+        return f"{self.type}/1/{hash_json([own, parts])}"
 
     @classmethod
     def golden(cls) -> tuple[Golden, ...]:

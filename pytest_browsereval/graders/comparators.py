@@ -19,7 +19,7 @@ blanks and in Unicode form NFKC, and a number with a text that spells it. Neithe
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
@@ -27,17 +27,17 @@ from typing import Literal
 from pydantic import JsonValue
 
 from pytest_browsereval.errors import nearest
+from pytest_browsereval.graders.criteria import make_criterion
 from pytest_browsereval.graders.patterns import check_pattern, has_match
 from pytest_browsereval.graders.values import (
     TEXT_LIMIT,
-    clip,
     fold,
     has_token,
     read_date,
     read_number,
     show,
 )
-from pytest_browsereval.model.grades import Criterion, Verdict
+from pytest_browsereval.model.grades import Criterion
 from pytest_browsereval.redaction.known import beginning
 
 Reading = Literal["strict", "lenient"]
@@ -76,14 +76,8 @@ class Comparator:
         reason = self.problem(actual, reading)
         if reason and reading == "strict" and not self.problem(actual, "lenient"):
             reason += " (it would do in the lenient reading)"
-        return Criterion(
-            name=name,
-            verdict=Verdict.FAILED if reason else Verdict.PASSED,
-            expected=clip(self.expected if self.kind == "equals" else self.as_json()),
-            actual=clip(actual),
-            reason=reason,
-            weight=weight,
-        )
+        expected = self.expected if self.kind == "equals" else self.as_json()
+        return make_criterion(name, reason, expected=expected, actual=actual, weight=weight)
 
     def as_json(self) -> dict[str, JsonValue]:
         """Return the comparison as it is written in a row."""
@@ -316,18 +310,6 @@ def check_date(expected: JsonValue, *, day_first: bool = False) -> None:
     date = read_date(expected, day_first=day_first)
     if date is None or date.fields[:2] == (None, None):
         raise ValueError(f'{show(expected)} cannot be read as a date; write one such as "2025-03-04".')
-
-
-# -- shares
-
-
-def share(criteria: Sequence[Criterion]) -> float:
-    """Return the weighted share of criteria that passed, from 0 to 1."""
-    total = sum(criterion.weight for criterion in criteria)
-    if all(criterion.verdict is Verdict.PASSED for criterion in criteria):
-        return 1.0
-    reached = sum(c.weight for c in criteria if c.verdict is Verdict.PASSED)
-    return min(1.0, reached / total) if total else 0.0
 
 
 def read_weight(check: Mapping[str, JsonValue]) -> float:

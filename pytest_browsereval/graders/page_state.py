@@ -21,8 +21,8 @@ from pytest_browsereval.graders.comparators import (
     Reading,
     read_comparator,
     read_weight,
-    share,
 )
+from pytest_browsereval.graders.criteria import compute_share, list_failed, summarize
 from pytest_browsereval.graders.observing import (
     PAGE_KEYS,
     LivePage,
@@ -220,13 +220,11 @@ class PageStateGrader(GraderConfig):
             raise GraderFault("the final page was not observed; run the task again")
         checks = self._checks(recorded.task)
         criteria = await asyncio.to_thread(lambda: [judge(check, seen, self.mode) for check in checks])
-        failed = [c for c in criteria if c.verdict is not Verdict.PASSED]
-        held = f"{len(criteria) - len(failed)} of {len(criteria)} checks hold"
         return GraderResult(
             grader=self.label,
-            verdict=Verdict.FAILED if failed else Verdict.PASSED,
-            score=share(criteria),
-            reasoning="; ".join([held, *(f"{c.name}: {c.reason}" for c in failed)]),
+            verdict=Verdict.FAILED if list_failed(criteria) else Verdict.PASSED,
+            score=compute_share(criteria),
+            reasoning=summarize(criteria),
             criteria=tuple(criteria),
             evidence=("evidence.json",),
             details={name: cap_text(str(seen[name])) if name in seen else None for name in ("url", "title")}

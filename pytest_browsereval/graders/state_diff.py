@@ -18,8 +18,8 @@ from pytest_browsereval.graders.comparators import (
     Reading,
     read_comparator,
     read_weight,
-    share,
 )
+from pytest_browsereval.graders.criteria import compute_share, summarize
 from pytest_browsereval.graders.observing import (
     PAGE_KEYS,
     check_place,
@@ -205,20 +205,18 @@ class StateDiffGrader(GraderConfig):
             lambda: ([c.judge(state, "strict") for c in checks], [c.judge(state, "lenient") for c in checks])
         )
         criteria = strict if self.mode == "strict" else lenient
-        score = share(criteria)
-        failed = [c for c in criteria if c.verdict is not Verdict.PASSED]
-        held = f"{len(criteria) - len(failed)} of {len(criteria)} checks hold ({self.mode} reading)"
+        score = compute_share(criteria)
         return GraderResult(
             grader=self.label,
             verdict=Verdict.PASSED if score >= self.pass_at - _ROUNDING else Verdict.FAILED,
             score=score,
-            reasoning="; ".join([held, *(f"{c.name}: {c.reason}" for c in failed)]),
+            reasoning=summarize(criteria, f" ({self.mode} reading)"),
             criteria=tuple(criteria),
             evidence=("evidence.json",),
             details={
                 "mode": self.mode,
-                "strict_score": share(strict),
-                "lenient_score": share(lenient),
+                "strict_score": compute_share(strict),
+                "lenient_score": compute_share(lenient),
                 "pass_at": self.pass_at,
             },
             fingerprint=self.fingerprint(1, recorded.site_urls),

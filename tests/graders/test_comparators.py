@@ -11,8 +11,8 @@ from pytest_browsereval.graders.comparators import (
     Comparator,
     read_comparator,
     read_weight,
-    share,
 )
+from pytest_browsereval.graders.criteria import compute_share
 from pytest_browsereval.model.grades import Criterion, Verdict
 
 BOTH, LENIENT, NEITHER = (True, True), (False, True), (False, False)
@@ -205,9 +205,9 @@ def criterion(verdict: Verdict, weight: float) -> Criterion:
 def test_share() -> None:
     """The score is the weighted share of what passed; all is exactly 1."""
     passed, failed = Verdict.PASSED, Verdict.FAILED
-    assert share([criterion(passed, 3), criterion(failed, 1)]) == 0.75
-    assert share([criterion(failed, 1)]) == 0
-    assert share([criterion(passed, 0.1)] * 10) == 1
+    assert compute_share([criterion(passed, 3), criterion(failed, 1)]) == 0.75
+    assert compute_share([criterion(failed, 1)]) == 0
+    assert compute_share([criterion(passed, 0.1)] * 10) == 1
 
 
 @pytest.mark.parametrize("weight", [0, -1, True, "2", None, 10**400])

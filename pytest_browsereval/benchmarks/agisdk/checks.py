@@ -10,8 +10,9 @@ from typing import Any, Literal
 from pydantic import JsonValue
 
 from pytest_browsereval.errors import nearest
-from pytest_browsereval.graders.values import clip, compile_path, fold, has_token, look_up, show
-from pytest_browsereval.model.grades import Criterion, Verdict
+from pytest_browsereval.graders.criteria import make_criterion
+from pytest_browsereval.graders.values import compile_path, fold, has_token, look_up, show
+from pytest_browsereval.model.grades import Criterion
 from pytest_browsereval.redaction.known import beginning
 
 KINDS = ("jmespath", "llm_boolean", "script")
@@ -90,13 +91,7 @@ def compare_check(check: Check, state: JsonValue, strings: Strings) -> Criterion
     is_met = not problem and (actual == check.expected or (strings == "lenient" and _holds(check, actual)))
     if not is_met:
         problem = problem or f"it is {show(actual, 80)}, not {show(check.expected, 80)}"
-    return Criterion(
-        name=check.title,
-        verdict=Verdict.PASSED if is_met else Verdict.FAILED,
-        expected=clip(check.expected),
-        actual=clip(actual),
-        reason=problem,
-    )
+    return make_criterion(check.title, problem, expected=check.expected, actual=actual)
 
 
 def _holds(check: Check, actual: JsonValue) -> bool:

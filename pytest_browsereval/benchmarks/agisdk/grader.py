@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import sys
 from collections.abc import Mapping
@@ -31,8 +30,8 @@ from pytest_browsereval.benchmarks.agisdk.files import (
 from pytest_browsereval.benchmarks.agisdk.finish_page import read_finish
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.origins import origin_of
-from pytest_browsereval.graders.base import Golden, GraderFault, Recorded
-from pytest_browsereval.graders.comparators import share
+from pytest_browsereval.graders.base import Golden, GraderFault, Recorded, hash_bytes
+from pytest_browsereval.graders.criteria import compute_share, list_failed, make_criterion, summarize
 from pytest_browsereval.graders.judging.base import GRACE_S, ModelGrader, give_answer, give_task
 from pytest_browsereval.graders.judging.judge import Given, Judge
 from pytest_browsereval.graders.judging.replies import JudgeReply
@@ -246,7 +245,7 @@ class AgisdkGrader(ModelGrader):
             texts.append(
                 json.dumps(self._read_published(task, base_dir).get("evals"), sort_keys=True).encode()
             )
-        return [hashlib.sha256(b"\0".join(texts)).hexdigest()[:12]] if texts else []
+        return [hash_bytes(*texts)] if texts else []
 
     async def prepare(self, recorded: Recorded, judge: Judge) -> list[Judged]:
         """Run the checks that need no model, once for all votes.
@@ -285,8 +284,8 @@ class AgisdkGrader(ModelGrader):
         if said is None or (said and ran.code):
             why = f"{message} printed {show(last, 120)} and ended with code {ran.code}"
             raise GraderFault(f"{why}: {ran.complaint}" if ran.complaint else why)
-        why = "" if said else "the script says that the final state is not as it should be"
-        return _criterion(check, said=said, expected="SUCCESS", actual=last, reason=why)
+        problem = "" if said else "the script says that the final state is not as it should be"
+        return make_criterion(check.title, problem, expected="SUCCESS", actual=last)
 
     async def opinion(self, recorded: Recorded, judge: Judge, prepared: Any) -> Opinion:
         """Ask about each requirement of the answer, and put that beside what the programs say.
@@ -305,30 +304,26 @@ class AgisdkGrader(ModelGrader):
 
     async def _ask(self, check: Check, number: int, recorded: Recorded, judge: Judge) -> Criterion:
         if not (recorded.final_answer or "").strip():
-            return _criterion(
-                check, said=False, expected=True, reason="no answer was given; nobody was asked"
-            )
+            return make_criterion(check.title, "no answer was given; nobody was asked", expected=True)
         parts = [give_task(recorded), Given("requirement", check.subject), give_answer(recorded)]
         reply = await judge.ask(RequirementReply, RULES, parts, call=f"verdict on check {number}")
-        why = "" if reply.is_met else reply.reasoning
-        return _criterion(check, said=reply.is_met, expected=True, actual=reply.is_met, reason=why)
+        problem = "" if reply.is_met else reply.reasoning or "the judge gave no reason"
+        return make_criterion(check.title, problem, expected=True, actual=reply.is_met)
 
     def _opinion(self, judged: list[Judged]) -> Opinion:
         pairs = [both for _, both in judged if both is not None]
         strict, lenient = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         criteria = strict if self.strings == "strict" else lenient
-        failed = [c for c in criteria if c.verdict is not Verdict.PASSED]
-        held = f"{len(criteria) - len(failed)} of {len(criteria)} checks hold ({self.strings} strings)"
         return Opinion(
-            "failed" if failed else "passed",
-            share(criteria),
-            "; ".join([held, *(f"{c.name}: {c.reason}" for c in failed)]),
+            "failed" if list_failed(criteria) else "passed",
+            compute_share(criteria),
+            summarize(criteria, f" ({self.strings} strings)"),
             criteria=tuple(criteria),
             evidence=("evidence.json",) if reads_state([check for check, _ in judged]) else (),
             details={
                 "strings": self.strings,
-                "strict_score": share(strict),
-                "lenient_score": share(lenient),
+                "strict_score": compute_share(strict),
+                "lenient_score": compute_share(lenient),
                 "softened": [b.name for a, b in pairs if a.verdict is not b.verdict],
             },
         )
@@ -351,11 +346,6 @@ class AgisdkGrader(ModelGrader):
             attempt("more words, strict", "The blue mug (large)", Verdict.FAILED),
             attempt("more words, lenient", "The blue mug (large)", Verdict.PASSED, "lenient"),
         )
-
-
-def _criterion(check: Check, *, said: bool, **fields: Any) -> Criterion:
-    verdict = Verdict.PASSED if said else Verdict.FAILED
-    return Criterion(name=check.title, verdict=verdict, **fields)
 
 
 def _address_of(published: Mapping[str, Any]) -> str:

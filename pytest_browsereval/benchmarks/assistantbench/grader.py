@@ -17,8 +17,9 @@ from pytest_browsereval.benchmarks.assistantbench.closeness import (
     text_score,
 )
 from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
-from pytest_browsereval.graders.values import TEXT_LIMIT, clip, is_deep, show
-from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
+from pytest_browsereval.graders.criteria import make_criterion
+from pytest_browsereval.graders.values import TEXT_LIMIT, is_deep, show
+from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.known import beginning
 
@@ -61,18 +62,16 @@ class AssistantBenchGrader(GraderConfig):
         lines = _lines(recorded.task.answer)
         is_answered, score, kind = score_answer(beginning(recorded.final_answer or "", TEXT_LIMIT), lines)
         is_passed = is_answered and score >= self.pass_at - _ROUNDING
-        verdict = Verdict.PASSED if is_passed else Verdict.FAILED
         message = f"accuracy {score:.3f}, compared as {kind}; {self.pass_at:g} passes"
-        criterion = Criterion(
-            name=f"answer ({kind})",
-            verdict=verdict,
-            expected=clip(recorded.task.answer),
-            actual=clip(recorded.final_answer),
-            reason="" if is_passed else message,
+        criterion = make_criterion(
+            f"answer ({kind})",
+            "" if is_passed else message,
+            expected=recorded.task.answer,
+            actual=recorded.final_answer,
         )
         return GraderResult(
             grader=self.label,
-            verdict=verdict,
+            verdict=criterion.verdict,
             score=score,
             reasoning=message if is_answered else "no answer was given",
             criteria=(criterion,),

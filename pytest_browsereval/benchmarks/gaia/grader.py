@@ -11,8 +11,9 @@ from typing import Literal
 from pydantic import JsonValue
 
 from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
-from pytest_browsereval.graders.values import clip, show
-from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
+from pytest_browsereval.graders.criteria import make_criterion
+from pytest_browsereval.graders.values import show
+from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -53,17 +54,12 @@ class GaiaGrader(GraderConfig):
         kind, reason = _mismatch(reference, answer)
         if not answer:
             reason = "no answer was given"
-        verdict = Verdict.FAILED if reason else Verdict.PASSED
-        criterion = Criterion(
-            name=f"answer ({kind})",
-            verdict=verdict,
-            expected=clip(recorded.task.answer),
-            actual=clip(recorded.final_answer),
-            reason=reason,
+        criterion = make_criterion(
+            f"answer ({kind})", reason, expected=recorded.task.answer, actual=recorded.final_answer
         )
         return GraderResult(
             grader=self.label,
-            verdict=verdict,
+            verdict=criterion.verdict,
             score=0.0 if reason else 1.0,
             reasoning=reason or "the answer is the reference",
             criteria=(criterion,),

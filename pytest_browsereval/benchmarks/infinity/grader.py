@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.origins import origin_of
 from pytest_browsereval.config_text import file_inside
 from pytest_browsereval.errors import ConfigError
-from pytest_browsereval.graders.base import Golden, GraderConfig, GraderFault, Recorded
+from pytest_browsereval.graders.base import Golden, GraderConfig, GraderFault, Recorded, hash_bytes
 from pytest_browsereval.graders.observing import fetch_json, has_page, live_page
 from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.graders.values import show
@@ -150,8 +149,9 @@ class InfinityGrader(GraderConfig):
         except ValueError as error:
             raise GraderFault(str(error)) from None
         passed, message = await self._run(verifier, seen["state"])
-        prints = f"{self._rules().fingerprint(1)}/{await asyncio.to_thread(_digest, verifier, _DRIVER)}"
-        return self._result(passed, message, verifier.name, prints)
+        files = [await asyncio.to_thread(file.read_bytes) for file in (verifier, _DRIVER)]
+        fingerprint = f"{self._rules().fingerprint(1)}/{hash_bytes(*files)}"
+        return self._result(passed, message, verifier.name, fingerprint)
 
     def _rules(self) -> InfinityGrader:
         """Return the grader without what differs from machine to machine and changes no grade."""
@@ -217,10 +217,6 @@ def _relative(task: Task) -> PurePosixPath:
             'the folder of the apps, such as "gmail/real-tasks/task_e1.py".'
         )
     return path
-
-
-def _digest(*files: Path) -> str:
-    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()[:12]
 
 
 @cache_for_session(maxsize=None)

@@ -9,10 +9,11 @@ from pydantic import Field, JsonValue
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.graders.base import Golden, GraderConfig, GraderFault, Recorded
+from pytest_browsereval.graders.criteria import make_criterion
 from pytest_browsereval.graders.observing import live_page
 from pytest_browsereval.graders.page_values import NoValue
 from pytest_browsereval.graders.values import show
-from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
+from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import Needs
 from pytest_browsereval.redaction.known import beginning
@@ -83,17 +84,11 @@ class MiniwobGrader(GraderConfig):
 
     def _result(self, reward: float | None, why: str, details: dict[str, JsonValue]) -> GraderResult:
         is_passed = reward is not None and self._passes(reward)
-        verdict = Verdict.PASSED if is_passed else Verdict.FAILED
-        criterion = Criterion(
-            name="reward",
-            verdict=verdict,
-            expected=self._rule,
-            actual=reward,
-            reason="" if is_passed else why,
-        )
+        problem = "" if is_passed else why
+        criterion = make_criterion("reward", problem, expected=self._rule, actual=reward)
         return GraderResult(
             grader=self.label,
-            verdict=verdict,
+            verdict=criterion.verdict,
             score=min(max(reward or 0.0, 0.0), 1.0),
             reasoning=why,
             criteria=(criterion,),

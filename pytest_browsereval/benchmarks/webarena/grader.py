@@ -24,6 +24,7 @@ from pytest_browsereval.benchmarks.webarena.rules import (
 )
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.graders.base import Golden, GraderFault, Recorded
+from pytest_browsereval.graders.criteria import list_failed
 from pytest_browsereval.graders.judging.base import ModelGrader, give_task
 from pytest_browsereval.graders.judging.judge import Given, Judge, Part
 from pytest_browsereval.graders.judging.pictures import Shown
@@ -244,17 +245,22 @@ class WebArenaGrader(ModelGrader):
                 *shown,
             ]
             seen = await judge.ask(PictureReply, PICTURE, parts, call=call)
-            return criterion(item.name, item.expected, item.about, "" if seen.is_right else seen.reasoning)
+            return criterion(item.name, item.expected, item.about, _problem(seen, holds=seen.is_right))
         if item.kind == "reason":
             known = item.expected or "(not known)"
             given = [task, Given("known reason", known), Given("answer", item.actual)]
             why = await judge.ask(ReasonReply, REASON, given, call=call)
-            problem = "" if why.gives_the_reason else why.reasoning
+            problem = _problem(why, holds=why.gives_the_reason)
         else:
             texts = [task, Given("reference", item.expected), Given("text", item.actual)]
             same = await judge.ask(SameReply, SAME, texts, call=call)
-            problem = "" if same.says_the_same else same.reasoning
+            problem = _problem(same, holds=same.says_the_same)
         return criterion(item.name, item.expected, item.actual, problem)
+
+
+def _problem(reply: SameReply | ReasonReply | PictureReply, *, holds: bool) -> str:
+    # A criterion passes where there is no problem, and a judge may say no without a reason.
+    return "" if holds else reply.reasoning or "the judge gave no reason"
 
 
 def _has_pages(blocks: Sequence[Rules]) -> bool:
@@ -275,7 +281,7 @@ def _holds(rules: Rules, target: Target, value: Any) -> bool:
 
 
 def _opinion(criteria: Sequence[Criterion], *, not_asked: int = 0) -> Opinion:
-    failed = [one for one in criteria if one.verdict is not Verdict.PASSED]
+    failed = list_failed(criteria)
     lines = [f"{len(criteria) - len(failed)} of {len(criteria) + not_asked} checks hold"]
     lines += [f"{one.name}: {one.reason}" for one in failed]
     lines += [f"a model was not asked about {not_asked} more"] * bool(not_asked)

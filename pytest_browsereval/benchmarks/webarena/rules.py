@@ -12,8 +12,9 @@ from urllib.parse import parse_qs, urlsplit
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from pytest_browsereval.benchmarks.webarena.programs import check_locator, check_target
-from pytest_browsereval.graders.values import clip, show
-from pytest_browsereval.model.grades import Criterion, Verdict
+from pytest_browsereval.graders.criteria import make_criterion
+from pytest_browsereval.graders.values import show
+from pytest_browsereval.model.grades import Criterion
 from pytest_browsereval.redaction.known import beginning
 
 OR = " |OR| "
@@ -312,10 +313,4 @@ _MATCHERS = {
 
 def criterion(name: str, expected: JsonValue, actual: JsonValue, problem: str) -> Criterion:
     """Return a criterion that holds unless there is a problem."""
-    return Criterion(
-        name=name,
-        verdict=Verdict.FAILED if problem else Verdict.PASSED,
-        expected=clip(expected),
-        actual=clip(actual),
-        reason=beginning(problem, 1_000),
-    )
+    return make_criterion(name, beginning(problem, 1_000), expected=expected, actual=actual)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 from abc import abstractmethod
 from typing import Any, ClassVar, Self
@@ -11,7 +10,7 @@ from typing import Any, ClassVar, Self
 from pydantic import JsonValue
 
 from pytest_browsereval.errors import Fault, StopRun, describe_error
-from pytest_browsereval.graders.base import GraderConfig, GraderFault, Recorded, find_unanswered
+from pytest_browsereval.graders.base import GraderConfig, GraderFault, Recorded, find_unanswered, hash_json
 from pytest_browsereval.graders.judging.judge import SENDING, Given, Judge, identity
 from pytest_browsereval.graders.judging.replies import Replies, schema_of
 from pytest_browsereval.graders.judging.votes import Opinion, count_votes
@@ -181,8 +180,7 @@ class ModelGrader(GraderConfig):
         rules = self.rules().fingerprint(self.version, site_urls)
         forms = [schema_of(reply) for reply in self.replies]
         made_of = [rules, self.prompts, forms, identity(judge), judge.votes, SENDING]
-        digest = hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()[:12]
-        return f"{self.type}/{self.version}/{judge.model_name}/{digest}"
+        return f"{self.type}/{self.version}/{judge.model_name}/{hash_json(made_of)}"
 
 
 def give_task(recorded: Recorded) -> Given:

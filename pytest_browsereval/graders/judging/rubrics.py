@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import hashlib
 import json
 import math
 import re
@@ -14,7 +13,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, JsonValue, model_validator
 
 from pytest_browsereval.errors import nearest
-from pytest_browsereval.graders.base import Recorded
+from pytest_browsereval.graders.base import Recorded, hash_json
 from pytest_browsereval.graders.judging.base import give_task
 from pytest_browsereval.graders.judging.judge import Given, Judge
 from pytest_browsereval.graders.judging.replies import JudgeReply
@@ -80,8 +79,7 @@ class Rubric:
     @property
     def identity(self) -> str:
         """12 hex digits over the criteria: scores by unlike rubrics are not comparable."""
-        text = json.dumps(self._plain(), sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
+        return hash_json(self._plain())
 
     def part(self) -> Given:
         """Return the rubric for a judge, one criterion a line."""

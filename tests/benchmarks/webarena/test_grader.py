@@ -344,6 +344,8 @@ RULES = {"same": webarena.SAME, "reason": webarena.REASON, "picture": webarena.P
 class Bench:
     """A judge that says yes or no to each kind of question, and remembers what it was asked."""
 
+    reasoning = "so it is"
+
     def __init__(self, **says: bool) -> None:
         self.asked: list[tuple[str, ModelRequest]] = []
         self.says = says
@@ -353,7 +355,7 @@ class Bench:
         kind = next(name for name, rules in RULES.items() if system.startswith(rules))
         self.asked.append((kind, request))
         key = {"same": "says_the_same", "reason": "gives_the_reason", "picture": "is_right"}[kind]
-        return in_form(request, {"reasoning": "so it is", key: self.says.get(kind, True)})
+        return in_form(request, {"reasoning": self.reasoning, key: self.says.get(kind, True)})
 
 
 def asked(
@@ -380,6 +382,14 @@ def test_a_judge_says_whether_texts_say_the_same(tmp_path: Path, *, yes: bool) -
     assert "$25" in bench.asked[1][1].text
     assert [one.name for one in result.criteria] == ["answer must_include", *["answer fuzzy_match"] * 2]
     assert result.details["calls"] == 2
+
+
+def test_a_judge_may_say_no_without_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a reason the criterion fails all the same."""
+    monkeypatch.setattr(Bench, "reasoning", "")
+    result, _ = asked(block(reference_answers={"fuzzy_match": "two mugs"}), "One mug", tmp_path, same=False)
+    assert result.verdict is Verdict.FAILED
+    assert result.criteria[0].reason == "the judge gave no reason"
 
 
 def test_a_judge_is_not_asked_where_it_cannot_change_the_verdict(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from pytest_browsereval.benchmarks.webarena.verified.kinds import (
     read_expected_value,
     read_seen_value,
 )
+from pytest_browsereval.model.grades import Criterion, Verdict
 from pytest_browsereval.redaction.known import beginning
 
 Schema = Mapping[str, Any]
@@ -206,3 +207,10 @@ def _arrays(expected: Sequence[Any], actual: Any, *, ordered: bool, path: str, e
     message = f"{path or 'the list'} has {matched} of the {len(expected)} expected values{order}"
     more = len(actual) - matched
     return [] if fits else [f"{message}{f' and {more} others' if more else ''}: {show(actual)}"]
+
+
+def make_criterion(name: str, expected: Any, actual: Any, problem: str) -> Criterion:
+    """Return a criterion that passes unless there is a problem; values stand in it as a whole."""
+    verdict = Verdict.FAILED if problem else Verdict.PASSED
+    reason = beginning(problem, 1_000)
+    return Criterion(name=name, verdict=verdict, expected=expected, actual=actual, reason=reason)

@@ -15,6 +15,7 @@ from pytest_browsereval.benchmarks.webarena.verified.responses import ResponseRu
 from pytest_browsereval.benchmarks.webarena.verified.traffic import TrafficRules
 from pytest_browsereval.capture.har import HAR_FILE
 from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
+from pytest_browsereval.graders.criteria import list_failed
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.traffic import Traffic
@@ -78,7 +79,7 @@ class WebArenaVerifiedGrader(GraderConfig):
             Fault: the traffic was not recorded, or a pattern takes too long.
         """
         criteria = await asyncio.to_thread(self._criteria, recorded)
-        failed = [criterion for criterion in criteria if criterion.verdict is not Verdict.PASSED]
+        failed = list_failed(criteria)
         looked_at = self.needs(recorded.task).traffic is not None
         return GraderResult(
             grader=self.label,

@@ -12,14 +12,14 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from pytest_browsereval.benchmarks.webarena.verified.comparing import (
     check_schema,
     differences,
+    make_criterion,
     plain,
     read_expected,
     read_seen,
 )
 from pytest_browsereval.benchmarks.webarena.verified.kinds import TEXT, read_expected_value, read_seen_value
 from pytest_browsereval.graders.values import is_deep
-from pytest_browsereval.model.grades import Criterion, Verdict
-from pytest_browsereval.redaction.known import beginning
+from pytest_browsereval.model.grades import Criterion
 
 NAME = "AgentResponseEvaluator"
 
@@ -74,7 +74,7 @@ class ResponseRules(BaseModel):
         given = read_answer(answer)
         if not isinstance(given, Mapping):
             message = "no answer was given" if given is None else "the answer is no JSON object"
-            return [_criterion("answer", "a JSON object", answer, message)]
+            return [make_criterion("answer", "a JSON object", answer, message)]
         given = {"task_type": given.get("performed_operation"), **given}
         found = [self._word(name, given.get(name)) for name in ("task_type", "status")]
         if self.task_type == "retrieve":
@@ -85,7 +85,7 @@ class ResponseRules(BaseModel):
         expected = getattr(self.expected, name)
         seen = read_seen_value(TEXT, actual) if isinstance(actual, str) else None
         is_same = seen is not None and read_expected_value(TEXT, expected).same(seen)
-        return _criterion(
+        return make_criterion(
             name, expected, actual, "" if is_same else f"{name} is {actual!r}, not {expected!r}"
         )
 
@@ -98,14 +98,7 @@ class ResponseRules(BaseModel):
         else:
             seen = read_seen(actual if isinstance(actual, list) else [actual], self.results_schema)
         found = differences(expected, seen, ordered=self.ordered, path="retrieved_data")
-        return _criterion("retrieved_data", plain(expected), actual, "; ".join(found))
-
-
-def _criterion(name: str, expected: Any, actual: Any, problem: str) -> Criterion:
-    verdict = Verdict.FAILED if problem else Verdict.PASSED
-    return Criterion(
-        name=name, verdict=verdict, expected=expected, actual=actual, reason=beginning(problem, 1_000)
-    )
+        return make_criterion("retrieved_data", plain(expected), actual, "; ".join(found))
 
 
 def read_answer(answer: str | None) -> Any:

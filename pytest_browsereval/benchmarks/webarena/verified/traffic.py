@@ -12,6 +12,7 @@ from pytest_browsereval.benchmarks.webarena.verified.addresses import Address, R
 from pytest_browsereval.benchmarks.webarena.verified.comparing import (
     check_schema,
     differences,
+    make_criterion,
     read_expected,
     read_seen,
 )
@@ -20,7 +21,7 @@ from pytest_browsereval.benchmarks.webarena.verified.kinds import TEXT, read_exp
 from pytest_browsereval.benchmarks.webarena.verified.paths import check_path, is_path, value_at
 from pytest_browsereval.benchmarks.webarena.verified.texts import names
 from pytest_browsereval.graders.patterns import check_pattern
-from pytest_browsereval.model.grades import Criterion, Verdict
+from pytest_browsereval.model.grades import Criterion
 from pytest_browsereval.redaction.known import beginning
 
 NAME = "NetworkEventEvaluator"
@@ -265,8 +266,5 @@ def _pick(data: Mapping[str, Any] | None, keys: Mapping[str, Any], **missing: No
 
 
 def _criterion(name: str, expected: JsonValue, problem: str, event: Event | None = None) -> Criterion:
-    verdict = Verdict.FAILED if problem else Verdict.PASSED
     actual = f"{event.method} {beginning(event.url, 300)} -> {event.status}" if event else None
-    return Criterion(
-        name=name, verdict=verdict, expected=expected, actual=actual, reason=beginning(problem, 1_000)
-    )
+    return make_criterion(name, expected, actual, problem)
