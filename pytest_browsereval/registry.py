@@ -62,8 +62,9 @@ class Component(BaseModel):
 class ConfigReader(Protocol):
     """Turns the words of another system's config files into ours.
 
-    Both functions are given a ``Draft``, the tree of keys with the file's lines, and change it. They leave a
-    config of ours as it is, and each other's words too.
+    Both functions get a ``Draft``, the tree of keys with the file's lines, and change it. Keys are in
+    snake_case, whatever the file says; ``Draft.format_keys`` has them as written. They leave a config of ours
+    as it is, and the words of other readers.
     """
 
     name: str

@@ -10,6 +10,7 @@ from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails
 
 from pytest_browsereval.errors import RegistryError, nearest
@@ -35,8 +36,26 @@ class Problem:
 
 
 def snake(name: str) -> str:
-    """Return the snake_case form of a key, so that spellings can be compared."""
+    """Return the snake_case form of a key."""
+    # Not pydantic's `to_snake`: it parts letters from digits, and max_p95_steps would be max_p_95_steps.
     return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
+
+
+def canonical_key(key: str) -> str:
+    """Return the snake_case form of a key in camelCase, and any other key as it is."""
+    # Only what `to_camel` makes is camelCase. PATH, Accept-Language and maxSTEPS are names of their own.
+    name = snake(key)
+    return name if to_camel(name) == key else key
+
+
+def accepts_camel_case(kind: Any) -> bool:
+    """Return True if an annotation is a model whose keys may be in camelCase as well."""
+    return is_model(kind) and bool(kind.model_config.get("alias_generator"))
+
+
+def is_model(kind: Any) -> bool:
+    """Return True if an annotation is a model."""
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
 def short(value: object) -> str:
@@ -87,23 +106,50 @@ def _problem(
     loc = details["loc"]
     kind: Any = model
     path: list[str | int] = []
-    value = raw
+    value: Any = raw
     parents = loc[:-1] if is_absent else loc
     for part in parents:
         kind = _resolve(kind, value, registry)
-        key = find_key(value, part)
+        key = _find_key(value, part)
         if key is None:
             continue  # a label of a union's branch, or a step that validators put in
-        kind, value = _step(kind, part), _inner(value, key)
+        kind, value = _step(kind, part), value[key]
         path.append(key)
     if is_absent and loc:
         path.append(loc[-1])
     owner = _resolve(kind, value, registry)
-    allowed = field_names(owner) if isinstance(owner, type) and issubclass(owner, BaseModel) else []
+    allowed = field_names(owner) if is_model(owner) else []
     if details["type"] == "plugged_unknown" and isinstance(value, Mapping):
         path.append("type")
     is_secret = hide or is_secret_path(path)
     return Problem(tuple(path), sentence(details, allowed, hide=is_secret), details["type"])
+
+
+def walk(
+    value: Any, kind: Any, registry: Registry | None = None, path: tuple[str | int, ...] = ()
+) -> Iterator[tuple[tuple[str | int, ...], Any, Any]]:
+    """Yield the path, the value and the annotation of everything in a tree, outer blocks first.
+
+    The annotation of a block or list is its model or container, resolved; None for a block that nobody
+    describes: its key or its type is unknown. A block may be changed in place while it is the one yielded.
+
+    Args:
+        value: the tree.
+        kind: the model or annotation that it is validated by.
+        registry: where blocks of plug-in members are looked up.
+        path: where the tree is.
+    """
+    if not isinstance(value, Mapping | list | tuple):
+        yield path, value, kind
+        return
+    kind = _resolve(kind, value, registry)
+    if isinstance(value, Mapping) and get_origin(kind) is tuple:
+        kind = _resolve(get_args(kind)[0], value, registry)  # a block that is short for a list of one
+    yield path, value, kind
+    if kind is None:
+        return
+    for key, child in value.items() if isinstance(value, Mapping) else enumerate(value):
+        yield from walk(child, _step(kind, key), registry, (*path, key))
 
 
 def wrong_booleans(
@@ -117,23 +163,11 @@ def wrong_booleans(
         registry: where blocks of plug-in members are looked up.
         path: where the value is.
     """
-    if isinstance(raw, bool):
-        if _takes_numbers_only(model):
-            written = str(raw).lower()
-            message = (
-                f"expected a number, not {written} (YAML's {'yes and on' if raw else 'no and off'} too)."
-            )
-            yield Problem(path, f"{message} Write the number, or leave the key out.", "number")
-        return
-    kind = _resolve(model, raw, registry)
-    inner = (
-        raw.items() if isinstance(raw, Mapping) else enumerate(raw) if isinstance(raw, list | tuple) else ()
-    )
-    is_model = isinstance(kind, type) and issubclass(kind, BaseModel)
-    for key, child in inner:
-        step = _step(kind, snake(key) if is_model and isinstance(key, str) else key)
-        if step is not None:
-            yield from wrong_booleans(child, step, registry, (*path, key))
+    for where, value, kind in walk(raw, model, registry, path):
+        if isinstance(value, bool) and _takes_numbers_only(kind):
+            words = "yes and on" if value else "no and off"
+            message = f"expected a number, not {str(value).lower()} (YAML's {words} too)."
+            yield Problem(where, f"{message} Write the number, or leave the key out.", "number")
 
 
 def _takes_numbers_only(kind: Any) -> bool:
@@ -154,19 +188,13 @@ def _leaves(kind: Any) -> Iterator[Any]:
         yield kind
 
 
-def find_key(value: object, part: str | int) -> str | int | None:
-    """Return the key of ``value`` that spells ``part``, in whatever case; None if there is none."""
+def _find_key(value: Any, part: str | int) -> str | int | None:
+    """Return the key of ``value`` that a part of a location means; None if there is none."""
     if isinstance(value, Mapping):
-        if part in value:
-            return part
-        return next((key for key in value if isinstance(key, str) and snake(key) == part), None)
-    if isinstance(value, Sequence) and not isinstance(value, str | bytes) and isinstance(part, int):
-        return part if part < len(value) else None
-    return None
-
-
-def _inner(value: Any, key: str | int) -> Any:
-    return value[key]
+        # Keys of a config are canonical, those of blocks in rows are as their authors wrote them.
+        return next((key for key in (part, to_camel(str(part))) if key in value), None)
+    is_list = isinstance(value, Sequence) and not isinstance(value, str | bytes)
+    return part if is_list and isinstance(part, int) and part < len(value) else None
 
 
 def _resolve(kind: Any, value: object, registry: Registry | None) -> Any:
@@ -178,7 +206,7 @@ def _resolve(kind: Any, value: object, registry: Registry | None) -> Any:
                 return _member(extra, value, registry)
         kind = base
     if get_origin(kind) in (Union, UnionType):
-        return next(_fitting(get_args(kind), value, registry), None)
+        return next(_fitting(get_args(kind), value, registry), Any)
     return kind
 
 
@@ -204,15 +232,15 @@ def _member(plugged: Plugged, value: object, registry: Registry | None) -> Any:
 
 
 def _step(kind: Any, part: str | int) -> Any:
-    """Return the annotation of the value under that key of a model or container."""
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
-        field = kind.model_fields.get(str(part))
+    """Return the annotation of what is under a key of a model or container; None if nobody knows the key."""
+    if is_model(kind):
+        field = kind.model_fields.get(canonical_key(str(part)))
         if field is None:
-            return None
+            return None if accepts_camel_case(kind) else Any
         plugged = next((extra for extra in field.metadata if isinstance(extra, Plugged)), None)
         return Annotated[field.annotation, plugged] if plugged else field.annotation
     args = [arg for arg in get_args(kind) if arg is not Ellipsis]
-    return args[-1] if args else None
+    return args[-1] if args else Any
 
 
 # -- one sentence for each kind of error

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pytest_browsereval.config.environment import Interpolation
 from pytest_browsereval.config_text import DocumentError, KeyPath, parse
 from pytest_browsereval.redaction.config import hide_logins, is_secret_path, names_secrets
 from pytest_browsereval.redaction.marks import HIDDEN
 from pytest_browsereval.redaction.redactor import Redactor
 from pytest_browsereval.redaction.spellings import list_spellings
-from pytest_browsereval.validation_errors import Problem, find_key, snake
+from pytest_browsereval.validation_errors import Problem, canonical_key
 
 ALIASES: dict[KeyPath, KeyPath] = {
     ("timeout_ms",): ("limits", "timeout_ms"),
@@ -39,26 +40,29 @@ class Draft:
         tree: the values.
         file: the file's name, for messages.
         line_of: returns the line of a path of the file.
-        secrets: values that no message may repeat.
+        environment: fills in variables; no message repeats its secrets.
     """
 
     tree: dict[str, Any]
     file: str
     line_of: Callable[[KeyPath], int | None]
-    secrets: Sequence[str] = ()
+    environment: Interpolation
     notes: list[str] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
-    """Their paths are those of ``tree``."""
+    problems: list[Problem] = field(init=False)
+    """Their paths are those of ``tree``; what ``environment`` finds wrong is among them."""
     unread: list[tuple[int | None, str]] = field(default_factory=list)
     """What was wrong with the text itself: lines and messages."""
     checks: list[Callable[[], None]] = field(default_factory=list)
     """What is looked at once the command line is read."""
     aliases: dict[KeyPath, KeyPath] = field(default_factory=ALIASES.copy)
-    """Other words for paths, on the command line; in snake_case."""
+    """Other words for paths, on the command line."""
     _written: dict[KeyPath, KeyPath] = field(default_factory=dict)
-    """Where a value that was moved stands in the file."""
+    """Where a value that was moved or renamed stands in the file, in the file's spelling."""
     _sources: dict[KeyPath, str] = field(default_factory=dict)
     """The words for the source of what is not from the file."""
+
+    def __post_init__(self) -> None:
+        self.problems = self.environment.problems
 
     def wrong(self, path: KeyPath, message: str) -> None:
         """Note what is wrong."""
@@ -83,39 +87,39 @@ class Draft:
 
         Of two values the one that is not from the file stays; two of the file are wrong.
         """
-        block, path = _find_block(self.tree, old)
+        block, key = self._block(old), old[-1]
         if block is None:
             return
-        there = _find_block(self.tree, new)
-        if there[0] is not None and not self.is_overridden(path):
-            block.pop(path[-1])
-            if not self.is_overridden(there[1]):
-                self.wrong(path, f"given twice, here and as {_join_keys(new)}. Leave one out.")
+        if self._block(new) is not None and not self.is_overridden(old):
+            block.pop(key)
+            if not self.is_overridden(new):
+                self.wrong(old, f"given twice, here and as {_join_keys(new)}. Leave one out.")
             return
-        value = block.pop(path[-1])
-        target, key = self._target(new, "")
+        value = block.pop(key)
+        target = self._target(new, "")
         if target is not None:  # else the block is wrong itself, which validation tells
-            _put(target, key, value)
-            self.note_move(path, new)
+            _put(target, new[-1], value)
+            self.note_move(old, new)
+
+    def _block(self, path: KeyPath) -> dict[str | int, Any] | None:
+        """Return the block that holds a path's last key; None if the key is not there."""
+        block: Any = self.tree
+        for part in path[:-1]:
+            block = _get(block, part)
+        return block if isinstance(block, dict) and path[-1] in block else None
 
     def note_move(self, old: KeyPath, new: KeyPath) -> None:
         """Note that a value was moved by hand."""
         written = self._words(old)
-        for path in [path for path in self._sources if path[: len(old)] == old]:
-            self._sources[(*new, *path[len(old) :])] = self._sources.pop(path)
-        for path in [path for path in self._written if path[: len(old)] == old and path != old]:
-            self._written[(*new, *path[len(old) :])] = self._written.pop(path)
+        self._sources = {_rebase(path, old, new): source for path, source in self._sources.items()}
+        self._written = {_rebase(path, old, new): words for path, words in self._written.items()}
+        self.problems[:] = [replace(p, path=_rebase(p.path, old, new)) for p in self.problems]
         self._written[new] = written
 
     # -- overrides
 
-    def override(self, text: str, fill: Callable[[Any, KeyPath], Any] = lambda value, _: value) -> None:
-        """Set a value by ``key.path=value``, the value written as in YAML.
-
-        Args:
-            text: what was typed.
-            fill: returns a value with variables of the environment filled in.
-        """
+    def override(self, text: str) -> None:
+        """Set a value by ``key.path=value``, the value written as in YAML, with ``${NAME}`` in it."""
         dotted, equals, given = text.partition("=")
         path: KeyPath = tuple(int(p) if p.isdecimal() else p for p in dotted.strip().split("."))
         is_secret = is_secret_path(path) or names_secrets(given)
@@ -130,49 +134,52 @@ class Draft:
             return
         for _, message in document.problems:
             self._refuse(path, label, message)
-        self.set(path, fill(document.value, self._ours(path)), label)
+        self.set(path, self.environment.fill(document.value, self._ours(path)), label)
 
     def set(self, path: KeyPath, value: Any, label: str) -> None:
         """Set the value at a path, whatever the file says there."""
         path = self._ours(path)
-        target, key = self._target(path, label)
+        target = self._target(path, label)
         if target is None:
             self._refuse(path, label, f"{_join_keys(path[:-1])} holds no keys.")
-        elif not _put(target, key, value):
-            self._refuse(path, label, f"there is no entry {key!r}: indexes begin with 0.")
+        elif not _put(target, path[-1], value):
+            self._refuse(path, label, f"there is no entry {path[-1]!r}: indexes begin with 0.")
         else:
             for rival in RIVALS.get(path, ()):
-                self.tree.pop(rival if rival in self.tree else str(find_key(self.tree, rival)), None)
+                self.tree.pop(rival, None)
             for inner in [inner for inner in self._sources if inner[: len(path)] == path]:
                 self._sources.pop(inner)
-            self.note_source((*path[:-1], key), label)
+            self.note_source(path, label)
 
     def _ours(self, path: KeyPath) -> KeyPath:
-        plain = tuple(snake(str(part)) for part in path)
+        """Return a typed path in the words and the spelling of the tree; keys that are new stay as typed."""
+        plain = tuple(canonical_key(str(part)) for part in path)
         for length in range(len(path), 0, -1):
             if (ours := self.aliases.get(plain[:length])) is not None:
                 return self._ours((*ours, *path[length:]))
-        return path
-
-    def _target(self, path: KeyPath, label: str) -> tuple[Any, Any]:
-        """Return the block that holds a path's last key, made if it is not there, and that key."""
         block: Any = self.tree
-        for place, part in enumerate(path[:-1]):
-            key = _either(block, part)
-            if key is None:
-                if not isinstance(block, dict):
-                    return None, None
-                key = str(part)
-                block[key] = {}
+        found: list[str | int] = []
+        for part, name in zip(path, plain, strict=True):
+            keys = block if isinstance(block, dict) else ()
+            key = part if isinstance(block, list) else str(part)
+            if key not in keys and name in keys:
+                key = name
+            found.append(key)
+            block = _get(block, key)
+        return tuple(found)
+
+    def _target(self, path: KeyPath, label: str) -> Any:
+        """Return the block or list for a path's last key, made if it is not there; None if it cannot be."""
+        block: Any = self.tree
+        for place, part in enumerate(path[:-1], 1):
+            if isinstance(block, dict) and part not in block:
+                block[part] = {}
                 if label:
-                    self.note_source((*path[:place], key), label)
-            if isinstance(block[key], str):
-                block[key] = {"path" if path[0] == "dataset" else "type": block[key]}
-            block = block[key]
-            if not isinstance(block, dict | list):
-                return None, None
-        key = _either(block, path[-1])
-        return block, path[-1] if key is None else key
+                    self.note_source(path[:place], label)
+            if isinstance(_get(block, part), str):
+                block[part] = {"path" if path[0] == "dataset" else "type": block[part]}
+            block = _get(block, part)
+        return block if isinstance(block, dict | list) else None
 
     def _refuse(self, path: KeyPath, label: str, message: str) -> None:
         self.note_source(path, label)
@@ -192,23 +199,16 @@ class Draft:
         return list(dict.fromkeys(self._one_line(message) for _, message in lines))
 
     def _one_line(self, message: str) -> str:
-        message = hide_logins(Redactor(list_spellings(self.secrets), HIDDEN).redact(message))
+        message = hide_logins(Redactor(list_spellings(self.environment.secrets), HIDDEN).redact(message))
         return message.replace("\r", "\\r").replace("\n", "\\n")
 
     def _locate(self, problem: Problem) -> tuple[int, str]:
         """Return the line, for sorting, and the message with its place."""
         path = self._words(problem.path)
         where = f"{_join_keys(path)}: " if path else ""
-        # A value that was moved since has its source under its new path.
-        moved = (
-            (*new, *problem.path[len(old) :])
-            for new, old in self._written.items()
-            if problem.path[: len(old)] == old
-        )
-        for place in (problem.path, *moved):
-            for length in range(len(place), 0, -1):
-                if source := self._sources.get(place[:length]):
-                    return 0, f"{source}: {where}{problem.message}"
+        for length in range(len(problem.path), 0, -1):
+            if source := self._sources.get(problem.path[:length]):
+                return 0, f"{source}: {where}{problem.message}"
         line = self.line_of(path)
         at = self.file if line is None else f"{self.file}:{line}"
         return line or 0, f"{at}: {where}{problem.message}"
@@ -225,28 +225,21 @@ def _join_keys(path: KeyPath) -> str:
     return ".".join(map(str, path))
 
 
-def _find_block(tree: Any, path: KeyPath) -> tuple[Any, KeyPath]:
-    """Return the block that holds a path's last key, None if it is not there, and the path as written."""
-    block = tree
-    written: KeyPath = ()
-    for place, part in enumerate(path):
-        key = find_key(block, part)
-        if key is None:
-            return None, path
-        written = (*written, key)
-        if place < len(path) - 1:
-            block = block[key]
-    return block, written
+def _rebase(path: KeyPath, old: KeyPath, new: KeyPath) -> KeyPath:
+    return (*new, *path[len(old) :]) if path[: len(old)] == old else path
 
 
-def _either(block: Any, part: str | int) -> str | int | None:
-    """Return the key of a block that a part of a path means, in the one spelling or the other."""
-    key = find_key(block, part)
-    return find_key(block, snake(part)) if key is None and isinstance(part, str) else key
+def _get(block: Any, key: str | int) -> Any:
+    is_there = key in block if isinstance(block, dict) else _is_index(block, key)
+    return block[key] if is_there else None
+
+
+def _is_index(block: Any, key: str | int) -> bool:
+    return isinstance(block, list) and isinstance(key, int) and key < len(block)
 
 
 def _put(target: Any, key: Any, value: Any) -> bool:
-    if isinstance(target, list) and not (isinstance(key, int) and key < len(target)):
+    if isinstance(target, list) and not _is_index(target, key):
         return False
     target[key if isinstance(target, list) else str(key)] = value
     return True

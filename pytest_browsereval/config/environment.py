@@ -35,7 +35,7 @@ class Interpolation:
         """Return the value with its texts filled in; ``$${`` stands for a plain ``${``."""
         if isinstance(value, dict):
             return {key: self.fill(inner, (*path, key)) for key, inner in value.items()}
-        if isinstance(value, list):
+        if isinstance(value, list | tuple):
             return [self.fill(inner, (*path, place)) for place, inner in enumerate(value)]
         if isinstance(value, str) and "${" in value:
             return _REFERENCE.sub(lambda match: self._value(match, path), value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from pydantic import ValidationError
 from pytest_browsereval.config.draft import Draft
 from pytest_browsereval.config.environment import Interpolation
 from pytest_browsereval.config.gate import GateConfig
+from pytest_browsereval.config.keys import rename_keys
 from pytest_browsereval.config.model import MAX_NAME, EvalConfig
 from pytest_browsereval.config.refusals import take_refused
 from pytest_browsereval.config_text import Document, DocumentError, KeyPath, format_path, parse, read_text
@@ -22,8 +24,8 @@ from pytest_browsereval.redaction.spellings import list_spellings
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.validation_errors import (
     Problem,
+    canonical_key,
     field_names,
-    find_key,
     problems_in,
     short,
     snake,
@@ -59,13 +61,13 @@ def load_config(
     """
     path = path.absolute()
     environment = Interpolation(os.environ if environ is None else environ)
-    draft = _draft(_read(path, format_path(path)), path, registry, environment)
-    _override(draft, overrides, environment)
+    draft = _draft(_read(path), path, registry, environment)
+    _override(draft, overrides, registry)
     if agent is not None:
         _choose_agent(draft, agent, registry)
     for key, value in (options or {}).items():
         draft.set(tuple(key.split(".")), value, f"the option for {key}")
-    return _build_config(draft, path, registry, environment)
+    return _build_config(draft, path, registry)
 
 
 def config_from(value: Mapping[str, Any], *, path: Path, registry: Registry) -> EvalConfig:
@@ -80,9 +82,8 @@ def config_from(value: Mapping[str, Any], *, path: Path, registry: Registry) -> 
         ConfigError: with everything that is wrong.
     """
     path = path.absolute()
-    environment = Interpolation(os.environ)
-    draft = _draft(Document(dict(value), lambda _: None), path, registry, environment)
-    return _build_config(draft, path, registry, environment)
+    document = Document(dict(value), lambda _: None)
+    return _build_config(_draft(document, path, registry, Interpolation(os.environ)), path, registry)
 
 
 def load_gate(
@@ -103,13 +104,10 @@ def load_gate(
     Raises:
         ConfigError: the file cannot be read, or something of the gate is wrong.
     """
-    document = _read(path.absolute(), format_path(path))
+    document = _read(path.absolute())
     environment = Interpolation(os.environ if environ is None else environ)
-    key = find_key(document.value, "gate")
-    tree = {} if key is None else {str(key): environment.fill(document.value[key], (key,))}
-    draft = Draft(tree, format_path(path), document.line_of, secrets=environment.secrets)
-    draft.problems += environment.problems
-    return _gate(draft, registry, overrides, environment)
+    tree = environment.fill(_select_keys(document, "gate"))
+    return _gate(Draft(tree, format_path(path), document.line_of, environment), registry, overrides)
 
 
 def gate_from(
@@ -126,8 +124,8 @@ def gate_from(
     Raises:
         ConfigError: with everything that is wrong.
     """
-    draft = Draft({} if value is None else {"gate": value}, name, lambda _: None)
-    return _gate(draft, registry, overrides, Interpolation(os.environ))
+    tree = {} if value is None else {"gate": copy.deepcopy(value)}
+    return _gate(Draft(tree, name, lambda _: None, Interpolation(os.environ)), registry, overrides)
 
 
 def load_place(path: Path) -> tuple[Path, str] | None:
@@ -142,16 +140,15 @@ def load_place(path: Path) -> tuple[Path, str] | None:
         ConfigError: the file cannot be read, or a variable in one of the two is not set.
     """
     path = path.absolute()
-    document = _read(path, format_path(path))
-    if find_key(document.value, "dataset") is None:
+    document = _read(path)
+    if not _select_keys(document, "dataset"):
         return None
     environment = Interpolation(os.environ)
-    keys = {name: find_key(document.value, name) for name in ("output_dir", "name", "id")}
-    given = {name: environment.fill(document.value[key], (key,)) for name, key in keys.items() if key}
+    given = environment.fill(_select_keys(document, "output_dir", "name", "id"))
     if environment.problems:
-        draft = Draft({}, format_path(path), document.line_of)
-        draft.problems += environment.problems
+        draft = Draft(given, format_path(path), document.line_of, environment)
         raise ConfigError("\n".join(draft.list_messages()))
+    given = {canonical_key(key): value for key, value in given.items()}
     name = given.get("name") or given.get("id") or default_name(path)
     return (path.parent / str(given.get("output_dir") or "results")).absolute(), str(name)
 
@@ -165,13 +162,11 @@ def default_name(path: Path) -> str:
     return (stem if stem.lower() not in ("", "eval") else path.resolve().parent.name[:MAX_NAME]) or "eval"
 
 
-def _override(draft: Draft, overrides: Sequence[str], environment: Interpolation) -> None:
-    """Set what the command line says, with ``${NAME}`` filled in as in the file."""
-    known = len(environment.problems)
+def _override(draft: Draft, overrides: Sequence[str], registry: Registry) -> None:
+    """Set what the command line says."""
     for text in overrides:
-        draft.override(text, environment.fill)
-    draft.problems += environment.problems[known:]
-    draft.secrets = environment.secrets
+        draft.override(text)
+        rename_keys(draft, registry)  # before the next one, which may name a key in the other spelling
 
 
 def _choose_agent(draft: Draft, name: str, registry: Registry) -> None:
@@ -184,19 +179,18 @@ def _choose_agent(draft: Draft, name: str, registry: Registry) -> None:
         kept = ("agent", "type")
     else:
         return
-    draft.problems = [p for p in draft.problems if p.path[:1] not in AGENTS or p.path[:2] == kept]
+    draft.problems[:] = [p for p in draft.problems if p.path[:1] not in AGENTS or p.path[:2] == kept]
 
 
-def _gate(
-    draft: Draft, registry: Callable[[], Registry], overrides: Sequence[str], environment: Interpolation
-) -> GateConfig:
-    _override(draft, overrides, environment)
-    draft.problems += take_refused(draft.tree)
-    strange = [str(key) for key in draft.tree if snake(str(key)) != "gate"]
-    for key in strange:
+def _gate(draft: Draft, registry: Callable[[], Registry], overrides: Sequence[str]) -> GateConfig:
+    has_rules = any("rules" in text for text in (*map(str, draft.tree.values()), *overrides))
+    members = registry() if has_rules else Registry()
+    rename_keys(draft, members)
+    _override(draft, overrides, members)
+    take_refused(draft)
+    for key in [key for key in draft.tree if key != "gate"]:
         draft.wrong((key,), "only keys of the gate can be set here, such as gate.min_pass_rate=0.9.")
-    raw = draft.tree.get(str(find_key(draft.tree, "gate")), {})
-    members = registry() if isinstance(raw, dict) and raw.get("rules") else Registry()
+    raw = draft.tree.get("gate", {})
     draft.problems += wrong_booleans(raw, GateConfig, members, path=("gate",))
     try:
         gate = GateConfig.model_validate(raw, context={"registry": members})
@@ -210,20 +204,20 @@ def _gate(
 
 def _draft(document: Document, path: Path, registry: Registry, environment: Interpolation) -> Draft:
     tree = environment.fill(document.value)
-    draft = Draft(tree, format_path(path), document.line_of, secrets=environment.secrets)
+    draft = Draft(tree, format_path(path), document.line_of, environment)
     draft.unread = [(line, message) for line, message in document.problems]
-    draft.problems += environment.problems
-    draft.problems += _two_spellings(draft.tree)
+    rename_keys(draft, registry)
     for reader in registry.readers:
         reader.convert(draft, environment.environ)
     return draft
 
 
-def _build_config(draft: Draft, path: Path, registry: Registry, environment: Interpolation) -> EvalConfig:
+def _build_config(draft: Draft, path: Path, registry: Registry) -> EvalConfig:
+    environment = draft.environment
     know_secrets(list_spellings(environment.secrets))  # of what is found only when rows are read, say
     for reader in registry.readers:
         reader.convert_blocks(draft, registry)
-    draft.problems += take_refused(draft.tree)
+    take_refused(draft)
     _complete(draft, path)
     config = _validate(draft, registry)
     if config is not None and (config.gate.passed_trials or 0) > config.trials:
@@ -238,7 +232,8 @@ def _build_config(draft: Draft, path: Path, registry: Registry, environment: Int
     return config.model_copy(update={"output_dir": (path.parent / config.output_dir).absolute()})
 
 
-def _read(path: Path, name: str) -> Document:
+def _read(path: Path) -> Document:
+    name = format_path(path)
     try:
         document = parse(read_text(path), path.suffix)
     except DocumentError as error:
@@ -254,16 +249,9 @@ def _read(path: Path, name: str) -> Document:
     return document
 
 
-def _two_spellings(value: Any, path: tuple[str | int, ...] = ()) -> list[Problem]:
-    """Return a problem for each key that stands in a block in snake_case and in camelCase."""
-    problems = []
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, child in inner:
-        plain = snake(key) if isinstance(key, str) else key
-        if plain != key and plain in value and isinstance(key, str) and key[:1].islower():
-            problems.append(Problem((*path, key), f"also given as {plain!r}. Leave one out."))
-        problems += _two_spellings(child, (*path, key))
-    return problems
+def _select_keys(document: Document, *names: str) -> dict[str, Any]:
+    """Return the top-level keys of a file that have one of these names, in the spelling of the file."""
+    return {key: value for key, value in document.value.items() if canonical_key(key) in names}
 
 
 # -- shorthands in full
@@ -275,7 +263,7 @@ def _complete(draft: Draft, path: Path) -> None:
     tree.setdefault("browser", {"type": "playwright"})
     if isinstance(tree["browser"], dict):
         tree["browser"].setdefault("type", "playwright")
-    if find_key(tree, "lanes") is not None and find_key(tree, "num_workers") is not None:
+    if "lanes" in tree and "num_workers" in tree:
         draft.wrong(("num_workers",), "excludes `lanes`, which is given too. Leave one out.")
     _complete_agents(draft)
     for key in ("graders", "toolkits"):
@@ -331,6 +319,7 @@ def _type_of(draft: Draft, where: KeyPath, file: str) -> str | None:
 
 
 def _validate(draft: Draft, registry: Registry) -> EvalConfig | None:
+    rename_keys(draft, registry)  # again: readers and shorthands have given blocks the type that they lacked
     draft.problems += wrong_booleans(draft.tree, EvalConfig, registry)
     try:
         return EvalConfig.model_validate(draft.tree, context={"registry": registry})
@@ -338,7 +327,9 @@ def _validate(draft: Draft, registry: Registry) -> EvalConfig | None:
         known = {problem.path for problem in draft.problems}
         found = problems_in(error, EvalConfig, draft.tree, registry)
         for problem in found:
-            covered = any(problem.path[: len(path)] == path or path[:-1] == problem.path for path in known)
+            covered = problem.kind != "extra_forbidden" and any(
+                problem.path[: len(path)] == path or path[:-1] == problem.path for path in known
+            )
             if problem.kind == "too_short" and any(_is_inside(other.path, problem.path) for other in found):
                 continue  # it lacks the entry that is wrong
             if not covered or not known:

@@ -9,7 +9,6 @@ from typing import Any
 from pytest_browsereval.config.draft import Draft
 from pytest_browsereval.config_text import KeyPath
 from pytest_browsereval.registry import OURS, Registry
-from pytest_browsereval.validation_errors import find_key
 
 PAIRS = ("orchestrator-executor", "orchestrated")
 ACTION_PROVIDER = "clado-action"
@@ -60,10 +59,9 @@ def _convert(draft: Draft, path: KeyPath, registry: Registry, sizes: list[Screen
         _CONVERTERS[kind](draft, path, sizes)
     if kind in PAIRS:
         _plain_orchestrator(draft, path)
-    executor = find_key(block, "executor") if kind in PAIRS else None
-    if executor is not None:
-        _name_executor(draft, (*path, executor))
-        _convert(draft, (*path, executor), registry, sizes)
+    if kind in PAIRS and "executor" in block:
+        _name_executor(draft, (*path, "executor"))
+        _convert(draft, (*path, "executor"), registry, sizes)
 
 
 def _parent(tree: Any, path: KeyPath) -> tuple[Any, Any]:
@@ -87,9 +85,6 @@ def _claude_code(draft: Draft, path: KeyPath, sizes: list[ScreenSize]) -> None:
     block = _block(draft, path)
     block.update({"type": "command", "preset": "claude-code"})
     draft.move((*path, "claude_path"), (*path, "program"))
-    if "extraArgs" in block:
-        block["extra_args"] = block.pop("extraArgs")
-        draft.note_move((*path, "extraArgs"), (*path, "extra_args"))
 
 
 @dataclass(frozen=True)
@@ -102,10 +97,9 @@ class _Coordinates:
     def __call__(self, draft: Draft, path: KeyPath, sizes: list[ScreenSize]) -> None:
         """Make it ``computer-use`` where its block says an endpoint for chat completions."""
         block = _block(draft, path)
-        size = find_key(block, "screen_size")
-        if size is not None:
-            sizes.append(ScreenSize((*path, size), block.pop(str(size))))
-        has_endpoint = find_key(block, "base_url") is not None or "provider" in block
+        if "screen_size" in block:
+            sizes.append(ScreenSize((*path, "screen_size"), block.pop("screen_size")))
+        has_endpoint = "base_url" in block or "provider" in block
         if not (has_endpoint and "model" in block):
             draft.wrong(
                 (*path, "type"),
@@ -116,26 +110,19 @@ class _Coordinates:
             return
         draft.move((*path, "turn_limit"), (*path, "max_turns"))
         block["type"] = "computer-use"
-        for key, value in (
-            ("provider", "openai-compatible"),
-            ("coordinates", "normalized"),
-            ("max_turns", TURNS),
-        ):
-            if find_key(block, key) is None:
-                block[key] = value
+        block.setdefault("provider", "openai-compatible")
+        block.setdefault("coordinates", "normalized")
+        block.setdefault("max_turns", TURNS)
 
 
 def _plain_orchestrator(draft: Draft, path: KeyPath) -> None:
     """Leave out what BrowserOS writes into every model's block, and an orchestrator has no use for."""
-    block = _block(draft, path)
-    orchestrator = find_key(block, "orchestrator")
-    model = None if orchestrator is None else block[str(orchestrator)]
+    model = _block(draft, path).get("orchestrator")
     if not isinstance(model, dict):
         return
     model.pop("type", None)
-    sees = find_key(model, "supports_images")
-    if sees is not None and model.pop(sees) is True:
-        place = draft.format_keys((*path, str(orchestrator), sees))
+    if model.pop("supports_images", None) is True:
+        place = draft.format_keys((*path, "orchestrator", "supports_images"))
         draft.notes.append(f"{place} is not used: an orchestrator sees no page.")
 
 
@@ -146,9 +133,8 @@ def _name_executor(draft: Draft, path: KeyPath) -> None:
         return
     block.pop("provider")
     block.update({"type": "visual-action", "history": "text"})
-    unused = [key for name in ("model", "provider_id") if (key := find_key(block, name)) is not None]
-    for key in unused:
-        block.pop(str(key))
+    for key in [key for key in ("model", "provider_id") if key in block]:
+        block.pop(key)
         draft.notes.append(
             f"{draft.format_keys((*path, key))} is not used: the address says which model answers."
         )

@@ -14,7 +14,7 @@ from pytest_browsereval.config.draft import Draft
 from pytest_browsereval.features.browseros.agents import PAIRS, ScreenSize, convert_agents, points
 from pytest_browsereval.features.browseros.suites import convert_suite
 from pytest_browsereval.registry import Registry
-from pytest_browsereval.validation_errors import find_key, problems_in
+from pytest_browsereval.validation_errors import problems_in
 
 
 class BrowserOSBlock(Block):
@@ -75,7 +75,7 @@ def convert(draft: Draft, environ: Mapping[str, str]) -> None:
         draft: a run config of BrowserOS, a suite of it, or a config of ours, which stays as it is.
         environ: where the variant of a suite stands.
     """
-    if "id" in draft.tree or find_key(draft.tree, "browseros") is not None:
+    if "id" in draft.tree or "browseros" in draft.tree:
         draft.checks.append(partial(_allow_actions, draft))
     if "id" in draft.tree:
         convert_suite(draft, environ)
@@ -85,14 +85,14 @@ def convert(draft: Draft, environ: Mapping[str, str]) -> None:
 
 def _take_judge(draft: Draft) -> None:
     """Make the judge that the ``grader_`` keys mean: at OpenAI, unless they say where else."""
-    given = {name: str(key) for name in _JUDGE if (key := find_key(draft.tree, name)) is not None}
-    for name, key in given.items():
-        if draft.tree[key] is None:
-            draft.tree.pop(key)
+    given = [name for name in _JUDGE if name in draft.tree]
+    for name in given:
+        if draft.tree[name] is None:
+            draft.tree.pop(name)
         else:
             draft.move((name,), ("judge", _JUDGE[name]))
     judge = draft.tree.get("judge")
-    if given and isinstance(judge, dict) and not {"provider", "base_url", "baseUrl"} & set(judge):
+    if given and isinstance(judge, dict) and not {"provider", "base_url"} & judge.keys():
         judge["provider"] = "openai"
 
 
@@ -101,7 +101,7 @@ def _allow_actions(draft: Draft) -> None:
     if not any(isinstance(agent, dict) and agent.get("type") in PAIRS for agent in _agents(draft.tree)):
         return
     limits = draft.tree.setdefault("limits", {})
-    if isinstance(limits, dict) and find_key(limits, "max_steps") is None:
+    if isinstance(limits, dict) and "max_steps" not in limits:
         # One more: at the limit of an attempt the orchestrator could not answer any more.
         limits["max_steps"] = ACTIONS + 1
         draft.notes.append(f"limits.max_steps is {ACTIONS + 1}: BrowserOS lets a pair do {ACTIONS} actions.")
@@ -139,15 +139,16 @@ def _select_browser(draft: Draft) -> str:
         if _kind(own) in ("", "playwright"):
             _move_headless(draft)
         return "`browser` says which browser to use"
-    block = draft.tree.get("browseros")
-    url, port = _value(block, "server_url"), _value(block, "base_cdp_port")
+    given = draft.tree.get("browseros")
+    block = given if isinstance(given, dict) else {}
+    url, port = block.get("server_url"), block.get("base_cdp_port")
     has_port = isinstance(port, int) and 0 < port <= 65_535  # else validation tells
     if isinstance(url, str):
         if not has_port or not any(map(points, _agents(draft.tree))):
             return _attach(
                 draft, "server_url", {"type": "mcp", "url": _endpoint(url), "headers": {**HEADERS}}
             )
-        draft.tree["browseros"].pop(find_key(block, "server_url"))
+        block.pop("server_url")
         draft.notes.append("browseros.server_url is not used: agents act at points, which its tools cannot.")
     if has_port:
         return _attach(draft, "base_cdp_port", {"type": "cdp", "url": f"http://127.0.0.1:{port}"})
@@ -179,14 +180,13 @@ def _endpoint(server: str) -> str:
 
 
 def _attach(draft: Draft, name: str, chosen: dict[str, Any]) -> str:
-    block = draft.tree["browseros"]
-    key = str(find_key(block, name))
-    block.pop(key)
+    key = draft.format_keys(("browseros", name))
+    draft.tree["browseros"].pop(name)
     draft.tree["browser"] = {**chosen, **(draft.tree.get("browser") or {})}
-    draft.note_move(("browseros", key), ("browser", "url"))
+    draft.note_move(("browseros", name), ("browser", "url"))
     where = chosen["url"].partition("?")[0]  # a query may hold a token
     draft.notes.append(
-        f"browseros.{key}: windows are opened in the browser at {where}, which has to run. "
+        f"{key}: windows are opened in the browser at {where}, which has to run. "
         "For a local Chromium write  browser: playwright ."
     )
     return "the browser runs already"
@@ -198,17 +198,12 @@ def _kind(browser: Any) -> str:
     return kind if isinstance(kind, str) else ""
 
 
-def _value(block: Any, name: str) -> Any:
-    key = find_key(block, name)
-    return None if key is None else block[key]
-
-
 def _set_viewport(draft: Draft, sizes: list[ScreenSize]) -> None:
     """Give the browser the size that agents ask for; one run has one."""
     browser = draft.tree.get("browser") or {}
     if not sizes:
         return
-    if _kind(browser) in _ATTACHED or find_key(browser, "viewport") is not None:
+    if _kind(browser) in _ATTACHED or (isinstance(browser, dict) and "viewport" in browser):
         names = ", ".join(draft.format_keys(size.path) for size in sizes)
         reason = "the browser runs already" if _kind(browser) in _ATTACHED else "browser.viewport says it"
         draft.notes.append(f"{names} {_is(sizes)} not used: {reason}.")
@@ -229,11 +224,7 @@ def _set_viewport(draft: Draft, sizes: list[ScreenSize]) -> None:
 
 
 def _take_leftovers(draft: Draft, reasons: Mapping[str, str]) -> None:
-    given = {}
-    for name in Leftovers.model_fields:
-        key = find_key(draft.tree, name)
-        if key is not None:
-            given[str(key)] = draft.tree.pop(str(key))
+    given = {name: draft.tree.pop(name) for name in Leftovers.model_fields if name in draft.tree}
     try:
         leftovers = Leftovers.model_validate(given)
     except ValidationError as error:

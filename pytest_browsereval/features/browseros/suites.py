@@ -11,7 +11,7 @@ from pytest_browsereval.config.draft import Draft
 from pytest_browsereval.config_text import KeyPath
 from pytest_browsereval.errors import nearest
 from pytest_browsereval.features.browseros.agents import ACTION_PROVIDER, PAIRS, give_up
-from pytest_browsereval.validation_errors import find_key, short
+from pytest_browsereval.validation_errors import short
 
 _TRUE = ("1", "true", "yes")
 _BACKENDS = ("tool-loop", "clado")
@@ -89,7 +89,7 @@ def _check(draft: Draft, where: KeyPath, variables: tuple[str, ...]) -> None:
     block: Any = draft.tree
     for part in parents:
         block = block.get(part) if isinstance(block, dict) else None
-    if not isinstance(block, dict) or "provider" not in block or find_key(block, key) is not None:
+    if not isinstance(block, dict) or "provider" not in block or key in block:
         return
     if key == "base_url" and ("url" in block or block["provider"] not in (_ANY_SERVER, ACTION_PROVIDER)):
         return  # it has an address
@@ -125,10 +125,10 @@ def convert_suite(draft: Draft, environ: Mapping[str, str]) -> None:
 
 
 def _single(variant: _Variant) -> None:
-    backend = find_key(variant.block, "executor_backend")
-    if backend is not None:
-        variant.block.pop(str(backend))
-        variant.draft.notes.append(f"agent.{backend} is not used: the agent has no executor.")
+    if "executor_backend" in variant.block:
+        variant.block.pop("executor_backend")
+        key = variant.draft.format_keys((*variant.path, "executor_backend"))
+        variant.draft.notes.append(f"{key} is not used: the agent has no executor.")
     variant.model(variant.block)
     if images := variant.environ.get(_IMAGES):
         variant.block["supports_images"] = images.lower() in _TRUE
@@ -146,7 +146,7 @@ def _pair(variant: _Variant) -> None:
         return  # a block of ours, models and all
     block["orchestrator"] = variant.model({}, "orchestrator")
     variant.note_unused([_IMAGES], "the orchestrator sees no page")
-    key = str(find_key(block, "executor_backend") or "executorBackend")
+    key = "executor_backend" if "executor_backend" in block else "executorBackend"  # as BrowserOS writes it
     backend = block.pop(key, None)
     if backend == "clado":
         block["executor"] = _action_executor(variant)

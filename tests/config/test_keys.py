@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
+
+import pytest
+from pydantic import ConfigDict
+from pydantic.alias_generators import to_camel
+
+from pytest_browsereval.agents.noop import NoopConfig
+from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.config.draft import Draft
+from pytest_browsereval.config.environment import Interpolation
+from pytest_browsereval.config.keys import rename_keys
+from pytest_browsereval.registry import Registry
+from pytest_browsereval.validation_errors import accepts_camel_case, canonical_key
+
+Load = Callable[..., EvalConfig]
+Refused = Callable[..., list[str]]
+
+DATA = "dataset: rows.jsonl\n"
+
+
+class Plain(NoopConfig):
+    type: Literal["acme/plain"] = "acme/plain"  # type: ignore[assignment]
+    maxTurns: int = 1  # noqa: N815 a plug-in may name its fields so
+    env: dict[str, str] = {}  # noqa: RUF012 pydantic copies it
+
+
+class Both(Plain):
+    model_config: ClassVar[ConfigDict] = ConfigDict(alias_generator=to_camel)
+    type: Literal["acme/both"] = "acme/both"  # type: ignore[assignment]
+    api_key: str = ""
+
+
+@pytest.fixture(scope="module")
+def members() -> Registry:
+    registry = Registry()
+    registry.register(Plain)
+    registry.register(Both)
+    return registry
+
+
+def renamed(tree: dict[str, Any], members: Registry) -> Draft:
+    draft = Draft(tree, "eval.yaml", lambda _: None, Interpolation(os.environ))
+    rename_keys(draft, members)
+    return draft
+
+
+@pytest.mark.parametrize(
+    ("tree", "canonical"),
+    [
+        ({"numWorkers": 2, "limits": {"maxSteps": 3}}, {"num_workers": 2, "limits": {"max_steps": 3}}),
+        ({"gate": {"maxP95Steps": 3, "tags": {"aB": 1}}}, {"gate": {"max_p95_steps": 3, "tags": {"aB": 1}}}),
+        (
+            {"variants": {"kimiTwo": {"type": "acme/both", "apiKey": "K"}}},
+            {"variants": {"kimiTwo": {"type": "acme/both", "api_key": "K"}}},
+        ),
+        (
+            {"judge": {"apiKey": "K"}, "tools": {"myTool": 1}},
+            {"judge": {"api_key": "K"}, "tools": {"myTool": 1}},
+        ),
+        ({"agent": {"type": "acme/both", "env": {"myVar": "1"}}}, None),
+        ({"agent": {"type": "acme/plain", "maxTurns": 3, "apiKey": "K"}}, None),
+        ({"agent": {"type": "acme/both", "turnLimit": 3}}, {"agent": {"type": "acme/both", "turn_limit": 3}}),
+        (
+            {"agent": {"type": "nobody-s", "claudePath": "x", "env": {"myVar": "1"}}},
+            {"agent": {"type": "nobody-s", "claude_path": "x", "env": {"myVar": "1"}}},
+        ),
+        ({"browseros": {"serverUrl": "x"}, "MAX": 1}, {"browseros": {"server_url": "x"}, "MAX": 1}),
+    ],
+)
+def test_keys_become_snake_case(
+    tree: dict[str, Any], canonical: dict[str, Any] | None, members: Registry
+) -> None:
+    """Keys of blocks are renamed; names that the user made, and keys of one spelling, are not."""
+    expected = copy.deepcopy(tree) if canonical is None else canonical
+    assert renamed(tree, members).tree == expected
+
+
+def test_renaming_again_changes_nothing(members: Registry) -> None:
+    """The order of keys stays, and messages name keys as they were written."""
+    draft = renamed({"limits": {"maxSteps": 3, "timeout_ms": 1, "maxTokens": 2}, "agent": "x"}, members)
+    rename_keys(draft, members)
+    assert list(draft.tree["limits"]) == ["max_steps", "timeout_ms", "max_tokens"]
+    draft.move(("limits",), ("budget",))
+    assert draft.format_keys(("budget", "max_tokens")) == "limits.maxTokens"
+    assert draft.problems == []
+
+
+@pytest.mark.parametrize("first", ["maxSteps", "max_steps"])
+def test_both_spellings_in_one_block_are_wrong(members: Registry, first: str) -> None:
+    """The key in camelCase is the one to leave out, whichever comes first."""
+    block = {first: 1, "max_steps": 2, "maxSteps": 3}
+    draft = renamed({"limits": block}, members)
+    assert [(p.where, p.message) for p in draft.problems] == [
+        ("limits.maxSteps", "also given as 'max_steps'. Leave one out.")
+    ]
+    assert draft.tree == {"limits": {"max_steps": 2}}
+
+
+def test_every_key_of_ours_has_its_way_back() -> None:
+    """What `to_camel` makes of a field is turned into the field again, in every block of a config."""
+    kinds: list[Any] = [EvalConfig]
+    for kind in kinds:
+        for name, field in kind.model_fields.items():
+            assert canonical_key(to_camel(name)) == name
+            if accepts_camel_case(field.annotation) and field.annotation not in kinds:
+                kinds.append(field.annotation)
+    assert len(kinds) > 4
+
+
+@pytest.mark.parametrize("key", ["PATH", "X-Header", "maxSTeps", "Max_Steps", "", "a b", "0"])
+def test_other_keys_stay(key: str) -> None:
+    """Only camelCase is a spelling of something else."""
+    assert canonical_key(key) == key
+
+
+def test_names_that_differ_in_spelling_are_two(load: Load) -> None:
+    """Variants named ``aB`` and ``a_b`` are two variants."""
+    assert list(load("variants: {aB: noop, a_b: noop}\n" + DATA).variants) == ["aB", "a_b"]
+
+
+def test_a_typed_key_finds_the_written_one(load: Load, refused: Refused) -> None:
+    """The command line may use the other spelling, for keys of the file and for keys typed before."""
+    text = "agent: noop\nlimits: {maxSteps: 5}\n" + DATA
+    assert load(text, "limits.max_steps=6", "limits.maxSteps=7").limits.max_steps == 7
+    assert load("agent: noop\n" + DATA, "limits.maxSteps=6", "limits.max_steps=7").limits.max_steps == 7
+    (line,) = refused(text, "limits.max_steps=0")
+    assert line == "--eval-set 'limits.max_steps=0': limits.maxSteps: must be at least 1; it is 0."
+
+
+def test_unset_variables_are_told_by_the_written_key(refused: Refused) -> None:
+    """A key that is renamed and moved afterwards is named as it stands in the file."""
+    (line,) = refused("agent:\n  type: single\n  model: m\n  baseUrl: ${NOT_SET}\n" + DATA)
+    assert line.startswith("evals/shop.yaml:4: agent.baseUrl: the environment variable 'NOT_SET' is not set.")
