@@ -8,25 +8,13 @@ import sys
 from collections.abc import Callable, Sequence
 
 from pytest_browsereval import builtins
-from pytest_browsereval.commands import (
-    browser,
-    comparing,
-    flaking,
-    listing,
-    merging,
-    regrading,
-    showing,
-    toolkits,
-    viewing,
-)
+from pytest_browsereval.commands import plugin
 from pytest_browsereval.commands.base import Command, version_of
 from pytest_browsereval.errors import BrowserEvalError, UsageError, name_raised
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.registry import OURS
 
 HOOK = "pytest_browsereval_commands"
-CORE = (browser, comparing, flaking, listing, merging, regrading, showing, toolkits, viewing)
-"""Modules with subcommands that every run needs."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -81,7 +69,7 @@ def gather_commands(report: Callable[[str], None]) -> list[Command]:
         report: called with a sentence for each package whose subcommands are left out, and why: one that is
             broken does not keep the others from working.
     """
-    ours = ((OURS, command) for module in CORE for command in module.COMMANDS)
+    ours = ((OURS, command) for command in plugin.pytest_browsereval_commands())
     found: dict[str, tuple[str, Command]] = {}
     for owner, command in (*ours, *builtins.gather_offers(HOOK, report)):
         if not isinstance(command, Command):
