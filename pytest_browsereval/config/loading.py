@@ -237,8 +237,7 @@ def _read(path: Path) -> Document:
     try:
         document = parse(read_text(path), path.suffix)
     except DocumentError as error:
-        place = name if error.line is None else f"{name}:{error.line}"
-        raise ConfigError(f"{place}: {error}") from None
+        raise ConfigError(error.locate(name)) from None
     if document.value is None or document.value == {}:
         raise ConfigError(f"{name}: the file is empty. Write at least  agent: ...  and  dataset: ...")
     if not isinstance(document.value, dict):

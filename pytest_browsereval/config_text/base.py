@@ -24,6 +24,10 @@ class DocumentError(Exception):
         super().__init__(message)
         self.line = line
 
+    def locate(self, name: str) -> str:
+        """Return the message with the file's name and the line, if it is known."""
+        return f"{name}: {self}" if self.line is None else f"{name}:{self.line}: {self}"
+
 
 @dataclass(frozen=True)
 class Document:

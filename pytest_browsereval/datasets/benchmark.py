@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import os
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,11 +10,12 @@ from typing import Any, ClassVar
 
 from pydantic import JsonValue
 
-from pytest_browsereval.config_text import DocumentError, format_path, parse, read_text, unreadable
+from pytest_browsereval.config_text import DocumentError, format_path, parse, read_text
 from pytest_browsereval.config_text.json_text import json_value
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef
 from pytest_browsereval.datasets.rows import RELATING, Ids, refuse, to_task
 from pytest_browsereval.datasets.selection import select_rows
+from pytest_browsereval.datasets.source import Row, State, read_table, refuse_unreadable, state_of
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.tasks import Task
@@ -25,9 +23,6 @@ from pytest_browsereval.session_caches import cache_for_session
 
 Original = Mapping[str, Any]
 """A row as the benchmark publishes it."""
-
-Row = tuple[int, Any]
-"""The line that a row begins at, 0 where its format has no lines, and its value."""
 
 
 class RowProblem(Exception):
@@ -96,11 +91,9 @@ class BenchmarkConfig(DatasetConfig):
             DatasetError: it cannot be read, is empty, or holds rows that are not of the benchmark's shape.
         """
         path = self.file(base_dir)
-        try:
+        with refuse_unreadable(path):
             config = self.model_copy(update={"path": path})
             return _import_file(_Key(config.model_dump_json(), type(self), config), state_of(path))
-        except OSError as error:
-            raise DatasetError(f"{format_path(path)}: {unreadable(path, error)}") from None
 
     def index(self, base_dir: Path, ids: Collection[str] | None = None) -> Sequence[RowRef]:
         """Return the selected rows, in file order.
@@ -159,23 +152,6 @@ class BenchmarkConfig(DatasetConfig):
         return {**row, "graders": list(self.graders)} if self.graders else row
 
 
-State = tuple[tuple[str, int, int], ...]
-
-
-def state_of(path: Path) -> State:
-    """Return what changes when a file does, or any file that lies in a folder.
-
-    Raises:
-        OSError: it is not there.
-    """
-    if not path.is_dir():
-        state = path.stat()
-        return ((path.name, state.st_mtime_ns, state.st_size),)
-    with os.scandir(path) as entries:
-        states = sorted((entry.name, entry.stat()) for entry in entries if entry.is_file())
-    return tuple((name, state.st_mtime_ns, state.st_size) for name, state in states)
-
-
 @dataclass(frozen=True)
 class _Key:
     block: str
@@ -190,12 +166,7 @@ def _import_file(key: _Key, state: State) -> Imported:
     rows: list[tuple[int, dict[str, Any]]] = []
     dropped: list[tuple[str, str]] = []
     problems: list[str] = []
-    try:
-        originals = config.originals(path)
-    except DocumentError as error:
-        where = f"{format_path(path)}:{error.line}" if error.line else format_path(path)
-        raise DatasetError(f"{where}: {error}") from None
-    for line, original in originals:
+    for line, original in config.originals(path):
         try:
             rows.append((line, config._row(original)))  # noqa: SLF001 one class in two places
         except RowProblem as error:
@@ -257,8 +228,8 @@ def read_rows(path: Path) -> list[Row]:
         ".json": _json,
         ".jsonl": _json_lines,
         ".ndjson": _json_lines,
-        ".csv": lambda text: _table(text, ","),
-        ".tsv": lambda text: _table(text, "\t"),
+        ".csv": lambda text: [*read_table(text, ",")[1]],
+        ".tsv": lambda text: [*read_table(text, "\t")[1]],
     }
     if suffix not in readers:
         raise DocumentError(f"the suffix {suffix!r} names no format. Known: {', '.join(readers)}.")
@@ -280,24 +251,4 @@ def _json_lines(text: str) -> list[Row]:
                 rows.append((number, json_value(line)))
             except DocumentError as error:
                 raise DocumentError(str(error), number) from None
-    return rows
-
-
-def _table(text: str, delimiter: str) -> list[Row]:
-    lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    rows: list[Row] = []
-    begins = 1
-    try:
-        header = next(lines, [])
-        if twice := next((name for name in header if header.count(name) > 1), None):
-            raise DocumentError(f"two columns are named {twice!r}. Rename one.", 1)
-        begins = lines.line_num + 1
-        for cells in lines:
-            if any(cells):
-                if len(cells) != len(header):
-                    raise DocumentError(f"the row has {len(cells)} cells, the header {len(header)}.", begins)
-                rows.append((begins, dict(zip(header, cells, strict=True))))
-            begins = lines.line_num + 1
-    except csv.Error as error:
-        raise DocumentError(f"not CSV: {error}.", begins) from None
     return rows

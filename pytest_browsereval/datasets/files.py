@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
-from pytest_browsereval.config_text import Document, DocumentError, format_path, parse, read_text, unreadable
+from pytest_browsereval.config_text import Document, DocumentError, parse, read_text
 from pytest_browsereval.config_text.json_text import json_value
 from pytest_browsereval.datasets.base import RowRef
 from pytest_browsereval.datasets.rows import ROW_KEYS, Ids, RowFile, rename_columns
 from pytest_browsereval.datasets.selection import select_rows
-from pytest_browsereval.errors import DatasetError, nearest
+from pytest_browsereval.datasets.source import Row, State, read_table, refuse_unreadable, state_of
+from pytest_browsereval.errors import nearest
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.session_caches import cache_for_session
-
-Row = tuple[int, Any]
-"""The line that a row begins at, and its value."""
 
 Reader = Callable[[str], list[Row]]
 
@@ -64,24 +60,15 @@ class WholeFile(RowFile):
         """Return what reads a text; the same one for the same options, as it is a key of the cache."""
 
     def _rows(self, path: Path) -> list[Row]:
-        try:
-            state = path.stat()
-            return _read(path, (state.st_mtime_ns, state.st_size), self.reader())
-        except DocumentError as error:
-            raise DatasetError(_describe_error(path, error)) from None
-        except OSError as error:
-            raise DatasetError(f"{format_path(path)}: {unreadable(path, error)}") from None
+        with refuse_unreadable(path):
+            return _read(path, state_of(path), self.reader())
 
 
 @cache_for_session(maxsize=16)
-def _read(path: Path, state: tuple[int, int], reader: Reader) -> list[Row]:
+def _read(path: Path, state: State, reader: Reader) -> list[Row]:
     """Return the rows of a file in that state; kept, as rows are read one at a time."""
     del state
     return reader(read_text(path))
-
-
-def _describe_error(path: Path, error: DocumentError) -> str:
-    return f"{format_path(path)}:{error.line}: {error}" if error.line else f"{format_path(path)}: {error}"
 
 
 # -- JSON and YAML
@@ -160,35 +147,16 @@ def _csv_reader(delimiter: str, columns: tuple[tuple[str, str], ...]) -> Reader:
     key_of = {column: key for key, column in columns}
 
     def read(text: str) -> list[Row]:
-        lines = _csv_lines(text, delimiter)
-        _, header = next(lines, (1, []))
+        header, rows = read_table(text, delimiter)
         _check_header(header, dict(columns))
-        return [(line, _csv_row(header, cells, key_of, line)) for line, cells in lines]
+        return [(line, _csv_row(row, key_of, line)) for line, row in rows]
 
     return read
 
 
-def _csv_lines(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the cells of each row that is not blank, and the line that it begins at."""
-    lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    begins = 1
-    try:
-        for cells in lines:
-            if any(cells):
-                yield begins, cells
-            begins = lines.line_num + 1
-    except csv.Error as error:
-        raise DocumentError(f"not CSV: {error}.", begins) from None
-
-
 def _check_header(header: Sequence[str], columns: dict[str, str]) -> None:
-    if not header:
-        return
-    twice = next((name for name in header if header.count(name) > 1), None)
-    if twice is not None:
-        raise DocumentError(f"two columns are named {twice!r}. Rename one.", 1)
     for key, column in {"query_id": "query_id", **columns}.items():
-        if column not in header:
+        if header and column not in header:  # a file without a header has no rows, which is told later
             raise DocumentError(
                 f"there is no column {column!r} for {key}.{nearest(column, set(header) - ROW_KEYS)} "
                 f"Columns: {', '.join(header)}. Name it in the config:  columns: {{{key}: COLUMN}}.",
@@ -196,18 +164,15 @@ def _check_header(header: Sequence[str], columns: dict[str, str]) -> None:
             )
 
 
-def _csv_row(header: Sequence[str], cells: list[str], key_of: dict[str, str], line: int) -> dict[str, Any]:
-    if len(cells) != len(header):
-        message = f"the row has {len(cells)} cells, the header {len(header)}. Quote cells that hold a comma."
-        raise DocumentError(message, line)
-    row = {}
-    for column, cell in zip(header, cells, strict=True):
+def _csv_row(row: dict[str, str], key_of: dict[str, str], line: int) -> dict[str, Any]:
+    values = {}
+    for column, cell in row.items():
         if cell:
             try:
-                row[column] = _cell(key_of.get(column, column), cell)
+                values[column] = _cell(key_of.get(column, column), cell)
             except DocumentError as error:
                 raise DocumentError(f"{column}: {beginning(cell, 80)!r} is {error}", line) from None
-    return row
+    return values
 
 
 def _cell(key: str, cell: str) -> Any:

@@ -8,12 +8,12 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from pytest_browsereval.config_text import DocumentError, format_path, unreadable
+from pytest_browsereval.config_text import DocumentError
 from pytest_browsereval.config_text.json_text import json_value
 from pytest_browsereval.datasets.base import RowRef
 from pytest_browsereval.datasets.rows import Ids, RowFile
 from pytest_browsereval.datasets.selection import select_rows
-from pytest_browsereval.errors import DatasetError
+from pytest_browsereval.datasets.source import refuse_unreadable
 from pytest_browsereval.model.tasks import Task
 
 BOM = b"\xef\xbb\xbf"
@@ -41,15 +41,13 @@ class JsonLinesConfig(RowFile):
             DatasetError: the file cannot be read or is empty, a row has no id, ids clash.
         """
         path = self.file(base_dir)
-        try:
+        with refuse_unreadable(path):
             if ids is not None and len(ids) <= FEW and self.select == type(self.select)():
                 found = self._search(path, ids)
                 if found is not None:
                     return found
             with path.open("rb") as file:
                 refs = self._scan(path, file)
-        except OSError as error:
-            raise DatasetError(f"{format_path(path)}: {unreadable(path, error)}") from None
         refs = select_rows(refs, self.select, lambda ref: self.map_columns(self._row(ref)), path)
         return refs if ids is None else [ref for ref in refs if ref.query_id in ids]
 
@@ -62,14 +60,12 @@ class JsonLinesConfig(RowFile):
         return self.task(self._row(ref), ref)
 
     def _row(self, ref: RowRef) -> Any:
-        try:
-            with ref.path.open("rb") as file:
-                file.seek(ref.offset)
+        with refuse_unreadable(ref.path), ref.path.open("rb") as file:
+            file.seek(ref.offset)
+            try:
                 return json_value(file.read(ref.length).decode())
-        except (DocumentError, UnicodeDecodeError) as error:
-            raise DatasetError(f"{format_path(ref.path)}:{ref.line}: {_describe_error(error)}") from None
-        except OSError as error:
-            raise DatasetError(f"{format_path(ref.path)}: {unreadable(ref.path, error)}") from None
+            except (DocumentError, UnicodeDecodeError) as error:
+                raise DocumentError(_describe_error(error), ref.line) from None
 
     def _scan(self, path: Path, file: BinaryIO) -> list[RowRef]:
         key = json.dumps(self.id_column).encode()

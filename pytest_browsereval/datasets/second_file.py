@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 from pydantic import PrivateAttr
 
-from pytest_browsereval.config_text import Document, DocumentError, format_path, parse, read_text, unreadable
+from pytest_browsereval.config_text import Document, parse, read_text
 from pytest_browsereval.datasets.base import RowRef
 from pytest_browsereval.datasets.benchmark import BenchmarkConfig, Imported
-from pytest_browsereval.errors import DatasetError
+from pytest_browsereval.datasets.source import State, refuse_unreadable, state_of
 from pytest_browsereval.session_caches import cache_for_session
 
 
@@ -58,17 +58,11 @@ class TwoFilesConfig(BenchmarkConfig):
         path: Path | None = getattr(self, self.second)
         if path is None:
             return None
-        try:
-            state = path.stat()
-            return _parse_file(path, (state.st_mtime_ns, state.st_size))
-        except OSError as error:
-            raise DatasetError(f"{format_path(path)}: {unreadable(path, error)}") from None
-        except DocumentError as error:
-            where = f"{format_path(path)}:{error.line}" if error.line else format_path(path)
-            raise DatasetError(f"{where}: {error}") from None
+        with refuse_unreadable(path):
+            return _parse_file(path, state_of(path))
 
 
 @cache_for_session(maxsize=4)
-def _parse_file(path: Path, state: tuple[int, int]) -> Document:
+def _parse_file(path: Path, state: State) -> Document:
     del state
     return parse(read_text(path), path.suffix)

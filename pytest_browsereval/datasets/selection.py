@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import random
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
@@ -138,27 +139,9 @@ def check_depends_on(tasks: Iterable[Task], known: Collection[str]) -> None:
     ]
     if problems:
         refuse(problems)
-    if ring := _ring(needs):
-        raise DatasetError(f"rows wait for each other: {' -> '.join(map(repr, ring))}. Drop one depends_on.")
-
-
-def _ring(needs: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return ids that lead back to the first of them; empty if there are none."""
-    over: set[str] = set()
-    for start in needs:
-        trail: list[str] = []
-        pending = [(start, iter(needs[start]))] if start not in over else []
-        while pending:
-            name, others = pending[-1]
-            if len(trail) < len(pending):
-                trail.append(name)
-            following = next((other for other in others if other not in over), None)
-            if following is None:
-                over.add(name)
-                pending.pop()
-                trail.pop()
-            elif following in trail:
-                return [*trail[trail.index(following) :], following]
-            else:
-                pending.append((following, iter(needs.get(following, ()))))
-    return []
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        # Each of these is needed by the next one; a reader wants to know which row waits for which.
+        ring = " -> ".join(map(repr, reversed(error.args[1])))
+        raise DatasetError(f"rows wait for each other: {ring}. Drop one depends_on.") from None

@@ -1,0 +1,76 @@
+"""The files that rows come from: their state, their tables, and errors that name them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pytest_browsereval.config_text import DocumentError, format_path, unreadable
+from pytest_browsereval.errors import DatasetError
+
+Row = tuple[int, Any]
+"""The line that a row begins at, 0 where its format has no lines, and its value."""
+
+State = tuple[tuple[str, int, int], ...]
+
+
+def state_of(path: Path) -> State:
+    """Return what changes when a file does, or any file that lies in a folder.
+
+    Raises:
+        OSError: it is not there.
+    """
+    if not path.is_dir():
+        state = path.stat()
+        return ((path.name, state.st_mtime_ns, state.st_size),)
+    with os.scandir(path) as entries:
+        states = sorted((entry.name, entry.stat()) for entry in entries if entry.is_file())
+    return tuple((name, state.st_mtime_ns, state.st_size) for name, state in states)
+
+
+@contextmanager
+def refuse_unreadable(path: Path) -> Iterator[None]:
+    """Turn errors of reading a file into errors that name it.
+
+    Raises:
+        DatasetError: the file cannot be read.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise DatasetError(f"{format_path(path)}: {unreadable(path, error)}") from None
+    except DocumentError as error:
+        raise DatasetError(error.locate(format_path(path))) from None
+
+
+def read_table(text: str, delimiter: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
+    """Return the columns of a CSV text, and its rows with the lines that they begin at.
+
+    Raises:
+        DocumentError: it is not CSV, two columns have one name, or a row has too few or too many cells.
+    """
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    header: list[str] = []
+    rows = []
+    begins = 1
+    try:
+        for cells in lines:
+            if not header and any(cells):
+                header = cells
+                if twice := next((name for name in header if header.count(name) > 1), None):
+                    raise DocumentError(f"two columns are named {twice!r}. Rename one.", begins)
+            elif any(cells):
+                if len(cells) != len(header):
+                    counts = f"the row has {len(cells)} cells, the header {len(header)}"
+                    raise DocumentError(f"{counts}. Quote cells that hold a comma.", begins)
+                rows.append((begins, dict(zip(header, cells, strict=True))))
+            # A quoted cell may hold line ends, so rows and lines are not the same number.
+            begins = lines.line_num + 1
+    except csv.Error as error:
+        raise DocumentError(f"not CSV: {error}.", begins) from None
+    return header, rows
