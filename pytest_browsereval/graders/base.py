@@ -13,7 +13,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field, JsonValue
 
@@ -64,6 +64,22 @@ class Recorded:
     """What the agent's model calls used."""
     redact: Callable[[str], str] = str
     """Takes the run's secrets out of a text; graders that write files pass every text through it."""
+
+    def get_evidence(self, label: str, key: str, what: str) -> Any:
+        """Return a value of what a grader observed.
+
+        Args:
+            label: of the grader.
+            key: of the value.
+            what: it is, for messages.
+
+        Raises:
+            GraderFault: it was not observed.
+        """
+        seen = self.evidence.get(label)
+        if not isinstance(seen, dict) or key not in seen:
+            raise GraderFault(f"{what} was not read; run the task again")
+        return seen[key]
 
 
 @dataclass(frozen=True)

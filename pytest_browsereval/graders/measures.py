@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from pytest_browsereval.graders.values import read_json
 from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResultMessage
 
 CHARACTERS_A_TOKEN = 4
@@ -61,10 +62,7 @@ def _call(call: ToolCallMessage, result: ToolResultMessage | None) -> Call:
 def _read_success(result: Any) -> bool | None:
     """Return whether a result says that it is one of success; None if it says nothing that we know."""
     if isinstance(result, str):
-        try:
-            inner = json.loads(result)
-        except ValueError:
-            return True  # a plain sentence, the other shape that tools may answer in
+        inner = read_json(result)  # else a plain sentence, the other shape that tools may answer in
         return _read_success(inner) if isinstance(inner, dict) else True
     ok = result.get("ok") if isinstance(result, dict) else None
     return ok if isinstance(ok, bool) else None

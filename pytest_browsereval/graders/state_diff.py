@@ -197,10 +197,7 @@ class StateDiffGrader(GraderConfig):
         Raises:
             Fault: no state was read, or a pattern takes too long.
         """
-        seen = recorded.evidence.get(self.label)
-        if not isinstance(seen, dict) or "state" not in seen:
-            raise GraderFault("the state was not read; run the task again")
-        state, checks = seen["state"], self._checks(recorded.task)
+        state, checks = recorded.get_evidence(self.label, "state", "the state"), self._checks(recorded.task)
         strict, lenient = await asyncio.to_thread(
             lambda: ([c.judge(state, "strict") for c in checks], [c.judge(state, "lenient") for c in checks])
         )

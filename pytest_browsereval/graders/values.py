@@ -275,13 +275,8 @@ def split_items(text: str, items: Sequence[JsonValue]) -> list[JsonValue]:
     hold themselves, a comma or the word "and", does not separate.
     """
     text = text.strip()
-    if text.startswith("["):
-        try:
-            parsed = json.loads(text)
-        except (ValueError, RecursionError):
-            parsed = None
-        if isinstance(parsed, list):
-            return parsed
+    if text.startswith("[") and isinstance(parsed := read_json(text), list):
+        return parsed
     if re.search(r"[;\n]", text):
         parts = re.split(r"[;\n]", text)
     else:
@@ -295,6 +290,14 @@ def split_items(text: str, items: Sequence[JsonValue]) -> list[JsonValue]:
 
 
 # -- JSON
+
+
+def read_json(text: str, default: Any = None) -> Any:
+    """Return the JSON value that a text of a page, a model or an agent is; the default where it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):  # brackets by the thousand are no JSON either
+        return default
 
 
 def is_deep(value: Any) -> bool:

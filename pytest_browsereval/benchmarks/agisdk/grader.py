@@ -206,8 +206,7 @@ class AgisdkGrader(ModelGrader):
         return {"state": await read_finish(window, f"{origin_of(task.start_url or '')}/finish")}
 
     def _state(self, recorded: Recorded) -> JsonValue:
-        seen = recorded.evidence.get(self.label)
-        state = seen.get("state") if isinstance(seen, dict) else None
+        state = recorded.get_evidence(self.label, "state", "the final state")
         if not isinstance(state, dict):
             raise GraderFault("the final state was not read; run the task again")
         return state

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any, Literal
@@ -18,7 +17,7 @@ from pytest_browsereval.benchmarks.assistantbench.closeness import (
 )
 from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
 from pytest_browsereval.graders.criteria import make_criterion
-from pytest_browsereval.graders.values import TEXT_LIMIT, is_deep, show
+from pytest_browsereval.graders.values import TEXT_LIMIT, is_deep, read_json, show
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.known import beginning
@@ -143,10 +142,7 @@ def _block(line: str) -> Any:
 
 
 def _json(text: str) -> Any:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    value = read_json(text)
     return None if is_deep(value) else value
 
 

@@ -141,14 +141,12 @@ class InfinityGrader(GraderConfig):
         Raises:
             Fault: no state was read, or the verifier raised, took too long or is not there.
         """
-        seen = recorded.evidence.get(self.label)
-        if not isinstance(seen, dict) or "state" not in seen:
-            raise GraderFault("the app's state was not read; run the task again")
+        state = recorded.get_evidence(self.label, "state", "the app's state")
         try:
             verifier = self._verifier(recorded.task, recorded.base_dir)
         except ValueError as error:
             raise GraderFault(str(error)) from None
-        passed, message = await self._run(verifier, seen["state"])
+        passed, message = await self._run(verifier, state)
         files = [await asyncio.to_thread(file.read_bytes) for file in (verifier, _DRIVER)]
         fingerprint = f"{self._rules().fingerprint(1)}/{hash_bytes(*files)}"
         return self._result(passed, message, verifier.name, fingerprint)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field, JsonValue
 
@@ -60,10 +60,7 @@ class MiniwobGrader(GraderConfig):
         Raises:
             Fault: nothing was, or what was read is no number.
         """
-        seen = recorded.evidence.get(self.label)
-        if not isinstance(seen, dict) or "episode" not in seen:
-            raise GraderFault("the page's reward was not read; run the task again")
-        episode: Any = seen["episode"]
+        episode = recorded.get_evidence(self.label, "episode", "the page's reward")
         if episode is None:
             return self._result(None, "the agent has left the page", {})
         details = {"reward": episode["reward"], "is_done": episode["done"], "reason": episode["reason"]}

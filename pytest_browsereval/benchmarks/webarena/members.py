@@ -13,9 +13,7 @@ def pytest_browsereval_register(registry: Registry) -> None:
     registry.announce(
         "dataset", "webarena-verified", f"{__package__}.verified.dataset:WebArenaVerifiedConfig"
     )
-    registry.announce(
-        "dataset", "visualwebarena", f"{__package__}.visualwebarena_dataset:VisualWebArenaConfig"
-    )
-    registry.announce("dataset", "webchorearena", f"{__package__}.webchorearena_dataset:WebChoreArenaConfig")
+    registry.announce("dataset", "visualwebarena", f"{__package__}.dataset:VisualWebArenaConfig")
+    registry.announce("dataset", "webchorearena", f"{__package__}.dataset:WebChoreArenaConfig")
     registry.announce("grader", "webarena", f"{__package__}.grader:WebArenaGrader")
     registry.announce("grader", "webarena_verified", f"{__package__}.verified.grader:WebArenaVerifiedGrader")

@@ -17,6 +17,7 @@ from pytest_browsereval.benchmarks.webarena.verified.kinds import (
     read_expected_value,
     read_seen_value,
 )
+from pytest_browsereval.graders.values import read_json
 from pytest_browsereval.model.grades import Criterion, Verdict
 from pytest_browsereval.redaction.known import beginning
 
@@ -106,13 +107,8 @@ def _object(value: Any, properties: Schema, read: Read) -> Any:
 
 def _parse(value: Any, kind: type) -> Any:
     """Return the JSON value of a text that holds one of that type."""
-    if isinstance(value, str):
-        try:
-            parsed = json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-        return parsed if isinstance(parsed, kind) else value
-    return value
+    parsed = read_json(value) if isinstance(value, str) else value
+    return parsed if isinstance(parsed, kind) else value
 
 
 # -- comparing

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from pytest_browsereval.graders.base import GraderFault
-from pytest_browsereval.graders.values import is_deep
+from pytest_browsereval.graders.values import is_deep, read_json
 
 _STATIC = (".css", ".js", ".png", ".jpg", ".jpeg", ".gif", ".svg", ".woff", ".woff2", ".ttf", ".ico", ".webp")
 """Paths that end so are files of the page and never looked at."""
@@ -101,10 +101,7 @@ def _fields(content: Any) -> dict[str, Any] | None:
     if "application/x-www-form-urlencoded" in kind:
         return {name: values[0] for name, values in parse_qs(text, keep_blank_values=True).items()}
     if "application/json" in kind:
-        try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
-            return None
+        value = read_json(text)
         return value if isinstance(value, dict) and not is_deep(value) else None
     boundary = re.search(r"boundary=([^;\s]+)", kind) if "multipart/form-data" in kind else None
     return _parts(text, boundary[1]) if boundary else None

@@ -9,6 +9,7 @@ from typing import Any
 
 from pytest_browsereval.benchmarks.webarena.verified.texts import is_pattern, matches
 from pytest_browsereval.graders.patterns import check_pattern
+from pytest_browsereval.graders.values import read_json
 
 _STEP = re.compile(
     r"\.(?P<name>[\w-]+)|\[(?P<index>\d+)\]|\['(?P<quoted>[^']+)'\]|(?P<all>\[\*\]|\.\*)"
@@ -87,12 +88,8 @@ def _take(value: Any, step: re.Match[str]) -> list[Any]:
 
 def _open(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _parse(part) if isinstance(part, str) else _open(part) for key, part in value.items()}
+        return {
+            key: read_json(part, part) if isinstance(part, str) else _open(part)
+            for key, part in value.items()
+        }
     return [_open(part) for part in value] if isinstance(value, list) else value
-
-
-def _parse(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text

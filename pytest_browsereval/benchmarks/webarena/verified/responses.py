@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +17,7 @@ from pytest_browsereval.benchmarks.webarena.verified.comparing import (
     read_seen,
 )
 from pytest_browsereval.benchmarks.webarena.verified.kinds import TEXT, read_expected_value, read_seen_value
-from pytest_browsereval.graders.values import is_deep
+from pytest_browsereval.graders.values import is_deep, read_json
 from pytest_browsereval.model.grades import Criterion
 
 NAME = "AgentResponseEvaluator"
@@ -107,8 +106,5 @@ def read_answer(answer: str | None) -> Any:
         return None
     fenced = _FENCED.search(answer)
     text = fenced[1].strip() if fenced else answer.strip()
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
+    value = read_json(text, text)
     return text if is_deep(value) else value
