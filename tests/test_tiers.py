@@ -41,9 +41,36 @@ def test_a_tier_runs_by_its_name() -> None:
     assert "left out: real_model, peers, machines, soak, adversary, slow, published;" in result.stdout
 
 
-def test_ci_runs_every_tier() -> None:
-    """No mark without a run."""
-    assert sorted(re.findall(r"^ *tier (\w+)\b", CI, re.MULTILINE)) == sorted(TIERS)
+@pytest.mark.parametrize("failing", ["nothing", "-m pytest -m soak", "-s lint", "install --quiet uv"])
+def test_ci_runs_every_part_and_fails_with_any(tmp_path: Path, failing: str) -> None:
+    """No mark and no command of contributors is left out; stand-ins for the programs note their calls."""
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci/run", tmp_path / ".ci")
+    (tmp_path / "README.md").write_text("python3 -m venv .venv && pip install -e '.[dev]' && pytest\n")
+    programs = ("python", "python3", "pip", "pytest", "nox", "npm", "node", "chromium", "ip")
+    for folder in (tmp_path / "bin", tmp_path / ".venv/bin"):
+        folder.mkdir(parents=True)
+        for name in programs:
+            script = f'#!/bin/sh\necho "$*" >>"{tmp_path}/{name}.txt"\necho "ran $*"\n'
+            (folder / name).write_text(f'{script}case "$*" in *"{failing}"*) exit 3 ;; esac\n')
+            (folder / name).chmod(0o755)
+    path = f"{tmp_path}/bin:{os.environ['PATH']}"
+    result = subprocess.run(
+        [tmp_path / ".ci/run"],
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert result.returncode == (0 if failing == "nothing" else 1), result.stdout + result.stderr
+    tiers = re.findall(r"-m pytest -m (\w+)", (tmp_path / "python.txt").read_text())
+    assert sorted(tiers) == sorted(TIERS)
+    commands = re.findall(r"-s (\w+)", (tmp_path / "nox.txt").read_text())
+    assert sorted(commands) == ["docs", "lint", "lowest", "report", "types"]
+    assert all(result.stdout.count(f"ran -m pytest -m {tier}\n") == 1 for tier in TIERS)  # shown, and once
+    failed = re.findall(r" FAILED \(exit code \d\), ", result.stdout)
+    assert len(failed) == (failing != "nothing")
 
 
 SKIPPED = """
