@@ -105,7 +105,7 @@ def _sample() -> dict[str, Any]:
         "asyncio_tasks": len(tasks),
         "file_handles": process.num_fds(),
         "threads": sum(not thread.name.startswith(POOL) for thread in threading.enumerate()),
-        "attempts": kinds["pytest_browsereval.run.attempt._Attempt"],
+        "attempts": kinds["pytest_browsereval.run.attempt.Course"],
         "windows": kinds["pytest_browsereval.browsers.playwright.windows.PlaywrightWindow"],
         "captures": kinds["pytest_browsereval.capture.context.CaptureContext"],
         "objects": sum(kinds.values()),

@@ -56,15 +56,3 @@ def test_contributors_find_every_command() -> None:
     source = (ROOT / "noxfile.py").read_text(encoding="utf-8")
     assert named == set(re.findall(r"^@nox\.session\ndef (\w+)", source, re.MULTILINE)) - {"report"}
     assert set(noxfile().nox.options.sessions) <= named
-
-
-def test_ci_runs_the_commands() -> None:
-    """``.ci/run`` runs all of them but the benchmarks: the tests as the README says, with their coverage."""
-    ci = (ROOT / ".ci/run").read_text(encoding="utf-8")
-    assert set(re.findall(r"^  (?:command_of|tier) (\w+)", ci, re.MULTILINE)) >= {
-        "report",
-        "lint",
-        "types",
-        "docs",
-        "slow",
-    }

@@ -27,12 +27,13 @@ from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.report.assertion import explain
-from pytest_browsereval.run.attempt import Job, run_trial
+from pytest_browsereval.run.attempt import run_trial
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.guard import CallGuard
 from pytest_browsereval.run.own_runs import new_trial
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.store import home_of
+from pytest_browsereval.run.trial import Trial
 from pytest_browsereval.run.workplace import agent_context, open_capture
 from pytest_browsereval.sites import fill
 
@@ -298,10 +299,10 @@ class Handwritten:
             store = self.evaluation.own_runs.of(claim_run(self._config, self._request.node))
             variant, agent = next(iter(self.evaluation.config.variants.items()))
             key, node_id = new_trial(store, task.query_id, variant), self._request.node.nodeid
-            job = Job(node_id, key, task, self._graders, agent, is_output_passed_on=True, sites=self._sites)
+            trial = Trial(key, task, self._graders, agent, is_output_passed_on=True, sites=self._sites)
             services = replace(services, store=store)
-            metadata, folder = await run_trial(job, services, retries=self.evaluation.config.retries)
-            return EvalOutcome(metadata, folder.path)
+            record = await run_trial(trial, services, node_id)
+            return EvalOutcome(record.metadata, record.folder)
 
         try:
             asyncio.get_running_loop()

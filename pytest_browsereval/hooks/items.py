@@ -24,6 +24,7 @@ from pytest_browsereval.report.links import page_of
 from pytest_browsereval.report.viewer.attempts import names_in
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.plan import Entry
+from pytest_browsereval.run.record import AttemptRecord
 from pytest_browsereval.run.regrade import Regrading
 from pytest_browsereval.run.store import read_metadata
 
@@ -158,7 +159,8 @@ class EvalItem(pytest.Function, PlainId):
             return
         ahead: Any = self.config.pluginmanager.get_plugin("browsereval-ahead")
         began = time.perf_counter()
-        self.metadata, self.folder = ahead.result_of(self)
+        record: AttemptRecord = ahead.result_of(self)
+        self.metadata, self.folder = record.metadata, record.folder
         self._longer_s = self._took_s() - (time.perf_counter() - began)
         output: Any = self.config.pluginmanager.get_plugin("browsereval-output")
         self._output = output.sections(self.folder)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import CancelledError
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -31,13 +32,11 @@ from pytest_browsereval.hooks.session import CLOSE_GRACE_S, EvalSession
 from pytest_browsereval.hooks.surroundings import Surroundings
 from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.lanes import Lanes, LoopLost
 from pytest_browsereval.run.plan import Entry
+from pytest_browsereval.run.record import AttemptRecord
 from pytest_browsereval.run.relations import groups
-
-Outcome = tuple[TaskMetadata, Path]
 
 UNMADE: dict[type[BrowserEvalError], Unmade] = {OverBudget: "budget", CalledOff: "dashboard"}
 """How it is told why an attempt was not made."""
@@ -105,7 +104,7 @@ class Ahead:
 
     # -- an item is up
 
-    def result_of(self, item: EvalItem) -> Outcome:
+    def result_of(self, item: EvalItem) -> AttemptRecord:
         """Return the item's outcome, having run its attempt unless that ran ahead already.
 
         Raises:
@@ -117,14 +116,14 @@ class Ahead:
         if self._why_stopped and not self.lanes.has_result(item):
             self._skip_stopped(item)
         outcome = self._guard_outcome(item)
-        if outcome[0].stops_run:
-            self._stop(item, outcome[0].reason)
+        if outcome.metadata.stops_run:
+            self._stop(item, outcome.metadata.reason)
         elif self._why_stopped:
             self._end(item)
-        item.was_judged = outcome[0].verdict is not Verdict.ERRORED
+        item.was_judged = outcome.metadata.verdict is not Verdict.ERRORED
         return outcome
 
-    def _guard_outcome(self, item: EvalItem) -> Outcome:
+    def _guard_outcome(self, item: EvalItem) -> AttemptRecord:
         """Return the outcome; what is raised instead has been counted, so that no row is lost."""
         try:
             return self._outcome(item)
@@ -154,11 +153,12 @@ class Ahead:
                 self._record_error(item, f"given up: {type(error).__name__}: {error}")
             raise
 
-    def _find_result(self, item: EvalItem) -> Outcome | None:
+    def _find_result(self, item: EvalItem) -> AttemptRecord | None:
         """Return the result that an item has already, where a plug-in runs it again and must not."""
         if not item.was_judged or item.config.getoption("eval_allow_reruns"):
             return None
-        return item.evaluation.store.last_result(item.entry.key)
+        found = item.evaluation.store.last_result(item.entry.key)
+        return None if found is None else AttemptRecord(*found)
 
     def _stop(self, item: EvalItem, why: str) -> None:
         if self.session.is_worker:
@@ -177,7 +177,7 @@ class Ahead:
         self._end(item)
         pytest.skip(f"stopped: {self._why_stopped}")
 
-    def _outcome(self, item: EvalItem) -> Outcome:
+    def _outcome(self, item: EvalItem) -> AttemptRecord:
         if item in self._blocked:
             return self._record_error(item, self._blocked.pop(item))
         for key in needs_of(item) if self._unmade else ():
@@ -213,7 +213,7 @@ class Ahead:
             key in self._selected and self._verdicts.get(key) is not Verdict.PASSED for key in needs_of(item)
         )
 
-    def _take(self, item: EvalItem) -> Outcome:
+    def _take(self, item: EvalItem) -> AttemptRecord:
         try:
             return self.lanes.take(item, lambda: self._tick(item))  # type: ignore[no-any-return]
         except CancelledError:  # held back after -x, yet it came up: its failure was expected, say
@@ -225,11 +225,11 @@ class Ahead:
             self._verdicts[key] = verdict
             self._frees = True
 
-    def _record_error(self, item: EvalItem, why: str) -> Outcome:
+    def _record_error(self, item: EvalItem, why: str) -> AttemptRecord:
         fault = Fault(ErrorSource.HARNESS, why)
-        metadata, folder = item.evaluation.record_fault(item.entry, item.nodeid, fault)
-        self._note(item, metadata.verdict)
-        return metadata, folder.path
+        record = item.evaluation.record_fault(item.entry, item.nodeid, fault)
+        self._note(item, record.metadata.verdict)
+        return record
 
     # -- what runs beside it
 
@@ -259,17 +259,17 @@ class Ahead:
             room -= 1
             yield other
 
-    def _attempt(self, item: EvalItem) -> Callable[[], Coroutine[Any, Any, Outcome]]:
-        async def attempt() -> Outcome:
+    def _attempt(self, item: EvalItem) -> Callable[[], Coroutine[Any, Any, AttemptRecord]]:
+        async def attempt() -> AttemptRecord:
             outcome = self._find_judged(item) or await _make(item)
-            verdict = outcome[0].verdict
+            verdict = outcome.metadata.verdict
             self._bad += verdict is not Verdict.PASSED
             self._note(item, verdict)
             return outcome
 
         return attempt
 
-    def _find_judged(self, item: EvalItem) -> Outcome | None:
+    def _find_judged(self, item: EvalItem) -> AttemptRecord | None:
         """Return what was judged before: a new attempt would be paid for again.
 
         By a worker that has died and did not report it, or by an earlier session of the run.
@@ -282,11 +282,12 @@ class Ahead:
             return None  # others rest on the state that it leaves, and that may be gone too
         found = item.evaluation.find_judged(item.entry)
         if found is not None:
-            item.evaluation.store.records.take_over(found[1])
+            item.evaluation.store.records.take_over(found.folder)
         item.was_resumed = found is not None and item.evaluation.goes_on
         if found is None or not item.was_resumed:
             return found
-        return found[0].model_copy(update={"stops_run": False}), found[1]  # what stopped that session is over
+        # What stopped that session is over.
+        return replace(found, metadata=found.metadata.model_copy(update={"stops_run": False}))
 
     @cached_property
     def _tied_items(self) -> tuple[frozenset[EvalItem], frozenset[EvalItem]]:
@@ -357,12 +358,11 @@ def _find_tied(items: Sequence[EvalItem]) -> tuple[frozenset[EvalItem], frozense
     return frozenset(tied), frozenset(done)
 
 
-async def _make(item: EvalItem) -> Outcome:
+async def _make(item: EvalItem) -> AttemptRecord:
     try:
-        metadata, folder = await item.evaluation.trial(item.entry, item.nodeid)
+        return await item.evaluation.trial(item.entry, item.nodeid)
     except Fault as fault:  # before the attempt could begin
-        metadata, folder = item.evaluation.record_fault(item.entry, item.nodeid, fault)
-    return metadata, folder.path
+        return item.evaluation.record_fault(item.entry, item.nodeid, fault)
 
 
 class StoreError(BrowserEvalError):

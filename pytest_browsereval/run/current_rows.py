@@ -9,8 +9,9 @@ from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.text import redact_json
-from pytest_browsereval.run.plan import Entry, ReadyTask, read_graders
+from pytest_browsereval.run.plan import Entry, read_graders
 from pytest_browsereval.run.stored_trials import StoredEntry, StoredPlan, StoredTask, read_stored
+from pytest_browsereval.run.trial import Trial
 
 SITUATION = ("query", "start_url", "setup_script", "sites")
 """Keys of a row that an agent works by: where one of them has changed, its attempt is one at another task."""
@@ -36,7 +37,7 @@ class CurrentPlan(StoredPlan):
         del stored
         return tuple(read_graders(task.graders, self._registry, where))
 
-    def _read_stored(self, entry: StoredEntry) -> ReadyTask:
+    def _read_stored(self, entry: StoredEntry) -> Trial:
         ready = super()._read_stored(entry)
         if not (self.config.graders and ready.task.graders):
             self._check_that_all_is_read(ready.task, ready.graders, _place(entry))

@@ -17,7 +17,6 @@ from pytest_browsereval.contracts import naming, texts_of
 from pytest_browsereval.errors import ConfigError, Fault, RunStopped, UsageError
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.needs import Offers
 from pytest_browsereval.redaction.known import know_secrets
 from pytest_browsereval.redaction.redactor import Redactor
@@ -25,7 +24,7 @@ from pytest_browsereval.redaction.restoring import RestoringRedactor
 from pytest_browsereval.redaction.spellings import list_base64_forms, list_spellings
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.replay.cassettes import Cassettes, ModelCalls
-from pytest_browsereval.run.attempt import Job, Services, record_fault, run_trial
+from pytest_browsereval.run.attempt import Services, record_fault, run_trial
 from pytest_browsereval.run.behaviour import Behaviour
 from pytest_browsereval.run.browser_checks import (
     check_agents,
@@ -41,10 +40,12 @@ from pytest_browsereval.run.manifest import config_folder, manifest
 from pytest_browsereval.run.outages import Outages
 from pytest_browsereval.run.own_runs import OwnRuns
 from pytest_browsereval.run.plan import Entry, Plan
+from pytest_browsereval.run.record import AttemptRecord
 from pytest_browsereval.run.selection import note_selected
 from pytest_browsereval.run.shards import Parts
-from pytest_browsereval.run.store import AttemptFolder, RunStore
+from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.run.toolsets import Toolsets
+from pytest_browsereval.run.trial import Trial
 from pytest_browsereval.sites import Sites, check
 from pytest_browsereval.tools.base import Tool
 from pytest_browsereval.tools.kit import Toolkit, ToolkitConfig
@@ -316,7 +317,7 @@ class Evaluation:
         """
         await self.services()
 
-    async def trial(self, entry: Entry, node_id: str) -> tuple[TaskMetadata, AttemptFolder]:
+    async def trial(self, entry: Entry, node_id: str) -> AttemptRecord:
         """Run one trial, with its retries.
 
         Raises:
@@ -331,30 +332,30 @@ class Evaluation:
         await self.control.admit(entry.key)
         self.budget.check()  # before a browser is started for nothing
         services = await self.services()
-        metadata, folder = await run_trial(self._job(entry, node_id), services, retries=self.config.retries)
-        if metadata.stops_run:
-            self.stopped = metadata.reason
+        record = await run_trial(self._ready(entry), services, node_id)
+        if record.metadata.stops_run:
+            self.stopped = record.metadata.reason
         if entry.trial == self.config.trials:
             self.plan.forget(entry)
-        return metadata, folder
+        return record
 
-    def find_judged(self, entry: Entry) -> tuple[TaskMetadata, Path] | None:
+    def find_judged(self, entry: Entry) -> AttemptRecord | None:
         """Return the judged attempt of a trial that another process of the run has made; None if none has."""
         found = self.store.last_result(entry.key)
-        return found if found and found[0].verdict is not Verdict.ERRORED else None
+        return AttemptRecord(*found) if found and found[0].verdict is not Verdict.ERRORED else None
 
-    def record_fault(self, entry: Entry, node_id: str, fault: Fault) -> tuple[TaskMetadata, AttemptFolder]:
+    def record_fault(self, entry: Entry, node_id: str, fault: Fault) -> AttemptRecord:
         """Record a trial as errored that could not finish by itself; needs no loop.
 
         Raises:
             OSError: the run folder cannot be written.
         """
-        return record_fault(self._job(entry, node_id), self._make_services(), fault)
+        return record_fault(self._ready(entry), self._make_services(), node_id, fault)
 
-    def _job(self, entry: Entry, node_id: str) -> Job:
-        ready = self.plan.ready(entry)
-        self.hide(ready.graders)
-        return Job(node_id, entry.key, ready.task, ready.graders, self.config.variants[entry.variant])
+    def _ready(self, entry: Entry) -> Trial:
+        trial = self.plan.ready(entry)
+        self.hide(trial.graders)
+        return trial
 
     def _make_services(self) -> Services:
         browser = self._browser or self._browser_config().build()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import JsonValue, ValidationError
 
@@ -29,6 +29,7 @@ from pytest_browsereval.registry import Registry, read_block
 from pytest_browsereval.run.relations import ALONE, Relations, notes_on, relations_of, sites_to_reset
 from pytest_browsereval.run.store import TrialKey
 from pytest_browsereval.run.toolsets import Toolsets
+from pytest_browsereval.run.trial import Trial
 from pytest_browsereval.sites import unknown_sites
 from pytest_browsereval.tools.toolkits import PAGELESS
 from pytest_browsereval.validation_errors import wrong_booleans
@@ -54,16 +55,6 @@ class Entry:
         return TrialKey(self.ref.query_id, self.variant, self.trial)
 
 
-@dataclass(frozen=True)
-class ReadyTask:
-    """A row that was read, checked and given its graders."""
-
-    task: Task
-    graders: tuple[GraderConfig, ...]
-    row_hash: str = ""
-    """Of the row that a stored attempt is judged by, before placeholders were filled in."""
-
-
 class Plan:
     """All trials of a config, and the way from one to its checked row."""
 
@@ -72,7 +63,7 @@ class Plan:
         self._registry = registry
         self.toolsets = toolsets
         """The tools that are switched on; None until the browser that brings them was asked."""
-        self._ready: dict[tuple[str, int, str], ReadyTask] = {}
+        self._ready: dict[tuple[str, int, str], Trial] = {}
         self._relations: dict[tuple[str, int, str, int], Relations] = {}
         self._relates: bool | None = None
         self._problem: PluginError | None = None
@@ -221,8 +212,8 @@ class Plan:
         whole = (dataset.model_copy(update={"select": Select()}) for dataset in self.config.dataset)
         return {ref.query_id for dataset in whole for ref in index_rows(dataset, self.config.base_dir)}
 
-    def ready(self, entry: Entry) -> ReadyTask:
-        """Return the trial's row with its graders, checked against graders, agent and tools.
+    def ready(self, entry: Entry) -> Trial:
+        """Return a trial, its row checked against graders, agent and tools.
 
         Raises:
             DatasetError: with file, line, what was given and what to write.
@@ -230,7 +221,7 @@ class Plan:
         key = self._key(entry)
         if key not in self._ready:
             self._ready[key] = self._read(entry)
-        return self._ready[key]
+        return replace(self._ready[key], key=entry.key)  # rows are read once for all their trials
 
     def _key(self, entry: Entry) -> tuple[str, int, str]:
         return str(entry.ref.path), entry.ref.offset, entry.variant
@@ -239,7 +230,7 @@ class Plan:
         """Let a row go whose last trial is over, so that a long run stays small."""
         self._ready.pop(self._key(entry), None)
 
-    def _read(self, entry: Entry) -> ReadyTask:
+    def _read(self, entry: Entry) -> Trial:
         task = read_row(entry.dataset, entry.ref)
         where = f"{entry.ref.path}:{entry.ref.line}: row {task.query_id!r}"
         try:
@@ -247,7 +238,7 @@ class Plan:
         except DatasetError as error:
             raise DatasetError(where + hide_quotes(str(error).removeprefix(where), task)) from None
 
-    def _check(self, task: Task, entry: Entry, where: str) -> ReadyTask:
+    def _check(self, task: Task, entry: Entry, where: str) -> Trial:
         graders = self.config.graders or self._of_row(task, entry.dataset, where)
         if not graders:
             raise DatasetError(
@@ -272,7 +263,7 @@ class Plan:
             raise DatasetError(f"{where}: {error}") from None
         if not (self.config.graders and task.graders):  # else a config leaves the row's own out, on purpose
             self._check_that_all_is_read(task, graders, where)
-        return ReadyTask(task, self.with_those_beside(graders))
+        return Trial(entry.key, task, self.with_those_beside(graders), agent)
 
     def with_those_beside(self, graders: tuple[GraderConfig, ...]) -> tuple[GraderConfig, ...]:
         """Return a row's graders and those beside them, but for one whose name is taken."""

@@ -25,11 +25,12 @@ from pytest_browsereval.registry import Registry
 from pytest_browsereval.run.attempt import Services
 from pytest_browsereval.run.current_rows import CurrentPlan
 from pytest_browsereval.run.evaluation import Evaluation
-from pytest_browsereval.run.grading import Grading, decide, grade_all, total_cost
+from pytest_browsereval.run.grading import Grading, grade_all, total_cost
 from pytest_browsereval.run.manifest import check_manifest
-from pytest_browsereval.run.plan import Entry, ReadyTask
+from pytest_browsereval.run.plan import Entry
+from pytest_browsereval.run.record import AttemptRecord, describe_grading
 from pytest_browsereval.run.selection import count_wanted
-from pytest_browsereval.run.store import AttemptFolder, RunStore, TrialKey, read_metadata
+from pytest_browsereval.run.store import RunStore, TrialKey, read_metadata
 from pytest_browsereval.run.stored_trials import (
     StoredEntry,
     StoredPlan,
@@ -37,6 +38,7 @@ from pytest_browsereval.run.stored_trials import (
     read_evidence,
     read_stored,
 )
+from pytest_browsereval.run.trial import Trial
 from pytest_browsereval.run.unobserved import OBSERVED_ELSE, list_observations, why_unobserved
 
 TOLD = 5
@@ -51,7 +53,7 @@ STORED_ROWS = (
 class JudgedRow:
     """The row that a stored attempt was judged by, and what its graders had observed."""
 
-    ready: ReadyTask
+    ready: Trial
     stored: StoredTask
     observed: Mapping[str, str]
     unobserved: Mapping[str, str]
@@ -212,7 +214,7 @@ class Regrading(Evaluation):
         """
         raise RunStopped("--eval-regrade grades stored attempts again and makes none. Run without it.")
 
-    async def trial(self, entry: Entry, node_id: str) -> tuple[TaskMetadata, AttemptFolder]:
+    async def trial(self, entry: Entry, node_id: str) -> AttemptRecord:
         """Grade a stored trial again.
 
         Raises:
@@ -233,9 +235,9 @@ class Regrading(Evaluation):
         self.stored.forget(entry)
         if metadata.stops_run:
             self.stopped = metadata.reason
-        return metadata, attempt
+        return AttemptRecord(metadata, attempt.path)
 
-    def record_fault(self, entry: Entry, node_id: str, fault: Fault) -> tuple[TaskMetadata, AttemptFolder]:
+    def record_fault(self, entry: Entry, node_id: str, fault: Fault) -> AttemptRecord:
         """Record that a trial could not be graded again; the grades that it had are in its history.
 
         Raises:
@@ -245,13 +247,13 @@ class Regrading(Evaluation):
         attempt = self.store.reopen(entry.folder, entry.metadata.attempt, node_id)
         attempt.finish()
         if entry.why_not is not None:
-            return _keep_errored(read_metadata(entry.folder), entry.why_not), attempt
+            return AttemptRecord(_keep_errored(read_metadata(entry.folder), entry.why_not), entry.folder)
         labels = [grader.label for grader in self.stored.ready(entry).graders]
         errored = {
             label: GraderResult(grader=label, verdict=Verdict.ERRORED, reasoning=str(fault))
             for label in labels
         }
-        return self._save(entry.folder, Grading(errored)), attempt
+        return AttemptRecord(self._save(entry.folder, Grading(errored)), entry.folder)
 
     async def _again(self, entry: StoredEntry) -> TaskMetadata:
         old = await asyncio.to_thread(read_metadata, entry.folder)
@@ -325,14 +327,9 @@ class Regrading(Evaluation):
         if row is not None and row_hash != old.row_hash:
             row.save(saver)
         saver.save_grades(grading.grades)
-        verdict, source, reason = decide(grading.grades, self.config.pass_when, old.limit)
         update = {
-            "grader_results": grading.grades,
-            "verdict": verdict,
-            "error_source": source,
-            "reason": self.redact(reason),
+            **describe_grading(grading, self.config.pass_when, old.limit, self.redact),
             "stops_run": False,
-            "grading_duration_ms": round(grading.duration_ms, 3),
             "cost_usd": _with(old.cost_usd, grading),
             "regraded_at": now(),
             "row_hash": row_hash,

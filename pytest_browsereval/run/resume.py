@@ -13,12 +13,12 @@ from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import now
-from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.manifest import manifest
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.provenance import differences
+from pytest_browsereval.run.record import AttemptRecord
 from pytest_browsereval.run.relations import groups
 from pytest_browsereval.run.selection import read_selected
 from pytest_browsereval.run.store import RunStore, TrialKey
@@ -219,10 +219,10 @@ class Resuming(Evaluation):
 
     # -- what there is already
 
-    def find_judged(self, entry: Entry) -> tuple[TaskMetadata, Path] | None:
+    def find_judged(self, entry: Entry) -> AttemptRecord | None:
         """Return the judged attempt of a trial whose row is what it was; None if it has to be run."""
         found = super().find_judged(entry)
-        return found if found and found[0].row_hash == self._row_hash(entry) else None
+        return found if found and found.metadata.row_hash == self._row_hash(entry) else None
 
     def _row_hash(self, entry: Entry) -> str:
         return self.plan.ready(entry).task.content_hash()

@@ -28,8 +28,9 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import Offers
 from pytest_browsereval.redaction.marks import MARK
 from pytest_browsereval.registry import Registry
-from pytest_browsereval.run.plan import Entry, Plan, ReadyTask, check_needs, mark_names, read_graders
+from pytest_browsereval.run.plan import Entry, Plan, check_needs, mark_names, read_graders
 from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.run.trial import Trial
 from pytest_browsereval.sites import fill
 
 
@@ -146,7 +147,7 @@ class StoredPlan(Plan):
         self._store = store
         self._stored: tuple[StoredEntry, ...] | None = None
         self._by_name: dict[str, StoredEntry] | None = None
-        self._tasks: dict[TrialKey, ReadyTask] = {}
+        self._tasks: dict[TrialKey, Trial] = {}
         self.modify: Callable[[Task], Task] = lambda task: task
         """What plug-ins make of a row before it is run."""
         self.redact: Callable[[str], str] = str
@@ -242,7 +243,7 @@ class StoredPlan(Plan):
         if problems:
             refuse(problems)
 
-    def ready(self, entry: Entry) -> ReadyTask:
+    def ready(self, entry: Entry) -> Trial:
         """Return the task of a stored trial with the graders that judge it, placeholders filled in.
 
         Raises:
@@ -257,7 +258,7 @@ class StoredPlan(Plan):
         """Let a trial go that is over."""
         self._tasks.pop(entry.key, None)
 
-    def _read_stored(self, entry: StoredEntry) -> ReadyTask:
+    def _read_stored(self, entry: StoredEntry) -> Trial:
         stored, where = read_stored(entry.folder), f"{entry.folder / TASK_FILE}: {entry.name}"
         read_evidence(entry.folder)
         check_log(entry.folder)
@@ -277,7 +278,8 @@ class StoredPlan(Plan):
                 check_needs(grader, task, Offers(judge=self.config.judge), self.config)
         except ValueError as error:
             raise DatasetError(f"{where}: {hide_quotes(str(error), task)}") from None
-        return ReadyTask(task, self.with_those_beside(graders), row_hash)
+        agent = next(iter(self.config.variants.values()))  # never asked
+        return Trial(entry.key, task, self.with_those_beside(graders), agent, row_hash)
 
     def _task(self, entry: StoredEntry, where: str, stored: StoredTask) -> tuple[Task, str]:
         """Return the task that an attempt is judged by, and the hash of its row."""

@@ -11,8 +11,8 @@ from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.observations import observation_keys
 from pytest_browsereval.graders.parts import parts_of
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.run.plan import ReadyTask
 from pytest_browsereval.run.stored_trials import StoredEntry, StoredPlan, StoredTask
+from pytest_browsereval.run.trial import Trial
 
 NOT_OBSERVED = "the run did not observe it for this grader. Run the task again"
 
@@ -23,7 +23,7 @@ OBSERVED_ELSE = (
 
 
 def list_observations(
-    plan: StoredPlan, entry: StoredEntry, stored: StoredTask, ready: ReadyTask, redact: Callable[[str], str]
+    plan: StoredPlan, entry: StoredEntry, stored: StoredTask, ready: Trial, redact: Callable[[str], str]
 ) -> dict[str, str]:
     """Return what graders observed an attempt for; of earlier versions it is told from row and graders.
 

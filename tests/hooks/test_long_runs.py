@@ -15,7 +15,7 @@ from collections import Counter
 from pathlib import Path
 import psutil, pytest
 
-OURS = {"_Attempt", "CaptureContext", "MessageLogger", "PlaywrightWindow", "OpenTab", "Toolbox",
+OURS = {"Course", "CaptureContext", "MessageLogger", "PlaywrightWindow", "OpenTab", "Toolbox",
         "AgentContext", "TaskMetadata", "AgentResult"}
 THEIRS = {"BrowserContext", "Page", "Frame"}
 found = {}
@@ -68,9 +68,7 @@ def check_that_nothing_stays(evals: Evals) -> None:
     """Compare the time after the second item, and the attempts ahead of it, with that after the last one."""
     found = json.loads((evals.path / "looked.json").read_text())
     during = found["during"]["kept"]
-    assert {"_Attempt", "CaptureContext", "MessageLogger", "PlaywrightWindow", "Toolbox", "Page"} <= set(
-        during
-    )
+    assert {"Course", "CaptureContext", "MessageLogger", "PlaywrightWindow", "Toolbox", "Page"} <= set(during)
     assert found["late"]["kept"] == {}, found
     before, after = found["early"]["open"], found["late"]["open"]
     assert all(after[name] <= before[name] for name in before), found

@@ -28,13 +28,14 @@ from pytest_browsereval.model.results import AgentResult, TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.restoring import RestoringRedactor
 from pytest_browsereval.replay.cassettes import Cassettes, ModelCalls
-from pytest_browsereval.run.attempt import Job, Services, record_fault, run_attempt, run_trial
+from pytest_browsereval.run.attempt import Services, attempt, record_fault, run_trial
 from pytest_browsereval.run.behaviour import Behaviour
 from pytest_browsereval.run.budget import Budget
 from pytest_browsereval.run.control import Control
 from pytest_browsereval.run.outages import Outages
 from pytest_browsereval.run.store import RunStore, TrialKey
 from pytest_browsereval.run.toolsets import Toolsets
+from pytest_browsereval.run.trial import Trial
 from pytest_browsereval.sites import Sites
 from pytest_browsereval.tools.toolkits import CATALOG
 from tests.support import Run, browser, run
@@ -131,10 +132,12 @@ class Bench:
         self.model_calls = ModelCalls.LIVE
         self.store = RunStore(folder / "run")
 
-    def services(self) -> Services:
+    def services(self, *, retries: int = 0) -> Services:
         path = self.folder / "shop.json"
         (self.folder / "rows.jsonl").touch()
-        path.write_text(json.dumps({"agent": "noop", "dataset": "rows.jsonl", **self.keys}))
+        path.write_text(
+            json.dumps({"agent": "noop", "dataset": "rows.jsonl", "retries": retries, **self.keys})
+        )
         config = load_config(path, registry=builtin_registry())
         return Services(
             config=config,
@@ -150,20 +153,21 @@ class Bench:
             redact=lambda text: text.replace(self.secret, "[redacted]"),
         )
 
-    def job(self) -> Job:
+    def trial(self) -> Trial:
         task = Task(query_id="a", query="Say it.", dataset="unit", answer="right")
-        return Job("f::a", TrialKey("a"), task, self.graders, Played())
+        return Trial(TrialKey("a"), task, self.graders, Played())
 
     def run(self, play: Play | str | None = "right", *, retries: int | None = None) -> TaskMetadata:
         """Make an attempt, or a trial, with an agent that does this or answers that."""
         does = play if callable(play) else lambda _: play
         self.behaviour.create_agent = lambda context: Player(context, does)
-        services, job = self.services(), self.job()
+        services, trial = self.services(retries=retries or 0), self.trial()
         if retries is None:
-            metadata, folder = self.on_loop(run_attempt(job, services))
+            record = self.on_loop(attempt(trial, services, "f::a"))
         else:
-            metadata, folder = self.on_loop(run_trial(job, services, retries=retries))
-        written = TaskMetadata.model_validate_json((folder.path / "metadata.json").read_bytes())
+            record = self.on_loop(run_trial(trial, services, "f::a"))
+        metadata = record.metadata
+        written = TaskMetadata.model_validate_json((record.folder / "metadata.json").read_bytes())
         assert written == metadata, "what is on disk differs from what was returned"
         assert self.store.in_flight() == []
         assert services.windows.windows == {}
@@ -407,7 +411,7 @@ def test_secrets_are_in_no_file(bench: Bench) -> None:
     bench.store = RunStore(bench.folder / "other")
     services = bench.services()
     bench.behaviour.create_agent = lambda context: Player(context, lambda _: "the key is hunter2")
-    bench.on_loop(run_attempt(bench.job(), services))
+    bench.on_loop(attempt(bench.trial(), services, "f::a"))
     assert "hunter2" not in bench.text()
     assert "[redacted]" in bench.text()
 
@@ -446,12 +450,12 @@ def test_a_cancelled_attempt_leaves_no_record(bench: Bench) -> None:
             return "late"
 
         bench.behaviour.create_agent = lambda context: Player(context, lingers)
-        attempt = asyncio.ensure_future(run_attempt(bench.job(), bench.services()))
+        task = asyncio.ensure_future(attempt(bench.trial(), bench.services(), "f::a"))
         await asyncio.wait_for(started.wait(), 30)
         assert bench.store.in_flight() == ["f::a"]
-        attempt.cancel()
+        task.cancel()
         with pytest.raises(asyncio.CancelledError):
-            await attempt
+            await task
 
     bench.on_loop(cancel())
     assert bench.store.in_flight() == []
@@ -461,6 +465,7 @@ def test_a_cancelled_attempt_leaves_no_record(bench: Bench) -> None:
 def test_a_fault_can_be_recorded_from_outside(bench: Bench) -> None:
     """For an attempt whose process has died a record is made by another one, under the next number."""
     bench.store.begin_attempt(TrialKey("a"), "f::a")
-    metadata, _ = record_fault(bench.job(), bench.services(), Fault(ErrorSource.HARNESS, "the worker died"))
+    fault = Fault(ErrorSource.HARNESS, "the worker died")
+    metadata = record_fault(bench.trial(), bench.services(), "f::a", fault).metadata
     assert (metadata.verdict, metadata.attempt, metadata.reason) == (ERRORED, 2, "the worker died")
     assert [m.attempt for _, m in bench.store.attempts()] == [2]

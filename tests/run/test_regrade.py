@@ -74,8 +74,7 @@ def again(regrading: Regrading, number: int = 0) -> TaskMetadata:
     """Grade a trial again as an item does."""
     entry = regrading.stored.stored[number]
     regrading.check_rows([entry])
-    metadata, _ = asyncio.run(regrading.trial(entry, "n"))
-    return metadata
+    return asyncio.run(regrading.trial(entry, "n")).metadata
 
 
 def on_disk(folder: Path) -> dict[str, str]:
@@ -261,7 +260,7 @@ def test_a_fault_of_the_session_is_recorded(shop: Eval) -> None:
     folder = shop.add()
     regrading = shop.regrading()
     entry = regrading.stored.stored[0]
-    metadata, _ = regrading.record_fault(entry, "n", Fault(ErrorSource.HARNESS, "the worker died"))
+    metadata = regrading.record_fault(entry, "n", Fault(ErrorSource.HARNESS, "the worker died")).metadata
     assert (metadata.verdict, metadata.error_source) == (ERRORED, "grader")
     assert "the worker died" in metadata.reason
     assert [entry["verdict"] for entry in history(folder)] == ["passed"]
@@ -329,7 +328,7 @@ def test_grades_that_came_in_between_are_kept(shop: Eval) -> None:
     entry = first.stored.stored[0]
     other.behaviour.grade = stands_in(verdict=FAILED, score=0.0, cost_usd=0.25)
     again(other)
-    metadata, _ = first.record_fault(entry, "n", Fault(ErrorSource.HARNESS, "the worker died"))
+    metadata = first.record_fault(entry, "n", Fault(ErrorSource.HARNESS, "the worker died")).metadata
     assert [record["verdict"] for record in history(folder)] == ["passed", "failed"]
     assert metadata.cost_usd == 0.75
 

@@ -21,6 +21,7 @@ from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.config import redact_config
 from pytest_browsereval.run.foreign import Imported
+from pytest_browsereval.run.record import make_metadata
 from pytest_browsereval.run.store import RunStore, TrialKey
 
 
@@ -98,15 +99,10 @@ def _copy_pictures(pictures: Mapping[int, Path], target: Path) -> None:
 def _metadata(attempt: Imported, node_id: str) -> TaskMetadata:
     verdict, source, reason = attempt.verdict
     task = attempt.task
-    return TaskMetadata(
-        query_id=task.query_id,
-        dataset=task.dataset,
-        query=task.query,
-        variant=attempt.variant,
-        trial=attempt.trial,
-        node_id=node_id,
-        tags=task.tags,
-        website=task.metadata.website,
+    return make_metadata(
+        task,
+        attempt.key,
+        node_id,
         row_hash=task.content_hash(),
         start_url=task.start_url,
         started_at=attempt.started_at,
