@@ -24,10 +24,7 @@ MEMBERS: dict[str, tuple[tuple[str, str], ...]] = {
         ("scripted", "agents.scripted:ScriptedConfig"),
         ("noop", "agents.noop:NoopConfig"),
     ),
-    "browser": (
-        ("playwright", "browsers.playwright.browser:PlaywrightBrowserConfig"),
-        ("cdp", "browsers.cdp:CdpBrowserConfig"),
-    ),
+    "browser": (("playwright", "browsers.playwright.browser:PlaywrightBrowserConfig"),),
     "dataset": (
         ("jsonl browseros", "datasets.jsonl:JsonLinesConfig"),
         ("json", "datasets.files:JsonConfig"),

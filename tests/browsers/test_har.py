@@ -14,14 +14,14 @@ import pytest
 
 from pytest_browsereval.benchmarks.webarena.verified.events import read_events
 from pytest_browsereval.browsers.base import WindowRequest, WindowTraffic
-from pytest_browsereval.browsers.cdp import CdpBrowserConfig
+from pytest_browsereval.features.cdp_browser.browser import CdpBrowserConfig
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.har import HAR_FILE, TEXT_LIMIT_BYTES, record_traffic
 from pytest_browsereval.model.traffic import Traffic
 from pytest_browsereval.redaction.marks import REMOVED
 from tests.browsers.listening import Listening
-from tests.browsers.test_cdp import PATIENT
+from tests.features.cdp_browser.test_browser import PATIENT
 from tests.hooks.small_evals import Evals, row
 from tests.support import Run
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.browsers import cdp
+from pytest_browsereval.features.cdp_browser import browser as cdp
 from pytest_browsereval.browsers.base import WindowRequest, WindowTraffic
-from pytest_browsereval.browsers.cdp import CdpBrowserConfig
+from pytest_browsereval.features.cdp_browser.browser import CdpBrowserConfig
 from pytest_browsereval.browsers.origin_filter import OriginFilter
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, PlaywrightBrowserConfig
 from pytest_browsereval.browsers.playwright.origins import AllowedOrigins

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from pytest_browsereval.browsers.base import WindowRequest
-from pytest_browsereval.browsers.cdp import CdpBrowserConfig
+from pytest_browsereval.features.cdp_browser.browser import CdpBrowserConfig
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
 from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.capture.console import CONSOLE_FILE, read_console
@@ -26,7 +26,7 @@ from pytest_browsereval.redaction.spellings import list_spellings
 from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.temporary import remove_own_folder
 from tests.browsers.listening import Listening
-from tests.browsers.test_cdp import PATIENT
+from tests.features.cdp_browser.test_browser import PATIENT
 from tests.hooks.small_evals import Evals, row
 from tests.support import PageServer, Run, until
 

@@ -11,7 +11,7 @@ import pytest
 from playwright.async_api import Dialog
 
 from pytest_browsereval.browsers.base import Browser, WindowRequest
-from pytest_browsereval.browsers.cdp import CdpBrowserConfig
+from pytest_browsereval.features.cdp_browser.browser import CdpBrowserConfig
 from pytest_browsereval.browsers.playwright import clipboard
 from pytest_browsereval.browsers.playwright.clipboard import SharedClipboard
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow

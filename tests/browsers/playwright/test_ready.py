@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from pytest_browsereval.browsers import driver
 from pytest_browsereval.browsers.base import WindowRequest, WindowTraffic
-from pytest_browsereval.browsers.cdp import CdpBrowserConfig
+from pytest_browsereval.features.cdp_browser.browser import CdpBrowserConfig
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, PlaywrightBrowserConfig
 from pytest_browsereval.browsers.playwright.manager import WindowManager
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow

@@ -15,7 +15,7 @@ from PIL import Image, ImageChops
 from pydantic import ValidationError
 
 from pytest_browsereval.browsers.base import WindowRequest
-from pytest_browsereval.browsers.cdp import CdpBrowser, CdpBrowserConfig
+from pytest_browsereval.features.cdp_browser.browser import CdpBrowser, CdpBrowserConfig
 from pytest_browsereval.browsers.playwright.waiting import DialogOpened
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.builtins import builtin_registry

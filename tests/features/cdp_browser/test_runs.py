@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_browsereval.browsers.cdp import CdpBrowserConfig
+from pytest_browsereval.features.cdp_browser.browser import CdpBrowserConfig
 from pytest_browsereval.testing import BrowserConformance
 from tests.browsers.listening import Kept, Listening, listening, relayed
-from tests.browsers.test_cdp import NO_CONTEXTS
+from tests.features.cdp_browser.test_browser import NO_CONTEXTS
 from tests.hooks.small_evals import Evals, row
 
 

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from pytest_browsereval.browsers.base import Survey, WindowRequest
 from pytest_browsereval.browsers.driver import END_S, start_driver, stop_driver
-from pytest_browsereval.browsers.endpoint import HOW_TO_LISTEN, DevToolsUrl, NoEndpoint
+from pytest_browsereval.features.cdp_browser.endpoint import HOW_TO_LISTEN, DevToolsUrl, NoEndpoint
 from pytest_browsereval.browsers.origin_filter import OriginFilter
 from pytest_browsereval.browsers.playwright.chromium import ChromiumBrowser, Connection
 from pytest_browsereval.browsers.playwright.contexts import PageOptions, refuse_launch_options

@@ -1,0 +1,1 @@
+"""The `cdp` browser: one that runs already, driven over the DevTools protocol."""

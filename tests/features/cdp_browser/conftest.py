@@ -1,0 +1,8 @@
+"""Fixtures of the tests of browsers that run already."""
+
+from __future__ import annotations
+
+from tests.browsers.conftest import chromium
+from tests.support import pages, patience, run
+
+__all__ = ["chromium", "pages", "patience", "run"]
