@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.features.cdp_browser.endpoint import DevToolsUrl
 from pytest_browsereval.errors import BrowserEvalError, Fault
+from pytest_browsereval.features.cdp_browser.endpoint import DevToolsUrl
 from pytest_browsereval.features.mcp_browser.config import McpBrowserConfig
 from pytest_browsereval.features.pointing.service import ActionService
 from pytest_browsereval.graders.observing import fetch_json

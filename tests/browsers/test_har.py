@@ -14,10 +14,10 @@ import pytest
 
 from pytest_browsereval.benchmarks.webarena.verified.events import read_events
 from pytest_browsereval.browsers.base import WindowRequest, WindowTraffic
-from pytest_browsereval.features.cdp_browser.browser import CdpBrowserConfig
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.capture.har import HAR_FILE, TEXT_LIMIT_BYTES, record_traffic
+from pytest_browsereval.features.cdp_browser.browser import CdpBrowserConfig
 from pytest_browsereval.model.traffic import Traffic
 from pytest_browsereval.redaction.marks import REMOVED
 from tests.browsers.listening import Listening

@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.features.cdp_browser import browser as cdp
 from pytest_browsereval.browsers.base import WindowRequest, WindowTraffic
-from pytest_browsereval.features.cdp_browser.browser import CdpBrowserConfig
 from pytest_browsereval.browsers.origin_filter import OriginFilter
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, PlaywrightBrowserConfig
 from pytest_browsereval.browsers.playwright.origins import AllowedOrigins
+from pytest_browsereval.features.cdp_browser import browser as cdp
+from pytest_browsereval.features.cdp_browser.browser import CdpBrowserConfig
 from pytest_browsereval.replay.answers import HarAnswers
 from tests.browsers.listening import Listening
 from tests.support import PageServer, Run, configured

@@ -8,7 +8,6 @@ from pydantic import Field, field_validator, model_validator
 
 from pytest_browsereval.browsers.base import Survey, WindowRequest
 from pytest_browsereval.browsers.driver import END_S, start_driver, stop_driver
-from pytest_browsereval.features.cdp_browser.endpoint import HOW_TO_LISTEN, DevToolsUrl, NoEndpoint
 from pytest_browsereval.browsers.origin_filter import OriginFilter
 from pytest_browsereval.browsers.playwright.chromium import ChromiumBrowser, Connection
 from pytest_browsereval.browsers.playwright.contexts import PageOptions, refuse_launch_options
@@ -18,6 +17,7 @@ from pytest_browsereval.browsers.playwright.starting import plainly
 from pytest_browsereval.browsers.playwright.waiting import is_closed_error, is_playwright_error, quietly
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, StopRun
+from pytest_browsereval.features.cdp_browser.endpoint import HOW_TO_LISTEN, DevToolsUrl, NoEndpoint
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser as Chromium

@@ -18,11 +18,11 @@ from pydantic import ValidationError
 
 from pytest_browsereval.browsers import driver
 from pytest_browsereval.browsers.base import WindowRequest, WindowTraffic
-from pytest_browsereval.features.cdp_browser.browser import CdpBrowserConfig
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowser, PlaywrightBrowserConfig
 from pytest_browsereval.browsers.playwright.manager import WindowManager
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.features.cdp_browser.browser import CdpBrowserConfig
 from tests.support import PageServer, Run, configured, running, until
 
 START = "<!doctype html><title>Start</title>"
