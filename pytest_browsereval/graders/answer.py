@@ -68,6 +68,7 @@ class AnswerGrader(GraderConfig):
         """
         del base_dir
         answer_type = task.metadata.additional.get("answer_type")
+        # WebVoyager marks references like that: an agent that names another hotel may be right.
         if answer_type == "possible" and not self.allow_possible:
             raise ValueError(
                 "the row's answer is 'possible': one of many that would be right, which matching cannot "
@@ -114,9 +115,11 @@ class AnswerGrader(GraderConfig):
             Fault: a pattern takes too long.
         """
         references = self._references(recorded.task)
+        # An agent may answer with a whole page: comparing one would take longer than the grader has.
         answer = beginning((recorded.final_answer or "").strip(), TEXT_LIMIT)
         score, reason = 0.0, "no answer was given"
         if answer:
+            # In a thread, since a slow pattern blocks until its process has been ended.
             tried = await asyncio.to_thread(lambda: [self._compare(r, answer) for r in references])
             score, reason = max(tried, key=lambda result: result[0])
         expected = references[0] if len(references) == 1 else references
@@ -161,6 +164,7 @@ class AnswerGrader(GraderConfig):
         return f"the answer is {show(answer, 200)}, not {show(reference, 200)}"
 
     def _includes(self, reference: JsonValue, answer: str) -> str:
+        # A reference that is a number also stands for its other spellings: 1250 is in "1,250 dollars".
         number = None if isinstance(reference, str) else read_number(reference)
         if has_token(self._fold(reference), self._fold(answer)) or number in find_numbers(answer):
             return ""

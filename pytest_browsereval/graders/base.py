@@ -130,6 +130,7 @@ class GraderConfig(Component):
             site_urls: base URLs that were filled in: they differ from run to run and do not count.
         """
         options = json.dumps(self.model_dump(mode="json", exclude={"name", "advisory"}), sort_keys=True)
+        # Local sites get a free port in each run, and the grade of the same rules has to stay comparable.
         for name, url in (site_urls or {}).items():
             options = options.replace(url, f"{{{name}}}")
         return f"{self.type}/{version}/{hash_bytes(options.encode())}"
@@ -176,6 +177,7 @@ class GraderConfig(Component):
         Raises:
             Fault: the page cannot be read: the grade is *errored*.
         """
+        # Most graders judge the recorded files alone and observe nothing.
         del window, task, site_urls
         return None
 

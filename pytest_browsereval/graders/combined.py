@@ -50,6 +50,7 @@ class CombinedGrader(GraderConfig):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         labels = [part.label for part in self.graders]
+        # Evidence and grades of parts are kept by label: one of two with the same would be lost.
         if len(set(labels)) < len(labels):
             raise ValueError(f"the graders {labels} share a name. Give one a `name` of its own")
         if not self._deciding:
@@ -77,6 +78,7 @@ class CombinedGrader(GraderConfig):
     def needs(self, task: Task) -> Needs:
         """Return what the parts need. They are asked at once."""
         needs = merge_needs(part.needs(task) for part in self.graders)
+        # Parts run at the same time, so the slowest one decides and not their sum.
         return replace(needs, seconds=needs.seconds + GRACE_S)
 
     def check(self, task: Task, base_dir: Path) -> None:
@@ -134,6 +136,7 @@ class CombinedGrader(GraderConfig):
         if self.rule != "weighted":
             verdict, _, why = combine(grades, self.rule)
             return verdict, why
+        # An errored part could have said anything: only what holds in both extreme cases is decided.
         least, most = (self._mean(grades, errored) for errored in (0.0, 1.0))
         wanted = HALF if self.threshold is None else self.threshold
         if least >= wanted:

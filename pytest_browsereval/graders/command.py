@@ -80,6 +80,7 @@ class CommandGrader(GraderConfig):
 
     def _arguments(self, base_dir: Path) -> list[str]:
         program, *rest = (part.replace(PYTHON, sys.executable) for part in self.command)
+        # As a shell does it: only a program with a slash in its name is a path.
         return [str(base_dir / program) if os.sep in program else program, *rest]
 
     def _files(self, base_dir: Path) -> list[Path]:
@@ -140,6 +141,7 @@ class CommandGrader(GraderConfig):
 
     def _identity(self, recorded: Recorded, base_dir: Path) -> str:
         """Return the fingerprint: the options and what the program's files hold."""
+        # A verifier that was edited may judge otherwise, although its options are the same.
         contents = hashlib.sha256(b"".join(path.read_bytes() for path in self._files(base_dir)))
         return f"{self.fingerprint(1, recorded.site_urls)}/{contents.hexdigest()[:12]}"
 
@@ -169,6 +171,7 @@ def _write(recorded: Recorded, folder: Path) -> Path:
         "termination_reason": recorded.termination_reason,
         "final_url": recorded.final_url,
         "site_urls": dict(recorded.site_urls),
+        # Absolute, since the program runs in the folder of the config.
         "folder": str(recorded.folder.resolve()),
         "evidence": dict(recorded.evidence),
     }

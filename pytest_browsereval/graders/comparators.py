@@ -42,8 +42,8 @@ from pytest_browsereval.redaction.known import beginning
 
 Reading = Literal["strict", "lenient"]
 
+# Relative; what binary fractions such as 0.1 + 0.2 are off by.
 _EPSILON = Decimal("1e-9")
-"""Relative; what binary fractions such as 0.1 + 0.2 are off by."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,7 @@ class Comparator:
         Raises:
             Fault: a pattern takes too long.
         """
+        # One sentence for all kinds: that null cannot be read as a number would hide that nothing is there.
         if actual is None and self.kind not in ("exists", "equals", "not_equals", "one_of"):
             return f"there is no value where {self} is expected"
         return _PROBLEMS[self.kind](self, actual, reading)
@@ -74,6 +75,7 @@ class Comparator:
             Fault: a pattern takes too long.
         """
         reason = self.problem(actual, reading)
+        # Tells a row that is written too narrowly from an agent that was wrong.
         if reason and reading == "strict" and not self.problem(actual, "lenient"):
             reason += " (it would do in the lenient reading)"
         expected = self.expected if self.kind == "equals" else self.as_json()
@@ -93,6 +95,7 @@ class Comparator:
 
 def is_same(expected: JsonValue, actual: JsonValue, reading: Reading) -> bool:
     """Tell whether two JSON values are equal in a reading."""
+    # Python says that True == 1, and JSON that they are different values.
     if isinstance(expected, bool) or isinstance(actual, bool):
         return expected is actual
     if isinstance(expected, list) and isinstance(actual, list):

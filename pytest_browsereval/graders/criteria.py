@@ -25,6 +25,7 @@ def make_criterion(
     return Criterion(
         name=name,
         verdict=Verdict.FAILED if problem else Verdict.PASSED,
+        # A state of a megabyte in each criterion would make reports that no browser opens.
         expected=clip(expected),
         actual=clip(actual),
         reason=problem,

@@ -22,6 +22,7 @@ async def open_further_tab(window: PlaywrightWindow) -> AsyncIterator[None]:
     try:
         mine = await window.open_tab()
     except NoTab:
+        # A browser may hold one tab only; then the agent's own one is used, since its work is over.
         yield
         return
     try:

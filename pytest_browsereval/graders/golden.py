@@ -46,11 +46,13 @@ async def try_golden(member: type[GraderConfig], registry: Registry | None = Non
 async def _grade_golden(
     member: type[GraderConfig], golden: Golden, folder: Path, registry: Registry | None
 ) -> GraderResult:
+    # Read like a config's block, so that a golden attempt also shows that its options are valid.
     block = {"type": member.type_name(), **golden.options}
     grader = member.model_validate(block, context={"registry": registry})
     for name, text in golden.files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
+    # A grader that refuses its own example is as broken as one that grades it wrong.
     grader.check(golden.task, folder)
     recorded = Recorded(
         task=golden.task,

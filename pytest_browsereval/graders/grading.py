@@ -87,9 +87,12 @@ async def _grade_in_time(grader: GraderConfig, recorded: Recorded) -> GraderResu
     limit_s = grader.needs(recorded.task).time_limit_s(recorded.judge)
     try:
         async with asyncio.timeout(limit_s) as clock:
+            # Cancelling a coroutine does not end a regular expression in a thread, so its process gets the
+            # same limit.
             with limit_evaluations(limit_s):
                 return await grader.grade(recorded)
     except TimeoutError:
+        # A TimeoutError of the grader itself is its own fault and has its own message.
         if not clock.expired():
             raise
         raise GraderFault(f"the grader was not done within {limit_s:g} s") from None

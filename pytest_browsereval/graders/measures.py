@@ -75,6 +75,7 @@ def count_retries(calls: Sequence[Call]) -> int:
 
 def count_wasted(calls: Sequence[Call]) -> int:
     """Return how many calls brought nothing: failed, never answered, or the same as the one before."""
+    # A call that is repeated and fails is wasted once, not twice.
     again = {place for place, (a, b) in enumerate(pairwise(calls), 1) if b.repeats(a)}
     return sum(place in again or not call.succeeded for place, call in enumerate(calls))
 

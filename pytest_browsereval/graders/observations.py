@@ -43,6 +43,7 @@ def _observations(graders: Iterable[GraderConfig], task: Task) -> Iterator[tuple
             continue
         needs = grader.needs(task)
         page, traffic = _find_decisive(grader, task, needs), needs.traffic or Traffic()
+        # Keys of graders that observe the same for every row would only make evidence look outdated.
         if page is not None or traffic != Traffic():
             yield grader.label, [grader.type, page, traffic.replies, *sorted(traffic.cookies)]
 
@@ -51,6 +52,7 @@ def _find_decisive(grader: GraderConfig, task: Task, needs: Needs) -> JsonValue:
     """Return what decides what a grader reads from the live page of this row; None if nothing does."""
     if not isinstance(needs.observes, EllipsisType):
         return needs.observes
+    # Who does not override `observe` sees nothing, so no change of the row matters.
     if type(grader).observe is GraderConfig.observe:
         return None
     return {"checks": list(task.checks), "evals": list(task.evals)}

@@ -119,9 +119,11 @@ async def live_page(window: Window) -> AsyncIterator[LivePage]:
         )
     if window.dead:
         raise GraderFault(f"the page is gone: {window.dead}")
+    # A page may open the next dialog from the handler of the last one, and do so forever.
     for _ in range(MAX_DIALOGS):
         if window.dialog is not None:
             await window.answer_dialog(accept=False)
+    # An agent that closed its last tab has left no page, which is for the checks to judge.
     await window.reopen()
     page = LivePage(window)
     await page.attach()
@@ -222,6 +224,7 @@ class LivePage:
         """Return how many visible elements have that role and exact accessible name, frames included."""
         origin, total = origin_of(self._page.url), 0
         for frame in list(self._page.frames):
+            # Frames of other sites are advertisements and log-ins, and say nothing of the page.
             if frame.url.startswith("about:") or origin_of(frame.url) == origin:
                 kind: Any = role
                 found = frame.get_by_role(kind, name=name, exact=True).filter(visible=True)
@@ -242,6 +245,7 @@ class LivePage:
         """
         kind, _, key = place.partition(":")
         here = origin_of(self._page.url)
+        # The agent may have left the site; local storage of an origin can be read from elsewhere.
         origins = dict.fromkeys(origin_of(url) for url in homes if urlsplit(url).scheme in ("http", "https"))
         others = [origin for origin in origins if origin != here]
         is_out_of_reach = kind == "session" and here not in origins
@@ -297,11 +301,13 @@ async def fetch_json(url: str, cookies: dict[str, str]) -> JsonValue:
     try:
         async with (
             asyncio.timeout(READ_LIMIT_S),
+            # A proxy of the environment would be asked for a site on this machine.
             httpx.AsyncClient(trust_env=False) as client,
             client.stream("GET", url, headers=header) as response,
         ):
             if response.status_code != 200:
                 raise NoValue(f"{url} answers with status {response.status_code}, not 200")
+            # Chunk by chunk: a state without an end would fill the memory before a limit on the whole is met.
             async for chunk in response.aiter_bytes():
                 body += chunk
                 if len(body) > STATE_LIMIT_BYTES:
@@ -339,6 +345,7 @@ async def wait_until_final(
             if is_over:
                 raise
         else:
+            # In a thread, since the checks may hold slow patterns.
             if is_over or await asyncio.to_thread(is_final, seen):
                 return seen
         await asyncio.sleep(POLL_S)

@@ -101,6 +101,7 @@ def read_page_check(check: Mapping[str, JsonValue]) -> PageCheck:
         comparator = Comparator("contains" if kind == "text" else "equals", given)
     else:
         raise ValueError(f'{kind!r} is {show(given)}; write a text or {{"contains": "..."}}.')
+    # Line breaks of a page depend on the width of its window, so texts are compared with single blanks.
     if kind == "text" and isinstance(comparator.expected, str) and comparator.kind != "regex":
         comparator = replace(comparator, expected=" ".join(comparator.expected.split()))
     return PageCheck(kind, comparator, weight=weight)
@@ -317,6 +318,7 @@ def _describe_text(check: PageCheck, criterion: Criterion, seen: Mapping[str, An
             f"{check.title} cannot be decided: the page has more text than is read. Check it by role or js",
         )
     lines = [line.strip() for line in str(seen["text"]["value"]).splitlines()[:500] if 0 < len(line) < 200]
+    # The nearest line shows a typing error of the row at a glance.
     near = difflib.get_close_matches(str(check.comparator.expected), lines, n=1, cutoff=0.6)
     hint = f"; the nearest line is {show(near[0], 120)}" if near else ""
     return criterion.model_copy(update={"reason": criterion.reason + hint})

@@ -22,6 +22,7 @@ LIMIT_CHARS = 2_000_000
 """How much JSON is read."""
 DEPTH_LIMIT = 100
 
+# Own properties only, as JSON has them; a spread asks no method of the page's, unless it is a proxy's.
 _MEASURE = """function(limit, deepest) {
   let size = 0, is_deep = false;
   const fits = (value, depth) => {
@@ -39,13 +40,12 @@ _MEASURE = """function(limit, deepest) {
   };
   return fits(this, 0) ? this : is_deep;
 }"""
-"""Own properties only, as JSON has them; a spread asks no method of the page's, unless it is a proxy's."""
 _SAME = "function() { return this; }"
 _COPY = "function() { return {__proto__: null, ...this}; }"
 _BY_VALUE = {"serialization": "deep", "maxDepth": DEPTH_LIMIT + 2}
 
+# What JSON leaves out of an object and calls null in a list.
 _LEFT_OUT = ("undefined", "function", "symbol")
-"""What JSON leaves out of an object and calls null in a list."""
 _NOT_FINITE = ("NaN", "Infinity", "-Infinity")
 
 
@@ -131,8 +131,10 @@ def _describe_kind(kind: str) -> str:
 
 def _read_primitive(remote: dict[str, Any]) -> JsonValue:
     odd = str(remote.get("unserializableValue", "a symbol" if remote["type"] == "symbol" else ""))
+    # JSON has no negative zero, and a check that expects 0 means this one too.
     if odd == "-0":
         return 0
+    # A BigInt, which JSON.stringify refuses; as a number it can be compared.
     if odd.endswith("n"):
         return int(odd[:-1])
     if odd:
@@ -203,6 +205,7 @@ async def _walk_proxy(session: CDPSession, remote: dict[str, Any]) -> Any:
 
 async def _find_target(session: CDPSession, remote: dict[str, Any]) -> dict[str, Any]:
     """Return what a proxy stands for, or what is no proxy."""
+    # Vue wraps proxies around proxies.
     while remote.get("subtype") == "proxy":
         parts = await send(session, "Runtime.getProperties", objectId=remote["objectId"], ownProperties=True)
         internal = {one["name"]: one["value"] for one in parts["internalProperties"] if "value" in one}

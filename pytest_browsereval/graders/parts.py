@@ -41,6 +41,7 @@ def _walk_value(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         for key, inner in value.items():
             yield from _walk_value(str(key), inner)
     elif isinstance(value, BaseModel) and not isinstance(value, LLMConfig | GraderConfig):
+        # A model's own options are no parts of a grader, and a grader walks its own.
         yield from walk_options(value)
 
 
@@ -51,6 +52,7 @@ def fill_sites(grader: GraderConfig, urls: Mapping[str, str]) -> GraderConfig:
         grader: whose options may hold ``{shop}``.
         urls: base URLs by the name of the site.
     """
+    # Validating anew keeps the checks of the fields, which `model_copy` skips.
     if not parts_of(grader):
         return type(grader).model_validate(fill(grader.model_dump(), urls))
     return _fill_fields(grader, urls)

@@ -32,6 +32,7 @@ def check_pattern(pattern: str) -> None:
     """
     try:
         with warnings.catch_warnings():
+            # Python only warns of sets that a later version will read otherwise.
             warnings.simplefilter("error")
             re.compile(pattern)
     except (re.error, Warning, OverflowError, RecursionError) as error:
@@ -43,6 +44,7 @@ def check_pattern(pattern: str) -> None:
 
 def _is_cheap(pattern: str, text: str) -> bool:
     repeats = sum(pattern.count(mark) for mark in "*+?{|")
+    # With a back-reference a search can take exponential time as well.
     has_reference = re.search(r"\\[1-9]", pattern) is not None
     return not has_reference and (not repeats or (repeats == 1 and len(text) <= SHORT_TEXT))
 

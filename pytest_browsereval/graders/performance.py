@@ -231,7 +231,8 @@ def measure_attempt(recorded: Recorded, calls: list[Call], pictures: int) -> Fac
     steps = [call for call in calls if call.tool not in ENDINGS]
     failed = sum(call.failed for call in calls)
     usage = recorded.usage
-    is_told = usage.input_tokens or usage.output_tokens  # not by programs, nor of calls that were cut off
+    # Zero tokens would read as a free attempt.
+    has_usage = usage.input_tokens or usage.output_tokens  # not by programs, nor of calls that were cut off
     return Facts(
         total_duration_ms=recorded.agent_duration_ms,
         step_count=len(steps),
@@ -241,8 +242,8 @@ def measure_attempt(recorded: Recorded, calls: list[Call], pictures: int) -> Fac
         screenshot_count=pictures,
         unique_tool_names=tuple(dict.fromkeys(call.tool for call in calls)),
         termination_reason=str(recorded.termination_reason),
-        input_tokens=usage.input_tokens if is_told else None,
-        output_tokens=usage.output_tokens if is_told else None,
+        input_tokens=usage.input_tokens if has_usage else None,
+        output_tokens=usage.output_tokens if has_usage else None,
         wasted_steps=count_wasted(steps),
     )
 

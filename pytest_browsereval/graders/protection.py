@@ -41,6 +41,7 @@ def hide_quotes(message: str, task: Task) -> str:
     judging: list[JsonValue] = [task.rubric, *task.checks, *task.evals, *task.solution]
     blocks = (grader for grader in task.graders if isinstance(grader, dict))
     judging += [value for block in blocks for key, value in block.items() if key not in ("type", "name")]
+    # Longest first: a short value inside a long one would leave the rest of it readable.
     for text in sorted(set(list_texts(judging)) - _NAMES, key=len, reverse=True):
         for quoted in (repr(text), json.dumps(text), json.dumps(text, ensure_ascii=False)):
             message = message.replace(quoted, WITHHELD)
@@ -50,6 +51,7 @@ def hide_quotes(message: str, task: Task) -> str:
 def mask_grade(result: GraderResult, task: Task) -> GraderResult:
     """Return a grade without the reference answer of a protected task."""
     mask = mask_of(task)
+    # Most tasks are not protected, and a copy of each grade costs time.
     if mask is str:
         return result
     changes = {
@@ -75,6 +77,7 @@ def _mask_value(value: JsonValue, mask: Callable[[str], str], *, with_numbers: b
         if isinstance(leaf, str):
             return mask(leaf)
         is_number = isinstance(leaf, int | float) and not isinstance(leaf, bool)
+        # Counts in `details` stay: "3 of 4 checks" is no answer.
         return WITHHELD if with_numbers and is_number and mask(str(leaf)) != str(leaf) else leaf
 
     masked_value: JsonValue = map_leaves(value, mask_leaf, mask)

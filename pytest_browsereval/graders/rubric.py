@@ -130,9 +130,11 @@ class RubricGrader(ModelGrader):
         Raises:
             Fault: there are no pictures, or the judge cannot be asked or contradicts itself.
         """
+        # What is missing shows before a rubric is paid for.
         steps = await asyncio.to_thread(load_steps, recorded)
         files = await asyncio.to_thread(load_pictures, recorded)
         sample = sample_evenly(files, self.max_pictures, keep_last=5)
+        # Before any question about the attempt: a rubric that is made later is fitted to what the agent did.
         rubric = await get_rubric(recorded, judge)
         given = (give_task(recorded), give_actions(steps, results=True), give_answer(recorded))
 
@@ -145,6 +147,7 @@ class RubricGrader(ModelGrader):
             sort_pictures(judge, Matches, relevance.MATCH, [given[0], rubric.part()], sample),
         )
         picked = self._pick_pictures(rubric, matches)
+        # The last picture shows how it ended, whatever the judge rated it.
         numbers = take_turns([[number_of(sample[-1])], *picked.values()], self.max_shown)
         return _Prepared(
             rubric=rubric,
@@ -182,6 +185,7 @@ class RubricGrader(ModelGrader):
         def check(said: Outcome) -> None:
             check_outcome(said, numbers, prepared.actions)
 
+        # The outcome is asked for without the rubric, so that points do not talk the judge into a yes.
         seen: list[Part] = [*prepared.given, *shown]
         scores, said = await _ask_both(
             judge,
@@ -240,6 +244,7 @@ async def _ask_both(judge: Judge, first: Awaitable[A], second: Awaitable[B]) -> 
     questions: tuple[Awaitable[Any], Awaitable[Any]] = (first, second)
     results: list[Any] = await judge.gather(*questions)
     for result in results:
+        # One half of a grade is none.
         if isinstance(result, Fault):
             raise result
     return results[0], results[1]

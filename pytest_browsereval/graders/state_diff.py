@@ -35,8 +35,8 @@ from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import ChecksRead, Needs
 
+# What a sum of weights may be off by.
 _ROUNDING = 1e-9
-"""What a sum of weights may be off by."""
 
 
 class StateSource(BaseModel):

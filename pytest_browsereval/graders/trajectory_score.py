@@ -128,6 +128,7 @@ class TrajectoryScoreGrader(ModelGrader):
         """
         del judge
         messages = await asyncio.to_thread(load_messages, recorded)
+        # The heuristic scores an empty log too, as its documents say; a model has nothing to read.
         if not messages:
             raise GraderFault("messages.jsonl is empty: nobody can tell what the agent did")
         return messages
@@ -211,6 +212,7 @@ def score_by_rules(messages: Sequence[Message]) -> Categories:
     else:
         plan = 0.7 if names & set(PLANNING) else 0.5
     return Categories(
+        # Fixed figures of the published heuristic: who calls the finishing tool has probably got somewhere.
         goalCompletion=0.8 if names & set(FINISHING) else 0.3,
         planCorrectness=plan,
         successRatio=compute_success_ratio(calls),
@@ -224,6 +226,7 @@ def compute_success_ratio(calls: Sequence[Call]) -> float:
     A retry that fails is punished twice; the documented formula is kept as it is. Calls whose result never
     came are in neither count.
     """
+    # A call that was cut off by the end of the attempt is nobody's failure.
     over = [call for call in calls if call.succeeded is not None]
     if not over:
         return 1.0

@@ -15,8 +15,8 @@ from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import ask_needs
 
+# What an address of a site begins with; `{shop}.evil.test` and `{shop}@evil.test` are elsewhere.
 _IN_A_SITE = re.compile(r"\{[A-Za-z_]\w*\}(?![^/?#])", re.ASCII)
-"""What an address of a site begins with; ``{shop}.evil.test`` and ``{shop}@evil.test`` are elsewhere."""
 
 
 def check_trust(graders: Iterable[GraderConfig], task: Task, site_urls: Mapping[str, str]) -> None:
@@ -68,7 +68,9 @@ def _find_trust_needs(grader: GraderConfig, task: Task, site_urls: Mapping[str, 
 def _is_in_a_site(address: str, site_urls: Mapping[str, str]) -> bool:
     if _IN_A_SITE.match(address):
         return True
+    # Where the placeholders are filled in already, an address of a site begins with its base URL.
     bases = [url.rstrip("/") for url in site_urls.values()]
+    # http://127.0.0.1:80 is a prefix of http://127.0.0.1:8000, which is another server.
     return any(address.startswith(url) and address[len(url) :][:1] in ("", *"/?#") for url in bases if url)
 
 

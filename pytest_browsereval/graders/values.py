@@ -27,13 +27,14 @@ NUMBER_LIMIT = 64
 DATE_LIMIT = 64
 SELECTED_LIMIT = 500_000
 """Parts of what a path may select; the states that paths are looked up in have fewer."""
+# Parts that a path may have that is looked up here.
 _CHEAP_PARTS = 50
-"""Parts that a path may have that is looked up here."""
+# Of JMESPath: what they return is no larger than what they are given.
 _PLAIN_FUNCTIONS = (
     *("abs", "avg", "ceil", "contains", "ends_with", "floor", "keys", "length", "max", "min", "not_null"),
     *("reverse", "sort", "starts_with", "sum", "to_array", "to_number", "type", "values"),
 )
-"""Of JMESPath: what they return is no larger than what they are given."""
+# Each step of a path may double a value: one with too many parts, or too long texts, cannot be written.
 _LOOK_UP = """
 import json, sys
 folder, path, value, limit = json.load(sys.stdin)
@@ -56,7 +57,6 @@ while pending and count <= limit:
         pending += one.values() if isinstance(one, dict) else one
 json.dump([None, None] if count > limit else [found, problem], sys.stdout)
 """
-"""Each step of a path may double a value: one with too many parts, or too long texts, cannot be written."""
 DEEPEST = 30
 """How deeply a value of an answer may be nested."""
 SHOWN_LIMIT = 300
@@ -79,7 +79,9 @@ def clip(value: JsonValue) -> JsonValue:
 
 def fold(text: str, *, case_sensitive: bool = False) -> str:
     """Return text in Unicode form NFKC with single blanks, trimmed and, by default, case-folded."""
+    # NFKC turns no-break spaces and full-width digits of pages into plain ones.
     text = " ".join(unicodedata.normalize("NFKC", text).split())
+    # Folding case may take a text out of its normal form again.
     return text if case_sensitive else unicodedata.normalize("NFKC", text.casefold())
 
 
@@ -144,6 +146,7 @@ _BLANKS = str.maketrans({"\u00a0": " ", "\u2009": " ", "\u202f": " ", "\N{MINUS 
 
 def _decimal(match: re.Match[str]) -> Decimal | None:
     sign, inner = match["sign"], match["inner"]
+    # "-$-5" means nothing for sure.
     if sign and inner:
         return None
     power = match.groupdict().get("power") or ""
@@ -160,6 +163,7 @@ def read_number(value: JsonValue) -> Decimal | None:
     """
     if isinstance(value, bool):
         return None
+    # By its text: the float 0.1 itself is a bit more than that.
     if isinstance(value, (int, float)):
         number = Decimal(str(value))
         return number if number.is_finite() else None
@@ -244,6 +248,7 @@ def read_date(value: JsonValue, *, day_first: bool = False) -> Moment | None:
     day_first = day_first and re.match(r"\s*[0-9]{4}", value) is None
     try:
         first, second = (
+            # What the text lacks comes from the default: two of them tell which fields it names.
             dateutil_parser.parse(value, default=probe, dayfirst=day_first, tzinfos=_zone)
             for probe in _PROBES
         )
@@ -253,6 +258,7 @@ def read_date(value: JsonValue, *, day_first: bool = False) -> Moment | None:
     for name in _FIELDS:
         here, there = getattr(first, name), getattr(second, name)
         fields.append(here if here == there else None)
+    # "5 pm" names the full hour.
     if fields[3] is not None:
         fields[4:] = [fields[4] or 0, fields[5] or 0]
     return Moment(tuple(fields), first.tzinfo)
@@ -281,6 +287,7 @@ def split_items(text: str, items: Sequence[JsonValue]) -> list[JsonValue]:
         parts = re.split(r"[;\n]", text)
     else:
         known = [fold(item) for item in items if isinstance(item, str)]
+        # The comma of "1,234" is in a number.
         comma = r"(?<![0-9]),|,(?![0-9]{3}(?![0-9]))"
         marks = [comma] * (not any("," in item for item in known))
         marks += [r"\band\b"] * (not any(has_token("and", item) for item in known))

@@ -82,10 +82,12 @@ async def _start(
         asyncio.create_subprocess_exec(
             *command,
             cwd=cwd,
+            # Keys of providers and CI are in the environment, and the program comes from a dataset.
             env={"PATH": _path(), "HOME": str(home), "TMPDIR": str(home), "LANG": "C.UTF-8"},
             stdin=asyncio.subprocess.PIPE,  # the leash: all ends when this process does
             stdout=output,
             stderr=errors,
+            # Ctrl-C in the terminal goes to pytest alone, which then ends the program in order.
             start_new_session=True,
         )
     )
@@ -105,6 +107,7 @@ async def _wait_for_end(
     try:
         async with asyncio.timeout(timeout_s):
             while not waiting.done():
+                # The size of a file cannot be waited for, so it is looked at now and then.
                 await asyncio.wait({waiting}, timeout=POLL_S)
                 if any(os.fstat(file.fileno()).st_size > OUTPUT_LIMIT_BYTES for file in outputs):
                     raise GraderFault(f"{name} printed more than {OUTPUT_LIMIT_BYTES} bytes and was killed")

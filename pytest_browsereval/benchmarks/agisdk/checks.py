@@ -69,6 +69,7 @@ def _read_check(entry: dict[str, Any]) -> Check:
         if "expected_value" not in entry:
             raise ValueError(f"the eval {show(entry)} has no 'expected_value'; write what the query gives.")
     elif entry.get("expected_value", True) is not True:
+        # A script and a question say yes or no, so another expectation is a mistake of the row.
         raise ValueError(f"the eval {show(entry)} expects something else than true, which {kind} cannot be.")
     if kind == "script" and not _SCRIPT.fullmatch(subject):
         raise ValueError(f"the script {show(subject)} is no plain file name such as eval_omnizon_1.py.")
@@ -88,6 +89,7 @@ def asks_model(checks: Sequence[Check]) -> bool:
 def compare_check(check: Check, state: JsonValue, strings: Strings) -> Criterion:
     """Return what a ``jmespath`` check says of a state: equal as Python's ``==`` says, as REAL has it."""
     actual, problem = look_up(check.subject, state)
+    # With Python's ==, under which 1 is true and 2.0 is 2: so the published scores were made.
     is_met = not problem and (actual == check.expected or (strings == "lenient" and _holds(check, actual)))
     if not is_met:
         problem = problem or f"it is {show(actual, 80)}, not {show(check.expected, 80)}"
@@ -102,6 +104,7 @@ def _holds(check: Check, actual: JsonValue) -> bool:
 
 def read_verdict(lines: Sequence[str]) -> bool | None:
     """Return what a script of REAL printed last: SUCCESS or FAILURE; None for neither."""
+    # Scripts print their reasons first, and those name both words.
     for line in reversed(lines):
         words = set(re.findall(r"\w+", line.upper()))
         if len(said := words & {"SUCCESS", "FAILURE"}) == 1:

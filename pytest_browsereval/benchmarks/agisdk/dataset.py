@@ -73,6 +73,7 @@ class AgisdkConfig(BenchmarkConfig):
         website, evals = text_of(site, "id"), original.get("evals")
         if not isinstance(evals, list) or not evals or not all(isinstance(check, dict) for check in evals):
             raise RowProblem(f"the task {name!r} has no list of 'evals'.")
+        # An infeasible task would lower the score whatever the agent did.
         if original.get("possible") is False:
             raise Dropped("the benchmark says that they are infeasible")
         self._check_scripts(evals)

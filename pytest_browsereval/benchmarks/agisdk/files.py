@@ -42,6 +42,7 @@ def script_file(package: Path, name: str, version: str | None) -> Path | None:
         name: the file's name, as a task gives it.
         version: which version to look in first.
     """
+    # The other version too: rows do not always say which one they are from.
     ordered = sorted(VERSIONS, key=lambda known: known != version)
     files = (file_inside(package / _CLONES / known / "eval_scripts", name) for known in ordered)
     return next(filter(None, files), None)

@@ -41,10 +41,12 @@ async def read_finish(window: Window, url: str) -> JsonValue:
 
 async def _poll(page: LivePage, url: str) -> JsonValue:
     problem = "it has no <pre> element"
+    # The page writes its state by script, some time after it has loaded.
     for number in range(TRIES):
         if number:
             await asyncio.sleep(POLL_S)
         try:
+            # In a world of its own: a page that the agent could change has no say in its score.
             text = await page.isolated_value(_SHOWN)
             if isinstance(text, str) and text.strip():
                 return parse_state(text)

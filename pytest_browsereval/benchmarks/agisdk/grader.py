@@ -155,6 +155,7 @@ class AgisdkGrader(ModelGrader):
         known = {v: found for v in wanted if (found := read_task(package, v, name)) is not None}
         if not self.task_version:
             start = (task.start_url or "").rstrip("/")
+            # Both versions may have a task of that name.
             known = {v: found for v, found in known.items() if _address_of(found) == start}
         if len(known) != 1:
             raise ValueError(
@@ -276,10 +277,12 @@ class AgisdkGrader(ModelGrader):
         async with private_folder("grade-") as folder:
             file = folder / "state.json"
             await asyncio.to_thread(file.write_text, json.dumps(state), encoding="utf-8")
+            # Without site-packages: the scripts of REAL need the standard library only.
             arguments = [sys.executable, "-I", "-S", "-X", "utf8", str(script), str(file)]
             ran = await run_verifier(arguments, folder, folder, timeout_s=self.timeout_s, name=message)
         said = read_verdict(ran.lines)
         last = beginning(ran.lines[-1], 300) if ran.lines else ""
+        # A script that crashed after it printed SUCCESS proves nothing.
         if said is None or (said and ran.code):
             why = f"{message} printed {show(last, 120)} and ended with code {ran.code}"
             raise GraderFault(f"{why}: {ran.complaint}" if ran.complaint else why)

@@ -85,6 +85,7 @@ def read_number(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, str | int):
         return value
     text = str(value).replace("$", " ").replace("%", " ").replace("sqft", " ").strip()
+    # As published: it makes 1,000 a 1, and scores are compared with those of others.
     text = text.replace(",", ".").replace(" square kilometers", "")
     return float(text) if _is_number(text) else value
 
@@ -101,6 +102,7 @@ def number_score(given: float, wanted: float) -> float:
     """Return 1 less the logarithm of the ratio, at least 0; 0 for numbers of unlike signs."""
     if given == wanted:
         return 1.0
+    # The logarithm of a ratio with zero is infinite.
     given, wanted = given or _NEAR_ZERO, wanted or _NEAR_ZERO
     if not (math.isfinite(given) and math.isfinite(wanted)) or (given < 0) != (wanted < 0):
         return 0.0

@@ -107,6 +107,7 @@ def score_answer(answer: str, lines: list[str]) -> tuple[bool, float, Kind]:
     given = _read(answer)
     if kind == "blocks" and not isinstance(given, list):
         given = _read_lines(given)
+    # Agents like to wrap a single value in a list.
     if isinstance(given, list) and len(given) == 1 and kind == "number":
         given = read_number(given[0])
     is_answered = not _is_empty(given)
@@ -136,6 +137,7 @@ def _reference(lines: list[str]) -> tuple[Kind, Any]:
 
 def _block(line: str) -> Any:
     """Return the JSON value of a line, which may be quoted as Python does."""
+    # The published references hold Python's quotes, and the benchmark reads them like this.
     for old, new in (("{'", '{"'), ("', '", '", "'), ("': '", '": "'), ("'}", '"}'), ("': ", '": ')):
         line = line.replace(old, new)
     return _json(line)

@@ -47,6 +47,7 @@ class BrowseCompReply(JudgeReply):
 
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Self:
+        # Otherwise a judge could pass an answer that says "I do not know".
         if self.is_same and not self.stated_answer.strip():
             raise ValueError("no answer is stated, and yet it is the same as the reference")
         return self

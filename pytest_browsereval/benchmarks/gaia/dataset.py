@@ -35,6 +35,7 @@ class GaiaConfig(BenchmarkConfig):
         query, level = text_of(original, "ques" if is_web else "Question"), text_of(original, "Level")
         if level not in LEVELS:
             raise RowProblem(f"Level: expected 1, 2 or 3, not {level[:20]!r}.")
+        # An agent in a browser cannot open a spreadsheet of the dataset.
         if text_of(original, "file_name", default=""):
             raise Dropped("they are about a file that comes with them")
         answer = original.get("Final answer")

@@ -18,8 +18,8 @@ from pytest_browsereval.model.tasks import Task
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _UNITS = str.maketrans("", "", "$%,")
+# GAIA tells agents to end with this; some give it as a part of the answer.
 _PREFIX = "final answer:"
-"""GAIA tells agents to end with this; some give it as a part of the answer."""
 
 
 class GaiaGrader(GraderConfig):
@@ -89,6 +89,7 @@ def _mismatch(reference: str, answer: str) -> tuple[str, str]:
     if _is_number(reference):
         is_same = _number(answer) == float(reference)
         return "number", "" if is_same else f"the answer {show(answer, 200)} is not that number"
+    # A comma makes a list, thousands and all: so the benchmark's scorer has it.
     if "," in reference or ";" in reference:
         return "list", _list_mismatch(_items(reference), _items(answer))
     if _text(reference) == _text(answer):

@@ -31,8 +31,10 @@ class InfinityConfig(BenchmarkConfig):
         """
         task, level = text_of(original, "id"), text_of(original, "difficulty", default="")
         app = self.app or self.path.parent.name
+        # Names of apps have dashes, and placeholders of sites cannot.
         site = self.site or re.sub(r"\W|^(?=\d)", "_", app, flags=re.ASCII)
         verifier = PurePosixPath(text_of(original, "verify"))
+        # Rows are downloaded, and the file is run.
         if verifier.is_absolute() or ".." in verifier.parts or verifier.suffix != ".py":
             raise RowProblem(f"verify: {str(verifier)!r} is no Python file inside the app's folder.")
         return {

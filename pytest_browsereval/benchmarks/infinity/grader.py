@@ -81,6 +81,7 @@ class InfinityGrader(GraderConfig):
                 'no start_url. Write "start_url": "{NAME_OF_SITE}/".'
             )
         source = self._verifier(task, base_dir).read_text(encoding="utf-8", errors="replace")
+        # Before the first attempt: without the package every grade would be errored.
         if REQUESTS in source and (problem := _missing(self._python())):
             raise ValueError(
                 f"the grader {self.label!r} runs verifiers that {REQUESTS}, and {problem}. Type  "
@@ -174,6 +175,7 @@ class InfinityGrader(GraderConfig):
         message = f"the verifier {verifier.name}"
         async with private_folder("grade-") as home:
             await asyncio.to_thread((home / "state.json").write_text, json.dumps(state), encoding="utf-8")
+            # Not -S: `requests` lies in the site-packages of that Python.
             arguments = [self._python(), "-I", "-X", "utf8", str(_DRIVER), str(verifier), "state.json"]
             ran = await run_verifier(arguments, home, home, timeout_s=self.timeout_s, name=message)
             said = home / driver.VERDICT

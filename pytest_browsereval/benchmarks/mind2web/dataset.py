@@ -15,8 +15,8 @@ from pytest_browsereval.datasets.source import Row
 
 TAG = "not-live"
 
+# Of each action: megabytes of a page as it once was.
 _PAGES = ("raw_html", "cleaned_html", "pos_candidates", "neg_candidates")
-"""Of each action: megabytes of a page as it once was."""
 
 
 class Mind2WebConfig(BenchmarkConfig):
@@ -90,6 +90,7 @@ class Mind2WebConfig(BenchmarkConfig):
     def _start_url(self, website: str, domain: str) -> str | None:
         if website in self.start_urls:
             return address(self.start_urls[website])
+        # Rows hold bare names such as "united", which could be any address.
         named = next((text for text in (website, domain) if "." in text and " " not in text), None)
         return None if named is None else address(named)
 

@@ -111,6 +111,7 @@ class WebJudgeReply(JudgeReply):
 
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Self:
+        # A finding that is left out would count as met.
         if [finding.key_point for finding in self.findings] != list(range(1, len(self.findings) + 1)):
             raise ValueError("findings are not numbered from 1, one for each key point")
         missed = [finding.key_point for finding in self.findings if finding.finding == "missed"]
@@ -181,6 +182,8 @@ class Mind2WebGrader(ModelGrader):
             if not isinstance(note, Fault)
         ]
         faults = [note for note in notes if isinstance(note, Fault)]
+        # A picture whose question failed is no evidence. Harnesses that give it 3 points count what nobody
+        # saw.
         if len(faults) > self.max_missing * len(pictures):
             message = f"{len(faults)} of {len(pictures)} pictures could not be scored; the first: {faults[0]}"
             raise GraderFault(message)
@@ -189,6 +192,7 @@ class Mind2WebGrader(ModelGrader):
             key_points=reply.key_points,
             noted=noted,
             missing=[path for path in pictures if path not in scored],
+            # The last ones, as WebJudge has it: the end decides.
             kept=[each for each in noted if each.note.score >= self.threshold][-self.max_pictures :],
             actions=give_actions(steps, argument=ARGUMENT_LIMIT),
         )

@@ -67,6 +67,7 @@ class MiniwobGrader(GraderConfig):
         if not episode["done"]:
             return self._result(None, "the episode was not finished", details)
         reward = episode["reward"]
+        # The page's scripts are within the agent's reach.
         if isinstance(reward, bool) or not isinstance(reward, int | float):
             raise GraderFault(f"the page's reward is {show(reward, 80)}, which is no number")
         because = f": {beginning(str(episode['reason']), 200)}" if episode["reason"] else ""
@@ -77,6 +78,7 @@ class MiniwobGrader(GraderConfig):
         return "more than 0" if self.min_reward is None else f"{self.min_reward:g}"
 
     def _passes(self, reward: float) -> bool:
+        # BrowserGym and Farama disagree on partial rewards, so the cut is an option.
         return reward > 0 if self.min_reward is None else reward >= self.min_reward
 
     def _result(self, reward: float | None, why: str, details: dict[str, JsonValue]) -> GraderResult:

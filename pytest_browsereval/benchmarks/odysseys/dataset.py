@@ -28,6 +28,7 @@ class OdysseysConfig(BenchmarkConfig):
         """
         query_id, level = text_of(original, "task_id"), text_of(original, "level", default="")
         url = address(text_of(original, "website"))
+        # The published file and its source name it differently.
         rubric = original.get("precomputed_rubric") or original.get("rubrics")
         if not rubric:
             raise RowProblem("there is neither a 'precomputed_rubric' nor 'rubrics'.")

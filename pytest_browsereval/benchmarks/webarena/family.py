@@ -77,6 +77,7 @@ class WebArenaRows(BenchmarkConfig):
     def _sites_are_known(cls, value: Any) -> Any:
         if not isinstance(value, Mapping):
             return value
+        # Rows write __SHOPPING__, people shopping.
         named = {str(key).strip("_").lower(): url for key, url in value.items()}
         for name, url in named.items():
             if name not in SITES:
@@ -121,6 +122,7 @@ class WebArenaRows(BenchmarkConfig):
         for _, row in rows:
             for name in _sites_in(row):
                 counts[name] += 1
+        # Before the first row: otherwise agents would be sent to an address "__SHOPPING__".
         missing = [name for name, count in counts.items() if count and name not in self.sites]
         if missing:
             message = ", ".join(
@@ -165,6 +167,7 @@ class WebArenaRows(BenchmarkConfig):
         left_out = [name for name in (*sites, *_sites_in(original)) if self.sites.get(name, "") is None]
         if left_out:
             raise Dropped(f"the site {left_out[0]} is left out")
+        # Some tasks start with several tabs; the agent gets the first and the rest are kept.
         pages = [self.fill_addresses(page) for page in start.split(_BOTH)]
         more = {
             key: self.fill_addresses(original[key]) for key in kept if original.get(key) not in (None, "")
@@ -212,6 +215,7 @@ def evals_of(original: Mapping[str, Any]) -> Mapping[str, Any]:
     block = original.get("eval")
     if not isinstance(block, Mapping) or not isinstance(block.get("eval_types"), list):
         raise RowProblem("eval: expected a block with the list 'eval_types'.")
+    # Anywhere in the block: programs stand in addresses, locators and contents.
     called = _CALLED.findall(json.dumps(block))
     if unknown := next((name for name in called if name not in PROGRAMS), None):
         raise Dropped(f"they call the helper program {unknown}, which is not supported")

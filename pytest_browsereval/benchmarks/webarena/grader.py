@@ -159,8 +159,10 @@ class WebArenaGrader(ModelGrader):
         """
         items = self._items(recorded)
         settled = [item for item in items if isinstance(item, Criterion)]
+        # All have to hold: once one has failed, a judge could change nothing and would cost money.
         if len(settled) < len(items) and all(item.verdict is Verdict.PASSED for item in settled):
             return await super().grade(recorded)
+        # With the judge's fingerprint, so that it compares with attempts that the judge was asked about.
         judge = (self.judge or recorded.judge) if self.needs(recorded.task).models else None
         return self.grade_by_rules(_opinion(settled, not_asked=len(items) - len(settled)), recorded, judge)
 
@@ -214,6 +216,7 @@ class WebArenaGrader(ModelGrader):
             folder.mkdir(exist_ok=True)
             files = [folder / f"{self.label}-{place}-{number}.jpeg" for number in range(1, len(group) + 1)]
             for file, text in zip(files, group, strict=True):
+                # As files, so that people see in the report what the judge saw.
                 file.write_bytes(base64.b64decode(text))
             shown.append([Shown(file, f"Picture {number}:") for number, file in enumerate(files, 1)])
         return shown

@@ -30,11 +30,11 @@ PICTURE_LIMIT_S = 15.0
 """For all pictures of one question, on a busy machine too."""
 
 _PICTURES = "img, [role=img]"
+# A picture that has loaded may still be drawn as an empty one, until a frame with it was drawn.
 _DECODED = """async pictures => {
   await Promise.all(pictures.map((one) => one.decode?.().catch(() => null)));
   await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
 }"""
-"""A picture that has loaded may still be drawn as an empty one, until a frame with it was drawn."""
 
 
 async def observe(
@@ -52,6 +52,7 @@ async def observe(
         Fault: source *grader*: a page cannot be opened or read.
     """
     async with live_page(window) as page:
+        # Read before any other page is opened: rules name it `last`.
         last = page.url
     assert isinstance(window, PlaywrightWindow)  # noqa: S101 live_page takes no other
     seen: list[JsonValue] = []
@@ -93,6 +94,7 @@ async def _read_part(
     async def look() -> dict[str, JsonValue]:
         async with live_page(window) as page:
             value = await _read_value(page, expression_of(target.locator))
+            # A cut text could lack what the rule looks for, and that would be a failure.
             if isinstance(value, str) and len(value) > STATE_LIMIT_BYTES:
                 where = beginning(page.url, 200)
                 message = f"{where} shows {len(value)} characters; at most {STATE_LIMIT_BYTES} are read"
@@ -113,6 +115,7 @@ async def _read_value(page: LivePage, expression: str) -> JsonValue:
 async def _draw_pictures(window: PlaywrightWindow, asked: PictureTarget) -> list[JsonValue]:
     """Return the pictures that a question is about, as they are drawn, in base64."""
     place = asked.eval_image_class.strip()
+    # The class may be that of the picture or of what holds it.
     selector = f"{place}:is({_PICTURES}), {place} :is({_PICTURES})" if place else _PICTURES
     try:
         async with asyncio.timeout(PICTURE_LIMIT_S):

@@ -19,13 +19,13 @@ _LAMBDA = "lambda:"
 WHOLE = "document.documentElement.outerHTML"
 """What an empty locator stands for."""
 
+# Finds somebody's latest comment on a page of the forum; a comment holds those that answer it.
 _LATEST = """account => {
   const own = [...document.querySelectorAll('.comment')]
     .filter((comment) => comment.querySelector('.fg-inherit')?.outerText === account)
     .map((comment) => [Date.parse(comment.querySelector('header time')?.dateTime) || 0, comment])
     .sort((one, other) => other[0] - one[0])[0]?.[1];
 """
-"""Finds somebody's latest comment on a page of the forum; a comment holds those that answer it."""
 
 _SCRIPTS = {
     "get_query_text": "s => document.querySelector(s)?.textContent ?? ''",
@@ -73,6 +73,7 @@ def read_program(text: str) -> Program:
     """
     source = text.strip().removeprefix(FUNC).strip()
     try:
+        # Read as a tree: upstream evaluates these texts of a dataset with eval().
         call = ast.parse(source, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         call = None

@@ -183,6 +183,7 @@ def answer_items(rules: Rules, answer: str | None) -> Iterator[Item]:
 
 
 def _fuzzy(name: str, value: JsonValue, actual: str, rules: Rules) -> Iterator[Item]:
+    # Upstream takes the bare "N/A" without asking a model.
     if value == NOT_ACHIEVABLE and _clean(actual) == NOT_ACHIEVABLE.lower():
         yield criterion(f"{name} fuzzy_match", value, actual, "")
     elif value == NOT_ACHIEVABLE:
@@ -218,6 +219,7 @@ def _contains_address(actual: str, wanted: list[str]) -> bool:
     for one in wanted:
         for name, values in parse_qs(urlsplit(one).query).items():
             needed.setdefault(name, set()).update(values)
+    # Upstream's GOLD in PRED: the place as a substring, parameters by value.
     places = (urlsplit(one).netloc + urlsplit(one).path for one in wanted)
     at_one = any(place in here.netloc + here.path for place in places)
     return at_one and all(values & set(query.get(name, ())) for name, values in needed.items())
@@ -248,6 +250,7 @@ def _contents(name: str, contents: Mapping[str, Any], text: str, rules: Rules) -
         if key == "one_of":
             values = [OR.join(map(str, values))]
         for one in values:
+            # Upstream's guard: the answer "1" must not be found in "10".
             is_alone = name == "answer" and len(values) == 1 and len(_clean(str(one))) == 1
             by_token = key != "one_of" and (rules.edition == "visual" or is_alone)
             yield criterion(f"{name} {key}", one, text, _MATCHERS[key](str(one), text, by_token))

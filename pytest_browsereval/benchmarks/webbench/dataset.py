@@ -11,8 +11,8 @@ from pytest_browsereval.datasets.originals import address, host_of
 
 READING = "READ"
 
+# Begins the sentences at the end of a task that bind it to its site.
 _ONLY_THE_SITE = re.compile(r"\bOnly use (?=[^\s.]++\.\w)\S++\s", re.IGNORECASE)
-"""Begins the sentences at the end of a task that bind it to its site."""
 
 
 class WebBenchConfig(BenchmarkConfig):
@@ -55,6 +55,7 @@ class WebBenchConfig(BenchmarkConfig):
     def notes(self, base_dir: Path) -> tuple[str, ...]:
         """Return how many rows write on real sites."""
         rows = self.import_rows(base_dir).rows
+        # People should know before an agent places orders in their name.
         writing = sum(row["metadata"]["category"] != READING for _, row in rows)
         message = f"WebBench: {writing} of {len(rows)} rows change something on a real site."
         return (*super().notes(base_dir), *([message] if writing else []))

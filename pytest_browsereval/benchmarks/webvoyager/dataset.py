@@ -75,6 +75,7 @@ class WebVoyagerConfig(TwoFilesConfig):
             return None
         line = document.line_of((site, "answers", found[0]))
         entry: Mapping[str, Any] = listed[found[0]]
+        # Which of two would be compared depends on the order of a file.
         if len(found) > 1:
             raise self._wrong(line, f"{site}: {len(found)} answers have the id {number}")
         if entry.get("type") not in TYPES or not isinstance(entry.get("ans"), str):

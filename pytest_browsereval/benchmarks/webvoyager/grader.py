@@ -114,6 +114,7 @@ class WebVoyagerGrader(ModelGrader):
         reference = give_reference(recorded.task)
         parts: list[Part] = [give_task(recorded), give_answer(recorded), *map(Shown, last)]
         if reference is not None:
+            # Beside the task, as the rules name them together.
             parts.insert(1, reference)
         reply = await judge.ask(WebVoyagerReply, _rules(recorded.task), parts)
         return Opinion.yes_or_no(

@@ -51,6 +51,7 @@ class FaraAlignmentGrader(ModelGrader):
         """
         del prepared
         steps = await asyncio.to_thread(load_steps, recorded)
+        # Nothing to read, so no question is paid for.
         if not steps and not (recorded.final_answer or "").strip():
             return Opinion("failed", 0.0, "the agent did nothing and answered nothing")
         parts = [give_task(recorded), give_actions(steps), give_answer(recorded)]

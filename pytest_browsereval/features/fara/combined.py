@@ -58,6 +58,7 @@ class Ballot:
         passed = math.fsum(self.weight(part) for part, verdict in given.items() if verdict == "passed")
         failed = math.fsum(self.weight(part) for part, verdict in given.items() if verdict == "failed")
         needed = {"majority": len(given) // 2 + 1, "all": len(given), "weighted": self.threshold * total}
+        # Missing votes count as a no here and as a yes below: only what holds both ways is decided.
         if passed >= needed[self.rule] - TINY:
             return "passed"
         return "failed" if total - failed < needed[self.rule] - TINY else "undecided"
@@ -131,6 +132,7 @@ class FaraCombinedGrader(PictureOptions):
     async def prepare(self, recorded: Recorded, judge: Judge) -> dict[PartName, Any]:
         """Prepare all parts at once; a part that cannot be prepared is its fault."""
         parts = self._parts
+        # At once: the rubric and the rating of pictures need nothing of each other.
         prepared = await judge.gather(*(part.prepare(recorded, judge) for part in parts.values()))
         return dict(zip(parts, prepared, strict=True))
 
@@ -181,6 +183,7 @@ class FaraCombinedGrader(PictureOptions):
 
 def _settle_result(result: Opinion | Fault) -> Opinion | Fault:
     """Return what a part says; one that is undecided has no vote."""
+    # BrowserOS counts such a verifier as a no, which blames the agent for the judge.
     if isinstance(result, Opinion) and result.verdict == "undecided":
         return GraderFault(f"undecided: {result.reasoning}")
     return result

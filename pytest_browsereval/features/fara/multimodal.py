@@ -103,6 +103,7 @@ class FaraMultimodalGrader(PictureOptions):
         files = await asyncio.to_thread(load_pictures, recorded)
         sample = sample_evenly(files, self.max_pictures, keep_last=KEEP_LAST)
         counts: dict[str, JsonValue] = {"pictures": len(files), "sampled": len(sample)}
+        # Rating costs a question for each five pictures, which few pictures do not need.
         if len(sample) <= self.max_shown:
             return Chosen(sample, counts)
         parts = [give_task(recorded), give_answer(recorded)]

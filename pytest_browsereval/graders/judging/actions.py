@@ -37,6 +37,7 @@ def load_messages(recorded: Recorded) -> list[Message]:
     except OSError as error:
         raise _report_unknown(f"not to be read ({error.strerror})") from None
     messages = messages_of(recorded.folder)
+    # A judge would take a gap in the record for something that the agent did not do.
     if len(messages) < log.count(b"\n"):  # a last line without its end was cut by a kill
         raise _report_unknown(f"damaged in line {len(messages) + 1}")
     return messages
@@ -63,11 +64,13 @@ def give_actions(steps: list[Step], *, results: bool = False, argument: int = AR
         results: tell also how what each one returned begins.
         argument: the most characters of one argument.
     """
+    # Shorter texts for longer attempts: the whole has to fit into the judge's context.
     count = max(1, len(steps))
     limit = min(RESULT, RESULTS // count) if results else 0
     argument = min(argument, ARGUMENTS // count)
     lines, page = [], None
     for step in steps:
+        # The address is named when it changes: repeated in each line it would bury the actions.
         lines.append(describe_action(step, limit, tells_page=step.url != page, argument=argument))
         page = step.url or page
     return Given("actions of the agent", "\n".join(lines) or "(no tool was called)")

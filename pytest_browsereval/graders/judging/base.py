@@ -72,6 +72,7 @@ class ModelGrader(GraderConfig):
             async with asyncio.timeout(config.timeout_s) as clock:
                 opinions = await self._opinions(recorded, judge)
         except Fault as fault:
+            # What was asked so far is paid for, so the grade says so even if it is errored.
             opinions = [fault]
         except Exception as error:  # noqa: BLE001 what was paid must not be lost with it
             why = describe_error(error)
@@ -125,6 +126,7 @@ class ModelGrader(GraderConfig):
         details: dict[str, JsonValue] = {
             "judge": identity(judge.config),
             "calls": ledger.calls,
+            # Shows that a grade made again cost nothing.
             "calls_from_record": ledger.from_record,
         }
         if len(opinions) > 1:
@@ -178,6 +180,7 @@ class ModelGrader(GraderConfig):
     def judge_fingerprint(self, judge: JudgeConfig, site_urls: Any = None) -> str:
         """Return what identifies the judge: rules, prompts, options, model, parameters and parser."""
         rules = self.rules().fingerprint(self.version, site_urls)
+        # Descriptions of fields are read by the judge, so a change of one may change its verdict.
         forms = [schema_of(reply) for reply in self.replies]
         made_of = [rules, self.prompts, forms, identity(judge), judge.votes, SENDING]
         return f"{self.type}/{self.version}/{judge.model_name}/{hash_json(made_of)}"
@@ -196,6 +199,7 @@ def give_answer(recorded: Recorded) -> Given:
 
 def give_reference(task: Task) -> Given | None:
     """Return the row's reference answer; None if it has none."""
+    # Not `not task.answer`: 0 and false are answers.
     if task.answer in (None, "", [], {}):
         return None
     text = task.answer if isinstance(task.answer, str) else json.dumps(task.answer, ensure_ascii=False)

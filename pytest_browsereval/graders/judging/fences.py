@@ -25,6 +25,7 @@ class Fence:
     """
 
     def __init__(self, nonce: str | None = None) -> None:
+        # From `secrets`: a page that could guess it could close the fence.
         self.nonce = nonce or secrets.token_hex(8)
 
     @property
@@ -34,6 +35,7 @@ class Fence:
 
     def wrap(self, title: str, text: str) -> str:
         """Return the text between marks."""
+        # A text that holds the code all the same could close the fence.
         text = shorten_text(text.replace(self.nonce, ""), LONGEST)
         return f"[{title} {self.nonce}]\n{text}\n[end of {title} {self.nonce}]"
 

@@ -139,9 +139,11 @@ class Judge:
             StopRun: the provider refused the key.
         """
         question = _Question(reply, rules, (self._facts(), *parts), call, check)
+        # All graders of a process share the limit of a model: providers refuse more with status 429.
         async with _shared().gate(self.config):
             key = await asyncio.to_thread(self._key, question)
             file = self.recorded.folder / RECORD / f"{key}.json"
+            # Two graders that ask the same at once would both pay for it.
             async with _shared().lock(file):
                 return await self._get_reply(question, file)
 
@@ -160,6 +162,7 @@ class Judge:
             StopRun: the provider refused the key.
         """
         results = await asyncio.gather(*questions, return_exceptions=True)
+        # A refused key or an unexpected exception is worth more than the other questions.
         for result in results:
             if isinstance(result, BaseException) and (
                 isinstance(result, StopRun) or not isinstance(result, Fault)
@@ -179,8 +182,10 @@ class Judge:
 
     async def _ask_twice(self, question: _Question[ReplyT]) -> tuple[ReplyT, Usage, Output]:
         lowered, paid, is_second = _shared().lowered, Usage(), False
+        # A provider that refused a form once refuses it each time, and each refusal costs a request.
         mode = lowered.get(self.config, self.config.strictest)
         while True:
+            # Fresh for each request, so that a mark which leaked into a reply closes nothing.
             fence = Fence()
             completion = await self._send(question, fence, mode)
             if completion is None:
@@ -198,6 +203,7 @@ class Judge:
                 if is_second:
                     what = "in no usable form" if isinstance(error, Unparseable) else "that cannot be used"
                     raise self._fault(question.call, f"two replies {what}; the last: {error}") from None
+                # Small models often fail the strict form and manage the plain one.
                 is_second, mode = True, self._looser(mode)
 
     async def _send(self, question: _Question[ReplyT], fence: Fence, mode: Output) -> Completion | None:
@@ -271,6 +277,7 @@ class Judge:
         return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:32]
 
     def _save(self, file: Path, call: str, value: JudgeReply, paid: Usage, mode: Output) -> None:
+        # A judge quotes pages, and so their secrets.
         redact, mask = self.recorded.redact, mask_of(self.recorded.task)
         content = {
             "call": call,

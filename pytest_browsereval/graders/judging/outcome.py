@@ -65,6 +65,7 @@ def check_outcome(outcome: Outcome, shown: Collection[int], actions: int) -> Non
     if outcome.failed_only_by_obstacles and all(o.could_be_avoided for o in outcome.obstacles):
         raise _contradiction("only obstacles were in the way, and it names none that could not be avoided")
     for obstacle in outcome.obstacles:
+        # Models cite pictures that they were never shown; such proof is none.
         if not set(obstacle.pictures) <= set(shown):
             raise _contradiction(
                 f"an obstacle is shown by pictures that it was not given: {obstacle.pictures}"

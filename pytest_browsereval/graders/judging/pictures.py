@@ -71,6 +71,7 @@ def load_pictures(recorded: Recorded, *, else_write: str = "") -> list[Path]:
     found = find_pictures(recorded.folder)
     results = (m for m in messages_of(recorded.folder) if isinstance(m, ToolResultMessage))
     taken = {result.screenshot for result in results if result.screenshot is not None}
+    # The log says which pictures were taken, so that a deleted one cannot change the verdict.
     if gone := sorted(taken - {number_of(path) for path in found}):
         names = ", ".join(map(str, gone[:5])) + ", ..." * (len(gone) > 5)
         raise GraderFault(f"pictures that were taken are gone: {names}")
@@ -115,8 +116,10 @@ def encode_jpeg(path: Path, side: int) -> bytes:
     target = io.BytesIO()
     try:
         with Image.open(path) as picture:
+            # Checked before decoding: the header says how large it will be.
             if picture.width * picture.height > MOST_PIXELS:
                 raise GraderFault(f"the picture {path.name} is too large to be shown")
+            # JPEG has neither alpha nor palettes.
             plain = picture.convert("RGB")
             plain.thumbnail((side, side), Image.Resampling.LANCZOS)
             plain.save(target, "JPEG", quality=QUALITY)

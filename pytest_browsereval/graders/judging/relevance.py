@@ -107,6 +107,7 @@ async def sort_pictures(
     faults = [fault for fault in replies if isinstance(fault, Fault)]
     failed = [group for group, one in zip(groups, replies, strict=True) if isinstance(one, Fault)]
     unrated = tuple(number_of(path) for group in failed for path in group)
+    # Some lost batches are bad luck; more of them and the best pictures may be among the lost ones.
     if 3 * len(unrated) > len(pictures):
         raise GraderFault(f"{len(unrated)} of {len(pictures)} pictures could not be rated: {faults[0]}")
     return Sorted(tuple(one for one in replies if not isinstance(one, Fault)), unrated)
@@ -138,6 +139,7 @@ def pick_best(
         fewest: where fewer are kept, the best ones of all join them.
         instead: how many these are.
     """
+    # Later pictures first among equals: the end of an attempt tells more than its middle.
     order = sorted(ratings, key=lambda number: (-ratings[number], -number))
     kept = [number for number in order if ratings[number] >= keep][:most]
     if len(kept) < fewest:
@@ -175,6 +177,7 @@ def doubt_failure(opinion: Opinion, unseen: Sequence[int], what: str = "rated") 
         unseen: numbers of the pictures.
         what: what could not be done with them.
     """
+    # A pass stands: what was seen proves it.
     if opinion.verdict != "failed" or not unseen:
         return opinion
     names = ", ".join(map(str, unseen))

@@ -29,8 +29,8 @@ Your reply is one JSON object and nothing else. It follows this JSON schema:
 """
 
 _FENCED = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL)
+# Characters of where in a reply something is wrong: a judge may make up keys of any length.
 _PLACE = 80
-"""Characters of where in a reply something is wrong: a judge may make up keys of any length."""
 
 _LEFT_OUT = ("title", "default")
 
@@ -111,6 +111,7 @@ def read_reply(text: str, reply: type[ReplyT], mode: Output, fence: Fence) -> Re
 def _check_keys(json_text: str) -> None:
     """Refuse a text in which a key stands twice: of two verdicts a parser would take one in silence."""
     try:
+        # Parsers take the last of two verdicts in silence, and a page could have a judge quote the other one.
         json.loads(json_text, object_pairs_hook=_refuse_repeated_keys)
     except RecursionError:
         raise Unparseable("it is nested too deeply") from None
@@ -131,6 +132,7 @@ def _json_text(text: str, mode: Output, fence: Fence) -> str:
         fenced = _FENCED.fullmatch(text.strip())
         return fenced[1] if fenced else text.strip()
     opening, closing = f"<reply-{fence.nonce}>", f"</reply-{fence.nonce}>"
+    # Of two replies nobody could say which one counts.
     if text.count(opening) != 1 or text.count(closing) != 1 or not text.rstrip().endswith(closing):
         raise Unparseable("it does not end with one reply between the marks that were asked for")
     return text.split(opening)[1].split(closing, maxsplit=1)[0].strip()

@@ -45,8 +45,8 @@ route, and take no fact for granted that the task does not give.
 _ITEM = ("criterion", "description", "max_points", "justification", "earned_points", "condition", "required")
 _REQUIREMENT = ("requirement", "verification", "max_points", "condition", "required")
 
+# What names a criterion: it stands in lists that judges read, where a line break would forge a score.
 _ID = re.compile(r"[\w.-]{1,40}")
-"""What names a criterion: it stands in lists that judges read, where a line break would forge a score."""
 
 _FORMS = (
     'Write {"items": [{"criterion": "...", "description": "...", "max_points": 20}, ...]} or {"rubrics": '
@@ -117,8 +117,10 @@ class NewRubric(JudgeReply):
             raise ValueError(f"the rubric has {len(self.items)} criteria, not {FEWEST} to {MOST}")
         if any(item.max_points < 1 or not item.criterion.strip() for item in self.items):
             raise ValueError("a criterion of the rubric has no name or no points")
+        # With one sum for all rubrics, points of different rows mean the same.
         if (total := sum(item.max_points for item in self.items)) != POINTS:
             raise ValueError(f"the points of the rubric add up to {total}, not {POINTS}")
+        # Otherwise an attempt to which none applies has no score at all.
         if all(item.condition.strip() for item in self.items):
             raise ValueError("every criterion of the rubric has a condition")
         return self

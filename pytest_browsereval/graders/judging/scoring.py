@@ -122,6 +122,7 @@ class Scored:
         """Return the score, from 0 to 1."""
         if by == "items":
             return sum(mark.is_met for mark in self.marks) / len(self.marks)
+        # Sums of fractions may come to a little more than the whole.
         return min(1.0, self.earned / self.possible)
 
     def passes(self, threshold: float, by: ScoreBy = "points") -> bool:
@@ -169,6 +170,7 @@ def settle_scores(rubric: Rubric, scores: Sequence[CriterionScore], shown: Colle
     """
     by_id = {score.id: score for score in scores}
     keys = [item.key for item in rubric.items]
+    # A criterion that was left out would count as zero, and one twice over could make up for it.
     if len(by_id) != len(scores) or set(by_id) != set(keys):
         raise _contradiction(f"it scored {_join(s.id for s in scores)}, not {_join(keys)}")
     marks, left_out = [], []

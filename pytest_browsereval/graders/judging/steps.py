@@ -49,6 +49,7 @@ def list_steps(messages: Sequence[Message]) -> list[Step]:
     """Return the tool calls of an attempt in the order in which they were made."""
     results = {m.tool_call_id: m for m in messages if isinstance(m, ToolResultMessage)}
     steps: list[Step] = []
+    # What the model said belongs to the next call only.
     thought = ""
     for message in messages:
         if isinstance(message, AssistantMessage):

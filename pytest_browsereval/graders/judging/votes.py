@@ -51,12 +51,14 @@ def count_votes(opinions: Sequence[Opinion | Fault]) -> Majority:
 
     A vote that failed counts for neither side. The score is the mean of the votes that were given.
     """
+    # Of all votes, not of those that were given: two of five is no majority because three failed.
     needed = len(opinions) // 2 + 1
     given = [opinion for opinion in opinions if isinstance(opinion, Opinion)]
     votes = [_describe_vote(opinion) for opinion in opinions]
     for word, verdict in (("passed", Verdict.PASSED), ("failed", Verdict.FAILED)):
         side = [opinion for opinion in given if opinion.verdict == word]
         if len(side) >= needed:
+            # Undecided votes have no score.
             score = fmean(o.score for o in given if o.verdict != "undecided")
             count = "" if len(opinions) == 1 else f"{len(side)} of {len(opinions)} votes: "
             return Majority(verdict, score, count + side[0].reasoning, side[0], votes)

@@ -111,6 +111,7 @@ _SSH = re.compile(r"ssh://(?:([^@/]+)@)?[^/]*/?(.*)|(git)@[^:]+:(.*)")
 
 def _parts(text: str) -> tuple[str, str, str]:
     """Return origin, path with its fragment, and query."""
+    # As the package normalises addresses before it compares them.
     text = text.replace("#!", "?_escaped_fragment_=").rstrip("&? ")
     if "://" not in text and not text.startswith("/"):
         text = f"https://{text}"

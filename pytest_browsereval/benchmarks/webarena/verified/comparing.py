@@ -194,6 +194,7 @@ def _arrays(expected: Sequence[Any], actual: Any, *, ordered: bool, path: str, e
     else:
         left = list(actual)
         for one in expected:
+            # Each value is used up once: two equal expectations need two values.
             place = next((n for n, other in enumerate(left) if is_same(one, other)), None)
             if place is not None:
                 del left[place]

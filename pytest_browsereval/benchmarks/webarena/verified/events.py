@@ -14,8 +14,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from pytest_browsereval.graders.base import GraderFault
 from pytest_browsereval.graders.values import is_deep, read_json
 
+# Paths that end so are files of the page and never looked at.
 _STATIC = (".css", ".js", ".png", ".jpg", ".jpeg", ".gif", ".svg", ".woff", ".woff2", ".ttf", ".ico", ".webp")
-"""Paths that end so are files of the page and never looked at."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,7 @@ class Event:
         accept = self.headers.get("accept", "").lower()
         if self.method != "GET":
             return False
+        # Only requests over HTTPS and to localhost carry these headers.
         if "sec-fetch-user" not in self.headers:
             return accept.startswith("text/html")
         wanted = {"sec-fetch-dest": "document", "sec-fetch-mode": "navigate", "sec-fetch-user": "?1"}

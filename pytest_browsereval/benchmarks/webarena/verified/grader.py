@@ -111,6 +111,7 @@ def _read(block: dict[str, JsonValue]) -> ResponseRules | TrafficRules:
     name = block.get("evaluator")
     if name not in _RULES:
         raise ValueError(f"evals: the evaluator {name!r} is unknown. Known: {', '.join(_RULES)}.")
+    # The published file writes null for a key that is left out.
     given = {key: value for key, value in block.items() if value is not None}
     try:
         return _RULES[str(name)].model_validate(given)

@@ -153,6 +153,7 @@ def read_money(value: Any) -> Decimal:
         raise ValueError("no amount")
     first = next((found for found in amounts if found[1]), amounts[0])
     digits = re.sub(r"[' ]", "", first[1] or first[2]).rstrip(".,")
+    # So 1.234,50 and 1,234.50 are the same amount.
     point = "." if text.rfind(".") > text.rfind(",") else ","
     plain = digits.replace("," if point == "." else ".", "").replace(point, ".")
     try:
@@ -272,6 +273,7 @@ def read_place(value: Any) -> tuple[float, float]:
         pair = [_angle(found.groups()[:5], "s"), _angle(found.groups()[5:], "w")]
     if not -90 <= pair[0] <= 90:
         raise ValueError("no latitude")
+    # 190 degrees east is 170 degrees west.
     return pair[0], (pair[1] + 180) % 360 - 180
 
 

@@ -74,6 +74,7 @@ class ResponseRules(BaseModel):
         if not isinstance(given, Mapping):
             message = "no answer was given" if given is None else "the answer is no JSON object"
             return [make_criterion("answer", "a JSON object", answer, message)]
+        # The package knows the key by either name.
         given = {"task_type": given.get("performed_operation"), **given}
         found = [self._word(name, given.get(name)) for name in ("task_type", "status")]
         if self.task_type == "retrieve":

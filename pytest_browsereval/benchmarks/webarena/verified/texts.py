@@ -86,6 +86,7 @@ def names(pattern: str, name: str, *, ignore_case: bool = False) -> bool:
 def plain_text(text: str) -> str:
     """Return a text without marks, accents, control characters and case, with single blanks."""
     text = unicodedata.normalize("NFKC", text.translate(_MARKS))
+    # "e-mail" and "e mail" are the same; the minus of "-5" is not between letters.
     text = _NEAR_LETTERS.sub(" ", text)
     kept = (" " if c in "\t\n\r" else c for c in text if c in "\t\n\r" or unicodedata.category(c)[0] != "C")
     apart = unicodedata.normalize("NFKD", "".join(kept).translate(_PLAIN))

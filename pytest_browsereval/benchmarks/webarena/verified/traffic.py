@@ -166,6 +166,7 @@ class TrafficRules(BaseModel):
         if not candidates:
             return _criterion(name, wanted, "no such request was made")
         problems: list[str] = []
+        # An agent may correct a form that it sent wrongly before.
         for event in candidates[-1:] if self.last_event_only else candidates:
             problems = self._problems(event)
             if not problems:
@@ -174,6 +175,7 @@ class TrafficRules(BaseModel):
 
     def _candidates(self, events: Sequence[Event], *, is_navigation: bool) -> list[Event]:
         if is_navigation and self.expected.http_method == "GET":
+            # What the agent shows at the end counts, not what it passed on its way.
             return [event for event in events if event.is_navigation][-1:]
         addresses = self._addresses()
         referers = self._headers_addresses("referer")
