@@ -13,10 +13,9 @@ from pydantic import JsonValue
 from pytest_browsereval.config_text import DocumentError, format_path, parse, read_text
 from pytest_browsereval.config_text.json_text import json_value
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef
-from pytest_browsereval.datasets.rows import RELATING, Ids, refuse, to_task
+from pytest_browsereval.datasets.rows import RELATING, Ids, changed_file, refuse, to_task
 from pytest_browsereval.datasets.selection import select_rows
 from pytest_browsereval.datasets.source import Row, State, read_table, refuse_unreadable, state_of
-from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.session_caches import cache_for_session
@@ -106,9 +105,8 @@ class BenchmarkConfig(DatasetConfig):
             DatasetError: the file cannot be used.
         """
         path, imported = self.file(base_dir), self.import_rows(base_dir)
-        refs = select_rows(list(imported.refs), self.select, lambda ref: imported.rows[ref.offset][1], path)
-        wanted = None if ids is None else set(ids)
-        return refs if wanted is None else [ref for ref in refs if ref.query_id in wanted]
+        rows, refs = imported.rows, list(imported.refs)
+        return select_rows(refs, self.select, lambda ref: rows[ref.offset][1], path, ids)
 
     def relates(self, base_dir: Path) -> bool:
         """Whether a row depends on others or shares the state of sites.
@@ -126,13 +124,10 @@ class BenchmarkConfig(DatasetConfig):
         """
         here = self.model_copy(update={"path": ref.path})  # an absolute path wins over any folder
         rows = here.import_rows(ref.path.parent).rows
+        where = f"{format_path(ref.path)}:{ref.line}"
         if ref.offset >= len(rows) or rows[ref.offset][1]["query_id"] != ref.query_id:
-            raise DatasetError(
-                f"{format_path(ref.path)}:{ref.line}: the row {ref.query_id!r} is no longer "
-                "here: the file was "
-                "changed during the run. Start the run again."
-            )
-        return to_task(rows[ref.offset][1], f"{format_path(ref.path)}:{ref.line}")
+            raise changed_file(where, ref.query_id)
+        return to_task(rows[ref.offset][1], where)
 
     def notes(self, base_dir: Path) -> tuple[str, ...]:
         """Return which rows were dropped, and why."""

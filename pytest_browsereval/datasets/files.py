@@ -41,10 +41,9 @@ class WholeFile(RowFile):
         listed = Ids(path, self.id_column)
         for place, (line, row) in enumerate(rows):
             listed.add_row(row, line, place)
-        refs = select_rows(
-            listed.finish(), self.select, lambda ref: self.map_columns(rows[ref.offset][1]), path
+        return select_rows(
+            listed.finish(), self.select, lambda ref: self.map_columns(rows[ref.offset][1]), path, ids
         )
-        return refs if ids is None else [ref for ref in refs if ref.query_id in ids]
 
     def read(self, ref: RowRef) -> Task:
         """Return one row, checked in full.

@@ -48,8 +48,7 @@ class JsonLinesConfig(RowFile):
                     return found
             with path.open("rb") as file:
                 refs = self._scan(path, file)
-        refs = select_rows(refs, self.select, lambda ref: self.map_columns(self._row(ref)), path)
-        return refs if ids is None else [ref for ref in refs if ref.query_id in ids]
+        return select_rows(refs, self.select, lambda ref: self.map_columns(self._row(ref)), path, ids)
 
     def read(self, ref: RowRef) -> Task:
         """Return one row, checked in full.

@@ -35,8 +35,7 @@ def index_rows(
     refs = list(_index(dataset, base_dir, None))
     with naming(dataset, "file"):
         path = dataset.file(base_dir)
-    refs = select_rows(refs, dataset.select, lambda ref: _keys_of(dataset, ref), path)
-    return refs if ids is None else [ref for ref in refs if ref.query_id in ids]
+    return select_rows(refs, dataset.select, lambda ref: read_row(dataset, ref).model_dump(), path, ids)
 
 
 def _index(dataset: DatasetConfig, base_dir: Path, ids: Collection[str] | None) -> Sequence[RowRef]:
@@ -53,10 +52,6 @@ def _index(dataset: DatasetConfig, base_dir: Path, ids: Collection[str] | None) 
 
 def _to_list(found: object) -> list[Any] | None:
     return list(found) if isinstance(found, Iterable) and not isinstance(found, str | dict) else None
-
-
-def _keys_of(dataset: DatasetConfig, ref: RowRef) -> dict[str, Any]:
-    return read_row(dataset, ref).model_dump()
 
 
 def read_row(dataset: DatasetConfig, ref: RowRef) -> Task:

@@ -84,10 +84,7 @@ class RowFile(DatasetConfig):
         """
         where = f"{_format_path(ref.path, Path.cwd())}:{ref.line}"  # said for each of many rows of one file
         if not isinstance(row, dict) or row.get(self.id_column) != ref.query_id:
-            raise DatasetError(
-                f"{where}: the row {ref.query_id!r} is no longer here: the file was changed during the run. "
-                "Start the run again."
-            )
+            raise changed_file(where, ref.query_id)
         return to_task(with_answer(self.map_columns(row)), where)
 
     def map_columns(self, row: dict[str, Any]) -> dict[str, Any]:
@@ -103,6 +100,12 @@ def _format_path(path: Path, folder: Path) -> str:
     """Return what messages call a file while that is the working directory."""
     del folder
     return format_path(path)
+
+
+def changed_file(where: str, query_id: str) -> DatasetError:
+    """Return the error for a row that stood in a file and does not any more."""
+    message = f"{where}: the row {query_id!r} is no longer here: the file was changed during the run."
+    return DatasetError(f"{message} Start the run again.")
 
 
 def to_task(row: Mapping[str, Any], where: str) -> Task:

@@ -19,7 +19,9 @@ RowOf = Callable[[RowRef], Mapping[str, Any]]
 """Returns a row with the keys of a task, which need not be right in other respects."""
 
 
-def select_rows(refs: list[RowRef], select: Select, row_of: RowOf, path: Path) -> list[RowRef]:
+def select_rows(
+    refs: list[RowRef], select: Select, row_of: RowOf, path: Path, ids: Collection[str] | None = None
+) -> list[RowRef]:
     """Return the rows that a selection takes, in file order: by ids, tags, sample, limit.
 
     Args:
@@ -27,6 +29,7 @@ def select_rows(refs: list[RowRef], select: Select, row_of: RowOf, path: Path) -
         select: which to take.
         row_of: returns a row; called only if tags or groups are asked for.
         path: the file, for messages.
+        ids: if given, only these of the selected rows are returned.
 
     Raises:
         DatasetError: an id is not in the file, no row has one of the tags, or none is in a group.
@@ -38,7 +41,9 @@ def select_rows(refs: list[RowRef], select: Select, row_of: RowOf, path: Path) -
     if select.sample is not None and select.sample < len(refs):
         groups = [""] * len(refs) if select.by is None else _groups(refs, select.by, row_of, path)
         refs = [refs[place] for place in _draw_sample(groups, select.sample, select.seed)]
-    return refs[: select.limit]
+    refs = refs[: select.limit]
+    wanted = None if ids is None else set(ids)
+    return refs if wanted is None else [ref for ref in refs if ref.query_id in wanted]
 
 
 def _with_ids(refs: list[RowRef], ids: Sequence[str], path: Path) -> list[RowRef]:
