@@ -1,4 +1,4 @@
-"""Base of datasets: a dataset lists the ids of its rows cheaply and reads one row on demand."""
+"""Base of datasets: list the ids of rows cheaply, read one row on demand."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ from pytest_browsereval.registry import Component
 
 
 class Select(BaseModel):
-    """Which rows of a dataset to take, applied in this order: ids, tags, sample, limit."""
+    """Which rows of a dataset to use, applied in this order: ids, tags, sample, limit."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     ids: tuple[str, ...] = ()
-    """Only these ids, in file order; one that is not there is an error."""
+    """Only these ids, in file order; an unknown id is an error."""
     tags: tuple[str, ...] = ()
     """Only rows with at least one of these tags."""
     limit: int | None = Field(default=None, ge=1)
-    """The first so many."""
+    """Only the first N rows."""
     sample: int | None = Field(default=None, ge=1)
-    """So many, drawn with ``seed``, kept in file order."""
+    """N rows drawn with ``seed``, in file order."""
     by: str | None = Field(default=None, pattern=r"^(level|category|website|dataset|tag|additional\..+)$")
-    """The sample has as large a part of each group as the file: ``level``, ``category``, ``website``,
-    ``dataset``, ``tag`` (the first of a row) or ``additional.KEY`` of the metadata."""
+    """Stratify the sample by this key, so that each group keeps its share of the file: ``level``,
+    ``category``, ``website``, ``dataset``, ``tag`` (the first of a row) or ``additional.KEY`` of the
+    metadata."""
     seed: int = 0
     """The same seed draws the same rows on every machine."""
 
@@ -36,18 +37,20 @@ class Select(BaseModel):
     def _groups_are_of_a_sample(self) -> Self:
         if self.by is not None and self.sample is None:
             raise ValueError(
-                f"`by: {self.by}` says how a sample is drawn, and there is none. Add  sample: N."
+                f"`by: {self.by}` says how a sample is drawn, but there is no sample. Add `sample: N`."
             )
         return self
 
 
 class RowRef(NamedTuple):
-    """Where a row is; enough to make an item of it without parsing the row."""
+    """Where a row is: enough to make an item of it without parsing the row."""
+
+    # A named tuple and not a dataclass: collecting 100,000 rows makes 100,000 of these.
 
     query_id: str
     path: Path
     line: int
-    """From 1; the line that the row begins at, 0 where the format has no lines."""
+    """The line that the row begins at, from 1; 0 where the format has no lines."""
     offset: int
     """Where to read it again: a byte offset (JSON Lines) or a row index (other formats)."""
     length: int = 0
@@ -59,26 +62,26 @@ class DatasetConfig(Component):
     family: ClassVar[str] = "dataset"
 
     selects: ClassVar[bool] = False
-    """True: ``index`` takes the rows of ``select`` itself, because it can find them without reading each row.
-    Else it returns all rows, and the run selects."""
+    """True if ``index`` applies ``select`` itself, because it finds the rows without reading each of them.
+    Otherwise ``index`` returns all rows, and the run selects."""
 
     path: Path
     """The file; relative to the eval config."""
     select: Select = Select()
     trusted: bool = Field(default=False, exclude=True)
-    """True: the rows were read, and their graders may start programs, ask models of their own and any
-    address. Without it such a row is refused, as rows often come from elsewhere."""
+    """True if somebody has read the rows: their graders may then start programs, and ask models and addresses
+    of their own. Otherwise such a row is refused, because rows often come from elsewhere."""
 
     @property
     def own_graders(self) -> Sequence[str | dict[str, JsonValue]]:
-        """Graders of the rows that stand in the config, in this block: they need no trust."""
+        """Graders that this block gives to its rows; they need no trust, as they are in the config."""
         return ()
 
     def file(self, base_dir: Path) -> Path:
         """Return the absolute path of the file or folder that the rows are in.
 
         Raises:
-            DatasetError: it is that of a package, which is not installed.
+            DatasetError: it belongs to a package that is not installed.
         """
         return (base_dir / self.path).absolute()
 
@@ -88,7 +91,7 @@ class DatasetConfig(Component):
 
         Args:
             base_dir: the folder of the eval config.
-            ids: where only these are wanted, the others may be left out.
+            ids: if given, rows with other ids may be left out.
 
         Raises:
             DatasetError: the file is missing, unreadable or empty, a row has no id, ids clash.
@@ -96,7 +99,7 @@ class DatasetConfig(Component):
         raise NotImplementedError
 
     def notes(self, base_dir: Path) -> tuple[str, ...]:
-        """Return what a reader of the run should know of the rows: how many were left out, and why.
+        """Return notes for the run's header: how many rows were left out, and why.
 
         Raises:
             DatasetError: the file cannot be read.
@@ -105,9 +108,9 @@ class DatasetConfig(Component):
         return ()
 
     def relates(self, base_dir: Path) -> bool:
-        """Whether rows may depend on others or share the state of sites; in doubt, they may.
+        """Return True if rows may depend on others or share the state of sites.
 
-        Looked at while collecting: a dataset that says no is not read any further then.
+        Collecting reads the rows of a dataset in full only if this is true, so True is the safe answer.
         """
         del base_dir
         return True

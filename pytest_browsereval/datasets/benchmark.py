@@ -1,4 +1,4 @@
-"""Base of the importers: a published benchmark's own file, each row made into one of ours."""
+"""Base of the importers: turn the file of a published benchmark into rows."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ Original = Mapping[str, Any]
 
 
 class RowProblem(Exception):
-    """A row is not of the benchmark's shape; the message says what is wrong, without file and line."""
+    """A row does not have the benchmark's shape; the message comes without file and line."""
 
 
 class Dropped(Exception):
-    """A row cannot be run on purpose, an infeasible task say; the message is the reason, which is told."""
+    """A row is left out on purpose, an infeasible task for example; the message is the reason."""
 
 
 @dataclass(frozen=True)
 class Imported:
-    """A benchmark's file: its rows in our form, and those that were dropped with the reasons."""
+    """The rows of a benchmark's file, and those that were left out."""
 
     rows: tuple[tuple[int, dict[str, Any]], ...]
-    """Lines and rows with the keys of a task."""
+    """Lines, and rows with the keys of a task."""
     dropped: tuple[tuple[str, str], ...] = ()
     """Ids and reasons."""
     refs: tuple[RowRef, ...] = ()
@@ -47,31 +47,31 @@ class Imported:
 class BenchmarkConfig(DatasetConfig):
     """Base of the importers.
 
-    A member says in ``convert`` what becomes of one original row; order and ids follow from the file alone.
+    A member converts one original row in ``convert``; order and ids follow from the file alone.
     """
 
     selects: ClassVar[bool] = True
 
     title: ClassVar[str] = ""
-    """What the benchmark calls itself, for messages; also the rows' ``dataset``, in lower case."""
+    """The name of the benchmark, for messages; in lower case also the ``dataset`` of its rows."""
 
     graders: tuple[str | dict[str, JsonValue], ...] = ()
-    """Graders of the rows, in the place of those that the benchmark's own rules ask for."""
+    """Graders of the rows, instead of those of the benchmark."""
 
     @property
     def own_graders(self) -> Sequence[str | dict[str, JsonValue]]:
-        """Graders of the rows that stand in the config, in this block."""
+        """Graders that this block gives to its rows."""
         return self.graders
 
     @abstractmethod
     def convert(self, original: Any) -> dict[str, Any]:
-        """Return an original row with the keys of a task; the base adds what all have.
+        """Return an original row with the keys of a task; the base adds the rest.
 
-        ``metadata.source`` is the original unless the row says otherwise.
+        ``metadata.source`` is the original unless the row has another one.
 
         Raises:
-            RowProblem: it is not of the benchmark's shape.
-            Dropped: it cannot be run, for a reason that is told.
+            RowProblem: it does not have the benchmark's shape.
+            Dropped: it cannot be run.
         """
         raise NotImplementedError
 
@@ -79,7 +79,7 @@ class BenchmarkConfig(DatasetConfig):
         """Return the original rows of a file, by its suffix: JSON, JSON Lines, CSV or TSV.
 
         Raises:
-            DocumentError: the file cannot be read as that.
+            DocumentError: the file cannot be read in that format.
         """
         return read_rows(path)
 
@@ -87,7 +87,7 @@ class BenchmarkConfig(DatasetConfig):
         """Return all rows of the file.
 
         Raises:
-            DatasetError: it cannot be read, is empty, or holds rows that are not of the benchmark's shape.
+            DatasetError: it cannot be read, is empty, or has rows without the benchmark's shape.
         """
         path = self.file(base_dir)
         with refuse_unreadable(path):
@@ -99,7 +99,7 @@ class BenchmarkConfig(DatasetConfig):
 
         Args:
             base_dir: the folder of the eval config.
-            ids: where only these are wanted, the others may be left out.
+            ids: if given, only the rows with these ids.
 
         Raises:
             DatasetError: the file cannot be used.
@@ -109,7 +109,7 @@ class BenchmarkConfig(DatasetConfig):
         return select_rows(refs, self.select, lambda ref: rows[ref.offset][1], path, ids)
 
     def relates(self, base_dir: Path) -> bool:
-        """Whether a row depends on others or shares the state of sites.
+        """Return True if a row depends on others or shares the state of sites.
 
         Raises:
             DatasetError: the file cannot be used.
@@ -130,7 +130,7 @@ class BenchmarkConfig(DatasetConfig):
         return to_task(rows[ref.offset][1], where)
 
     def notes(self, base_dir: Path) -> tuple[str, ...]:
-        """Return which rows were dropped, and why."""
+        """Return how many rows were left out, and why."""
         by_reason: dict[str, list[str]] = {}
         for query_id, reason in self.import_rows(base_dir).dropped:
             by_reason.setdefault(reason, []).append(query_id)
@@ -149,6 +149,7 @@ class BenchmarkConfig(DatasetConfig):
 
 @dataclass(frozen=True)
 class _Key:
+    # A config may hold lists, so it has no hash; and equal blocks of two classes must not share rows.
     block: str
     member: type[BenchmarkConfig]
     config: BenchmarkConfig = field(compare=False)
@@ -187,10 +188,10 @@ def _name_of(original: Any) -> str:
 
 
 def text_of(row: Any, key: str, *, default: str | None = None) -> str:
-    """Return a text of an original row; numbers, as some files write ids, become texts.
+    """Return a text of an original row; a number, as some files write ids, becomes a text.
 
     Raises:
-        RowProblem: the row has no such key, or something else there.
+        RowProblem: the key is missing, or its value is something else.
     """
     if not isinstance(row, Mapping):
         raise RowProblem(f"a row is a block of keys, not {kind_of(row)}.")
@@ -207,7 +208,8 @@ def text_of(row: Any, key: str, *, default: str | None = None) -> str:
 
 
 def kind_of(value: Any) -> str:
-    """Return what a JSON value is, without the value itself: it may be an answer that is not to be told."""
+    """Return what a JSON value is."""
+    # Not the value itself: it may be a reference answer, which no log may have.
     names = {bool: "true or false", int: "a number", float: "a number", str: "a text", list: "a list"}
     return "null" if value is None else names.get(type(value), "a block")
 

@@ -1,4 +1,4 @@
-"""JSON, YAML and CSV: files that are read whole, each row with the line that it begins at."""
+"""JSON, YAML and CSV: files that are read whole."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class WholeFile(RowFile):
 
         Args:
             base_dir: the folder of the eval config.
-            ids: where only these are wanted, the others may be left out.
+            ids: if given, only the rows with these ids.
 
         Raises:
             DatasetError: the file cannot be read or is empty, a row has no id, ids clash.
@@ -56,7 +56,7 @@ class WholeFile(RowFile):
 
     @abstractmethod
     def reader(self) -> Reader:
-        """Return what reads a text; the same one for the same options, as it is a key of the cache."""
+        """Return the function that reads a text: the same one for the same options, as it is a cache key."""
 
     def _rows(self, path: Path) -> list[Row]:
         with refuse_unreadable(path):
@@ -65,7 +65,8 @@ class WholeFile(RowFile):
 
 @cache_for_session(maxsize=16)
 def _read(path: Path, state: State, reader: Reader) -> list[Row]:
-    """Return the rows of a file in that state; kept, as rows are read one at a time."""
+    """Return the rows of a file in that state."""
+    # Cached because rows are read one at a time, and each read would parse the whole file.
     del state
     return reader(read_text(path))
 
@@ -79,7 +80,7 @@ class JsonConfig(WholeFile):
     type: Literal["json"] = "json"
 
     def reader(self) -> Reader:
-        """Return what reads JSON."""
+        """Return the function that reads JSON."""
         return _json_rows
 
 
@@ -89,10 +90,11 @@ class YamlConfig(WholeFile):
     type: Literal["yaml"] = "yaml"
 
     def reader(self) -> Reader:
-        """Return what reads YAML."""
+        """Return the function that reads YAML."""
         return _yaml_rows
 
 
+# Functions of the module and no lambdas: the cache of rows has them in its keys.
 def _json_rows(text: str) -> list[Row]:
     return _list_rows(parse(text, ".json"))
 
@@ -115,29 +117,29 @@ def _list_rows(document: Document) -> list[Row]:
 # -- CSV
 
 _LISTS = frozenset({"graders", "tags", "depends_on"})
-"""Cells that may also be written ``a;b``."""
+"""Columns whose cells may also be written ``a;b``."""
 
 _STRUCTURED = frozenset({"checks", "solution", "metadata", "metadata.additional"})
-"""Cells that hold JSON."""
+"""Columns whose cells are JSON."""
 
 _EITHER = frozenset({"answer", "rubric", "metadata.source"})
-"""Cells that hold JSON if they parse as a list or block, and are plain text otherwise."""
+"""Columns whose cells are JSON if they parse as a list or object, and plain text otherwise."""
 
 
 class CsvConfig(WholeFile):
-    """Reads a CSV file with a header; cells for lists and blocks hold JSON, empty cells count as absent."""
+    """Reads a CSV file with a header; lists and blocks in cells are JSON, and empty cells count as absent."""
 
     type: Literal["csv"] = "csv"
 
     delimiter: str = Field(default=",", min_length=1, max_length=1)
-    """What stands between cells; a tab for TSV."""
+    """The character between cells; a tab for TSV."""
 
     def reader(self) -> Reader:
-        """Return what reads CSV with these columns."""
+        """Return the function that reads CSV with these columns."""
         return _csv_reader(self.delimiter, tuple(sorted(self.columns.items())))
 
     def map_columns(self, row: dict[str, Any]) -> dict[str, Any]:
-        """Return a row with the keys of a task; columns that are none go to ``metadata.additional``."""
+        """Return a row with the keys of a task; all other columns go to ``metadata.additional``."""
         return rename_columns(row, self.columns or {"query_id": "query_id"})
 
 
@@ -155,10 +157,10 @@ def _csv_reader(delimiter: str, columns: tuple[tuple[str, str], ...]) -> Reader:
 
 def _check_header(header: Sequence[str], columns: dict[str, str]) -> None:
     for key, column in {"query_id": "query_id", **columns}.items():
-        if header and column not in header:  # a file without a header has no rows, which is told later
+        if header and column not in header:  # `Ids.finish` reports an empty file
             raise DocumentError(
                 f"there is no column {column!r} for {key}.{nearest(column, set(header) - ROW_KEYS)} "
-                f"Columns: {', '.join(header)}. Name it in the config:  columns: {{{key}: COLUMN}}.",
+                f"Columns: {', '.join(header)}. Name it in the config: `columns: {{{key}: COLUMN}}`.",
                 1,
             )
 

@@ -1,8 +1,7 @@
-"""Names for node ids and folders, made of row ids that may hold anything.
+"""Names for node ids and folders, made from row ids, which may hold anything.
 
-``safe_id`` is for node ids: lower-case and capital letters differ. ``safe_folder`` is for folders:
-its names differ where file systems do not tell ``A`` from ``a``. Both are injective, and both give
-names that are legal on Linux, macOS and Windows.
+``safe_id`` makes names for node ids, ``safe_folder`` makes names for folders, which differ on file systems
+that ignore case as well. Both are injective, and all names are legal on Linux, macOS and Windows.
 """
 
 from __future__ import annotations
@@ -11,31 +10,32 @@ import hashlib
 import re
 
 MAX_LENGTH = 100
-"""Longer names are cut and end in a hash."""
+"""Longer names are cut and end with a hash."""
 
 ESCAPE = "+"
-"""Begins an encoded byte, ``+2f``: legal in paths, node ids and ``-k`` expressions alike."""
+"""Begins an encoded byte, ``+2f``: legal in paths, node ids and ``-k`` expressions."""
 
 CUT = "+-"
-"""Begins the hash of a name that was cut; an escape never begins like this."""
+"""Begins the hash of a name that was cut; no escape begins like this."""
 
 CAPITALS = "++"
-"""Begins the capitals' bit mask of a folder's name; an escape never begins like this."""
+"""Begins the bit mask of the capitals in a folder's name; no escape begins like this."""
 
 _HASH_DIGITS = 24
 
+# https://learn.microsoft.com/windows/win32/fileio/naming-a-file
 _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|\Z)", re.IGNORECASE)
-"""What Windows takes for a device, with any suffix."""
+"""Names of devices on Windows, with any suffix."""
 
 _UNSAFE = re.compile(r"^[.-]|(?<=\.)\.|\.\Z|[^A-Za-z0-9._-]", re.DOTALL)
-"""Characters that are encoded: all but plain ones, and dots where they mean something."""
+"""Characters that are encoded: all but plain ones, and dots that have a meaning in paths."""
 
 _PLAIN = re.compile(rf"(?!{_RESERVED.pattern})\w[\w-]*+(?:\.[\w-]++)*+", re.ASCII | re.IGNORECASE)
-"""What most ids are: nothing of them is encoded."""
+"""Most ids: nothing in them is encoded."""
 
 
 def safe_id(query_id: str) -> str:
-    """Return the name of a row in node ids: the id itself if it is made of ``A-Z a-z 0-9 . _ -``.
+    """Return the name of a row in node ids: the id itself if it has only ``A-Z a-z 0-9 . _ -``.
 
     Raises:
         ValueError: the id is empty.
@@ -50,17 +50,19 @@ def safe_id(query_id: str) -> str:
     if len(name) <= MAX_LENGTH:
         return name
     digest = hashlib.sha256(query_id.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_DIGITS]
+    # A cut through an escape would leave `+` or `+2`, which no reader could decode.
     kept = name[: MAX_LENGTH - len(CUT) - len(digest)]
     return re.sub(r"\+[0-9a-f]?$", "", kept) + CUT + digest
 
 
 def safe_folder(query_id: str) -> str:
-    """Return the name of a row's folder: ``safe_id``, and a mark of its capitals if it has some.
+    """Return the name of a row's folder: ``safe_id``, with a mark for capital letters.
 
     Raises:
         ValueError: the id is empty.
     """
     name = safe_id(query_id)
+    # On macOS and Windows the folders `A` and `a` are one; the mask tells which letters are capitals.
     if name == name.lower() or CUT in name:
         return name
     mask = sum(1 << place for place, letter in enumerate(filter(str.isalpha, name)) if letter.isupper())
@@ -68,7 +70,7 @@ def safe_folder(query_id: str) -> str:
 
 
 def original_id(name: str) -> str | None:
-    """Return the row id that ``safe_id`` made this name of; None if it was cut or is no such name."""
+    """Return the row id that ``safe_id`` has made this name from; None if it was cut or is another name."""
     if CUT in name:
         return None
     try:

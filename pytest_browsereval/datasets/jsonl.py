@@ -1,4 +1,4 @@
-"""JSON Lines: one row a line. Collecting parses no more of a row than its id."""
+"""JSON Lines: one row per line. Collecting parses only the id of a row."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from pytest_browsereval.model.tasks import Task
 BOM = b"\xef\xbb\xbf"
 
 FEW = 50
-"""Up to so many named ids are searched in the bytes; more are found quicker by reading every id."""
+"""Up to this many ids are searched for in the bytes; for more it is faster to read every id."""
 
 _TEXT = rb'"(?:[^"\\]|\\.)*+"'
 _SCALAR = rb"(?:" + _TEXT + rb"|[-+.\w]+)"
 
 
 class JsonLinesConfig(RowFile):
-    """Reads JSON Lines, BrowserOS's own format."""
+    """Reads JSON Lines, the format of BrowserOS."""
 
     type: Literal["jsonl"] = "jsonl"
 
     def index(self, base_dir: Path, ids: Collection[str] | None = None) -> Sequence[RowRef]:
-        """Return the selected rows by their ids, found by one regular expression a line.
+        """Return the selected rows.
 
         Args:
             base_dir: the folder of the eval config.
-            ids: where only these are wanted, the others may be left out.
+            ids: if given, only the rows with these ids.
 
         Raises:
             DatasetError: the file cannot be read or is empty, a row has no id, ids clash.
@@ -71,10 +71,11 @@ class JsonLinesConfig(RowFile):
         find_id = _id_pattern(key).match
         rows = Ids(path, self.id_column)
         offset = 0
+        # The pattern finds an id faster than `json.loads` parses a row, and a file may have 100,000 rows.
         for line, raw in enumerate(file, 1):
             length = len(raw)
             match = find_id(raw)
-            # A second mention, or no closing brace: only parsing can tell what the row is.
+            # If the key occurs twice or the brace does not close, only parsing shows what the row is.
             if match and raw.find(key, match.end()) < 0 and raw.endswith((b"}\n", b"}", b"}\r\n")):
                 try:
                     rows.add(match[1].decode(), line, offset, length)
@@ -87,7 +88,7 @@ class JsonLinesConfig(RowFile):
         return rows.finish()
 
     def _search(self, path: Path, ids: Collection[str]) -> list[RowRef] | None:
-        """Return the named rows without reading the others; None if that cannot be certain."""
+        """Return the named rows without reading the others; None if one is not found."""
         data = path.read_bytes()
         rows = Ids(path, self.id_column)
         starts: set[int] = set()
@@ -102,7 +103,7 @@ class JsonLinesConfig(RowFile):
         return rows.finish()
 
     def _starts(self, data: bytes, query_id: str) -> Iterator[int]:
-        """Yield where lines begin whose id is this one."""
+        """Yield the start of each line that has this id."""
         needle = json.dumps(query_id, ensure_ascii=False).encode(errors="replace")
         place = data.find(needle)
         while place >= 0:
@@ -118,7 +119,8 @@ class JsonLinesConfig(RowFile):
 
 
 def _id_pattern(key: bytes) -> re.Pattern[bytes]:
-    """Return what matches a line up to its id, if none but plain values stand before it."""
+    """Return a pattern for a line up to its id, if only plain values come before it."""
+    # Possessive quantifiers (`*+`): a hostile line must not make the search go back and forth for hours.
     pair = rb"\s*+" + _TEXT + rb"\s*+:\s*+" + _SCALAR + rb"\s*+,"
     before = rb"(?:(?!\s*+" + re.escape(key) + rb")" + pair + rb")*+"
     return re.compile(rb"\s*+\{" + before + rb"\s*+" + re.escape(key) + rb'\s*+:\s*+"([^"\\\x00-\x1f]++)"')

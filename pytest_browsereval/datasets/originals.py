@@ -1,4 +1,4 @@
-"""Readers that several importers share: addresses, numbers, rubrics in their published forms."""
+"""Readers that several importers share: addresses, numbers, rubrics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_browsereval.redaction.known import beginning
 
 
 def host_of(url: str) -> str:
-    """Return the host of an address, without ``www.``; the text itself if it is none."""
+    """Return the host of an address without ``www.``; the text itself if it is not an address."""
     try:
         return (urlsplit(url).hostname or url).removeprefix("www.")
     except ValueError:
@@ -22,10 +22,10 @@ def host_of(url: str) -> str:
 
 
 def address(text: str) -> str:
-    """Return an address with its scheme: some files leave it out.
+    """Return an address with its scheme, which some files leave out.
 
     Raises:
-        RowProblem: it is none.
+        RowProblem: it is not an address.
     """
     url = text if "://" in text else f"https://{text}"
     try:
@@ -35,20 +35,21 @@ def address(text: str) -> str:
         is_one = False
     if not is_one:
         raise RowProblem(
-            f"{beginning(text, 80)!r} is no address of a page. Write one such as https://example.com/ ."
+            f"{beginning(text, 80)!r} is not the address of a page. Write one such as `https://example.com/`."
         )
     return url
 
 
 def number_of(row: Mapping[str, Any], key: str) -> int | None:
-    """Return a whole number of a row, None if it has none.
+    """Return a whole number of a row; None if the row has no such key.
 
     Raises:
-        RowProblem: something else is there.
+        RowProblem: the value is something else.
     """
     value = row.get(key)
     if value is None or value == "":
         return None
+    # Cells of tables are texts, and a whole number may be written 3.0.
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise RowProblem(f"{key}: expected a whole number, not {beginning(str(value), 60)!r}.")
     try:
@@ -63,11 +64,11 @@ def number_of(row: Mapping[str, Any], key: str) -> int | None:
 def rubric_of(value: Any) -> dict[str, Any]:
     """Return a rubric as ``{"items": [{criterion, description, max_points, ...}]}``.
 
-    It may be text with JSON, a block with ``items``, a list of items, or
+    The value may be JSON text, a block with ``items``, a list of items, or
     ``{R1: {requirement, verification}}``, where each requirement is worth one point.
 
     Raises:
-        RowProblem: it is none of these.
+        RowProblem: it has another form.
     """
     if isinstance(value, str):
         try:
@@ -82,11 +83,11 @@ def rubric_of(value: Any) -> dict[str, Any]:
         return {"items": [_requirement(name, item) for name, item in value.items()]}
     items = value["items"]
     if not isinstance(items, list) or not items or not all(isinstance(item, Mapping) for item in items):
-        raise RowProblem("the rubric's items are no list of blocks, each with criterion and max_points.")
+        raise RowProblem("the rubric's items are not a list of blocks, each with criterion and max_points.")
     for place, item in enumerate(items):
         points = item.get("max_points")
         if not item.get("criterion") or isinstance(points, bool) or not isinstance(points, int | float):
-            message = f"the rubric's item {place + 1} has no criterion or no max_points that is a number."
+            message = f"item {place + 1} of the rubric needs a criterion, and a number as max_points."
             raise RowProblem(message)
     return dict(value)
 
@@ -94,7 +95,7 @@ def rubric_of(value: Any) -> dict[str, Any]:
 def _requirement(name: str, item: Any) -> dict[str, Any]:
     if not isinstance(item, Mapping) or not isinstance(item.get("requirement"), str):
         raise RowProblem(
-            f"the rubric's {name} is no block with a requirement, but {beginning(str(item), 60)!r}."
+            f"{name} of the rubric is not a block with a requirement, but {beginning(str(item), 60)!r}."
         )
     description = "\n".join(str(item[key]) for key in ("requirement", "verification") if item.get(key))
     return {"criterion": str(name), "description": description, "max_points": 1}

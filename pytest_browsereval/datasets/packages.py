@@ -1,4 +1,4 @@
-"""Reads data of installed packages without importing them."""
+"""Find the data of installed packages without importing them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ INSTALLED = Path(":installed")
 
 
 def folder_of(package: str) -> Path | None:
-    """Return where an installed package lies; None if it is not installed.
+    """Return the folder of an installed package; None if it is not installed.
 
     Args:
-        package: a top-level package: of others Python would import the parents.
+        package: a top-level package; for any other, ``find_spec`` would import its parents.
     """
     try:
         spec = importlib.util.find_spec(package)
-    except ValueError:  # something half imported has taken its name
+    except ValueError:  # a half-imported module of this name has no spec
         return None
     folders = spec.submodule_search_locations if spec is not None else None
     return Path(next(iter(folders))) if folders else None

@@ -1,4 +1,4 @@
-"""Rows of any dataset, a plug-in's as well: selected, of the right types, with its name in errors."""
+"""Read rows of any dataset, and name the plug-in that breaks."""
 
 from __future__ import annotations
 
@@ -17,21 +17,20 @@ from pytest_browsereval.model.tasks import Task
 def index_rows(
     dataset: DatasetConfig, base_dir: Path, ids: Collection[str] | None = None
 ) -> Sequence[RowRef]:
-    """Return the rows of a dataset that its block selects, in file order.
-
-    A dataset that does not select by itself is asked for all of its rows, and the selection is made here.
+    """Return the rows that a dataset's block selects, in file order.
 
     Args:
         dataset: the block.
         base_dir: the folder of the eval config.
-        ids: where only these are wanted, the others may be left out.
+        ids: if given, rows with other ids may be left out.
 
     Raises:
-        DatasetError: the rows cannot be used, or the selection names what there is not.
-        PluginError: the dataset raises or returns what it must not.
+        DatasetError: the rows cannot be used, or the selection names something unknown.
+        PluginError: the dataset raises another error or returns a wrong value.
     """
     if dataset.selects or dataset.select == Select():
         return _index(dataset, base_dir, ids)
+    # All rows, as a sample of the named ones would be another sample.
     refs = list(_index(dataset, base_dir, None))
     with naming(dataset, "file"):
         path = dataset.file(base_dir)
@@ -59,7 +58,7 @@ def read_row(dataset: DatasetConfig, ref: RowRef) -> Task:
 
     Raises:
         DatasetError: the row is wrong; the message has file, line, key, value and what is allowed.
-        PluginError: the dataset raises or returns what it must not, another row for example.
+        PluginError: the dataset raises another error or returns a wrong value, another row for example.
     """
     with naming(dataset, "read"):
         found = dataset.read(ref)
@@ -76,7 +75,7 @@ def read_all(rows: Iterable[tuple[DatasetConfig, RowRef]]) -> list[Task]:
     """Return the tasks of many rows.
 
     Raises:
-        DatasetError: some are wrong; the message has the first five problems and counts the rest.
+        DatasetError: some are wrong; the message lists the first five problems and counts the rest.
     """
     tasks: list[Task] = []
     problems: list[str] = []

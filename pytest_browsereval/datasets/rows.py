@@ -1,4 +1,4 @@
-"""Rows of all file formats: rows become tasks, ids are unique, selections are deterministic."""
+"""What all formats share: rows become tasks, and ids are unique."""
 
 from __future__ import annotations
 
@@ -31,27 +31,26 @@ TYPE_BY_SUFFIX = {
 ADDITIONAL = "metadata.additional"
 
 ANSWER_KEYS = ("answer", "ground_truth")
-"""Where BrowserOS's rows keep the reference answer, inside of ``metadata.additional``."""
+"""Where rows of BrowserOS have the reference answer, inside of ``metadata.additional``."""
 
 GOLD_KEYS = (*ANSWER_KEYS, "precomputed_rubric")
-"""What there tells how a row is judged."""
+"""Keys of ``metadata.additional`` that say how a row is judged."""
 
 RELATING = ("depends_on", "sites", "requires_reset")
-"""Keys of a row that has to do with others."""
+"""Keys by which a row has to do with other rows."""
 
 ROW_KEYS = frozenset(Task.model_fields) | {f"metadata.{name}" for name in RowMetadata.model_fields}
 """What a column may be named after."""
 
 
 class RowFile(DatasetConfig):
-    """Base of the members that read rows of a file."""
+    """Base of the members that read rows from a file."""
 
     selects: ClassVar[bool] = True
 
     columns: dict[str, str] = Field(default_factory=dict)
-    """Which column of the file holds which key of a row, ``{query_id: ID, query: Task}``; keys of the
-    metadata are written ``metadata.category``. Columns that are not named then go to
-    ``metadata.additional``."""
+    """The column of the file for each key of a row, such as ``{query_id: ID, query: Task}``; keys of the
+    metadata are written ``metadata.category``. All other columns then go to ``metadata.additional``."""
 
     @field_validator("columns")
     @classmethod
@@ -59,17 +58,18 @@ class RowFile(DatasetConfig):
         for key in value:
             if key not in ROW_KEYS:
                 keys = ", ".join(sorted(ROW_KEYS))
-                raise ValueError(f"{key!r} is no key of a row.{nearest(key, ROW_KEYS)} Keys: {keys}.")
+                raise ValueError(f"{key!r} is not a key of a row.{nearest(key, ROW_KEYS)} Keys: {keys}.")
         return value
 
     def relates(self, base_dir: Path) -> bool:
-        """Whether the file has one of the keys by which rows depend on others or share sites."""
+        """Return True if the file has one of the keys by which rows depend on others or share sites."""
+        # The bytes are searched and not parsed: a false alarm costs time, and never a wrong result.
         quote = '"' if self.type in ("jsonl", "json") else ""
         names = [f"{quote}{self.columns.get(key, key)}{quote}".encode() for key in RELATING]
         try:
             return _holds_one(self.file(base_dir), names)
         except OSError:
-            return False  # told as soon as the file is indexed
+            return False  # `index` reports it
 
     @property
     def id_column(self) -> str:
@@ -80,9 +80,9 @@ class RowFile(DatasetConfig):
         """Return a row that was read again as a task.
 
         Raises:
-            DatasetError: it is wrong, or not the row that was collected.
+            DatasetError: it is wrong, or it is not the row that was collected.
         """
-        where = f"{_format_path(ref.path, Path.cwd())}:{ref.line}"  # said for each of many rows of one file
+        where = f"{_format_path(ref.path, Path.cwd())}:{ref.line}"
         if not isinstance(row, dict) or row.get(self.id_column) != ref.query_id:
             raise changed_file(where, ref.query_id)
         return to_task(with_answer(self.map_columns(row)), where)
@@ -98,6 +98,7 @@ class RowFile(DatasetConfig):
 @cache_for_session(maxsize=16)
 def _format_path(path: Path, folder: Path) -> str:
     """Return what messages call a file while that is the working directory."""
+    # `Path.resolve` asks the disk for each part, and a file of 10,000 rows is named 10,000 times.
     del folder
     return format_path(path)
 
@@ -112,11 +113,11 @@ def to_task(row: Mapping[str, Any], where: str) -> Task:
     """Return a row as a task.
 
     Args:
-        row: keys of a task with their values.
+        row: the keys and values of a task.
         where: file and line, for messages.
 
     Raises:
-        DatasetError: keys are unknown or missing, values are wrong; one line for each.
+        DatasetError: keys are unknown or missing, or values are wrong; one line for each.
     """
     try:
         return Task.model_validate(row)
@@ -126,7 +127,7 @@ def to_task(row: Mapping[str, Any], where: str) -> Task:
 
 
 def with_answer(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row whose reference answer stands where BrowserOS writes it in the place of graders' own."""
+    """Return a row with its reference answer as ``answer``, also if BrowserOS has written the row."""
     metadata = row.get("metadata")
     additional = metadata.get("additional") if isinstance(metadata, dict) else None
     if row.get("answer") is not None or not isinstance(additional, dict):
@@ -136,7 +137,7 @@ def with_answer(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def rename_columns(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
-    """Return a row with the keys of a task: columns renamed, unnamed ones in ``metadata.additional``."""
+    """Return a row with the keys of a task; columns without a name go to ``metadata.additional``."""
     keys_of: dict[str, list[str]] = {}
     for key, column in columns.items():
         keys_of.setdefault(column, []).append(key)
@@ -159,7 +160,7 @@ def _put_inside(row: dict[str, Any], path: list[str], value: Any) -> None:
     for name in path[:-1]:
         block = block.setdefault(name, {})
         if not isinstance(block, dict):
-            return  # a wrong value, which validation tells
+            return  # validation reports the wrong value
     block[path[-1]] = value
 
 
@@ -169,7 +170,8 @@ CHUNK_BYTES = 1 << 20
 
 
 def _holds_one(path: Path, texts: Sequence[bytes]) -> bool:
-    """Return whether a file holds one of the texts; read in parts, as 100,000 items may be beside it."""
+    """Return True if a file contains one of the texts."""
+    # Read in parts to bound the memory; they overlap, as a text may begin in one part and end in the next.
     overlap, last = max(map(len, texts)) - 1, b""
     with path.open("rb") as file:
         while part := file.read(CHUNK_BYTES):
@@ -181,7 +183,7 @@ def _holds_one(path: Path, texts: Sequence[bytes]) -> bool:
 
 
 class Ids:
-    """Collects the rows of a file and what is wrong with their ids."""
+    """Collect the rows of a file, and what is wrong with their ids."""
 
     def __init__(self, path: Path, id_column: str) -> None:
         self.path = path
@@ -190,7 +192,7 @@ class Ids:
         self._problems: list[str] = []
 
     def add(self, query_id: str, line: int, offset: int, length: int = 0) -> None:
-        """Add a row whose id is known to be a text."""
+        """Add a row whose id is a text."""
         ref = RowRef(query_id, self.path, line, offset, length)
         first = self._refs.setdefault(query_id, ref)
         if first is not ref:
@@ -215,14 +217,14 @@ class Ids:
             self.add(row[self._column], line, offset, length)
 
     def wrong(self, line: int, message: str) -> None:
-        """Note what is wrong in a line."""
+        """Note a problem of a line."""
         self._problems.append(f"{format_path(self.path)}:{line}: {message}")
 
     def finish(self) -> list[RowRef]:
         """Return the rows.
 
         Raises:
-            DatasetError: something is wrong, or there is no row.
+            DatasetError: there is a problem, or no row.
         """
         if self._problems:
             refuse(self._problems)
@@ -234,7 +236,7 @@ class Ids:
 
 
 def refuse(problems: Sequence[str]) -> NoReturn:
-    """Raise one error for all problems: the first five are told, the rest counted.
+    """Raise one error for all problems: it lists the first five and counts the rest.
 
     Raises:
         DatasetError: always.

@@ -1,4 +1,4 @@
-"""Base of the importers whose benchmark comes in two files: the rows, and what belongs to them."""
+"""Base of the importers for benchmarks in two files: the rows, and what belongs to them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from pytest_browsereval.session_caches import cache_for_session
 
 
 class TwoFilesConfig(BenchmarkConfig):
-    """An importer with an option that names a second file, relative to the eval config."""
+    """An importer with an option for a second file, relative to the eval config."""
 
     second: ClassVar[str] = ""
-    """The option."""
+    """The name of the option."""
 
     _base_dir: Path | None = PrivateAttr(default=None)
     _found: dict[int, tuple[list[Any], dict[str, list[int]]]] = PrivateAttr(default_factory=dict)
@@ -28,29 +28,31 @@ class TwoFilesConfig(BenchmarkConfig):
         """Return all rows of the file.
 
         Raises:
-            DatasetError: a file cannot be read, or holds rows that are not of the benchmark's shape.
+            DatasetError: a file cannot be read, or has rows without the benchmark's shape.
         """
+        # `read` passes the folder of the rows, which need not be that of the config.
         given: Path | None = getattr(self, self.second)
         path = None if given is None else ((self._base_dir or base_dir) / given).absolute()
         return super(TwoFilesConfig, self.model_copy(update={self.second: path})).import_rows(base_dir)
 
     def index(self, base_dir: Path, ids: Collection[str] | None = None) -> Sequence[RowRef]:
-        """Return the selected rows, in file order; rows are read again with the same second file."""
+        """Return the selected rows, in file order."""
         self._base_dir = base_dir
         return super().index(base_dir, ids)
 
     def places(self, blocks: list[Any], block_id: str) -> Sequence[int]:
-        """Return where in a list of the second file the blocks with that ``id`` stand."""
+        """Return the places of the blocks with that ``id`` in a list of the second file."""
         if id(blocks) not in self._found:
             by_id: dict[str, list[int]] = {}
             for place, block in enumerate(blocks):
                 if isinstance(block, Mapping):
                     by_id.setdefault(str(block.get("id")), []).append(place)
-            self._found[id(blocks)] = blocks, by_id  # the list too: another one must not get its number
+            # Keeps the list alive as well: another list could get the same `id`.
+            self._found[id(blocks)] = blocks, by_id
         return self._found[id(blocks)][1].get(block_id, ())
 
     def document(self) -> Document | None:
-        """Return the second file, once its path is absolute; None if there is none.
+        """Return the second file, whose path is absolute here; None if the block names none.
 
         Raises:
             DatasetError: it cannot be read.

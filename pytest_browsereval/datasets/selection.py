@@ -16,23 +16,23 @@ from pytest_browsereval.errors import DatasetError, nearest
 from pytest_browsereval.model.tasks import Task
 
 RowOf = Callable[[RowRef], Mapping[str, Any]]
-"""Returns a row with the keys of a task, which need not be right in other respects."""
+"""Returns a row with the keys of a task; its values need not be valid."""
 
 
 def select_rows(
     refs: list[RowRef], select: Select, row_of: RowOf, path: Path, ids: Collection[str] | None = None
 ) -> list[RowRef]:
-    """Return the rows that a selection takes, in file order: by ids, tags, sample, limit.
+    """Return the rows that a selection names, in file order: by ids, tags, sample, limit.
 
     Args:
         refs: all rows of the file.
-        select: which to take.
-        row_of: returns a row; called only if tags or groups are asked for.
+        select: which rows to return.
+        row_of: returns a row; called only for tags and groups, as reading all rows is slow.
         path: the file, for messages.
         ids: if given, only these of the selected rows are returned.
 
     Raises:
-        DatasetError: an id is not in the file, no row has one of the tags, or none is in a group.
+        DatasetError: an id is not in the file, no row has one of the tags, or no row has a group.
     """
     if select.ids:
         refs = _with_ids(refs, select.ids, path)
@@ -84,11 +84,11 @@ def _tags(row: Mapping[str, Any]) -> list[str]:
 
 
 def _groups(refs: list[RowRef], by: str, row_of: RowOf, path: Path) -> list[str]:
-    """Return the group of each row, empty where it has none."""
+    """Return the group of each row; ``""`` for a row without a group."""
     groups = [_group(row_of(ref), by) for ref in refs]
     if not any(groups):
         raise DatasetError(
-            f"{format_path(path)}: select.by: no row has a {by}, so there is nothing to draw by. Take it out."
+            f"{format_path(path)}: select.by: no row has a {by} to stratify by. Leave `by` out."
         )
     return groups
 
@@ -103,8 +103,9 @@ def _group(row: Mapping[str, Any], by: str) -> str:
 
 
 def _draw_sample(groups: Sequence[str], count: int, seed: int) -> list[int]:
-    """Return the places of a sample that has as large a part of each group as the whole has."""
-    # Only random() is promised to be the same in every version of Python; sample() is not.
+    """Return the places of a sample in which each group has its share of the whole."""
+    # Python promises the same numbers in every version for random(), and not for sample():
+    # https://docs.python.org/3/library/random.html#notes-on-reproducibility
     draw = random.Random(seed).random  # noqa: S311 a sample, not a secret
     by_group: dict[str, list[tuple[float, int]]] = {}
     for place, group in enumerate(groups):
@@ -115,25 +116,25 @@ def _draw_sample(groups: Sequence[str], count: int, seed: int) -> list[int]:
 
 
 def _shares(sizes: Sequence[int], count: int) -> list[int]:
-    """Return how many to take of each group: its part, rounded by the largest remainder; ties in order."""
+    """Return how many to take from each group, by the largest remainder; ties go to the first."""
     parts = [divmod(size * count, sum(sizes)) for size in sizes]
     left = count - sum(whole for whole, _ in parts)
     ranked = sorted(range(len(parts)), key=lambda place: -parts[place][1])
     return [whole + (place in ranked[:left]) for place, (whole, _) in enumerate(parts)]
 
 
-# -- what rows say of each other
+# -- dependencies
 
 
 def check_depends_on(tasks: Iterable[Task], known: Collection[str]) -> None:
-    """Check that every task that another one depends on exists, and that none waits for itself.
+    """Check that all dependencies exist, and that no tasks wait for each other.
 
     Args:
         tasks: the tasks of a run.
         known: the ids of all rows of its datasets.
 
     Raises:
-        DatasetError: an id is unknown, or tasks wait for each other in a ring.
+        DatasetError: an id is unknown, or tasks wait for each other.
     """
     needs = {task.query_id: task.depends_on for task in tasks}
     problems = [

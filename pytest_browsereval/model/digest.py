@@ -1,4 +1,4 @@
-"""Short form of an attempt's record, for reading thousands of them: figures, no long texts."""
+"""Short form of an attempt's record, for reading thousands of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_browsereval.model.usage import Usage
 
 @dataclass(frozen=True, slots=True)
 class GradeDigest:
-    """A grade without its criteria, details and evidence; fields are those of ``GraderResult``."""
+    """A grade without criteria, details and evidence; the fields are those of ``GraderResult``."""
 
     grader: str
     verdict: Verdict
@@ -27,11 +27,13 @@ class GradeDigest:
 
 @dataclass(frozen=True, slots=True)
 class AttemptDigest:
-    """An attempt without what it was asked and told; fields are those of ``TaskMetadata``.
+    """An attempt without long texts; the fields are those of ``TaskMetadata``.
 
-    What it leaves out (query, answer, errors, warnings, the agent's block) is read from the attempt's folder
-    by ``read_metadata`` for the few attempts of which it is shown.
+    ``read_metadata`` reads the rest (query, answer, errors, warnings, the agent's block) from the attempt's
+    folder, for the few attempts whose details are shown.
     """
+
+    # Slots and no pydantic model: a comparison keeps all attempts of two runs in memory.
 
     query_id: str
     dataset: str
@@ -67,7 +69,7 @@ _OF_GRADE = tuple(field.name for field in fields(GradeDigest))
 
 
 def digest(metadata: TaskMetadata) -> AttemptDigest:
-    """Return what is kept of an attempt."""
+    """Return the short form of an attempt's record."""
     grades = {name: _grade(grade) for name, grade in metadata.grader_results.items()}
     kept: dict[str, Any] = {name: getattr(metadata, name) for name in _OF_ATTEMPT}
     return AttemptDigest(**kept, grader_results=grades)

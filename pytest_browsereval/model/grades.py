@@ -1,4 +1,4 @@
-"""Grades of graders, and how they become a verdict."""
+"""Grades, verdicts and what they cost."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from pytest_browsereval.model.usage import Usage
 
 
 class Verdict(StrEnum):
-    """Three verdicts, never two. The values are on disk and permanent."""
+    """The three verdicts; the values are on disk and permanent."""
 
     PASSED = "passed"
     FAILED = "failed"
     """The thing under test was wrong."""
     ERRORED = "errored"
-    """Browser, site, provider, grader or harness broke: never part of the pass rate."""
+    """Browser, site, provider, grader or harness broke; never part of the pass rate."""
 
 
 class Criterion(BaseModel):
-    """One thing that a grader looked at."""
+    """One thing that a grader has checked."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -31,64 +31,64 @@ class Criterion(BaseModel):
     expected: JsonValue = None
     actual: JsonValue = None
     reason: str = ""
-    """One line to act on."""
+    """One line that says what to do about it."""
     weight: float = 1.0
 
 
 class Unanswered(BaseModel):
-    """A model that a grader asked, and that did not answer."""
+    """A model that did not answer a grader."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     what: str
     answered_at: float | None = None
-    """When it answered the last time, in seconds since 1970; None if never."""
+    """When it last answered, in seconds since 1970; None if never."""
 
 
 class GraderResult(BaseModel):
-    """One grader's grade. Errored grades have no score: a grader that cannot judge never says 0."""
+    """One grader's grade. An errored grade has no score: a grader that cannot judge never says 0."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
     grader: str
-    """The name that the config or row gives it."""
+    """The name of the grader in the config or row."""
     verdict: Verdict
     score: float | None = Field(default=None, ge=0, le=1)
-    """From 0 to 1; None if and only if the verdict is *errored*."""
+    """From 0 to 1; None if the verdict is *errored*."""
     reasoning: str = ""
-    """Why, in words; for an errored grade, what broke."""
+    """The reason in words; for an errored grade, what broke."""
     criteria: tuple[Criterion, ...] = ()
     evidence: tuple[str, ...] = ()
-    """Files in the attempt's folder that the grade rests on, relative to it."""
+    """Files behind the grade, relative to the attempt's folder."""
     details: dict[str, JsonValue] = Field(default_factory=dict)
     fingerprint: str = ""
-    """Identifies the judge: rule version and, for a model, its name, prompt and parameters."""
+    """Identifies the judge: the version of its rule, and the name, prompt and parameters of a model."""
     advisory: bool = False
-    """True if it is told beside the others and never decides the verdict."""
+    """True if the grade is reported but does not affect the verdict."""
     usage: Usage = Usage()
-    """What its model calls used; those that were read again from a record are not in it."""
+    """Usage of its model calls, without those that were read from a record."""
     cost_usd: float | None = Field(default=None, ge=0)
-    """What its model calls cost, 0 if none was made; None if a price is not known, or nobody counted."""
+    """The cost of its model calls, 0 without calls; None if a price is unknown, or nobody has counted."""
     duration_ms: float | None = Field(default=None, ge=0)
     stops_run: bool = Field(default=False, exclude=True)
-    """It met what every further attempt would meet: its judge's key is refused. Kept of the attempt only."""
-
+    """True if every further attempt would meet the same fault, a refused key of the judge for example. It is
+    stored with the attempt, and not here."""
     unanswered: Unanswered | None = Field(default=None, exclude=True)
-    """What rows that need the same model will most likely meet too. Kept nowhere."""
+    """The model that did not answer; rows that need it will probably err too. Not stored."""
 
     @model_validator(mode="after")
     def _errors_have_no_score(self) -> Self:
         if self.verdict is Verdict.ERRORED and self.score is not None:
             raise ValueError(
-                f"the grade of {self.grader!r} is errored and has the score {self.score:g}: none"
+                f"the grade of {self.grader!r} is errored, so it cannot have the score {self.score:g}"
             )
         return self
 
 
 def cost_of(grades: Iterable[GraderResult]) -> float | None:
-    """Return what grades cost together; None if one that asked a model does not know what that cost.
+    """Return the cost of grades together; None if one has asked a model and does not know the cost.
 
-    A grade that asked none and tells no cost has none.
+    A grade without model calls costs nothing.
     """
     total = 0.0
     for grade in grades:
@@ -103,9 +103,9 @@ class Judged(Protocol):
 
     @property
     def verdict(self) -> Verdict:
-        """What was found."""
+        """The verdict."""
 
 
 def differ(grades: Iterable[Judged]) -> bool:
-    """Return whether some of the grades passed and some failed; errored ones say nothing."""
+    """Return True if some grades passed and some failed; errored ones do not count."""
     return {Verdict.PASSED, Verdict.FAILED} <= {grade.verdict for grade in grades}

@@ -1,6 +1,6 @@
-"""The lines of ``messages.jsonl``: a closed union, discriminated on ``type``.
+"""The lines of ``messages.jsonl``: a closed union, discriminated by ``type``.
 
-Field spellings are those of the design documents (camelCase); ours, which were added to them, are
+Fields of the design documents are in camelCase, as written there. Fields that we have added are in
 snake_case: ``span_id``, ``parent_id``, ``duration_ms``, ``usage``.
 """
 
@@ -18,10 +18,10 @@ from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.redaction.known import beginning
 
 DelegationStatus = Literal["done", "blocked", "timeout", "max_steps"]
-"""How a delegation ended: reached, given up, out of time, out of steps."""
+"""How a delegation ended: goal reached, given up, out of time, out of steps."""
 
 SCHEMA_VERSION = 1
-"""Raised when a field changes its meaning; written in every manifest."""
+"""Increased when a field changes its meaning; every manifest has it."""
 
 
 def now() -> str:
@@ -30,7 +30,7 @@ def now() -> str:
     return f"{_second(milliseconds // 1000)}.{milliseconds % 1000:03d}Z"
 
 
-@functools.lru_cache(maxsize=1)  # every line of a log has a time, and a second has many lines
+@functools.lru_cache(maxsize=1)  # a second has many lines of a log, and strftime is slow
 def _second(since_1970: int) -> str:
     return datetime.fromtimestamp(since_1970, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
@@ -39,7 +39,7 @@ _DATE_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d([.,]\d{1,9})?)?(Z|[+-]
 
 
 def check_time(value: str) -> str:
-    """Return an ISO 8601 date-time as it is; an empty text stands for one that nobody knows.
+    """Return an ISO 8601 date-time unchanged; an empty text stands for an unknown time.
 
     Raises:
         ValueError: it is something else.
@@ -47,7 +47,8 @@ def check_time(value: str) -> str:
     if not value:
         return value
     try:
-        datetime.fromisoformat(value)  # knows which month has which days, and allows a day alone
+        # It knows how many days a month has, but accepts a date without a time, so the pattern decides too.
+        datetime.fromisoformat(value)
     except ValueError:
         is_right = False
     else:
@@ -60,29 +61,29 @@ def check_time(value: str) -> str:
 
 
 class AnyMessage(BaseModel):
-    """What all messages have."""
+    """Base of all messages."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, populate_by_name=True)
 
     timestamp: Annotated[str, AfterValidator(check_time)] = Field(default_factory=now)
-    """ISO 8601; empty in the log of another system that does not say."""
+    """ISO 8601; empty in the log of another system that has no times."""
     span_id: str | None = None
     parent_id: str | None = None
-    """The span that this one is nested in, a delegation for example."""
+    """The enclosing span, a delegation for example."""
     duration_ms: float | None = None
     """Measured by a monotonic clock, never by differences of timestamps."""
     usage: Usage | None = None
 
 
 class UserMessage(AnyMessage):
-    """What the agent was told."""
+    """The instruction to the agent."""
 
     type: Literal["user"] = "user"
     content: str
 
 
 class AssistantMessage(AnyMessage):
-    """What the model said."""
+    """A reply of the model."""
 
     type: Literal["assistant"] = "assistant"
     content: str
@@ -98,7 +99,7 @@ class ToolCallMessage(AnyMessage):
 
 
 class ToolResultMessage(AnyMessage):
-    """What the tool returned, and the number of the picture that was taken after it."""
+    """The result of a tool, and the number of the picture taken after it."""
 
     type: Literal["tool_result"] = "tool_result"
     tool_call_id: str = Field(alias="toolCallId")
@@ -106,13 +107,13 @@ class ToolResultMessage(AnyMessage):
     is_error: bool = Field(alias="isError")
     screenshot: int | None = None
     dom: int | None = None
-    """The number of the copy of the page's markup."""
+    """The number of the stored markup of the page."""
     url: str | None = None
-    """The page's address after the call."""
+    """The address of the page after the call."""
 
 
 class ErrorMessage(AnyMessage):
-    """Something broke."""
+    """An error."""
 
     type: Literal["error"] = "error"
     content: str
@@ -151,15 +152,16 @@ Message = Annotated[
 ]
 
 message_adapter: TypeAdapter[Message] = TypeAdapter(Message, config=ConfigDict(defer_build=True))
-"""Reads a message of known origin; ``read_message`` reads a line of a log."""
+"""Reads a message that we have made; ``read_message`` reads a line of a log."""
 
 
 def read_message(line: bytes | str) -> Message:
     """Return the message of a line.
 
     Raises:
-        ValueError: the line is damaged: it is no message, or has no timestamp.
+        ValueError: the line is damaged: it is not a message, or has no timestamp.
     """
+    # The default of a new message is the time now, which would be a lie about a stored one.
     message = message_adapter.validate_json(line)
     if "timestamp" not in message.model_fields_set:
         raise ValueError(f"the {message.type} has no timestamp")

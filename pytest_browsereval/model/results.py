@@ -13,7 +13,7 @@ from pytest_browsereval.model.usage import Usage
 
 
 class TaskError(BaseModel):
-    """Something broke, and what it was."""
+    """An error of an attempt."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -24,7 +24,7 @@ class TaskError(BaseModel):
 
 
 class EvalWarning(BaseModel):
-    """Something a reader should know of, though the attempt went on."""
+    """Something that a reader should know, though the attempt continued."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -34,7 +34,7 @@ class EvalWarning(BaseModel):
 
 
 class TaskMetadata(BaseModel):
-    """``metadata.json`` of an attempt. It is there if and only if the attempt is finished."""
+    """``metadata.json`` of an attempt; the file exists if and only if the attempt is finished."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
@@ -49,13 +49,13 @@ class TaskMetadata(BaseModel):
     website: str | None = None
     row_hash: str = ""
     replayed: bool = False
-    """Whether its model calls came from a cassette: usage and cost are those of the recording."""
+    """True if model calls came from a cassette; usage and cost are then those of the recording."""
     start_url: str | None = None
     started_at: str
-    """ISO 8601, UTC; empty for an attempt of another system whose record does not say."""
+    """ISO 8601, UTC; empty for an attempt of another system that has not recorded it."""
     completed_at: str
     total_duration_ms: float | None = Field(ge=0)
-    """None for an attempt of another system whose record does not say."""
+    """None for an attempt of another system that has not recorded it."""
     agent_duration_ms: float | None = Field(default=0.0, ge=0)
     grading_duration_ms: float = Field(default=0.0, ge=0)
     total_steps: int = Field(ge=0)
@@ -69,34 +69,33 @@ class TaskMetadata(BaseModel):
     grader_results: dict[str, GraderResult] = Field(default_factory=dict)
     usage: Usage = Usage()
     usage_by_role: dict[str, Usage] = Field(default_factory=dict)
-    """Who of several models used what: orchestrator and executor; empty where there is one."""
+    """Usage of each model, orchestrator and executor for example; empty if there is only one."""
     cost_usd: float | None = Field(default=None, ge=0)
-    """Agent and graders together, every grading if there were several; None if a part of it is unknown, 0
-    without model calls."""
+    """The cost of the agent and of every grading; None if a part is unknown, 0 without model calls."""
     verdict: Verdict
     error_source: ErrorSource | None = None
     """Set if and only if the verdict is *errored*."""
     reason: str = ""
-    """Why the verdict is what it is, in one line."""
+    """The reason for the verdict, in one line."""
     limit: str = ""
-    """Which limit ended the agent, and its value; empty if it ended by itself."""
+    """The limit that ended the agent, with its value; empty if the agent ended on its own."""
     stops_run: bool = False
-    """True if the fault is one that every further attempt would meet as well."""
+    """True if every further attempt would meet the same fault."""
     final_url: str | None = None
     regraded_at: str | None = None
-    """When the attempt was last graded again; grades, verdict, reason and the grading's duration are of then,
-    and those before are in ``grades-history.jsonl``."""
+    """When the attempt was last regraded. Grades, verdict, reason and the grading's duration are those of the
+    regrade; earlier ones are in ``grades-history.jsonl``."""
 
     @property
     def warning_count(self) -> int:
-        """How many warnings and errors there are: what a reader of a passed attempt may want to know of."""
+        """The number of warnings and errors."""
         return len(self.warnings) + len(self.errors)
 
 
 class ExecutorRecord(BaseModel):
     """``executors/<executor_id>.json``: one delegation, and what its executor saw of the page.
 
-    The executor's messages are those whose ``parent_id`` is the span.
+    The executor's messages have the span as their ``parent_id``.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
@@ -104,33 +103,33 @@ class ExecutorRecord(BaseModel):
     executor_id: str
     span_id: str
     agent: str
-    """What kind of agent it was."""
+    """The type of the agent."""
     instruction: str
     status: DelegationStatus | None
     """None if the attempt ended first."""
     summary: str
-    """What it reported; for one that did not, why it ended."""
+    """The executor's report; if there is none, why it ended."""
     termination_reason: TerminationReason | None
-    """Why it stopped by its own account; None if it was stopped."""
+    """Why the executor stopped; None if it was stopped."""
     steps_used: int = Field(ge=0)
     start_url: str | None
     current_url: str | None
-    """Where the window was when it ended."""
+    """The address of the window at the end."""
     started_at: str
     duration_ms: float = Field(ge=0)
     pictures: tuple[int, ...] = ()
-    """Numbers of the pictures that were taken meanwhile."""
+    """The numbers of the pictures taken during the delegation."""
     usage: Usage = Usage()
 
 
 @dataclass(frozen=True)
 class AgentResult:
-    """What ``AgentEvaluator.execute()`` returns."""
+    """The result of ``AgentEvaluator.execute()``."""
 
     final_answer: str | None
-    """What the agent says is the answer; None if it gave none."""
+    """The agent's answer; None if it gave none."""
     termination_reason: TerminationReason = TerminationReason.COMPLETED
     messages: tuple[Message, ...] = field(default=(), repr=False)
-    """Messages that are not in the log yet; agents that use the capture leave this empty."""
+    """Messages that are not in the log yet; empty for agents that use the capture."""
     note: str = ""
-    """What there is to say of the end in words that are no answer: which limit of its own the agent met."""
+    """A remark about the end that is not an answer: which of its own limits the agent has met."""

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class RuleResult:
-    """What one rule of the gate says."""
+    """The result of one rule of the gate."""
 
     name: str
     is_met: bool
-    """Of a rule that is undecided: whether the gate lets that pass."""
+    """For a rule that is undecided: True if the gate accepts that."""
     message: str
-    """The figures it rests on, in one line."""
+    """The figures behind the result, in one line."""
     is_undecided: bool = False
 
     @property

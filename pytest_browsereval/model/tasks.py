@@ -10,64 +10,64 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
 
 class RowMetadata(BaseModel):
-    """Where a task comes from, as BrowserOS writes it."""
+    """The origin of a task, with the keys of BrowserOS."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     original_task_id: str = ""
-    """The task's id in the benchmark that it was taken from."""
+    """The id of the task in its benchmark."""
     website: str | None = None
-    """The site that the task is about."""
+    """The site of the task."""
     category: str | None = None
-    """A group of tasks, by the benchmark's own words."""
+    """A group of tasks, as the benchmark names it."""
     additional: dict[str, JsonValue] = Field(default_factory=dict)
-    """Anything else that the benchmark says of the task."""
+    """Anything else from the benchmark."""
     source: JsonValue = None
-    """The original row, where an importer kept it."""
+    """The original row, if an importer has kept it."""
 
 
 class Task(BaseModel):
-    """One row: what the agent is asked to do, where it starts, and how it is judged."""
+    """One row: the instruction, the start page, and how the result is judged."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     query_id: str = Field(min_length=1)
-    """Unique in its dataset; shown as given, encoded wherever a path or a node id is made of it."""
+    """Unique in its dataset; shown as it is, and encoded in paths and node ids."""
     query: str = Field(min_length=1)
     """The instruction."""
     dataset: str = ""
-    """The name of the set that the row belongs to; becomes a marker."""
+    """The name of the dataset; becomes a marker."""
     graders: tuple[str | dict[str, JsonValue], ...] = ()
-    """Names of graders or grader blocks; a config with graders of its own replaces them."""
+    """Names of graders or grader blocks; graders of the config replace them."""
     start_url: str | None = None
-    """Where the window opens; ``{name}`` stands for the base URL of a site. None: an empty page."""
+    """The first page; ``{name}`` stands for the base URL of a site. None is an empty page."""
     setup_script: str | None = None
-    """JavaScript evaluated in the start page before the agent begins."""
+    """JavaScript that runs in the start page before the agent begins."""
     metadata: RowMetadata = RowMetadata()
     answer: JsonValue = None
-    """The reference answer, for graders that compare one."""
+    """The reference answer, for graders that compare answers."""
     rubric: JsonValue = None
-    """A rubric written for this task."""
+    """A rubric for this task."""
     checks: tuple[dict[str, JsonValue], ...] = ()
-    """What must hold on the final page or state; see the graders ``page_state`` and ``state_diff``."""
+    """Conditions for the final page or state; see the graders ``page_state`` and ``state_diff``."""
     solution: tuple[dict[str, JsonValue], ...] = ()
-    """Tool calls that solve the task, ``{"tool": name, ...arguments}``: the ``scripted`` agent plays them."""
+    """Tool calls that solve the task, ``{"tool": name, ...arguments}``; the ``scripted`` agent plays them."""
     tags: tuple[str, ...] = ()
-    """Become markers, to be selected by ``-m``."""
+    """Markers, for ``-m``."""
     depends_on: tuple[str, ...] = ()
-    """Ids of tasks that have to come first."""
+    """Ids of tasks that have to run first."""
     revision: int | str | None = None
-    """The benchmark's own revision of the task."""
+    """The revision of the task in the benchmark."""
     level: int | str | None = None
-    """How hard the benchmark says that the task is."""
+    """The difficulty of the task in the benchmark."""
     evals: tuple[dict[str, JsonValue], ...] = ()
-    """How the benchmark itself scores the task, as it writes it; for the grader of that benchmark."""
+    """The benchmark's own rules of scoring, for the grader of that benchmark."""
     sites: tuple[str, ...] = ()
-    """Names of the sites whose state the task uses: tasks that share one never run at the same time."""
+    """Sites whose state the task uses; tasks that share one never run at the same time."""
     requires_reset: bool = False
-    """Whether it changes the state of its sites, so that they have to be reset before the next task."""
+    """True if the task changes the state of its sites, so that the next task needs a reset."""
     protected: bool = False
-    """Whether the benchmark asks that its answers are never written in clear."""
+    """True if the benchmark asks that its answers are never written in plain text."""
 
     @field_validator("graders", "checks", "solution", "tags", "depends_on", "evals", "sites", mode="before")
     @classmethod
@@ -75,8 +75,10 @@ class Task(BaseModel):
         return () if value is None else value
 
     def content_hash(self) -> str:
-        """Return 16 hex digits over what makes the task what it is; an edited task is a changed one."""
+        """Return 16 hex digits over what defines the task: an edited task has another hash."""
+        # Tags, ids of other rows and the metadata change no result, so a resumed run may reuse old ones.
         fields = {"query", "start_url", "graders", "answer", "rubric", "checks", "revision"}
+        # Only if it is set: tasks without it keep the hash that earlier runs have on disk.
         fields |= {"evals"} if self.evals else set()
         text = json.dumps(self.model_dump(mode="json", include=fields), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -17,27 +17,29 @@ class Usage(BaseModel):
     cache_read_tokens: int = Field(default=0, ge=0)
     requests: int = Field(default=0, ge=0)
     cost_usd: float | None = Field(default=None, ge=0)
-    """None: the price of the model is not known; never guessed."""
+    """None if the price of the model is not known; it is never guessed."""
 
     @model_validator(mode="before")
     @classmethod
     def _count_a_request(cls, data: Any) -> Any:
-        """Take tokens or money without a number of requests for one request: they were not used by none."""
+        """Count tokens or money without a number of requests as one request."""
+        # Sums ignore a usage without requests, so its tokens would be lost.
         if isinstance(data, dict) and not data.get("requests"):
             is_used = any(data.get(name) for name in ("input_tokens", "output_tokens", "cost_usd"))
             return {**data, "requests": 1} if is_used else data
         return data
 
     def recheck(self) -> Usage:
-        """Return it, checked again: copies with other numbers are not, and sums must be right.
+        """Return the usage, validated again.
 
         Raises:
-            ValueError: a number is negative, endless or none.
+            ValueError: a number is negative or not finite, or is not a number.
         """
+        # `model_copy(update=...)` of a plug-in is not validated: https://docs.pydantic.dev/latest/concepts/models/
         return Usage.model_validate(self.model_dump(warnings=False))
 
     def __add__(self, other: Usage) -> Usage:
-        """Return the sum; a cost is unknown as soon as one part's cost is unknown."""
+        """Return the sum; its cost is unknown if the cost of a part is unknown."""
         if not self.requests:
             return other
         if not other.requests:

@@ -172,7 +172,7 @@ def test_columns_of_a_benchmark_are_mapped(write: Write, tmp_path: Path) -> None
 
 
 def test_unknown_columns_need_no_map(write: Write, tmp_path: Path) -> None:
-    """A column that is no key of a row goes to the metadata, beside a cell that holds the metadata."""
+    """A column that is not a key of a row goes to the metadata, beside a cell that holds the metadata."""
     text = 'query_id,query,effort,metadata\na,q,hard,"{""website"": ""shop"", ""additional"": {""n"": 1}}"\n'
     (task,) = tasks(csv_of(text, write), tmp_path)
     assert task.metadata.website == "shop"

@@ -46,7 +46,7 @@ def test_what_is_no_address_is_told_with_its_line(imported: Import, url: str) ->
     table = f"ID,Starting URL,Category,Task\n1,{url},READ,Look.\n"
 
     assert refusal(imported("webbench", table, "rows.csv")).startswith("rows.csv:2: ")
-    assert "is no address of a page" in refusal(imported("webbench", table, "rows.csv"))
+    assert "is not the address of a page" in refusal(imported("webbench", table, "rows.csv"))
     assert host_of(url) == url
 
 

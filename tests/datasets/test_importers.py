@@ -131,15 +131,15 @@ def test_online_mind2web_keeps_its_dates(imported: Import) -> None:
 @pytest.mark.parametrize(
     ("kind", "row", "told"),
     [
-        ("webvoyager", {**VOYAGE, "web": "no page"}, "'no page' is no address of a page"),
+        ("webvoyager", {**VOYAGE, "web": "no page"}, "'no page' is not the address of a page"),
         ("webvoyager", {"id": "A--1"}, "there is no 'web_name'; the benchmark's rows have one. Keys: id."),
         ("webvoyager", ["A--1"], "a row is a block of keys"),
         ("online-mind2web", {**ONLINE, "task_id": "ab_139925"}, "ends in '_139925', which is no month"),
         ("online-mind2web", {**ONLINE, "reference_length": "long"}, "reference_length: expected a whole"),
         ("mind2web", {**SAVED, "actions": [1]}, "rows.jsonl: actions: expected a list of blocks."),
         ("odysseys", LONG, "there is neither a 'precomputed_rubric' nor 'rubrics'."),
-        ("odysseys", {**LONG, "rubrics": {"R1": "all"}}, "the rubric's R1 is no block with a requirement"),
-        ("odysseys", {**LONG, "precomputed_rubric": {"items": [{}]}}, "item 1 has no criterion or no max"),
+        ("odysseys", {**LONG, "rubrics": {"R1": "all"}}, "R1 of the rubric is not a block with a requirement"),
+        ("odysseys", {**LONG, "precomputed_rubric": {"items": [{}]}}, "item 1 of the rubric needs a criterion"),
         ("odysseys", {**LONG, "rubrics": "{"}, "the rubric is text, and "),
         ("webtailbench", {"id": "h1", "ques": "q", "web": ""}, "row 'h1' has no start page"),
         ("webbench", {"ID": 1, "Category": "READ"}, "there is no 'Starting URL'"),

@@ -291,7 +291,7 @@ def test_columns_are_renamed(jsonl: Make, tmp_path: Path) -> None:
 
 def test_a_column_for_an_unknown_key_is_refused() -> None:
     """The keys of ``columns`` are those of a row."""
-    with pytest.raises(ValueError, match=r"'qury' is no key of a row. Did you mean 'query'\?"):
+    with pytest.raises(ValueError, match=r"'qury' is not a key of a row. Did you mean 'query'\?"):
         JsonLinesConfig(path=Path("x"), columns={"qury": "Task"})
 
 

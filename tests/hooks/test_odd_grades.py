@@ -37,7 +37,7 @@ def pytest_browsereval_register(registry):
         ('{"score": math.nan}', "Out of range float values are not JSON compliant"),
         ('{"score": 7}', "score: Input should be less than or equal to 1; it is 7"),
         ('{"verdict": "great"}', "verdict: Input should be 'passed', 'failed' or 'errored'; it is 'great'"),
-        ('{"verdict": Verdict.ERRORED}', "is errored and has the score 0"),
+        ('{"verdict": Verdict.ERRORED}', "is errored, so it cannot have the score 0"),
         ('{"details": {"at": math.inf}}', "Out of range float values are not JSON compliant"),
         ('{"details": {"at": object()}}', "Unable to serialize unknown type"),
         ('{"criteria": ("x",)}', "criteria.0: Input should be a valid dictionary"),

@@ -34,7 +34,7 @@ def test_an_unknown_price_makes_the_cost_unknown(grades: list[GraderResult], cos
 
 def test_an_errored_grade_has_no_score() -> None:
     """Not even 0, which a mean would take for one."""
-    with pytest.raises(ValidationError, match="is errored and has the score 0"):
+    with pytest.raises(ValidationError, match="is errored, so it cannot have the score 0"):
         GraderResult(grader="g", verdict=ERRORED, score=0.0)
 
 
