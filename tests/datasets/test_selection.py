@@ -113,8 +113,8 @@ def test_a_sample_has_its_part_of_each_group(by: str, sample: int, shares: dict[
 
 
 def test_a_sample_by_a_key_that_no_row_has_is_refused() -> None:
-    """A sample by groups that there are not would be a plain one in silence."""
-    with pytest.raises(DatasetError, match=r"select\.by: no row has a website, so there is nothing to draw"):
+    """A sample by groups that do not exist would silently be a plain one."""
+    with pytest.raises(DatasetError, match=r"select\.by: no row has a website to stratify by"):
         taken(sample=5, by="website")
 
 
