@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from pytest_browsereval.agents.tool_selection import Focus
 from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.errors import ErrorSource, Fault
+from pytest_browsereval.llm.client import ChatClient
 from pytest_browsereval.llm.completion import Completion, ToolRequest
 from pytest_browsereval.llm.conversation import Conversation
 from pytest_browsereval.redaction.known import beginning
@@ -29,20 +30,6 @@ RAW_LENGTH = 1_000
 EMPTY = "Your reply was empty. Go on with a tool, or finish with done(answer)."
 CUT = "Your reply was cut off: it was too long. Go on with fewer words, or finish with done(answer)."
 NEEDED = "Call one of your tools now: this turn needs a call. If all is done, call done(answer)."
-
-
-class Model(Protocol):
-    """What the loop needs of a model's client."""
-
-    async def complete(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        *,
-        tools: Sequence[Mapping[str, Any]] = (),
-        tool_choice: str | Mapping[str, Any] | None = None,
-        role: str = "agent",
-    ) -> Completion:
-        """Send a conversation and return the reply."""
 
 
 class Tools(Protocol):
@@ -139,7 +126,7 @@ class ToolLoop:
 
     def __init__(
         self,
-        client: Model,
+        client: ChatClient,
         tools: Tools,
         capture: CaptureContext,
         conversation: Conversation,
@@ -221,11 +208,7 @@ class ToolLoop:
         self._called = tuple(request.name for request in reply.tool_calls)
         if self._turns is not None:
             self._turns.used += 1
-        self._capture.log_assistant(reply.text, usage=reply.usage, duration_ms=reply.duration_ms)
-        if reply.retries:
-            self._capture.add_warning(
-                ErrorSource.PROVIDER, f"the model answered only at try {reply.retries + 1}"
-            )
+        log_reply(self._capture, reply)
         if reply.text.strip() or reply.tool_calls:
             self._conversation.add_reply(reply)
         self._capture.spend(reply.usage)
@@ -272,6 +255,13 @@ class ToolLoop:
 
     def _warn(self, message: str) -> None:
         self._capture.add_warning(ErrorSource.AGENT, message)
+
+
+def log_reply(capture: CaptureContext, reply: Completion) -> None:
+    """Record what a model said; what it cost is spent once the conversation has the reply."""
+    capture.log_assistant(reply.text, usage=reply.usage, duration_ms=reply.duration_ms)
+    if reply.retries:
+        capture.add_warning(ErrorSource.PROVIDER, f"the model answered only at try {reply.retries + 1}")
 
 
 def spec(tool: Tool) -> dict[str, Any]:

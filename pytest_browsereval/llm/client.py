@@ -11,18 +11,13 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from pytest_browsereval.errors import ErrorSource, Fault, Outage, StopRun
 from pytest_browsereval.llm import json_tools
 from pytest_browsereval.llm.completion import UNREADABLE, Completion, check_body, read_body
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.prices import cost_usd
 from pytest_browsereval.llm.retries import RetryPolicy, TryFailed
+from pytest_browsereval.llm.server import Server
 from pytest_browsereval.llm.wire import Body, Wire
-from pytest_browsereval.redaction.known import beginning
-from pytest_browsereval.redaction.redactor import Redactor
-
-LONGEST_MESSAGE = 500
-"""Characters of a provider's message that are passed on."""
 
 Send = Callable[[Body], Awaitable[Body]]
 """Takes a request's JSON body, returns the body of the reply; retries are behind it."""
@@ -60,7 +55,8 @@ class ChatClient:
         self.config = config
         self._policy = policy or RetryPolicy(max_tries=config.max_tries, deadline_s=config.retry_deadline_s)
         self._wire = Wire(config)
-        self._answered_at: float | None = None
+        name = f"{config.provider} {config.model_name} at {urlsplit(config.url).netloc}"
+        self._server = Server("model", name, _key_name(config), config.secrets)
 
     async def complete(
         self,
@@ -91,14 +87,7 @@ class ChatClient:
         if is_by_text:
             request = json_tools.as_texts(request, has_schema=self.config.traits.has_json_schema)
         started = time.perf_counter()
-        retries = 0
-
-        async def send(body: Body) -> Body:
-            nonlocal retries
-            reply, retries = await self._send(body)
-            return reply
-
-        body = await exchange(role, request, send)
+        body, retries = await exchange(role, request, self._send)
         try:
             reply = read_body(body)
             if is_by_text and tools and tool_choice != "none":
@@ -106,7 +95,7 @@ class ChatClient:
             model = body.get("model")
             cost = await cost_usd(self.config, reply.usage, model if isinstance(model, str) else None)
         except UNREADABLE as error:
-            raise self._fault(_unreadable(error), 1, None) from error
+            raise self._server.fault(_unreadable(error)) from error
         return replace(
             reply,
             usage=reply.usage.model_copy(update={"cost_usd": cost}),
@@ -138,64 +127,19 @@ class ChatClient:
         given = {name: value for name, value in wanted.items() if value is not None}
         return {"model": config.model_name, "messages": list(messages), **given}
 
-    # -- retries
-
     async def _send(self, request: Body) -> tuple[Body, int]:
-        policy = self._policy
-        deadline = policy.clock() + policy.deadline_s
-        for tries in range(1, policy.max_tries + 1):
+        async def attempt() -> Body:
             try:
-                return await self._try(request, deadline - policy.clock()), tries - 1
-            except TryFailed as failure:
-                wait_s = policy.delay(tries, failure)
-                is_late = policy.clock() + wait_s >= deadline
-                if tries == policy.max_tries or is_late or not failure.is_worth_a_retry:
-                    raise self._fault(failure, tries, wait_s if is_late else None) from None
-                await policy.sleep(wait_s)
-        raise AssertionError("a policy has at least one try")
+                return check_body(await self._wire.send(request))
+            except UNREADABLE as error:
+                raise _unreadable(error) from error
 
-    async def _try(self, request: Body, left_s: float) -> Body:
-        limit_s = min(self.config.request_timeout_s, left_s)
-        try:
-            async with asyncio.timeout(limit_s):
-                body: Any = await self._wire.send(request)
-        except TimeoutError:
-            raise TryFailed(f"no reply within {limit_s:g} s", is_unanswered=True) from None
-        except UNREADABLE as error:
-            raise _unreadable(error) from error
-        except TryFailed as failure:
-            if not failure.is_outage:
-                self._answered_at = time.time()
-            raise
-        self._answered_at = time.time()
-        return check_body(body)
+        return await self._server.ask(self._policy, self.config.request_timeout_s, attempt)
 
-    def _fault(self, failure: TryFailed, tries: int, wait_s: float | None) -> Fault:
-        config = self.config
-        where = f"{config.provider} {config.model_name} at {urlsplit(config.url).netloc}"
-        what = f"answered {failure.status}" if failure.status else "gave no usable reply"
-        after = f" after {tries} tries" if tries > 1 else ""
-        said = Redactor(self.config.secrets()).redact(str(failure))
-        text = f"{where} {what}{after}: {beginning(said, LONGEST_MESSAGE)}"
-        if failure.ends_the_run:
-            return StopRun(
-                ErrorSource.PROVIDER, f"{text}. Check {self._key_name()} and the account behind it."
-            )
-        if wait_s is not None and failure.is_worth_a_retry:
-            text += f" (the next try in {wait_s:.0f} s would pass retry_deadline_s)"
-        if failure.is_outage:
-            return Outage(
-                ErrorSource.PROVIDER,
-                text,
-                what=f"the model {where}",
-                answered_at=self._answered_at,
-                status=failure.status,
-            )
-        return Fault(ErrorSource.PROVIDER, text, status=failure.status)
 
-    def _key_name(self) -> str:
-        named = self.config.model_dump(mode="json")["api_key"] or self.config.traits.key_variable
-        return f"the key {named}" if named and "*" not in named else "the api_key"
+def _key_name(config: LLMConfig) -> str:
+    named = config.model_dump(mode="json")["api_key"] or config.traits.key_variable
+    return f"the key {named}" if named and "*" not in named else "the api_key"
 
 
 def _unreadable(error: Exception) -> TryFailed:
@@ -218,18 +162,29 @@ def set_interceptor(interceptor: Interceptor | None) -> Interceptor | None:
     return before
 
 
-async def exchange(role: str, request: Body, send: Send) -> Body:
-    """Return the reply to a request: what stands between, or else ``send``, has it.
+async def exchange(
+    role: str, request: Body, send: Callable[[Body], Awaitable[tuple[Body, int]]]
+) -> tuple[Body, int]:
+    """Return the reply to a request, and how many retries it took.
 
     Args:
         role: who asks.
         request: what is sent, without a key.
-        send: sends it.
+        send: sends it, unless the interceptor has the reply.
 
     Raises:
         Fault: there is no reply.
     """
-    return await (_interceptor.exchange(role, request, send) if _interceptor else send(request))
+    if _interceptor is None:
+        return await send(request)
+    retries = 0
+
+    async def count(body: Body) -> Body:
+        nonlocal retries
+        reply, retries = await send(body)
+        return reply
+
+    return await _interceptor.exchange(role, request, count), retries
 
 
 def chat_client(config: LLMConfig) -> ChatClient:

@@ -222,8 +222,7 @@ class LLMConfig(BaseModel):
             ConfigError: there is no key; the message tells which variable to set.
         """
         if self.api_key is not None:
-            given = self.api_key.get_secret_value().strip()
-            return None if _is_placeholder(given) else _as_header(resolve_env_value(given))
+            return read_key(self.api_key)
         variable = self.traits.key_variable
         if variable and urlsplit(self.url).hostname == self._own_host():
             return _as_header(self._own_key(variable))
@@ -271,6 +270,16 @@ class LLMConfig(BaseModel):
                 value = field.get_secret_value()
                 found.append(os.environ.get(value) if is_variable_name(value) else value)
         return tuple(value for value in found if value and len(value) >= SHORTEST_KEY)
+
+
+def read_key(api_key: SecretStr) -> str | None:
+    """Return the key that a block names, None for ``none``.
+
+    Raises:
+        ConfigError: the variable is not set, or holds what no header can carry.
+    """
+    given = api_key.get_secret_value().strip()
+    return None if _is_placeholder(given) else _as_header(resolve_env_value(given))
 
 
 def _as_header(key: str) -> str:

@@ -12,7 +12,6 @@ import pytest
 
 from pytest_browsereval.errors import ConfigError, ErrorSource, Fault, StopRun
 from pytest_browsereval.llm.client import (
-    LONGEST_MESSAGE,
     ChatClient,
     chat_client,
     check_key,
@@ -22,6 +21,7 @@ from pytest_browsereval.llm.client import (
 from pytest_browsereval.llm.completion import Completion
 from pytest_browsereval.llm.config import LLMConfig
 from pytest_browsereval.llm.retries import RetryPolicy
+from pytest_browsereval.llm.server import LONGEST_MESSAGE
 from pytest_browsereval.testing import ModelRequest, Reply, ScriptedModel, call, calls, refuses, says, sends
 
 pytestmark = pytest.mark.quick

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from pytest_browsereval.agents.base import AgentContext, AgentEvaluator
-from pytest_browsereval.agents.tool_loop import Picture
+from pytest_browsereval.agents.tool_loop import Picture, log_reply
 from pytest_browsereval.errors import ConfigError, ErrorSource, TerminationReason
 from pytest_browsereval.features.pointing.actions import (
     KINDS,
@@ -181,9 +181,7 @@ class ComputerUseAgent(AgentEvaluator):
         capture = self._context.capture
         with capture.asking():
             reply = await self._client.complete(self._talk.messages, tools=self._specs)
-        capture.log_assistant(reply.text, usage=reply.usage, duration_ms=reply.duration_ms)
-        if reply.retries:
-            capture.add_warning(ErrorSource.PROVIDER, f"the model answered only at try {reply.retries + 1}")
+        log_reply(capture, reply)
         if reply.tool_calls:
             self._talk.add_reply(reply)
         elif reply.text.strip():

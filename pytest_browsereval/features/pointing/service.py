@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
 import logging
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 from pytest_browsereval.addresses import find_certificates, is_local
-from pytest_browsereval.errors import ErrorSource, Fault, Outage, StopRun
+from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.llm.client import exchange
 from pytest_browsereval.llm.retries import RetryPolicy, TryFailed, read_error, retry_after
+from pytest_browsereval.llm.server import Server
 from pytest_browsereval.redaction.known import beginning
-from pytest_browsereval.redaction.redactor import Redactor
 
 if TYPE_CHECKING:
     import httpx
 
 LONGEST_BODY = 1_000_000
 """Bytes of a reply; an action is a line."""
-LONGEST_MESSAGE = 300
-"""Characters of what a service says that are passed on."""
-
 
 _LOG = logging.getLogger("httpx")
 
@@ -69,6 +64,8 @@ class ActionService:
         self._policy = policy
         self._client: httpx.AsyncClient | None = None
         self._hidden = _Hidden(url)
+        known = Server("service", shown(url), "the api_key", lambda: (key or "",))
+        self._server = _servers.setdefault((url, key), known)
 
     async def predict(self, instruction: str, picture: bytes, history: object) -> Prediction:
         """Return what the service answers.
@@ -82,28 +79,10 @@ class ActionService:
             "image_base64": base64.b64encode(picture).decode(),
             "history": history,
         }
-        retries = 0
-
-        async def send(body: dict[str, Any]) -> dict[str, Any]:
-            nonlocal retries
-            reply, retries = await self._send(body)
-            return reply
-
-        return Prediction(await exchange("pointer", body, send), retries)
+        return Prediction(*await exchange("pointer", body, self._send))
 
     async def _send(self, body: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
-        policy = self._policy
-        deadline = policy.clock() + policy.deadline_s
-        for tries in range(1, policy.max_tries + 1):
-            try:
-                return await self._try(body, deadline - policy.clock()), tries - 1
-            except TryFailed as failure:
-                wait_s = policy.delay(tries, failure)
-                is_late = policy.clock() + wait_s >= deadline
-                if tries == policy.max_tries or is_late or not failure.is_worth_a_retry:
-                    raise self._fault(failure, tries) from None
-                await policy.sleep(wait_s)
-        raise AssertionError("a policy has at least one try")
+        return await self._server.ask(self._policy, self._timeout_s, lambda: self._try(body))
 
     async def close(self) -> None:
         """Close the connections."""
@@ -112,15 +91,11 @@ class ActionService:
             await client.aclose()
         _LOG.removeFilter(self._hidden)
 
-    async def _try(self, body: Mapping[str, Any], left_s: float) -> dict[str, Any]:
+    async def _try(self, body: Mapping[str, Any]) -> dict[str, Any]:
         import httpx
 
-        limit_s = min(self._timeout_s, left_s)
         try:
-            async with asyncio.timeout(limit_s):
-                status, headers, text = await self._post(body)
-        except TimeoutError:
-            raise TryFailed(f"no reply within {limit_s:g} s", is_unanswered=True) from None
+            status, headers, text = await self._post(body)
         except httpx.HTTPError as error:
             why = f"the connection failed: {error or type(error).__name__}"
             raise TryFailed(why, is_unanswered=True) from None
@@ -133,7 +108,6 @@ class ActionService:
             raise TryFailed(f"it redirects to {headers.get('location', 'nowhere')!r}", status=status)
         if not isinstance(value, dict):
             raise TryFailed(f"the reply is no JSON object: {beginning(text, 100)!r}")
-        _answered_at[self._url] = time.time()
         return value
 
     async def _post(self, body: Mapping[str, Any]) -> tuple[int, Mapping[str, str], str]:
@@ -163,18 +137,6 @@ class ActionService:
             trust_env=not is_local(self._url),
         )
 
-    def _fault(self, failure: TryFailed, tries: int) -> Fault:
-        what = f"answered {failure.status}" if failure.status else "gave no usable reply"
-        after = f" after {tries} tries" if tries > 1 else ""
-        said = Redactor([self._key or ""]).redact(str(failure))
-        text = f"{shown(self._url)} {what}{after}: {beginning(said, LONGEST_MESSAGE)}"
-        if failure.ends_the_run:
-            return StopRun(ErrorSource.PROVIDER, f"{text}. Check the api_key and the account behind it.")
-        if failure.is_outage:
-            what = f"the service {shown(self._url)}"
-            return Outage(ErrorSource.PROVIDER, text, what=what, answered_at=_answered_at.get(self._url))
-        return Fault(ErrorSource.PROVIDER, text)
-
 
 def _json(text: str) -> Any:
     try:
@@ -188,8 +150,8 @@ def shown(url: str) -> str:
     return urlunsplit((*urlsplit(url)[:3], "", ""))
 
 
-_answered_at: dict[str, float] = {}
-"""When each service answered the last time; an attempt has a connection of its own."""
+_servers: dict[tuple[str, str | None], Server] = {}
+"""By address and key, as an attempt has a connection of its own: when each answered the last time."""
 
 History = Sequence[Mapping[str, Any]]
 

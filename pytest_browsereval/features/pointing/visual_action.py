@@ -25,10 +25,9 @@ from pytest_browsereval.features.pointing.pictures import Sight
 from pytest_browsereval.features.pointing.service import ActionService, as_text, shown
 from pytest_browsereval.features.pointing.spellings import read_action
 from pytest_browsereval.llm.client import needs_keys
-from pytest_browsereval.llm.config import BOTH_SPELLINGS, KEYLESS, SHORTEST_KEY, ApiKey
+from pytest_browsereval.llm.config import BOTH_SPELLINGS, SHORTEST_KEY, ApiKey, read_key
 from pytest_browsereval.llm.retries import RetryPolicy
 from pytest_browsereval.model.results import AgentResult
-from pytest_browsereval.providers import resolve_env_value
 from pytest_browsereval.redaction.known import beginning
 
 MAX_INVALID = 3
@@ -80,13 +79,7 @@ class VisualActionConfig(PointingConfig):
         Raises:
             ConfigError: the variable is not set, or holds what no header can carry.
         """
-        given = self.api_key.get_secret_value().strip() if self.api_key is not None else ""
-        if given.lower() in ("", KEYLESS):
-            return None
-        key = resolve_env_value(given).strip()
-        if not (key.isascii() and key.isprintable()):
-            raise ConfigError("the api_key holds characters that no HTTP header can carry. Paste it again.")
-        return key
+        return None if self.api_key is None else read_key(self.api_key)
 
     def secrets(self) -> tuple[str, ...]:
         """Return the values that must never be written; a variable that is not set has none."""

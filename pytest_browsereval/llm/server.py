@@ -1,0 +1,102 @@
+"""A server that answers requests: asked again where that may help, and what it means if it does not."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pytest_browsereval.errors import ErrorSource, Fault, Outage, StopRun
+from pytest_browsereval.llm.retries import RetryPolicy, TryFailed
+from pytest_browsereval.redaction.known import beginning
+from pytest_browsereval.redaction.redactor import Redactor
+
+LONGEST_MESSAGE = 500
+"""Characters of a server's message that are passed on."""
+
+ReplyT = TypeVar("ReplyT")
+
+
+@dataclass
+class Server:
+    """A model's server, or another service of the kind."""
+
+    kind: str
+    """``model`` or ``service``, for messages."""
+    name: str
+    """What messages call it; holds no secret."""
+    key_name: str
+    """What messages call its key."""
+    secrets: Callable[[], Iterable[str]]
+    """Returns what must not stand in messages."""
+    answered_at: float | None = None
+    """When it answered the last time, in seconds since 1970."""
+
+    async def ask(
+        self, policy: RetryPolicy, limit_s: float, attempt: Callable[[], Awaitable[ReplyT]]
+    ) -> tuple[ReplyT, int]:
+        """Return a reply and how many retries it took.
+
+        Args:
+            policy: how requests are tried again.
+            limit_s: the most that one request may take.
+            attempt: sends one request; raises ``TryFailed``.
+
+        Raises:
+            Fault: source *provider*; there is no usable reply in time.
+            StopRun: the key is refused, or the account is empty.
+        """
+        deadline = policy.clock() + policy.deadline_s
+        for tries in range(1, policy.max_tries + 1):
+            try:
+                return await self._try(min(limit_s, deadline - policy.clock()), attempt), tries - 1
+            except TryFailed as failure:
+                wait_s = policy.delay(tries, failure)
+                is_late = policy.clock() + wait_s >= deadline
+                if tries == policy.max_tries or is_late or not failure.is_worth_a_retry:
+                    raise self.fault(failure, tries, wait_s if is_late else None) from None
+                await policy.sleep(wait_s)
+        raise AssertionError("a policy has at least one try")
+
+    async def _try(self, limit_s: float, attempt: Callable[[], Awaitable[ReplyT]]) -> ReplyT:
+        try:
+            async with asyncio.timeout(limit_s):
+                reply = await attempt()
+        except TimeoutError:
+            raise TryFailed(f"no reply within {limit_s:g} s", is_unanswered=True) from None
+        except TryFailed as failure:
+            # A refusal is an answer too: the server is there.
+            if not failure.is_outage:
+                self.answered_at = time.time()
+            raise
+        self.answered_at = time.time()
+        return reply
+
+    def fault(self, failure: TryFailed, tries: int = 1, wait_s: float | None = None) -> Fault:
+        """Return what a failure means for the attempt.
+
+        Args:
+            failure: of the last request.
+            tries: how many requests there were.
+            wait_s: how long to wait for the next one, where that would be too late.
+        """
+        what = f"answered {failure.status}" if failure.status else "gave no usable reply"
+        after = f" after {tries} tries" if tries > 1 else ""
+        # Redacted before it is cut: a key that is cut in two would not be found.
+        said = beginning(Redactor(self.secrets()).redact(str(failure)), LONGEST_MESSAGE)
+        text = f"{self.name} {what}{after}: {said}"
+        if failure.ends_the_run:
+            return StopRun(ErrorSource.PROVIDER, f"{text}. Check {self.key_name} and the account behind it.")
+        if wait_s is not None and failure.is_worth_a_retry:
+            text += f" (the next try in {wait_s:.0f} s would pass retry_deadline_s)"
+        if failure.is_outage:
+            return Outage(
+                ErrorSource.PROVIDER,
+                text,
+                what=f"the {self.kind} {self.name}",
+                answered_at=self.answered_at,
+                status=failure.status,
+            )
+        return Fault(ErrorSource.PROVIDER, text, status=failure.status)
