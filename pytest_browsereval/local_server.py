@@ -13,9 +13,10 @@ from types import MappingProxyType
 from typing import Any, Self
 
 HOST = "127.0.0.1"
+# For the thread of a server to end.
 CLOSE_S = 5.0
-"""How long the thread of a server may take to end."""
 
+# For every answer of a page with a token; each page adds its own Content-Security-Policy.
 PAGE_HEADERS: Mapping[str, str] = MappingProxyType(
     {
         "X-Content-Type-Options": "nosniff",
@@ -25,7 +26,6 @@ PAGE_HEADERS: Mapping[str, str] = MappingProxyType(
         "Cache-Control": "no-store",
     }
 )
-"""Headers of every answer of a page with a token; each page has a Content-Security-Policy besides."""
 
 _POLL_S = 0.02  # `shutdown` waits until the serving thread looks up again
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})

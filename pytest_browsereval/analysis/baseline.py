@@ -21,8 +21,8 @@ from pytest_browsereval.model.display import one_line
 from pytest_browsereval.stats.paired import MARGIN
 from pytest_browsereval.stats.statistics import CONFIDENCE
 
+# Of the format of the file.
 VERSION = 1
-"""Of the file's form."""
 
 
 @cache

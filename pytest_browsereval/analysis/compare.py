@@ -21,8 +21,8 @@ from pytest_browsereval.stats.paired import MARGIN, Judgement, Method, Paired, S
 from pytest_browsereval.stats.permutation import Cell, compute_p_value
 from pytest_browsereval.stats.statistics import CONFIDENCE, Interval, students_t
 
+# Sums of thirds are not exact: a smaller difference is none.
 _ROUNDING = 1e-9
-"""Differences of thirds that are less than this are none."""
 
 
 class Change(StrEnum):
@@ -43,8 +43,8 @@ class Change(StrEnum):
     UNCHANGED = "unchanged"
 
 
+# Tasks that were judged on both sides: the difference of the pass rates rests on these.
 COMPARED = frozenset({Change.LOST, Change.GAINED, Change.UNCHANGED})
-"""Judged on both sides: what the difference of the pass rates rests on."""
 
 
 @dataclass(frozen=True, slots=True)

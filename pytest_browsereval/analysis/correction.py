@@ -25,8 +25,8 @@ from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.stats.statistics import Estimate, Share, rogan_gladen
 
+# With fewer labelled attempts of a kind, passed or failed, nobody knows how often the judge errs.
 LEAST = 10
-"""Labelled attempts of each kind, passed and failed, without which nothing is corrected."""
 
 _AGAIN = "Write it by  browsereval calibrate RUN --json FILE"
 

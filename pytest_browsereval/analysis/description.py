@@ -20,13 +20,13 @@ from pytest_browsereval.redaction.config import redact_config
 from pytest_browsereval.run.resume import RESUMES_FILE
 from pytest_browsereval.run.store import RunStore
 
+# Keys of a config that are shown where they differ from their defaults.
 OPTIONS = ("trials", "retries", "limits", "budget", "pass_when", "tools", "capture")
-"""Keys of a config whose values are told where they are not the defaults."""
 
+# Figures of `summary.json` that are shown.
 COUNTS = (
     "selected", "skipped", "over_budget", "called_off", "trials", "passed", "failed", "errored", "pass_rate",
 )  # fmt: skip
-"""Figures of ``summary.json`` that are told."""
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from pytest_browsereval.run.lookup import age
 from pytest_browsereval.run.provenance import differences_by_key
 from pytest_browsereval.run.store import RunStore
 
+# In the order of the report.
 WORST = (
     Stability.FLAKY_AGENT,
     Stability.FLAKY_ENVIRONMENT,
@@ -25,16 +26,15 @@ WORST = (
     Stability.STABLE_FAIL,
     Stability.STABLE_PASS,
 )
-"""Classes of tasks, what matters most first."""
 
+# A manifest has no single key for the agent: these say what it was.
 AGENT = ("config.variants", "config.limits", "config.tools", "config.toolkits", "tool_schema_hash")
-"""Keys of a manifest that say what the agent was."""
 
+# These may differ between runs: rows are compared one by one, and trials are counted.
 NO_MATTER = ("datasets", "config.dataset", "config.trials", "config.retries")
-"""Keys that may differ: rows are compared one by one, and trials are counted."""
 
+# The id of a row and a variant.
 TaskKey = tuple[str, str]
-"""A row's id and a variant."""
 
 
 @dataclass(frozen=True)

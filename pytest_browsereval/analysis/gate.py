@@ -25,15 +25,15 @@ from pytest_browsereval.model.rules import RuleResult
 from pytest_browsereval.stats.paired import POWER
 from pytest_browsereval.stats.statistics import CONFIDENCE, Interval, percentile, quantile, students_t
 
+# A message is one line of a terminal or of a comment; the run's page has all tasks.
 NAMED = 5
-"""Tasks that a rule names; the rest is counted."""
 
+# Ten times 0.1 is not 1 in floating point: a sum above its limit by less than this is at it.
 _ROUNDING = 1e-9
-"""Ten times 0.1 is not 1 to a computer: a sum that is beyond a limit by less than this is at it."""
 
 
+# From so many tasks on Student's t is as good as normal, and no search is needed.
 _MANY = 100
-"""From so many tasks on, Student's t is as good as normal."""
 
 
 def decide(

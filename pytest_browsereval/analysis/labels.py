@@ -18,8 +18,8 @@ from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.validation_errors import problems_in
 
+# In the folder of the run, unless another file is named.
 FILE = "labels.jsonl"
-"""The labels of a run, in its folder, unless another file is named."""
 
 LabelWord = Literal["pass", "fail", "unclear"]
 

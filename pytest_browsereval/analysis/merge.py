@@ -27,11 +27,11 @@ from pytest_browsereval.run.selection import SELECTED_FILE, is_selection_damaged
 from pytest_browsereval.run.shards import Parts
 from pytest_browsereval.run.store import RunStore, TrialKey, check_new
 
+# Trials and differences in a message; the rest is counted.
 TOLD = 5
-"""Trials and differences that a message lists before it counts the rest."""
 
+# Files with one record in each line: those of all runs are joined.
 LINES = (LEDGER, RESUMES_FILE)
-"""Files of a run folder that have a line for each thing: those of all runs one after another."""
 
 
 @dataclass(frozen=True)

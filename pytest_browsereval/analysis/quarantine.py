@@ -11,8 +11,8 @@ from pytest_browsereval.config import GateConfig
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import join_first, one_line
 
+# Tasks in a message; the rest is counted.
 NAMED = 5
-"""Tasks that are named; the rest is counted."""
 
 
 class Begun(Protocol):

@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Iterable
 from pathlib import Path
 
+# Where runs are looked up by id when no config names another folder.
 RESULTS = Path("results")
-"""Where runs are looked for by id where no config says it."""
 
 HELP = "a run: its folder, its id, or 'latest'; ids are looked up below results/ folders, or see --config"
 

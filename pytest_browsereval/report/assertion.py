@@ -21,12 +21,12 @@ from pytest_browsereval.model.usage import Usage
 
 LAST_STEPS = 5
 STEP_WIDTH = 100
+# Characters of a line of a traceback: some hold a whole page.
 LONGEST_LINE = 500
-"""Characters of a line of a traceback."""
 
 
+# The end of a traceback says what went wrong, so the beginning is cut.
 MOST_LINES = 60
-"""Of a traceback; of more the end."""
 
 
 def explain(metadata: TaskMetadata, folder: Path, style: str = "auto") -> str:

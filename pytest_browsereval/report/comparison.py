@@ -13,11 +13,11 @@ from pytest_browsereval.stats.statistics import Interval
 
 WIDTH = 80
 
+# Tasks of a kind, and differences; `--json` has all of them.
 MOST_LISTED = 10
-"""Tasks of a kind that the terminal lists, and differences; the rest is counted."""
 
+# Kinds of tasks that are listed one by one, the most important first.
 LISTED = tuple(change for change in Change if change is not Change.UNCHANGED)
-"""Kinds of tasks that are told one by one, what matters most first."""
 
 _MARKS = {
     Change.LOST: "-",

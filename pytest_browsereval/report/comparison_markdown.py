@@ -9,16 +9,16 @@ from pytest_browsereval.model.display import percent
 from pytest_browsereval.report.comparison import LISTED, basis, counts, figures, task, verdict, why
 from pytest_browsereval.report.markdown import quote_text
 
+# Characters. A comment on GitHub may have 65,536.
 LONGEST = 60_000
-"""Characters; a comment on GitHub may have 65,536."""
 
+# Tasks of a kind. A comment is read on a page, so it has room for more than the terminal.
 MOST_LISTED = 30
-"""Tasks of a kind; the rest is counted."""
 
 REASON = 160
 
+# Bad news is never folded away.
 _OPEN = frozenset({Change.LOST, Change.NEWLY_ERRORED, Change.ONLY_A})
-"""Kinds that nobody should have to unfold."""
 
 
 def markdown(found: RunComparison) -> str:

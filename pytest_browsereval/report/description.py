@@ -14,11 +14,11 @@ from pytest_browsereval.run.resume import MACHINE
 
 WIDTH = 100
 
+# Characters of a value: options may hold whole prompts.
 LONGEST = 2_000
-"""Characters of a value that are shown before it is cut."""
 
+# The width of the column of names.
 _NAMES = 11
-"""Columns of the names."""
 
 
 def text(found: RunDescription, width: int = WIDTH) -> Iterator[str]:

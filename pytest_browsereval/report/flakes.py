@@ -14,11 +14,11 @@ from pytest_browsereval.report.table import count_rest
 
 WIDTH = 100
 
+# Tasks, and lines about differences; `--json` has all of them.
 MOST_LISTED = 30
-"""Tasks that are listed, and lines of what differs; the rest is counted."""
 
+# Each run is a letter, and a line has room for so many; the newest are shown.
 MOST_RUNS = 20
-"""Runs whose letters are shown; of more the newest."""
 
 LEGEND = "runs, the oldest first: P passed, F failed, M both, E errored, . no result"
 

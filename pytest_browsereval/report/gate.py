@@ -16,8 +16,8 @@ from pytest_browsereval.report.table import count_rest, intervals
 
 WIDTH = 80
 
+# Rules. Unmet ones come first, so that none of them is left out before a met one.
 MOST_LISTED = 100
-"""Rules; broken ones come first, and the rest is counted."""
 
 
 def text(root: Path, summary: RunSummary, selected: int | None, results: Sequence[RuleResult]) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+# The viewer of a run, in its folder.
 PAGE = "index.html"
-"""The page in a run's folder."""
 
 
 def page_of(attempt: Path) -> str:

@@ -14,8 +14,8 @@ from pytest_browsereval.model.display import fit, format_count, one_line, percen
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.stats.statistics import Interval, Share
 
+# A longer table scrolls the failures away, so passed trials are then counted instead.
 MOST_ROWS = 60
-"""With more trials than this, passed ones are counted instead of listed."""
 MOST_REASONS = 10
 MOST_DISAGREEMENTS = 5
 MOST_UNSTEADY = 10

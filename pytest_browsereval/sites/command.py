@@ -21,14 +21,14 @@ from pytest_browsereval.sites.settings import SiteConfig
 if TYPE_CHECKING:
     from httpx import AsyncClient
 
+# Between the request to end and the kill.
 GRACE_S = 3.0
-"""Between asking a site to end and killing it."""
+# The supervisor gets this long to end after that. It ends by itself and leaves nothing behind; to kill it
+# because the machine is busy would leave the site running.
 _LEASH_S = 15.0
-"""How long after that its leash may take to end. It does so by itself, and nothing is left then; a leash that
-is killed because the machine is busy would leave the site."""
 
+# Below the ephemeral ports, which systems give to any program that asks for a free one.
 _PORTS = range(20_000, 30_000)
-"""Below those that systems give to whoever asks for any."""
 _PORTS_LOOKED_AT = 20
 _PORTS_TRIED = 3
 _ANSWER_S = 5.0

@@ -42,8 +42,8 @@ class Sites:
         self._running: set[Site] = set()
         self._starting: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._numbers = itertools.count(1)
+        # When each site last answered: an error that follows can say how long it was up.
         self._answered_at: dict[str, float] = {}
-        """When each site was up the last time that it was wanted."""
         self._is_closed = False
 
     @contextlib.asynccontextmanager

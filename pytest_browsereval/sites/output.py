@@ -13,10 +13,10 @@ from typing import IO
 _LINES_TOLD = 20
 _BYTES_READ = 16_384
 _CHUNK_BYTES = 65_536
+# Bytes of an unfinished line that are not written yet: a secret may lie across two reads.
 _HELD_BACK = 4_096
-"""Bytes of a line without an end that are not written yet: a secret may stand across two readings."""
+# What was printed may still be in the pipe when the process has ended.
 _ENDING_S = 0.5
-"""How long what was printed may take to arrive once nobody is left to print."""
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[^\t\n\x20-\x7e\x80-\U0010ffff]")
 
 

@@ -12,20 +12,20 @@ from enum import StrEnum
 from pytest_browsereval.stats.statistics import CONFIDENCE, Interval, percentile, quantile
 
 RESAMPLES = 10_000
+# A fixed seed: the same figures have the same interval on any machine, so a gate decides the same again.
 SEED = 0
-"""Of the resamples: the same figures give the same interval, on any machine."""
 
+# A pass rate that is lower by less than this is not worse.
 MARGIN = 0.05
-"""How much worse a pass rate may be and still not be called worse, unless told otherwise."""
 
+# The chance that a run with the recommended number of tasks decides. 80 % is the convention (Cohen 1988).
 POWER = 0.8
-"""How likely a run with the tasks that are asked for is to tell."""
 
+# Differences that agree in so many digits differ by rounding only.
 _DIGITS = 12
-"""Differences that agree in so many digits are the same but for rounding."""
 
+# Below this mean, BTRS does not hold, and inversion takes few steps (Hoermann 1993).
 _FEW = 10
-"""Heads that are counted one by one."""
 
 
 class Judgement(StrEnum):

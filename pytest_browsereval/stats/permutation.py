@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 from pytest_browsereval.stats.paired import RESAMPLES, SEED, binomial
 
+# With more different sums, to work out their law takes longer than to draw worlds.
 _MOST_SUMS = 2_000
-"""Different sums up to which the law is worked out; beyond that worlds are drawn."""
 
+# Sums that agree in so many digits differ by rounding only.
 _DIGITS = 12
-"""Sums that agree in so many digits are the same but for rounding."""
 
 _ROUNDING = 1e-9
 
@@ -43,11 +43,11 @@ class Cell(NamedTuple):
         return self.judged_a == self.judged_b
 
 
+# A cell for each variant.
 Task = tuple[Cell, ...]
-"""By its variants."""
 
+# Values with their probabilities.
 _Law = tuple[tuple[float, float], ...]
-"""Values with their probabilities."""
 
 
 def compute_p_value(tasks: Iterable[Task]) -> float:

@@ -9,8 +9,8 @@ from statistics import NormalDist
 
 CONFIDENCE = 0.95
 
+# A smaller standard error is 0 but for rounding.
 _NEXT_TO_NOTHING = 1e-6
-"""A standard error that is less than this is 0 but for rounding."""
 
 
 @dataclass(frozen=True)
@@ -199,8 +199,8 @@ def pool_groups(groups: Iterable[Share], confidence: float = CONFIDENCE) -> Clus
     return Clustered(rate, error, count, ends, cases)
 
 
+# From so many degrees of freedom on, the first terms of the expansion are exact to eight digits.
 _MANY = 100
-"""From so many degrees of freedom on, the first terms of an expansion are exact to eight digits."""
 
 
 def students_t(freedom: int, confidence: float = CONFIDENCE) -> float:

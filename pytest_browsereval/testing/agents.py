@@ -31,10 +31,10 @@ from pytest_browsereval.tools.toolkits import CATALOG, resolve_tools
 
 T = TypeVar("T")
 
+# The task is small; the limit is for machines under load.
 EXECUTE_S = 60.0
-"""How long one attempt may take; the task is small."""
+# Between the cancellation and the end of the agent: the machine may be busy.
 STOP_S = 30.0
-"""How long an agent may take to end once it is cancelled: the machine may be busy."""
 
 LOOK_S = 0.1
 

@@ -19,15 +19,15 @@ from pytest_browsereval.testing.site import ConformanceSite
 
 T = TypeVar("T")
 
+# The parts of a test have shorter limits of their own, which say what was late.
 LIMIT_S = 120.0
-"""How long a test may take; the parts have limits of their own, which are shorter."""
 
+# The bytes that tell the format of a picture, each with its offset.
 _BEGINNINGS: dict[PictureFormat, tuple[bytes, int]] = {
     "jpeg": (b"\xff\xd8\xff", 0),
     "png": (b"\x89PNG\r\n", 0),
     "webp": (b"WEBP", 8),
 }
-"""The bytes that tell a picture's format, and where they are."""
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:

@@ -19,8 +19,8 @@ from pytest_browsereval.testing.site import ConformanceSite
 from pytest_browsereval.tools.base import Tool, ToolError, ToolResult
 from pytest_browsereval.tools.runner import runner_for
 
+# Characters of an output without a warning: it stays in the model's context until the attempt ends.
 LONGEST_OUTPUT = 200
-"""Characters of an output that nobody is warned of: it stays in the model's context to the end."""
 UNKNOWN = "no_such_argument"
 
 Arguments = Mapping[str, Any]
@@ -115,8 +115,8 @@ class _Call:
         self._tool = tool
         self._window = window
         self._arguments = dict(arguments)
+        # Faults of the body are kept: the runner turns some of them into ordinary refusals.
         self._seen = ""
-        """What the body has done wrong: some of it passes for a refusal where the body is run."""
 
     async def problems(self, *, is_good: bool) -> list[str]:
         """Make it; return what is wrong with it."""

@@ -43,19 +43,20 @@ import pytest_browsereval
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.testing import run_folders
 
+# For an eval in a process of its own.
 LIMIT_S = 600.0
-"""How long an eval in a process of its own may take."""
+# Registers `browser: blank` in this process and in every process that it starts.
 BLANK = ("-p", "pytest_browsereval.testing.blank")
-"""Makes ``browser: blank`` known, in this process and in every one that it starts."""
+# Records run folders, also those that a test puts elsewhere.
 FOLDERS = ("-p", "pytest_browsereval.testing.run_folders")
-"""Says where the run folders are, also those that lie elsewhere."""
+# One process cannot have these twice: the outer pytest uses them already.
 NOT_NESTED = ("-p", "no:playwright")
-"""Leaves out what one process cannot have twice at a time."""
+# Warnings that Python ignores by default; the inner pytest is not to show the outer one's filters.
 _QUIET = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
-"""What Python ignores when it starts."""
 _OUTCOMES = ("passed", "failed", "errors", "skipped", "xfailed", "xpassed")
 _OF_THE_TEST = ("PYTEST_CURRENT_TEST", "PYTEST_ADDOPTS")
 
+# Our modules import these when they first need them.
 _LATE = (
     "httpcore",
     "httpx",
@@ -68,7 +69,6 @@ _LATE = (
     "jmespath",
     "mcp",
 )
-"""Libraries that are imported when they are first needed."""
 
 
 def _import_everything() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+# The environment variable that names the file with the folders, one in each line.
 FILE = "BROWSEREVAL_RUN_FOLDERS"
-"""The environment variable with the file that they are written to, one a line."""
 
 
 def pytest_browsereval_run_summary(run_folder: Path) -> None:

@@ -11,12 +11,12 @@ from pytest_browsereval.tools.base import ENDINGS
 from pytest_browsereval.tools.kit import Directive, Policy, ToolChoice, Toolkit, Turn
 from pytest_browsereval.tools.toolkits import CATALOG, check_names
 
+# Characters of one line of policy.
 LONGEST_LINE = 300
-"""Characters of one line of policy."""
+# Characters of all lines together: every request sends them.
 LONGEST_POLICY = 1_500
-"""Characters of all lines together: they are sent with every request."""
+# A directive may depend on the turn: it is tried on so many, each after calls of each tool.
 TURNS = 3
-"""How many turns a directive is tried with, each after calls of each of the toolkit's tools."""
 
 _QUOTED = re.compile(r"`([^`]*)`")
 _SNAKE = re.compile(r"\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b")

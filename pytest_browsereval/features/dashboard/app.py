@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+# A request of the page is a few words; more is not from the page.
 MOST_BYTES = 64 * 1024
-"""Of what a page may send."""
 
 _JSON = "application/json"
 _ATTEMPT = re.compile(r"(?:[A-Za-z0-9_+-][\w.+-]*/){3}attempt-[0-9]{1,9}", re.ASCII)
@@ -41,6 +41,7 @@ def _allow_framing(policy: str) -> str:
 
 
 AGAIN_S = 1
+# The address is printed before pytest has read the evals: until then there is no run to show.
 WAITING = f"""<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -54,8 +55,8 @@ WAITING = f"""<!doctype html>
 </main>
 </html>
 """
-"""What is served before the first eval is known."""
 
+# Every answer has these headers, unless it has its own.
 GUARDS = tuple(
     (name.lower().encode(), value.encode())
     for name, value in {
@@ -63,7 +64,6 @@ GUARDS = tuple(
         **PAGE_HEADERS,
     }.items()
 )
-"""Headers of every answer that has not its own."""
 
 
 class Said(BaseModel):

@@ -30,17 +30,17 @@ from pytest_browsereval.report.viewer.standing import quarantine_of, repeats_of,
 from pytest_browsereval.run.control import Control
 from pytest_browsereval.run.store import RunStore
 
+# The folder is read only while a page is open.
 POLL_S = 0.25
-"""How often the folder is looked at while a page is open."""
 
+# Without a line from time to time, neither side notices that a connection is dead.
 PING_S = 15.0
-"""After so long without news a page is told that all is well, so that dead connections are found."""
 
+# Kept for pages that reconnect. A page that missed more loads itself again.
 MOST_EVENTS = 2000
-"""Events that are kept for pages that were cut off; one that has missed more loads itself anew."""
 
+# Events that a new page gets.
 SHOWN_AT_FIRST = 100
-"""Of the last events, how many a new page is given."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,8 @@ class Feed:
         self._tasks = watched.store.root / "tasks"
         self._table = Table()
         self._known: set[str] = set()
+        # The last stored attempt of each trial that was not seen to run, by keys.
         self._stored: dict[str, str] = {}
-        """Of each trial that was not seen to run, the last attempt that was there before: both by keys."""
         self._has_scanned = False
         self._flights = Flights(watched.store.root)
         self._queue = Queue(watched.store, watched.control.session)

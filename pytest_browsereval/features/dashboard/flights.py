@@ -14,8 +14,8 @@ from typing import Any
 from pytest_browsereval.features.dashboard.tail import Tail, shorten_value
 from pytest_browsereval.run.store import IN_FLIGHT
 
+# Fixed, as the system's table of media types differs between machines.
 PICTURES = {"jpeg": "image/jpeg", "jpg": "image/jpeg", "png": "image/png", "webp": "image/webp"}
-"""Media types of pictures by the endings of their names."""
 
 _MARKER = re.compile(r"(.+)-\d+\.json")
 _KEY = re.compile(r"tasks/((?:[\w.+-]+/){3}attempt-\d+)", re.ASCII)

@@ -7,11 +7,11 @@ from importlib.resources import files
 
 from pytest_browsereval.report.viewer.page import SCRIPTS, Form, markup_of, part, script_named
 
+# Only the page's own script runs; it asks only this server, and cannot turn a text into markup.
 POLICY = (
     "default-src 'none'; script-src {script}; style-src {style}; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
-"""Only the page's own script runs, it asks nobody but this server, and can make no markup of a text."""
 
 
 @cache

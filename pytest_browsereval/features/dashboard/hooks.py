@@ -19,8 +19,8 @@ from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.journal import Journal, Places, Queued
 from pytest_browsereval.run.plan import Entry
 
+# Characters of a task in the journal; the page cuts it as well.
 LONGEST = 160
-"""Characters of a task in the journal."""
 
 
 class LiveView:

@@ -12,11 +12,11 @@ from pytest_browsereval.run.control import Wanted
 from pytest_browsereval.run.journal import JOURNAL
 from pytest_browsereval.run.store import RunStore, TrialKey
 
+# Waiting trials that a page gets; the rest is counted.
 NEXT = 100
-"""Trials that wait which are sent to a page; the rest is counted."""
 
+# Skipped trials that a page gets, the last ones.
 SKIPPED = 100
-"""Trials that were skipped which are sent, the last ones."""
 
 
 @dataclass(slots=True)

@@ -19,11 +19,11 @@ from pytest_browsereval.local_server import HOST
 if TYPE_CHECKING:
     from uvicorn import Server
 
+# What the extra `dashboard` installs.
 NEEDS = ("starlette", "uvicorn")
-"""What the extra ``dashboard`` installs."""
 
+# Pages get the last events within this time; a page that hangs does not hold pytest up.
 CLOSE_S = 5.0
-"""How long the server may take to send the last events to its pages."""
 
 _BACKLOG = 64
 

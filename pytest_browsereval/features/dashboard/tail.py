@@ -9,14 +9,15 @@ from typing import Any
 
 from pytest_browsereval.capture.trajectory import open_written
 
+# Read at once; the rest of a large file waits for the next look, so that one log does not hold up the
+# others.
 MOST_BYTES = 4 << 20
-"""Of a file that are read at one look; the rest has its turn at the next one."""
 
+# Characters of a text in an event; the page of the attempt has all.
 LONGEST_TEXT = 400
-"""Characters of a text in a message that is sent on; the attempt's own page has all."""
 
+# Parts of a list or an object in an event.
 MOST_PARTS = 12
-"""Parts of a list or an object in such a message."""
 
 MOST_LEVELS = 4
 

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from pytest_browsereval.features.doctor.lint.base import Finding
     from pytest_browsereval.features.doctor.validation import Validated
 
+# Findings of a rule; `--all` lists all of them.
 SHOWN = 5
-"""Findings of a rule that are listed, unless all are asked for."""
 
+# Options that need a config.
 OPTIONS = ("online", "runs", "validate", "ask_judge", "eval_set", "all")
-"""What only has a meaning with a config."""
 
 
 def doctor(arguments: argparse.Namespace) -> int:

@@ -40,11 +40,11 @@ from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.manifest import file_hash
 from pytest_browsereval.sites import Sites, check
 
+# For a browser, a site or a judge. A cold model on the same machine takes a minute.
 ANSWER_S = 120.0
-"""How long a browser, a site or a judge may take to answer."""
 
+# The lowest status of a broken server; with a lower one it answers, as any request without a key shows.
 SERVER_ERROR = 500
-"""The least status that says that a server is broken."""
 
 ANY_TASK = Task(query_id="any", query="any")
 

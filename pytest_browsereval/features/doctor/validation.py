@@ -20,13 +20,13 @@ from pytest_browsereval.run.store import RunStore
 
 ORACLE, NO_OP = "scripted", "noop"
 
+# For pytest, browser and sites to start and end, besides the attempts.
 START_S = 120.0
-"""Besides the attempts: for pytest, browser and sites to start and end."""
+# For each attempt, besides the time of its agent.
 GRADING_S = 120.0
-"""For each attempt besides its agent's time."""
 GRACE_S = 5.0
+# Lines of pytest's output: its last lines say why it made no attempt.
 _TAIL = 15
-"""Lines of pytest's output that are told when it has made no attempt."""
 
 
 @dataclass

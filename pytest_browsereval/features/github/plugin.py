@@ -10,8 +10,8 @@ import pytest
 
 from pytest_browsereval.hooks.names import is_worker
 
+# GitHub names the file of a step's summary in this variable.
 SUMMARY = "GITHUB_STEP_SUMMARY"
-"""Names the file that a step's summary is appended to."""
 
 
 def in_job() -> bool:

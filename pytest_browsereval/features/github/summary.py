@@ -16,14 +16,14 @@ from pytest_browsereval.report.markdown import quote_text
 from pytest_browsereval.report.table import draw_repeats, totals
 from pytest_browsereval.run.store import TrialKey
 
+# GitHub refuses a summary of more than 1 MiB as a whole.
 MOST_BYTES = 1_000_000
-"""Of a step's summary: GitHub refuses one of more than 1 MiB as a whole."""
 
+# Rows of the table; the rest is counted.
 MOST_ROWS = 200
-"""Rows that a summary lists; the rest is counted."""
 
+# GitHub shows 10 errors and 10 warnings of a step, and drops the others.
 MOST_ANNOTATIONS = 10
-"""Of a kind (errors, warnings): GitHub shows no more of a step."""
 
 _ORDER = (Verdict.FAILED, Verdict.ERRORED)
 

@@ -28,12 +28,14 @@ from pytest_browsereval.report.table import draw_corrections, totals
 from pytest_browsereval.report.viewer.rows import about_run
 
 COLUMNS = ("Verdict", "Grades", "Steps", "Cost")
+# Our columns come after pytest-html's result and test name.
 AT = 2
-"""Where the columns go: behind result and test name."""
+# Linked from a row: the last ones show how the attempt ended.
 PICTURES = 3
-"""How many of the last pictures are linked."""
+# Of all pictures in a self-contained report. Browsers open a larger page slowly, and mail refuses it.
 MOST_BYTES = 10_000_000
-"""Of all pictures in a report that is to stand alone."""
+# Long names break, so that they do not widen the page, and a log with pictures is not cut. CSS filters the
+# rows, as the script of pytest-html draws them again after each sort.
 STYLE = """<style>
 #results-table td {{ overflow-wrap: anywhere; }}
 #results-table td.browsereval {{ min-width: 4em; }}
@@ -55,8 +57,6 @@ fieldset.browsereval label {{ padding-right: 10px; white-space: nowrap; }}
         for verdict in Verdict
     )
 )
-"""Long names break instead of widening the page, and a log with pictures is shown whole. Rows are filtered
-here since the page's own script draws them anew whenever it sorts."""
 FILTER = (
     '<fieldset class="browsereval"><legend>Verdict:</legend>'
     '<label><input type="radio" name="browsereval" checked> any</label>'
@@ -74,12 +74,12 @@ class HtmlReport:
     def __init__(self, session: EvalSession, controller: Controller) -> None:
         self._session = session
         self._controller = controller
+        # False where pytest-html drew the head of the table before an eval was found: rows have to fit it.
         self._has_columns = False
-        """False if pytest-html has drawn the table's head before an eval was found: rows must fit to it."""
+        # Bytes of the pictures that the report holds so far.
         self._bytes = 0
-        """Of the pictures that the report has taken in."""
+        # Pictures of a self-contained report, and whether there was room for each.
         self._inside: dict[Path, bool] = {}
-        """The pictures of a report that is to stand alone, and whether there was room for each."""
 
     def _link(self, path: Path) -> str | None:
         """Return the address of a file relative to the report; None if it is on another drive."""

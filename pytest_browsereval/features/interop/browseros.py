@@ -21,6 +21,7 @@ KIND = "browseros"
 METADATA = "metadata.json"
 GRADES = "grades.json"
 
+# BrowserOS lets one grade decide: the first of these, or else the first of all.
 PRIMARY = (
     "agisdk_state_diff",
     "infinity_state",
@@ -29,7 +30,6 @@ PRIMARY = (
     "fara_combined",
     "fara_grader",
 )
-"""Of several grades the first of these decides there, else the first of all."""
 
 SOURCES = {
     "agent_execution": ErrorSource.AGENT,

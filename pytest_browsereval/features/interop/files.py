@@ -17,11 +17,11 @@ from pytest_browsereval.errors import UsageError
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
+# A larger file is not a record of a task.
 MOST_BYTES = 500_000_000
-"""A larger file is no record of a task."""
 
+# Keys of a value in a message.
 MOST_KEYS = 12
-"""More of a value's keys are not told."""
 
 
 def wrong(path: Path, message: str) -> UsageError:

@@ -25,14 +25,15 @@ KIND = "online-mind2web"
 RESULT = "result.json"
 TRAJECTORY = "trajectory"
 
+# In this form steps are blocks, and the last one is the agent's output instead of an action.
 SECOND_SCHEMA = "online-mind2web-v2"
-"""Steps are blocks then, the last of which is the agent's output and no action."""
 
+# The record has only a text for a step: our log needs the name of a tool.
 ACTION = "action"
-"""What a step's tool is called: the record has a text only."""
 
+# A key of ours in their files: it says which variant and trial an attempt is of, so that an export can be
+# imported again.
 OURS = "browsereval"
-"""A key of ours: which agent's and which repetition's attempt it is, where a run has several."""
 
 NOT_RECORDED = "(what came of it is not recorded)"
 

@@ -30,11 +30,11 @@ from pytest_browsereval.run.foreign import Exported
 from pytest_browsereval.run.store import RunStore, check_new, read_metadata
 from pytest_browsereval.run.stored_trials import read_stored
 
+# The tool that gives the answer is left out: the judges of the benchmark see actions only.
 ENDS = "done"
-"""The tool that gives the answer: its judges are to see actions only, never what the agent says of them."""
 
+# Ids that every file system takes for a name.
 _FOLDER = re.compile(r"[^\x00-\x1f\x7f<>:\"/\\|?*]{1,80}")
-"""Ids that every file system takes for a name, other things being equal."""
 
 
 def write_run(store: RunStore, target: Path) -> Exported:

@@ -25,19 +25,19 @@ from pytest_browsereval.model.messages import (
 )
 from pytest_browsereval.model.results import EvalWarning
 
+# Types of the form of the design documents, which is ours as well.
 DESIGNED = frozenset(
     ("user", "assistant", "tool_call", "tool_result", "error", "delegation", "delegation_result")
 )
-"""Types of the form of the design documents, which is ours too."""
 
+# Events of the released form that add nothing to what other events say.
 MARKS = frozenset(("start", "start-step", "finish-step", "finish", "tool-input-start", "tool-input-delta"))
-"""Events of the released form that say nothing which other events do not say."""
 
+# Our log has no place for these; a warning counts them.
 NO_PLACE = frozenset(("source-url", "file"))
-"""Events that our log has no place for; they are counted in a warning."""
 
+# The tool of the orchestrator.
 DELEGATE = "delegate"
-"""The orchestrator's tool."""
 
 
 class EventLog:
@@ -50,10 +50,10 @@ class EventLog:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._line = 0
+        # Unfinished texts by their ids: timestamp and parts.
         self._texts: dict[str, tuple[str, list[str]]] = {}
-        """Texts that have begun: timestamp and parts, by their ids."""
+        # The current delegation: the events of its executor follow without a mark of their own.
         self._span: str | None = None
-        """The delegation that is on: the events of its executor follow without saying so."""
         self._unplaced = 0
         self._is_cut = False
 

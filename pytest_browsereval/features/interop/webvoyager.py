@@ -24,14 +24,14 @@ from pytest_browsereval.run.foreign import Imported
 
 KIND = "webvoyager"
 MESSAGES = "interact_messages.json"
+# The name of a task's folder begins with it; the id follows.
 PREFIX = "task"
-"""Begins the name of a task's folder; the id follows."""
 
 _TASK = re.compile(r"Now given a task:\s*(?P<query>.+?)\s*Please interact with\s+(?P<url>\S+)", re.DOTALL)
 _ACTION = re.compile(r"^\s*Action:\s*(?P<name>\w+)\s*;?\s*(?P<rest>.*)\Z", re.DOTALL | re.MULTILINE)
 _PICTURE = r"screenshot(\d+)\.png"
+# The same picture without the labels that the agent saw.
 _PLAIN = r"screenshot(\d+)_no_box\.png"
-"""The same picture without the labels that the agent saw."""
 
 
 class _Said(BaseModel):

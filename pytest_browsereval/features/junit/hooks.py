@@ -27,8 +27,8 @@ from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.run.evaluation import Evaluation
 
+# pytest writes this before the reason of an error.
 ON_SETUP = "failed on setup with "
-"""What pytest puts before the reason of an error."""
 OUT, ERR = "system-out", "system-err"
 
 
@@ -45,8 +45,8 @@ class JUnit:
         self._config = config
         self._controller = controller
         self._gating = gating
+        # Why trials are errors, by what makes their test cases.
         self._reasons: dict[Any, str] = {}
-        """Why trials are errors, by what makes their test cases."""
 
     @cached_property
     def _xml(self) -> Any:

@@ -14,8 +14,8 @@ from pytest_browsereval.report.markdown import quote_text
 from pytest_browsereval.report.table import count_rest
 from pytest_browsereval.stats.statistics import Interval, Share
 
+# Of a kind; `--json` has all.
 MOST_LISTED = 20
-"""With more of a kind than this, the rest is counted instead of listed."""
 
 WIDTH = 80
 _NAMES = {

@@ -29,8 +29,8 @@ from pytest_browsereval.features.labelling.view import (
 )
 from pytest_browsereval.local_server import PAGE_HEADERS, LocalHandler, LocalServer, PageAccess
 
+# A label is a few words and a note; more is not from the page.
 MOST_BYTES = 64 * 1024
-"""Of what a page may send."""
 
 _MOST_READ = 16 * MOST_BYTES
 _PICTURES = {".jpeg": "image/jpeg", ".jpg": "image/jpeg", ".png": "image/png", ".webp": "image/webp"}

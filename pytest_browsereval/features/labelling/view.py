@@ -12,13 +12,13 @@ from pytest_browsereval.graders.judging.pictures import find_pictures, number_of
 from pytest_browsereval.graders.judging.steps import Step, list_steps, messages_of
 from pytest_browsereval.redaction.text import well_formed
 
+# Characters of a result: people label by what they can read.
 LONGEST_TEXT = 4_000
-"""Characters of a tool's result that are shown."""
 
 LONGEST_ARGUMENTS = 2_000
 
+# The page shows these on demand only: whoever has read the solution first labels by it.
 _HIDDEN = ("answer", "rubric", "checks", "evals")
-"""What a row has of its solution, shown when it is asked for."""
 
 
 def line_of(place: int, attempt: Attempt, label: Label | None) -> dict[str, Any]:

@@ -15,11 +15,11 @@ from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.records import attempt_number
 from pytest_browsereval.run.store import read_metadata
 
+# Bytes; the page says how many are left out.
 LONGEST_LOG = 32 << 20
-"""Bytes of a message log that are shown."""
 
+# Folders between `tasks` and an attempt: task, variant, trial.
 _LEVELS = 3
-"""Folders between ``tasks`` and an attempt: task, variant, trial."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from pytest_browsereval.report.viewer.writing import Details, check_page, way_fr
 
 _CHANGES = tuple(Change)
 
+# Ids with variants.
 Tasks = Collection[tuple[str, str]]
-"""Ids with variants."""
 
 
 def write_comparison(found: RunComparison, file: Path) -> None:

@@ -14,19 +14,19 @@ from pytest_browsereval.redaction.text import well_formed
 
 _SHARED = ("choice", "parsing", "details", "table", "picture", "records", "timeline", "grades", "about")
 
+# In the order in which they are joined: a page that is a file cannot import modules.
 SCRIPTS = {
     "page": ("base", "rows", "trials", *_SHARED, "plots", "overview", "attempt", "main"),
     "comparison": ("base", "rows", "pairs", *_SHARED, "compared", "pair", "main"),
 }
-"""Of each page, in the order in which they are put together: a page that is a file cannot import modules."""
 
 STYLES = {"page": ("page",), "comparison": ("page", "comparison")}
 
+# Texts of pages and models are on the page: only our own script runs, and the scripts with details.
 _POLICY = (
     "default-src 'none'; script-src {script} 'strict-dynamic'; style-src {style}; "
     "img-src 'self' file: data:; base-uri 'none'; form-action 'none'"
 )
-"""Only the page's own script runs, and the scripts with details that it loads."""
 
 
 @dataclass(frozen=True)
@@ -122,5 +122,5 @@ def in_html(data: Any) -> str:
     return text
 
 
+# For files of scripts: there JSON is JavaScript (ES2019), and `</script>` needs no escape.
 as_script = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
-"""Returns plain values as an expression of JavaScript, in which texts are texts."""

@@ -13,24 +13,24 @@ from pytest_browsereval.capture.har import HAR_FILE
 from pytest_browsereval.capture.output import OUTPUT_FILE
 from pytest_browsereval.capture.trajectory import open_written
 
+# Bytes. It is four times what the capture writes.
 LONGEST_CONSOLE = 4 << 20
-"""Bytes of a console that are shown: four times what is recorded."""
 
+# Bytes. It is twice what the capture keeps.
 LONGEST_OUTPUT = 2_000_000
-"""Bytes of an output that are shown: twice what is kept."""
 
+# Bytes. The whole file is parsed in memory.
 LONGEST_HAR = 64 << 20
-"""Bytes of a HAR file that is read."""
 
+# Failed requests are shown first, as they explain an attempt.
 MOST_REQUESTS = 300
-"""Requests that are shown: those that failed, and the first of the others."""
 
+# Characters: a `data:` address holds a whole picture.
 LONGEST_ADDRESS = 1_000
-"""Characters of an address; data addresses hold whole pictures."""
 
 
+# A page that stands alone leaves these out when they do not fit.
 TEXTS = {"output": OUTPUT_FILE, "console": CONSOLE_FILE, "har": HAR_FILE}
-"""Files of the records that may not fit into a page that stands alone."""
 
 
 def records_of(folder: str, files: Sequence[str], folders: Sequence[str]) -> dict[str, Any]:

@@ -16,17 +16,18 @@ from pytest_browsereval.report.viewer.standing import Trial
 from pytest_browsereval.run.store import TrialKey
 from pytest_browsereval.stats.statistics import Share
 
+# In the place of a verdict. No rate counts such an attempt.
 UNFINISHED, DAMAGED = "unfinished", "damaged"
-"""What an attempt without a verdict is called; it is counted in no rate."""
 
+# Characters of a task and of a reason. With 20,000 rows more would make the page slow to open; the details
+# have all.
 LONGEST = 160
-"""Characters of a task and of a reason in the table; the attempt's own page has all."""
 
+# Rows are lists: names of keys in each of 20,000 rows would be most of the page.
 COLUMNS = (
     "key", "chunk", "verdict", "id", "query", "reason", "dataset", "site", "tags", "variant", "trial",
     "attempt", "tries", "source", "end", "steps", "ms", "cost", "started",
 )  # fmt: skip
-"""What the places of a row are."""
 
 _SHARED = ("verdict", "dataset", "site", "variant", "source", "end")
 

@@ -27,12 +27,12 @@ from pytest_browsereval.report.viewer.rows import DAMAGED, Table
 from pytest_browsereval.report.viewer.writing import Written, build_run_data, check_page, check_run, title_of
 from pytest_browsereval.run.store import RunStore
 
+# Most mail servers and issue trackers take 25 million bytes.
 MOST_MB = 25
-"""Million bytes of a page: what most mail servers and issue trackers still take."""
 
 _TYPES = {".jpeg": "jpeg", ".jpg": "jpeg", ".png": "png", ".webp": "webp"}
+# Bytes of markup around the details of an attempt.
 _AROUND = 60
-"""Bytes of markup around the details of an attempt."""
 
 
 @dataclass

@@ -17,8 +17,8 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.report.description import describe_resumes
 
+# Lines; `browsereval show` prints all.
 MOST_RESUMES = 20
-"""Lines on resumed sessions; ``browsereval show`` has all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ from pytest_browsereval.report.viewer.rows import DAMAGED, Table, about_run
 from pytest_browsereval.report.viewer.standing import quarantine_of, repeats_of, resumes_of
 from pytest_browsereval.run.store import RunStore
 
+# Characters. A browser loads such a script in a moment; one for each attempt would make 20,000 files.
 CHUNK = 400_000
-"""Characters after which a script with details is full; a browser loads it in a moment."""
 
 _NAME = re.compile(r"\d{4,}\.js")
 

@@ -16,8 +16,8 @@ from pytest_browsereval.graders.protection import hide_quotes
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.sites import names_in
 
+# In the place of a value of a protected row, which must not be printed.
 HIDDEN = "***"
-"""Stands for a value of a protected row."""
 
 
 class Level(StrEnum):
@@ -80,8 +80,8 @@ class Row:
         return HIDDEN if self.task.protected else repr(str(value)[:60])
 
 
+# Keys of a check that say where to look, not what to find there.
 _NOT_EXPECTED = frozenset({"path", "js", "storage", "role", "weight", "count", "name"})
-"""Keys of a check that say where to look."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,8 @@ class Given:
     rows: Sequence[Row] = field(default=(), repr=False)
 
 
+# Looks at one row.
 Rule = Callable[[Row, Given], Iterator[Finding]]
-"""Looks at one row."""
 
 
 def _leaves(value: Any, key: str) -> Iterator[tuple[str, str]]:

@@ -31,8 +31,8 @@ RELATIVE = word(
     r"in (?:\d+|two|three|a few) (?:days|weeks|months)",
     r"(?:\d+|two|three) (?:days|weeks|months) (?:from now|ago|later)",
 )
+# Names of months and days state a date without a year.
 INCOMPLETE = word(_MONTH, r"(?:mon|tues|wednes|thurs|fri|satur|sun)day")
-"""Names of months and days, which state a date without a year."""
 
 _LATEST = word("latest", "current(?:ly)?", "most recent(?:ly)?", "newest", "upcoming", "right now", "so far")
 _NOW = word(

@@ -9,8 +9,8 @@ from typing import Any
 from pytest_browsereval.features.doctor.lint.base import Finding, Given, Level, Row, word
 from pytest_browsereval.features.doctor.lint.dates import INCOMPLETE, RELATIVE, dates_in
 
+# An expected text of so few characters is found on almost any page.
 SHORT = 2
-"""An expected text of so many characters is found almost anywhere."""
 
 _ALL = word("all", "every", "each")
 _RANDOM = word("random(?:ly)?", "arbitrary", "any (?:one|item|product|post|article)", "of your choice")

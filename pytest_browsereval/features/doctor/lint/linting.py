@@ -14,8 +14,8 @@ from pytest_browsereval.features.doctor.lint.online import ask_pages
 from pytest_browsereval.features.doctor.lint.runs import ask_runs, attempts_of
 from pytest_browsereval.registry import Registry
 
+# Each looks at one row at a time.
 RULES: tuple[Rule, ...] = (*form.RULES, *dates.RULES, *goals.RULES)
-"""Rules that look at one row at a time."""
 
 
 async def lint(

@@ -18,6 +18,7 @@ from pytest_browsereval.features.doctor.lint.base import Finding, Level, Row
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.run.plan import Entry, Plan
 
+# The first pattern that fits a message names its rule.
 _RULES: tuple[tuple[str, str], ...] = (
     ("duplicate-id", r"the id .* is (?:also )?in |share an id"),
     ("empty-file", r"has no rows|no such file"),
@@ -31,7 +32,6 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("unresolved-placeholder", r"is not a site of the config"),
     ("wrong-grader", r"^(?:the )?graders? |the check |the reference .* of the grader"),
 )
-"""Rules by what messages say, the first that fits."""
 
 OTHER = "wrong-value"
 

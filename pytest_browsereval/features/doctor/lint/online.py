@@ -8,14 +8,14 @@ from urllib.parse import urlsplit
 
 from pytest_browsereval.features.doctor.lint.base import Finding, Level, Row
 
+# For one page.
 TIMEOUT_S = 15.0
-"""For one page; all of them together take as long as their number says."""
 
+# More requests at once look like an attack to some sites.
 AT_ONCE = 8
-"""Pages that are asked at once."""
 
+# Some sites answer 403 to clients that do not call themselves a browser.
 _AGENT = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0 Safari/537.36"
-"""Some sites answer 403 to any client that calls itself otherwise."""
 
 _GONE = {404: "does not find it (404)", 410: "says that it is gone for good (410)"}
 _TAKEN_DOWN = 451

@@ -16,16 +16,16 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.store import RunStore
 
+# A rate of fewer judged trials says nothing.
 ENOUGH = 3
-"""Judged trials without which a rate says nothing."""
 
+# A rate between these, under one configuration, is that of a coin.
 COIN = (0.25, 0.75)
-"""Rates between these, under one configuration, are those of a coin."""
 
 ENOUGH_FOR_A_COIN = 4
 
+# Bytes of a log that are searched: a page that crashes does so early.
 _PAGE_BYTES = 4_000_000
-"""More of a message log is not searched."""
 
 _CRASH = re.compile(
     r"500 Internal Server Error|502 Bad Gateway|503 Service (?:Temporarily )?Unavailable"
