@@ -1,4 +1,4 @@
-"""Connects the behaviour hooks to an evaluation, each only if some plug-in answers it."""
+"""Connects the behaviour hooks to an eval_run, each only if some plug-in answers it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pytest_browsereval.errors import (
     name_raised,
 )
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.run.evaluation import Evaluation
+from pytest_browsereval.run.behaviour import Behaviour
 
 OUTCOMES = (pytest.exit.Exception, pytest.skip.Exception, pytest.fail.Exception)
 """What pytest's functions raise; what ``pytest.xfail`` raises is one of the last."""
@@ -39,39 +39,40 @@ def describe_outcome(hook: str, outcome: BaseException) -> str:
     return f"{hook} called {name_raised(outcome)}: {outcome}{advise(outcome)}"
 
 
-def connect(evaluation: Evaluation, config: pytest.Config) -> None:
-    """Have the evaluation ask the hooks; unused ones cost nothing."""
-    hook, mine = config.hook, evaluation.behaviour
+def make_behaviour(config: pytest.Config, loaded: EvalConfig) -> Behaviour:
+    """Return what the hooks of a session change about attempts; a hook without plug-ins costs nothing."""
+    hook = config.hook
 
     def used(name: str, call: Callable[..., Any]) -> Any:
         return _translate_outcomes(name, call) if getattr(hook, name).get_hookimpls() else None
 
-    mine.modify_task = used(
-        "pytest_browsereval_modify_task",
-        lambda task: _modify(config, task, evaluation.config),
-    )
-    evaluation.plan.may_be_filled = mine.modify_task is not None
-    mine.window_opened = used(
-        "pytest_browsereval_window_opened",
-        lambda window, task: hook.pytest_browsereval_window_opened(window=window, task=task),
-    )
-    mine.create_agent = used(
-        "pytest_browsereval_create_agent",
-        lambda context: _create(config, context),
-    )
-    mine.tool_call = used(
-        "pytest_browsereval_tool_call",
-        lambda name, arguments, task, window, node_id: hook.pytest_browsereval_tool_call(
-            name=name, arguments=arguments, task=task, window=window, node_id=node_id
+    return Behaviour(
+        modify_task=used(
+            "pytest_browsereval_modify_task",
+            lambda task: _modify(config, task, loaded),
         ),
-    )
-    mine.message = used(
-        "pytest_browsereval_message",
-        lambda node_id, message: hook.pytest_browsereval_message(node_id=node_id, message=message),
-    )
-    mine.grade = used(
-        "pytest_browsereval_grade",
-        lambda grader, recorded: hook.pytest_browsereval_grade(grader=grader, recorded=recorded),
+        window_opened=used(
+            "pytest_browsereval_window_opened",
+            lambda window, task: hook.pytest_browsereval_window_opened(window=window, task=task),
+        ),
+        create_agent=used(
+            "pytest_browsereval_create_agent",
+            lambda context: _create(config, context),
+        ),
+        tool_call=used(
+            "pytest_browsereval_tool_call",
+            lambda name, arguments, task, window, node_id: hook.pytest_browsereval_tool_call(
+                name=name, arguments=arguments, task=task, window=window, node_id=node_id
+            ),
+        ),
+        message=used(
+            "pytest_browsereval_message",
+            lambda node_id, message: hook.pytest_browsereval_message(node_id=node_id, message=message),
+        ),
+        grade=used(
+            "pytest_browsereval_grade",
+            lambda grader, recorded: hook.pytest_browsereval_grade(grader=grader, recorded=recorded),
+        ),
     )
 
 

@@ -25,7 +25,8 @@ class Closing:
 
     def pytest_sessionfinish(self) -> None:
         """Take over what closing has come to, which was tried before."""
-        own = [problem for one in self._session.evaluations.values() for problem in one.unclosed]
+        ahead: Any = self._session.config.pluginmanager.get_plugin("browsereval-ahead")
+        own = [problem for one in ahead.sessions.values() for problem in one.unclosed]
         self._problems.update(dict.fromkeys(own))
         if self._session.is_worker:
             self._session.config.workeroutput[KEY] = own  # type: ignore[attr-defined]

@@ -11,14 +11,14 @@ import pytest
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.hooks.items import EvalItem
 from pytest_browsereval.hooks.session import EvalSession
-from pytest_browsereval.run.evaluation import Evaluation
+from pytest_browsereval.run.eval_run import EvalRun
 
 
 class EvalFile(pytest.Module):
     """An eval config. A Module, not a File: module-scoped fixtures find no node in a File."""
 
     obj = types.ModuleType("browsereval_rows")  # so that nothing is imported
-    evaluation: Evaluation
+    eval_run: EvalRun
     eval_session: EvalSession
 
     @classmethod
@@ -31,14 +31,14 @@ class EvalFile(pytest.Module):
     def collect(self) -> Iterator[pytest.Item]:
         """Yield an item for each trial; a file that cannot be used is reported before anything runs."""
         try:
-            yield from list(self._items(self.eval_session.evaluation(self.path)))
+            yield from list(self._items(self.eval_session.load_run(self.path)))
         except UsageError as error:
             self.eval_session.problems.append(error)
 
-    def _items(self, evaluation: Evaluation) -> Iterator[EvalItem]:
+    def _items(self, eval_run: EvalRun) -> Iterator[EvalItem]:
         selects = bool(self.config.option.markexpr or self.config.option.keyword)
-        for entry in evaluation.plan.entries(only=self._asked_for()):
-            item = EvalItem.of(self, evaluation, entry)
+        for entry in eval_run.plan.entries(only=self._asked_for()):
+            item = EvalItem.of(self, eval_run, entry)
             if selects:  # else no more of a row is read than its id
                 item.add_marks()
             yield item

@@ -89,7 +89,7 @@ class Endings:
         folders = [owner.store.root for owner in owners if owner.store.root.is_dir()]
         if not folders:
             return None
-        run = folders[0].name if len(self._controller.session.evaluations) == 1 else LATEST
+        run = folders[0].name if len(self._controller.session.runs) == 1 else LATEST
         option = "regrade" if self._is_regraded else "resume"
         args = list(_without_runs(self._config))
         place = args.index("--") if "--" in args else len(args)

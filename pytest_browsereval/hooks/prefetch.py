@@ -32,11 +32,12 @@ from pytest_browsereval.hooks.session import CLOSE_GRACE_S, EvalSession
 from pytest_browsereval.hooks.surroundings import Surroundings
 from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.run.evaluation import Evaluation
+from pytest_browsereval.run.eval_run import EvalRun
 from pytest_browsereval.run.lanes import Lanes, LoopLost
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.record import AttemptRecord
 from pytest_browsereval.run.relations import groups
+from pytest_browsereval.run.session import Session
 
 UNMADE: dict[type[BrowserEvalError], Unmade] = {OverBudget: "budget", CalledOff: "dashboard"}
 """How it is told why an attempt was not made."""
@@ -55,6 +56,10 @@ class Ahead:
         self._blocked: dict[EvalItem, str] = {}
         self._lost: set[EvalItem] = set()
         self._lanes: Lanes | None = None
+        self.sessions: dict[EvalRun, Session] = {}
+        """What the attempts of each run share in this process, once one is to be made."""
+        self._entries: dict[EvalRun, list[Entry]] = {}
+        """The trials of the session's items, in all processes."""
         self._verdicts: dict[Trial, Verdict] = {}
         """Of trials that this process has made and others wait for, by their keys."""
         self._selected: frozenset[Trial] = frozenset()
@@ -74,19 +79,28 @@ class Ahead:
     def lanes(self) -> Lanes:
         """The lanes of this process; as many as the config with the most lanes asks for."""
         if self._lanes is None:
-            widths = [
-                self._width(e.config.lanes, e.config.num_workers) for e in self.session.evaluations.values()
-            ]
+            widths = [self._width(e.config.lanes, e.config.num_workers) for e in self.session.runs.values()]
             self._lanes = Lanes(
                 max(widths, default=1),
-                stuck_s=max((e.config.limits.stuck_s for e in self.session.evaluations.values()), default=10),
+                stuck_s=max((e.config.limits.stuck_s for e in self.session.runs.values()), default=10),
                 may_start=self._may_start,
                 on_lost=self._forget,
             )
-            for evaluation in self.session.evaluations.values():
-                evaluation.lanes = self._lanes.width
-                evaluation.waiting = partial(_waiting, self._lanes, evaluation)
         return self._lanes
+
+    def session_of(self, eval_run: EvalRun) -> Session:
+        """Return what a run's attempts share in this process."""
+        if eval_run not in self.sessions:
+            lanes, shared = self.lanes, self.session
+            self.sessions[eval_run] = Session(
+                eval_run,
+                self._entries.get(eval_run, ()),
+                prepared=shared.prepared.get(eval_run),
+                parts=shared.parts.get(eval_run),
+                lanes=lanes.width,
+                waiting=partial(_waiting, lanes, eval_run),
+            )
+        return self.sessions[eval_run]
 
     def _width(self, lanes: int, num_workers: int | None) -> int:
         if num_workers is None:
@@ -95,12 +109,12 @@ class Ahead:
         return -(-num_workers // processes)
 
     def _may_start(self) -> bool:
-        expected = all(e.config.are_rows_expected for e in self.session.evaluations.values())
+        expected = all(e.config.are_rows_expected for e in self.session.runs.values())
         return not self._maxfail or expected or self._bad < self._maxfail
 
     def _forget(self) -> None:
-        for evaluation in self.session.evaluations.values():
-            evaluation.forget()
+        for session in self.sessions.values():
+            session.forget()
 
     # -- an item is up
 
@@ -129,7 +143,7 @@ class Ahead:
             return self._outcome(item)
         except RunStopped as stop:
             self._stop(item, str(stop))
-            if not item.evaluation.has_started:
+            if not self.session_of(item.eval_run).has_started:
                 raise
             self._skip_stopped(item)
         except (OverBudget, CalledOff) as unmade:
@@ -137,8 +151,8 @@ class Ahead:
             self._unmade[key_of(item)] = type(unmade)
             pytest.skip(f"{item.unmade}: {unmade}")
         except OSError as error:  # whatever comes after it would be paid for and lost as well
-            unwritten = StoreError(item.evaluation.store.root, error)
-            item.evaluation.stopped = str(unwritten)
+            unwritten = StoreError(item.eval_run.store.root, error)
+            self.session_of(item.eval_run).stop(str(unwritten))
             self._stop(item, str(unwritten))
             raise unwritten from error
         except (KeyboardInterrupt, SystemExit, pytest.exit.Exception):
@@ -157,12 +171,13 @@ class Ahead:
         """Return the result that an item has already, where a plug-in runs it again and must not."""
         if not item.was_judged or item.config.getoption("eval_allow_reruns"):
             return None
-        found = item.evaluation.store.last_result(item.entry.key)
+        found = item.eval_run.store.last_result(item.entry.key)
         return None if found is None else AttemptRecord(*found)
 
     def _stop(self, item: EvalItem, why: str) -> None:
         if self.session.is_worker:
-            key = "browsereval_stopped" if item.evaluation.has_started else "browsereval_problems"
+            has_started = self.session_of(item.eval_run).has_started
+            key = "browsereval_stopped" if has_started else "browsereval_problems"
             item.config.workeroutput[key] = why  # type: ignore[attr-defined]
         self._why_stopped = self._why_stopped or f"{item.nodeid}: {why.splitlines()[0]}"
         self._end(item)
@@ -201,7 +216,7 @@ class Ahead:
         for key in needs_of(item):
             if key not in self._selected:
                 continue  # told before the first attempt
-            verdict = self._verdicts.get(key) or item.evaluation.store.verdict(key[1])
+            verdict = self._verdicts.get(key) or item.eval_run.store.verdict(key[1])
             if verdict is None:
                 return f"it depends on {key[1].query_id!r}, which has no result"
             if verdict is not Verdict.PASSED:
@@ -227,7 +242,7 @@ class Ahead:
 
     def _record_error(self, item: EvalItem, why: str) -> AttemptRecord:
         fault = Fault(ErrorSource.HARNESS, why)
-        record = item.evaluation.record_fault(item.entry, item.nodeid, fault)
+        record = item.eval_run.trials.record_fault(item.entry, item.nodeid, fault)
         self._note(item, record.metadata.verdict)
         return record
 
@@ -261,7 +276,7 @@ class Ahead:
 
     def _attempt(self, item: EvalItem) -> Callable[[], Coroutine[Any, Any, AttemptRecord]]:
         async def attempt() -> AttemptRecord:
-            outcome = self._find_judged(item) or await _make(item)
+            outcome = self._find_judged(item) or await _make(item, self.session_of(item.eval_run))
             verdict = outcome.metadata.verdict
             self._bad += verdict is not Verdict.PASSED
             self._note(item, verdict)
@@ -275,15 +290,15 @@ class Ahead:
         By a worker that has died and did not report it, or by an earlier session of the run.
         """
         is_first, item.was_begun = not item.was_begun, True  # plug-ins that run items again want new ones
-        if not is_first or not (self._share.has_deaths() or item.evaluation.goes_on):
+        if not is_first or not (self._share.has_deaths() or item.eval_run.trials.has_earlier):
             return None
         tied, done = self._tied_items
         if item in tied and item not in done:
             return None  # others rest on the state that it leaves, and that may be gone too
-        found = item.evaluation.find_judged(item.entry)
+        found = item.eval_run.trials.find_judged(item.entry)
         if found is not None:
-            item.evaluation.store.records.take_over(found.folder)
-        item.was_resumed = found is not None and item.evaluation.goes_on
+            item.eval_run.store.records.take_over(found.folder)
+        item.was_resumed = found is not None and item.eval_run.trials.has_earlier
         if found is None or not item.was_resumed:
             return found
         # What stopped that session is over.
@@ -306,12 +321,9 @@ class Ahead:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note the final order, whatever has shuffled or deselected."""
-        for evaluation in self.session.evaluations.values():
-            evaluation.entries = []
         for item in session.items:
             if isinstance(item, EvalItem):
-                item.evaluation.entries = item.evaluation.entries or []
-                item.evaluation.entries.append(item.entry)
+                self._entries.setdefault(item.eval_run, []).append(item.entry)
         self._share.take(session.items)
         self._relating = find_related(session.items)
         needed = {key for item in self._relating for key in needs_of(item)}
@@ -339,8 +351,8 @@ class Ahead:
         lanes, self._lanes = self._lanes, None
 
         async def last() -> None:
-            for evaluation in self.session.evaluations.values():
-                await evaluation.close()
+            for session in self.sessions.values():
+                await session.close()
             await close_clients()
 
         lanes.close(grace_s, last)
@@ -353,16 +365,19 @@ def _find_tied(items: Sequence[EvalItem]) -> tuple[frozenset[EvalItem], frozense
         group = [items[place] for place in places]
         if len(group) > 1:
             tied.update(group)
-            if all(one.evaluation.goes_on and one.evaluation.find_judged(one.entry) for one in group):
+            if all(
+                one.eval_run.trials.has_earlier and one.eval_run.trials.find_judged(one.entry)
+                for one in group
+            ):
                 done.update(group)
     return frozenset(tied), frozenset(done)
 
 
-async def _make(item: EvalItem) -> AttemptRecord:
+async def _make(item: EvalItem, session: Session) -> AttemptRecord:
     try:
-        return await item.evaluation.trial(item.entry, item.nodeid)
+        return await item.eval_run.trials.make(session, item.entry, item.nodeid)
     except Fault as fault:  # before the attempt could begin
-        return item.evaluation.record_fault(item.entry, item.nodeid, fault)
+        return item.eval_run.trials.record_fault(item.entry, item.nodeid, fault)
 
 
 class StoreError(BrowserEvalError):
@@ -375,10 +390,10 @@ class StoreError(BrowserEvalError):
         )
 
 
-def _waiting(lanes: Lanes, evaluation: Evaluation) -> list[Entry]:
+def _waiting(lanes: Lanes, eval_run: EvalRun) -> list[Entry]:
     """Return the trials of an eval that wait for a lane."""
     items = (item for item in lanes.waiting if isinstance(item, EvalItem))
-    return [item.entry for item in items if item.evaluation is evaluation]
+    return [item.entry for item in items if item.eval_run is eval_run]
 
 
 def _groups(item: pytest.Item) -> set[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.session import EvalSession
-from pytest_browsereval.run.regrade import Regrading
+from pytest_browsereval.run.regrade import RegradedTrials
 
 EVERY_S = 10.0
 """Often enough to see that a slow run moves, seldom enough not to bury pytest's own lines."""
@@ -43,8 +43,9 @@ class Progress:
             self._resumed += bool(record.get("resumed"))
             cost = 0.0 if record.get("resumed") or record.get("replayed") else record.get("cost_usd")
             owner = self._controller.rows.get(report.nodeid)
-            if cost is not None and isinstance(owner, Regrading):
-                cost -= owner.cost_before(report.nodeid)
+            trials = owner and owner.trials
+            if cost is not None and isinstance(trials, RegradedTrials):
+                cost -= trials.cost_before(report.nodeid)
             self._spent_is_known &= cost is not None
             self._spent += cost or 0.0
 
@@ -65,7 +66,7 @@ class Progress:
     def line(self) -> str:
         """Return the line."""
         verdicts = list(self._controller.verdicts.values())
-        stores = {evaluation.store for evaluation in self._controller.rows.values()}
+        stores = {eval_run.store for eval_run in self._controller.rows.values()}
         running = sum(len(store.in_flight()) for store in stores)
         failed, errored = verdicts.count("failed"), verdicts.count("errored")
         return (

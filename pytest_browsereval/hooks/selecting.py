@@ -12,7 +12,7 @@ from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.errors import UsageError, nearest
 from pytest_browsereval.hooks.names import is_eval
 from pytest_browsereval.hooks.session import EvalSession
-from pytest_browsereval.run.evaluation import Evaluation
+from pytest_browsereval.run.eval_run import EvalRun
 
 LISTED = 10
 """Tags and trials that a message lists."""
@@ -41,7 +41,7 @@ class Selecting:
     def _trials(self, path: Path, names: list[str]) -> frozenset[str]:
         """Return the names of the trials of rows: hundreds may be asked for, and the file is read once."""
         try:
-            entries = self._session.evaluation(path).plan.entries(only={_base(name) for name in names})
+            entries = self._session.load_run(path).plan.entries(only={_base(name) for name in names})
             return frozenset(entry.name for entry in entries)
         except UsageError:  # told when the file is collected
             return frozenset()
@@ -52,7 +52,7 @@ class Selecting:
         if path is None or name in known[path] or name in set(map(_base, known[path])):
             return arg
         try:
-            return f"{file}::{item_name(self._session.evaluation(path), name, file)}"
+            return f"{file}::{item_name(self._session.load_run(path), name, file)}"
         except UsageError as error:
             self._session.problems.append(error)
             return file  # whatever is collected now, nothing of it runs
@@ -63,13 +63,13 @@ class Selecting:
         if items or self._session.problems or not config.option.markexpr:
             return
         known = {line.partition(":")[0].partition("(")[0].strip() for line in config.getini("markers")}
-        known |= {tag for one in self._session.evaluations.values() for tag in _tags(one)}
+        known |= {tag for one in self._session.runs.values() for tag in _tags(one)}
         words = {*_IN_EXPRESSION.findall(config.option.markexpr)} - {"and", "or", "not", "True", "False"}
         for name in sorted(words - known):
             self._session.problems.append(UsageError(self._no_tag(name, config.option.markexpr)))
 
     def _no_tag(self, name: str, expression: str) -> str:
-        tags = sorted({tag for one in self._session.evaluations.values() for tag in _tags(one)})
+        tags = sorted({tag for one in self._session.runs.values() for tag in _tags(one)})
         hint = nearest(name, tags)
         message = f" They have: {_join_names(tags)}." if tags and not hint else ""
         return f"-m {expression!r} selects nothing: no row has the tag or dataset {name!r}.{hint}{message}"
@@ -88,45 +88,42 @@ def _base(name: str) -> str:
     return name.partition("[")[0]
 
 
-def item_name(evaluation: Evaluation, name: str, file: str) -> str:
+def item_name(eval_run: EvalRun, name: str, file: str) -> str:
     """Return the last part of a row's node id, for a name that is none itself.
 
     Args:
-        evaluation: of the config.
+        eval_run: of the config.
         name: a row's own id, or that with variant and trial as a table prints it.
         file: what a message calls the config.
 
     Raises:
         UsageError: no row is called that; the message has the nearest name.
     """
-    if _trials(evaluation, safe_id(name)):
+    if _trials(eval_run, safe_id(name)):
         return safe_id(name)
     head, bracket, suffix = name.rpartition("[")
-    if bracket and head and (f"{safe_id(head)}[{suffix}" in _trials(evaluation, safe_id(head))):
+    if bracket and head and (f"{safe_id(head)}[{suffix}" in _trials(eval_run, safe_id(head))):
         return f"{safe_id(head)}[{suffix}"
-    if trials := _trials(evaluation, safe_id(head or name)):
+    if trials := _trials(eval_run, safe_id(head or name)):
         hint = nearest(name, trials)
         raise UsageError(f"{file} has no trial {name!r}.{hint or f' The row has: {_join_names(trials)}.'}")
-    ids = dict.fromkeys(entry.ref.query_id for entry in evaluation.plan.entries())
+    ids = dict.fromkeys(entry.ref.query_id for entry in eval_run.plan.entries())
     raise UsageError(f"{file} has no row {name!r}.{nearest(head or name, ids)}")
 
 
-def _trials(evaluation: Evaluation, name: str) -> list[str]:
+def _trials(eval_run: EvalRun, name: str) -> list[str]:
     """Return the names of the trials of a row, which is given by its name in node ids."""
-    return [entry.name for entry in evaluation.plan.entries(only={name})]
+    return [entry.name for entry in eval_run.plan.entries(only={name})]
 
 
-def _tags(evaluation: Evaluation) -> Iterator[str]:
+def _tags(eval_run: EvalRun) -> Iterator[str]:
     """Yield the markers of all rows, whichever of them were asked for."""
-    plan = evaluation.plan
-    plan.limit, limit = None, plan.limit
+    plan = eval_run.plan
     try:
-        for entry in plan.entries():
+        for entry in plan.entries(is_limited=False):
             yield from plan.marks(entry)
     except UsageError:  # a row that cannot be read has no tag
         return
-    finally:
-        plan.limit = limit
 
 
 def _join_names(names: Collection[str]) -> str:

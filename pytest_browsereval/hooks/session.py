@@ -6,6 +6,8 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,18 +16,20 @@ from pydantic import ValidationError
 from pytest_browsereval.config import EvalConfig, load_config
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import ConfigError, RegistryError, UsageError, nearest
-from pytest_browsereval.hooks.behaviour import connect
+from pytest_browsereval.hooks.behaviour import make_behaviour
+from pytest_browsereval.hooks.conflicts import check_conflicts
 from pytest_browsereval.hooks.homes import Homes
 from pytest_browsereval.hooks.names import is_controlled_key, is_eval
 from pytest_browsereval.hooks.registration import Registration
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.replay.cassettes import ModelCalls
+from pytest_browsereval.run.eval_run import EvalRun, Prepared, RunSpec
 from pytest_browsereval.run.evals2 import Evals2
-from pytest_browsereval.run.evaluation import Evaluation
 from pytest_browsereval.run.lookup import LATEST, run_folder
-from pytest_browsereval.run.regrade import Regrading
-from pytest_browsereval.run.resume import Resuming
-from pytest_browsereval.run.shards import check_resumed
+from pytest_browsereval.run.new_trials import NewTrials
+from pytest_browsereval.run.regrade import RegradedTrials
+from pytest_browsereval.run.resume import ResumedTrials
+from pytest_browsereval.run.shards import Parts, check_resumed
 from pytest_browsereval.run.store import RunStore, home_of, new_run_id
 from pytest_browsereval.session_caches import begin_session, end_session
 from pytest_browsereval.temporary import sweep, use_parent
@@ -71,7 +75,11 @@ class EvalSession:
         self.began = float(given.get("browsereval_began") or time.time())
         self.model_calls = ModelCalls(config.getoption("eval_llm"))
         self.evals2 = Evals2.read(os.environ)
-        self.evaluations: dict[Path, Evaluation] = {}
+        self.runs: dict[Path, EvalRun] = {}
+        self.prepared: dict[EvalRun, Prepared] = {}
+        """What the checks of each run have found out, in the process that makes them."""
+        self.parts: dict[EvalRun, Parts] = {}
+        """Which part of its run each is, where the session runs a part only."""
         self.homes = Homes()
         self.problems: list[UsageError] = []
         """Found while collecting; the run ends with them before anything is spent."""
@@ -89,8 +97,8 @@ class EvalSession:
 
     # -- configs
 
-    def evaluation(self, path: Path) -> Evaluation:
-        """Return the evaluation of a config file, loaded at the first call.
+    def load_run(self, path: Path) -> EvalRun:
+        """Return the eval_run of a config file, loaded at the first call.
 
         Raises:
             UsageError: the file cannot be used, or members of plug-ins cannot.
@@ -98,27 +106,18 @@ class EvalSession:
         if self._broken is not None:
             raise self._broken
         path = path.resolve()
-        if path not in self.evaluations:
-            self.evaluations[path] = self._load(path)
-        return self.evaluations[path]
+        if path not in self.runs:
+            self.runs[path] = self._load(path)
+        return self.runs[path]
 
-    def _load(self, path: Path) -> Evaluation:
+    def _load(self, path: Path) -> EvalRun:
         loaded = self._read(path)
         baseline = self._baseline(loaded)
         if baseline is not None and loaded.gate.compares:
             gate = loaded.gate.model_copy(update={"baseline": _relative_path(loaded.base_dir, baseline)})
             loaded = loaded.model_copy(update={"gate": gate})
         self.homes.claim(home_of(loaded.output_dir, loaded.name), format_path(path))
-        evaluation = self._evaluation_of(loaded)
-        evaluation.baseline = baseline
-        evaluation.model_calls = self.model_calls
-        connect(evaluation, self.config)
-        self._score(evaluation)
-        self._obey(evaluation)
-        evaluation.is_planned = self.config.getoption("eval_plan")
-        evaluation.outages.keeps_going = self.config.getoption("eval_keep_going")
-        evaluation.plan.limit = self.config.getoption("eval_limit")
-        return evaluation
+        return self._make_run(loaded, baseline)
 
     def _read(self, path: Path) -> EvalConfig:
         """Return the config of a file.
@@ -153,29 +152,58 @@ class EvalSession:
             return run_folder(loaded, given, base, before=own)
         return run_folder(loaded, given, base, before=before)
 
-    def _evaluation_of(self, loaded: EvalConfig) -> Evaluation:
-        """Return the evaluation of a config: of a new run, or of an earlier one.
+    def _make_run(self, loaded: EvalConfig, baseline: Path | None) -> EvalRun:
+        """Return the run of a config: a new one, or an earlier one.
 
         Raises:
             UsageError: there is no such run, or options contradict each other.
         """
-        regraded, resumed = (self.config.getoption(f"eval_{name}") for name in ("regrade", "resume"))
-        registry = self.registration.registry
-        if regraded is not None:
-            return self._regrading(loaded, regraded)
-        if self.config.getoption("eval_regrade_rows") != "stored":
-            raise UsageError(
-                "--eval-regrade-rows has no effect without --eval-regrade. Add --eval-regrade=RUN."
+        option = self.config.getoption
+        check_conflicts(self.config)
+        if (regraded := option("eval_regrade")) is not None:
+            folder = self._earlier_run(loaded, regraded, "regrade")
+            is_current = option("eval_regrade_rows") == "current"
+            return EvalRun(
+                self._spec(loaded, folder, baseline), partial(RegradedTrials, is_current=is_current)
             )
-        if self.config.getoption("eval_resume_anyway") and resumed is None:
-            raise UsageError("--eval-resume-anyway has no effect without --eval-resume. Add it.")
         loaded = self._choose_agent(loaded)
-        if resumed is None:
-            return Evaluation(loaded, registry, run_id=self.run_id, worker=self.worker, began=self.began)
-        run = self._earlier_run(loaded, resumed, "resume", is_empty_allowed=True)
-        check_resumed(run.name, RunStore(run).manifest(), self.config.getoption("eval_shard"))
-        anyway = self.config.getoption("eval_resume_anyway")
-        return Resuming(loaded, registry, run, anyway=anyway, worker=self.worker, began=self.began)
+        if (resumed := option("eval_resume")) is None:
+            return EvalRun(self._spec(loaded, None, baseline), NewTrials)
+        folder = self._earlier_run(loaded, resumed, "resume", is_empty_allowed=True)
+        check_resumed(folder.name, RunStore(folder).manifest(), option("eval_shard"))
+        anyway = option("eval_resume_anyway")
+        return EvalRun(self._spec(loaded, folder, baseline), partial(ResumedTrials, anyway=anyway))
+
+    def _spec(self, loaded: EvalConfig, folder: Path | None, baseline: Path | None) -> RunSpec:
+        """Return what this session asks of a run.
+
+        Args:
+            loaded: its config.
+            folder: of an earlier run; None for a new one.
+            baseline: what it is compared with.
+        """
+        option, fsync, registry = self.config.getoption, loaded.capture.fsync, self.registration.registry
+        asks_models = self.model_calls is ModelCalls.LIVE
+        scores = self.evals2.is_on
+        return RunSpec(
+            config=loaded,
+            registry=registry,
+            store=RunStore.locate(
+                loaded.output_dir, loaded.name, self.run_id, worker=self.worker, fsync=fsync
+            )
+            if folder is None
+            else RunStore(folder, worker=self.worker, fsync=fsync),
+            began=self.began,
+            behaviour=make_behaviour(self.config, loaded),
+            model_calls=self.model_calls,
+            baseline=baseline,
+            limit=option("eval_limit"),
+            beside=self.evals2.graders(registry, asks_models=asks_models) if scores else (),
+            keeps_going=option("eval_keep_going"),
+            controlled_by=self.run_id if self.config.stash.get(is_controlled_key, False) else None,
+            is_planned=option("eval_plan"),
+            notes=(self.evals2.note(asks_models=asks_models),) if scores else (),
+        )
 
     def _earlier_run(
         self, loaded: EvalConfig, run: str, option: str, *, is_empty_allowed: bool = False
@@ -185,36 +213,13 @@ class EvalSession:
         Raises:
             UsageError: there is no such run, or it would be that of several configs.
         """
-        if run != LATEST and self.evaluations:
+        if run != LATEST and self.runs:
             raise UsageError(
                 f"--eval-{option}={run} is one run, and there are several configs. Name the one that it is "
                 f"of by --eval-config, or write --eval-{option}={LATEST} for the last run of each."
             )
         base = self.config.invocation_params.dir
         return run_folder(loaded, run, base, before=self.run_id, is_empty_allowed=is_empty_allowed)
-
-    def _regrading(self, loaded: EvalConfig, run: str) -> Regrading:
-        """Return the evaluation that grades the attempts of an earlier run again.
-
-        Raises:
-            UsageError: there is no such run, or other options contradict it.
-        """
-        if self.config.getoption("eval_resume") is not None:
-            raise UsageError("--eval-regrade makes no attempts, and --eval-resume does. Leave one out.")
-        for name in ("agent", "trials", "headed", "plan"):
-            if self.config.getoption(f"eval_{name}"):
-                raise UsageError(
-                    f"--eval-regrade runs no agent, so that --eval-{name} has no effect. Leave it out."
-                )
-        if self.model_calls is not ModelCalls.LIVE:
-            raise UsageError(
-                f"--eval-regrade makes no attempts, and --eval-llm={self.model_calls} is for the model calls "
-                "of attempts. Leave one out."
-            )
-        folder = self._earlier_run(loaded, run, "regrade")
-        is_current = self.config.getoption("eval_regrade_rows") == "current"
-        registry = self.registration.registry
-        return Regrading(loaded, registry, folder, is_current=is_current, worker=self.worker)
 
     def check_attempts(self) -> None:
         """Refuse tests that make attempts of their own where the command line names an earlier run.
@@ -230,8 +235,8 @@ class EvalSession:
                 "Name the configs only, without this test's file."
             )
 
-    def adopt(self, path: Path, loaded: EvalConfig) -> Evaluation:
-        """Return the evaluation of a config that is in no file, a marker's for example.
+    def adopt(self, path: Path, loaded: EvalConfig) -> EvalRun:
+        """Return the eval_run of a config that is in no file, a marker's for example.
 
         It has no items: all its attempts are of tests by hand, each of which has a run of its own.
 
@@ -242,27 +247,9 @@ class EvalSession:
         Raises:
             UsageError: this session makes no attempts.
         """
-        registry = self.registration.registry
-        evaluation = Evaluation(loaded, registry, run_id=self.run_id, worker=self.worker, began=self.began)
-        evaluation.entries = []
-        evaluation.model_calls = self.model_calls
-        connect(evaluation, self.config)
-        self._score(evaluation)
-        self._obey(evaluation)
-        self.evaluations[path] = evaluation
-        return evaluation
-
-    def _score(self, evaluation: Evaluation) -> None:
-        """Have every trajectory scored if the environment asks for it."""
-        if self.evals2.is_on:
-            asks = self.model_calls is ModelCalls.LIVE
-            evaluation.plan.beside = self.evals2.graders(self.registration.registry, asks_models=asks)
-            evaluation.notes.append(self.evals2.note(asks_models=asks))
-
-    def _obey(self, evaluation: Evaluation) -> None:
-        """Have attempts begin as somebody wants it who controls the run, if anybody does."""
-        if self.config.stash.get(is_controlled_key, False):
-            evaluation.obey(self.run_id)
+        spec = replace(self._spec(loaded, None, None), limit=None, keeps_going=False, is_planned=False)
+        self.runs[path] = EvalRun(spec, NewTrials)
+        return self.runs[path]
 
     def _overrides(self) -> Iterator[str]:
         option = self.config.getoption
@@ -340,7 +327,7 @@ class EvalSession:
         base = self.config.invocation_params.dir
         for file in self.config.getoption("eval_config"):
             try:
-                self.evaluation(base / file)
+                self.load_run(base / file)
             except UsageError as error:
                 raise pytest.UsageError(redact_known(str(error))) from None
 
@@ -352,7 +339,7 @@ class EvalSession:
         A worker offers no items then and leaves the telling to the controller.
         """
         for name, role in (("regrade", "is to grade"), ("resume", "the run is of")):
-            if self.config.getoption(f"eval_{name}") is not None and not (self.evaluations or self.problems):
+            if self.config.getoption(f"eval_{name}") is not None and not (self.runs or self.problems):
                 message = f"--eval-{name} needs the config that {role}: --eval-config=FILE."
                 self.problems.append(UsageError(message))
         if self.problems and self.is_worker:

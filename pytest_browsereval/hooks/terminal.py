@@ -28,9 +28,9 @@ from pytest_browsereval.report.table import (
     totals,
     warnings_of_passed,
 )
-from pytest_browsereval.run.evaluation import Evaluation
-from pytest_browsereval.run.regrade import Regrading
-from pytest_browsereval.run.resume import Resuming
+from pytest_browsereval.run.eval_run import EvalRun
+from pytest_browsereval.run.regrade import RegradedTrials
+from pytest_browsereval.run.resume import ResumedTrials
 
 MOST_CHANGES = 10
 """Changed verdicts that are listed by name."""
@@ -51,15 +51,15 @@ class Terminal:
         lines = self._about_reruns(config)
         if self._session.registration.packages:
             lines.append(f"eval plug-ins: {', '.join(self._session.registration.packages)}")
-        for evaluation in self._session.evaluations.values():
-            lines.extend(self._about(evaluation, config))
+        for eval_run in self._session.runs.values():
+            lines.extend(self._about(eval_run, config))
         return lines
 
-    def _about(self, evaluation: Evaluation, config: pytest.Config) -> list[str]:
-        loaded = evaluation.config
-        if isinstance(evaluation, Regrading):
-            by = " by the rows of today" * evaluation.is_current
-            return [f"eval {loaded.name}: grading again {_short(evaluation.store.root, config)}{by}"]
+    def _about(self, eval_run: EvalRun, config: pytest.Config) -> list[str]:
+        loaded = eval_run.config
+        if isinstance(eval_run.trials, RegradedTrials):
+            by = " by the rows of today" * eval_run.trials.is_current
+            return [f"eval {loaded.name}: grading again {_short(eval_run.store.root, config)}{by}"]
         agents = ", ".join(f"{name}: {agent.label()}" for name, agent in loaded.variants.items())
         if list(loaded.variants) == ["default"]:
             agents = loaded.variants["default"].label()
@@ -75,22 +75,22 @@ class Terminal:
                 parts.append(f"--dist {config.getoption('dist')}: at most 2 lanes")
         if loaded.trials > 1:
             parts.append(f"{loaded.trials} trials")
-        if evaluation.model_calls is not ModelCalls.LIVE:
+        if eval_run.spec.model_calls is not ModelCalls.LIVE:
             parts.append(
-                f"model calls: {evaluation.model_calls} ({_short(evaluation.cassettes.root, config)})"
+                f"model calls: {eval_run.spec.model_calls} ({_short(eval_run.cassettes.root, config)})"
             )
         parts.append(f"browser {loaded.browser.type}")
         if budget := _budget(loaded.budget):
             parts.append(f"budget {budget}")
-        if isinstance(evaluation, Resuming):
-            parts.append(f"going on with {_short(evaluation.store.root, config)}")
+        if isinstance(eval_run.trials, ResumedTrials):
+            parts.append(f"going on with {_short(eval_run.store.root, config)}")
         return [f"eval {loaded.name}: {', '.join(parts)}", *(f"  note: {note}" for note in loaded.notes)]
 
     def pytest_report_collectionfinish(self, config: pytest.Config, items: list[pytest.Item]) -> list[str]:
         """Tell how many trials of each eval there are; with xdist the workers collect them."""
         if config.get_verbosity() < 0:
             return []
-        counts = Counter(item.evaluation for item in items if isinstance(item, EvalItem))
+        counts = Counter(item.eval_run for item in items if isinstance(item, EvalItem))
         lines = [f"eval {one.config.name}: {format_count(count, 'trial')}" for one, count in counts.items()]
         return [*lines, *self._about_reruns(config)]
 
@@ -102,8 +102,8 @@ class Terminal:
 
     def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
         """Print a table for each config, the pass rate, the gate and where the run folder is."""
-        for evaluation, summary in self._controller.summaries.items():
-            self._table(terminalreporter, evaluation, summary, config)
+        for eval_run, summary in self._controller.summaries.items():
+            self._table(terminalreporter, eval_run, summary, config)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
@@ -112,39 +112,37 @@ class Terminal:
         if reporter is not None and int(exitstatus) == pytest.ExitCode.INTERNAL_ERROR:
             self.pytest_terminal_summary(reporter, session.config)
 
-    def _table(self, out: Any, evaluation: Evaluation, summary: RunSummary, config: pytest.Config) -> None:
-        out.section(f"eval {self._controller.label(evaluation)}")
+    def _table(self, out: Any, eval_run: EvalRun, summary: RunSummary, config: pytest.Config) -> None:
+        out.section(f"eval {self._controller.label(eval_run)}")
         encoding = getattr(out._tw._file, "encoding", None) or "utf-8"  # noqa: SLF001 no public way
         ascii_only, width = not _can_encode("✓✗…·", encoding), out._tw.fullwidth  # noqa: SLF001 the same
         for line in table(summary, width=width, ascii_only=ascii_only):
             out.line(line.text, **({COLOURS[line.verdict]: True} if line.verdict else {"bold": True}))
         out.line("")
-        if evaluation.config.are_rows_expected:  # pytest tells no reason of what it expects
+        if eval_run.config.are_rows_expected:  # pytest tells no reason of what it expects
             for line in reasons(summary, width=width, ascii_only=ascii_only):
                 out.line(line.text, **({COLOURS[line.verdict]: True} if line.verdict else {}))
         for line in disagreements(summary, width=width, ascii_only=ascii_only):
             out.line(line.text)
-        self._rates(out, evaluation, summary, width, is_ascii=ascii_only)
+        self._rates(out, eval_run, summary, width, is_ascii=ascii_only)
         self._write_repeats(out, summary, width, is_ascii=ascii_only)
         gating: Any = config.pluginmanager.get_plugin("browsereval-gating")
         for owner, name, rule in gating.results:
-            if owner is evaluation:
+            if owner is eval_run:
                 text = f"gate {name}: {rule.message}"
                 for part in wrap_text(_ascii(text) if ascii_only else text, width):
                     out.line(part, **{"green" if rule.is_met else "red": True})
-        self._end(out, evaluation, summary, width)
-        out.line(f"run folder: {_short(evaluation.store.root, config)}")  # in one piece, to be copied
-        if (page := evaluation.store.root / PAGE).is_file():
+        self._end(out, eval_run, summary, width)
+        out.line(f"run folder: {_short(eval_run.store.root, config)}")  # in one piece, to be copied
+        if (page := eval_run.store.root / PAGE).is_file():
             out.line(f"page: {_short(page, config)}")
 
-    def _rates(
-        self, out: Any, evaluation: Evaluation, summary: RunSummary, width: int, *, is_ascii: bool
-    ) -> None:
+    def _rates(self, out: Any, eval_run: EvalRun, summary: RunSummary, width: int, *, is_ascii: bool) -> None:
         """Print the pass rate, and beside it the one that is corrected for errors of judges."""
-        selected = self._controller.count_selected(evaluation)
+        selected = self._controller.count_selected(eval_run)
         for text in totals(summary, selected, width=width):
             out.line(text.replace("·", "|") if is_ascii else text, bold=True)
-        if (found := self._controller.corrections.get(evaluation)) is not None:
+        if (found := self._controller.corrections.get(eval_run)) is not None:
             for text in draw_corrections(found):
                 for part in wrap_text(_ascii(text) if is_ascii else text, width):
                     out.line(part)
@@ -154,25 +152,25 @@ class Terminal:
             for part in wrap_text(_ascii(text.replace("·", "|")) if is_ascii else text, width):
                 out.line(part)
 
-    def _end(self, out: Any, evaluation: Evaluation, summary: RunSummary, width: int) -> None:
+    def _end(self, out: Any, eval_run: EvalRun, summary: RunSummary, width: int) -> None:
         """Tell what grading again has changed, and the browser of the run."""
-        if isinstance(evaluation, Regrading):
-            for text in _list_changed(evaluation, summary):
+        if isinstance(eval_run.trials, RegradedTrials):
+            for text in _list_changed(eval_run.trials, summary):
                 for part in wrap_text(text, width):
                     out.line(part, bold=True)
-        lines = [f"browser: {name}" for name in [evaluation.store.manifest().get("browser")] if name]
-        if evaluation.model_calls is not ModelCalls.LIVE:
-            place = _short(evaluation.cassettes.root, self._session.config)
+        lines = [f"browser: {name}" for name in [eval_run.store.manifest().get("browser")] if name]
+        if eval_run.spec.model_calls is not ModelCalls.LIVE:
+            place = _short(eval_run.cassettes.root, self._session.config)
             lines.append(_model_calls([trial.metadata.replayed for trial in summary.trials], place))
-            lines += _list_in_clear(evaluation)
+            lines += _list_in_clear(eval_run)
         for part in (part for line in lines for part in wrap_text(line, width)):
             out.line(part)
 
 
-def _list_in_clear(evaluation: Evaluation) -> Iterator[str]:
+def _list_in_clear(eval_run: EvalRun) -> Iterator[str]:
     """Yield what to know before cassettes are committed."""
-    names = evaluation.config.names_in_clear()
-    if names and evaluation.model_calls in (ModelCalls.RECORD, ModelCalls.AUTO):
+    names = eval_run.config.names_in_clear()
+    if names and eval_run.spec.model_calls in (ModelCalls.RECORD, ModelCalls.AUTO):
         message = ", ".join(f"${{{name}}}" for name in names)
         yield f"no secrets by their names, or too short, so in clear in what is recorded: {message}"
 
@@ -186,9 +184,9 @@ def _model_calls(replayed: list[bool], place: str) -> str:
     return f"model calls: replayed from {place}{most}; tokens and cost of a replay are those of its recording"
 
 
-def _list_changed(evaluation: Regrading, summary: RunSummary) -> Iterator[str]:
+def _list_changed(trials: RegradedTrials, summary: RunSummary) -> Iterator[str]:
     """Yield how many verdicts grading again has changed from what to what, then the first ten of them."""
-    graded = evaluation.changes(trial.metadata for trial in summary.trials)
+    graded = trials.changes(trial.metadata for trial in summary.trials)
     moved = [(name, f"{old} -> {new}") for name, old, new in graded if old is not new]
     parts = [f"{count} {move}" for move, count in sorted(Counter(move for _, move in moved).items())]
     if len(moved) < len(graded) or not graded:

@@ -60,8 +60,8 @@ class CurrentPlan(StoredPlan):
 
     def _find_changed_keys(self, task: Task, stored: StoredTask) -> Iterator[str]:
         """Yield the keys of a row that are not what the run has stored of it; answers may not be stored."""
-        known = redact_json(stored.task.model_dump(mode="json"), self.redact)
-        now = redact_json(task.model_dump(mode="json"), self.redact)
+        known = redact_json(stored.task.model_dump(mode="json"), self._redact)
+        now = redact_json(task.model_dump(mode="json"), self._redact)
         yield from (key for key, value in now.items() if value != known[key])
 
     def list_edited_rows(self) -> list[str]:

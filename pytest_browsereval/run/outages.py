@@ -25,14 +25,16 @@ class Outages:
         store: the run, whose folder has the ledger that all of them write.
         began: when the session began, in seconds since 1970; what earlier sessions met is over.
         redact: replaces secrets in a text.
+        keeps_going: whether rows are tried whatever has not answered.
     """
 
-    def __init__(self, store: RunStore, began: float, redact: Callable[[str], str]) -> None:
+    def __init__(
+        self, store: RunStore, began: float, redact: Callable[[str], str], *, keeps_going: bool = False
+    ) -> None:
         self._store = store
         self._began = began
         self._redact = redact
-        self.keeps_going = False
-        """Whether rows are tried whatever has not answered."""
+        self._keeps_going = keeps_going
 
     def over(self) -> str:
         """Return why no further attempt may begin; "" if one may.
@@ -40,7 +42,7 @@ class Outages:
         Raises:
             OSError: the ledger cannot be read.
         """
-        if self.keeps_going:
+        if self._keeps_going:
             return ""
         lines = self._lines()
         for what in dict.fromkeys(line["what"] for line in lines):
@@ -60,7 +62,7 @@ class Outages:
             RunStopped: two other rows have met it before, and the attempt is free: it need not count.
             OSError: the ledger cannot be read or written.
         """
-        if self.keeps_going or not isinstance(fault, Outage):
+        if self._keeps_going or not isinstance(fault, Outage):
             return fault
         why, row = self._redact(str(fault)).partition("\n")[0], f"{key.query_id}/{key.variant}/{key.trial}"
         line = {"what": fault.what, "row": row, "at": time.time(), "answered_at": fault.answered_at}
@@ -97,8 +99,8 @@ class Outages:
             grading_does: whether a grader has met what every further attempt would meet.
         """
         if not isinstance(fault, StopRun):
-            return grading_does and not self.keeps_going
-        return not (self.keeps_going and fault.source in (ErrorSource.PROVIDER, ErrorSource.SITE))
+            return grading_does and not self._keeps_going
+        return not (self._keeps_going and fault.source in (ErrorSource.PROVIDER, ErrorSource.SITE))
 
     def _lines(self) -> list[dict[str, Any]]:
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
 
@@ -25,26 +26,25 @@ class OwnRuns:
         self._shared = store
         self._held = ExitStack()
         self._stores: dict[str, RunStore] = {}
-        self.manifest: dict[str, Any] = {}
-        """What the runs are made of, once the browser is up."""
 
-    def of(self, name: str) -> RunStore:
+    def of(self, name: str, manifest: Mapping[str, Any]) -> RunStore:
         """Return the run of a test, begun at the first call.
 
         Args:
             name: of the test.
+            manifest: what the run is made of.
 
         Raises:
             OSError: its folder cannot be written.
         """
         if name not in self._stores:
             output, run_id, worker = self._config.output_dir, self._shared.root.name, self._shared.worker
-            store = RunStore.locate(output, name, run_id, worker=worker)
-            store.synced_from = store.root if self._config.capture.fsync else None
+            fsync = self._config.capture.fsync
+            store = RunStore.locate(output, name, run_id, worker=worker, fsync=fsync)
             self._held.enter_context(store.hold())
             folder = config_folder(self._config.base_dir, store.root)
             place = {} if folder is None else {"config_folder": folder}
-            store.write_manifest({**self.manifest, "selected": None, **place})
+            store.write_manifest({**manifest, "selected": None, **place})
             if self._config.budget.max_cost_usd is not None:
                 self._shared.root.mkdir(parents=True, exist_ok=True)  # all pay from the budget of the config
             self._stores[name] = store

@@ -56,36 +56,48 @@ class Entry:
 
 
 class Plan:
-    """All trials of a config, and the way from one to its checked row."""
+    """All trials of a config, and the way from one to its checked row.
 
-    def __init__(self, config: EvalConfig, registry: Registry, toolsets: Toolsets | None) -> None:
+    Args:
+        config: whose rows they are.
+        registry: where rows look their graders up.
+        limit: take the first so many rows only.
+        beside: advisory graders that are asked beside those of config and rows.
+        may_be_filled: whether a plug-in may put addresses into rows, so that any name in braces may be right.
+    """
+
+    def __init__(
+        self,
+        config: EvalConfig,
+        registry: Registry,
+        *,
+        limit: int | None = None,
+        beside: tuple[GraderConfig, ...] = (),
+        may_be_filled: bool = False,
+    ) -> None:
         self.config = config
         self._registry = registry
-        self.toolsets = toolsets
-        """The tools that are switched on; None until the browser that brings them was asked."""
+        self._limit = limit
+        self._beside = beside
+        self._may_be_filled = may_be_filled
         self._ready: dict[tuple[str, int, str], Trial] = {}
         self._relations: dict[tuple[str, int, str, int], Relations] = {}
         self._relates: bool | None = None
         self._problem: PluginError | None = None
-        self.may_be_filled = False
-        """Whether a plug-in may put addresses into rows, so that any name in braces may be right."""
-        self.limit: int | None = None
-        """Take the first so many rows only."""
-        self.beside: tuple[GraderConfig, ...] = ()
-        """Advisory graders that are asked beside those of config and rows."""
 
     # -- collection: nothing but ids
 
-    def entries(self, only: Collection[str] | None = None) -> Iterator[Entry]:
+    def entries(self, only: Collection[str] | None = None, *, is_limited: bool = True) -> Iterator[Entry]:
         """Yield the trials in the order of the file; rows first, then variants, then trials.
 
         Args:
             only: safe ids of rows; the others are left out, which saves reading them.
+            is_limited: whether rows behind the limit are left out.
 
         Raises:
             DatasetError: a file is missing or unreadable, ids are missing or clash.
         """
-        attempts = list(self._attempts())
+        attempts, limit = list(self._attempts()), self._limit if is_limited else None
         seen: dict[str, RowRef] = {}
         for dataset in self.config.dataset:
             for ref in index_rows(dataset, self.config.base_dir, self._ids(only)):
@@ -95,7 +107,7 @@ class Plan:
                         f"{ref.path}:{ref.line}: the id {ref.query_id!r} is in {other.path}:{other.line}. "
                         "Ids must differ over all datasets of a config; rename one."
                     )
-                if self.limit is not None and len(seen) > self.limit:
+                if limit is not None and len(seen) > limit:
                     return
                 if only is not None and name not in only:
                     continue
@@ -112,7 +124,7 @@ class Plan:
 
     def _ids(self, names: Collection[str] | None) -> list[str] | None:
         """Return the ids of named rows, so that the others need not be read; None if all have to be."""
-        if names is None or self.limit is not None:
+        if names is None or self._limit is not None:
             return None
         ids = [original_id(name) for name in names]
         known = [query_id for query_id in ids if query_id is not None]
@@ -186,8 +198,12 @@ class Plan:
 
     # -- before the first attempt: every selected row in full
 
-    def check(self, entries: Iterable[Entry]) -> None:
+    def check(self, entries: Iterable[Entry], toolsets: Toolsets | None) -> None:
         """Read and check the rows of all given trials.
+
+        Args:
+            entries: the trials.
+            toolsets: the tools that agents may have; None where no agent is asked.
 
         Raises:
             DatasetError: some are wrong; the first five are told with file and line, the rest counted.
@@ -197,9 +213,14 @@ class Plan:
             raise self._problem
         problems: list[str] = []
         tasks: dict[str, Task] = {}
+        checked: set[tuple[str, int, str]] = set()
         for entry in entries:
             try:
-                tasks[entry.ref.query_id] = self.ready(entry).task
+                trial = self.ready(entry)
+                tasks[entry.ref.query_id] = trial.task
+                if toolsets is not None and (key := self._key(entry)) not in checked:
+                    checked.add(key)
+                    self.check_agent(trial, entry, toolsets)
             except DatasetError as error:
                 problems += [line for line in str(error).splitlines() if line not in problems]
         if problems:
@@ -213,7 +234,7 @@ class Plan:
         return {ref.query_id for dataset in whole for ref in index_rows(dataset, self.config.base_dir)}
 
     def ready(self, entry: Entry) -> Trial:
-        """Return a trial, its row checked against graders, agent and tools.
+        """Return a trial, its row checked against graders and agent.
 
         Raises:
             DatasetError: with file, line, what was given and what to write.
@@ -250,8 +271,6 @@ class Plan:
             raise DatasetError(f"{where}: graders {labels} share a name. Give one a `name` of its own.")
         agent: AgentConfig = self.config.variants[entry.variant]
         try:
-            if self.toolsets is not None:
-                self._check_agent(agent, task, entry.variant, self.toolsets)
             check_pass_when(self.config.pass_when, [g.label for g in graders if not g.advisory])
             for grader in graders:
                 with naming(grader, "check", ValueError):
@@ -268,7 +287,20 @@ class Plan:
     def with_those_beside(self, graders: tuple[GraderConfig, ...]) -> tuple[GraderConfig, ...]:
         """Return a row's graders and those beside them, but for one whose name is taken."""
         labels = {grader.label for grader in graders}
-        return (*graders, *(grader for grader in self.beside if grader.label not in labels))
+        return (*graders, *(grader for grader in self._beside if grader.label not in labels))
+
+    def check_agent(self, trial: Trial, entry: Entry, toolsets: Toolsets) -> None:
+        """Check that an agent can work on its row with the tools that it has.
+
+        Raises:
+            DatasetError: it cannot.
+        """
+        task = trial.task
+        where = f"{entry.ref.path}:{entry.ref.line}: row {task.query_id!r}"
+        try:
+            self._check_agent(trial.agent, task, entry.variant, toolsets)
+        except ValueError as error:
+            raise DatasetError(f"{where}: {hide_quotes(str(error), task)}") from None
 
     def _check_agent(self, agent: AgentConfig, task: Task, variant: str, toolsets: Toolsets) -> None:
         sites = toolsets.sites_used(task, self.config.sites)
@@ -289,7 +321,7 @@ class Plan:
         check_needs(grader, task, offers_of(self.config), self.config)
 
     def _check_addresses(self, task: Task, agent: AgentConfig) -> None:
-        if self.may_be_filled:
+        if self._may_be_filled:
             return
         sites, solution = self.config.sites, task.solution if agent.type == "scripted" else ()
         given = [{"start_url": task.start_url}, task.checks, task.graders, solution]

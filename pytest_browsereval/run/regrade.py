@@ -1,18 +1,18 @@
-"""An earlier run being graded again: no browser, no agent, no site, and no grade lost on the way."""
+"""Grades stored attempts again: no browser, no agent, no site, and no grade lost on the way."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pydantic import JsonValue
 
 from pytest_browsereval.capture.output import REGRADING_OUTPUT_FILE, keep_output
 from pytest_browsereval.capture.trajectory import TrajectorySaver
-from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.config.model import BudgetConfig
 from pytest_browsereval.errors import ErrorSource, Fault, RunStopped, UsageError
 from pytest_browsereval.graders.base import Recorded
@@ -21,16 +21,16 @@ from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.usage import Usage
-from pytest_browsereval.registry import Registry
-from pytest_browsereval.run.attempt import Services
 from pytest_browsereval.run.current_rows import CurrentPlan
-from pytest_browsereval.run.evaluation import Evaluation
+from pytest_browsereval.run.eval_run import EvalRun, Prepared
 from pytest_browsereval.run.grading import Grading, grade_all, total_cost
 from pytest_browsereval.run.manifest import check_manifest
 from pytest_browsereval.run.plan import Entry
+from pytest_browsereval.run.preflight import check_trials, preflight_member
 from pytest_browsereval.run.record import AttemptRecord, describe_grading
 from pytest_browsereval.run.selection import count_wanted
-from pytest_browsereval.run.store import RunStore, TrialKey, read_metadata
+from pytest_browsereval.run.session import Session
+from pytest_browsereval.run.store import TrialKey, read_metadata
 from pytest_browsereval.run.stored_trials import (
     StoredEntry,
     StoredPlan,
@@ -41,7 +41,7 @@ from pytest_browsereval.run.stored_trials import (
 from pytest_browsereval.run.trial import Trial
 from pytest_browsereval.run.unobserved import OBSERVED_ELSE, list_observations, why_unobserved
 
-TOLD = 5
+NAMED = 5
 """Ids that a note lists."""
 
 STORED_ROWS = (
@@ -71,93 +71,83 @@ class JudgedRow:
         )
 
 
-class Regrading(Evaluation):
-    """A run whose stored attempts are graded again by a config.
+class RegradedTrials:
+    """Trials of an earlier run whose stored attempts are graded again; ``Trials`` says what methods are for.
 
     Args:
-        config: its graders, judge and rules; its agent, browser and sites are not used.
-        registry: where graders are looked up.
-        run: the run's folder.
+        run: its graders, judge and rules count; its agent, browser and sites are not used.
         is_current: whether attempts are judged by the rows as they are now, not as the run has stored them.
-        worker: names this process.
-
-    Raises:
-        ConfigError: a tool switch names no tool, or a toolkit cannot be used.
     """
 
-    def __init__(
-        self,
-        config: EvalConfig,
-        registry: Registry,
-        run: Path,
-        *,
-        is_current: bool = False,
-        worker: str = "main",
-    ) -> None:
-        super().__init__(config, registry, run_id=run.name, worker=worker)
-        self.store = RunStore(run, worker=worker)
-        self._take_store()
+    has_earlier = False
+    rewrites = True
+    needs_browser = False
+
+    def __init__(self, run: EvalRun, *, is_current: bool = False) -> None:
+        self.run = run
         self.is_current = is_current
-        plan = CurrentPlan if is_current else StoredPlan
-        self.stored = plan(config, registry, self.store)
-        self.stored.modify = lambda task: modify(task) if (modify := self.behaviour.modify_task) else task
-        self.stored.redact = self.redact
-        self.plan = self.stored
-        self._before = self.store.count_selected()
-        self._planned = count_wanted(self.store)
-        self._skipped_before = self.store.count_skipped()
+        self.plan = (CurrentPlan if is_current else StoredPlan)(run)
+        self._before = run.store.count_selected()
+        self._planned = count_wanted(run.store)
+        self._skipped_before = run.store.count_skipped()
 
     # -- before anything is spent
 
-    def preflight(self) -> None:
+    def prepare(self) -> Prepared:
         """Check the config's graders, and tell which rows were edited since the run.
 
         Raises:
             ConfigError: a grader lacks something.
             UsageError: a file of the run is damaged, or a process still writes it.
         """
-        check_manifest(self.store.root)
-        for number, grader in enumerate(self.config.graders):
-            self._preflight(grader, "graders", number)
-        self._held.enter_context(self.store.going_on())
-        if self.config.budget != BudgetConfig():
-            self.notes.append("the budget does not limit what judges cost that grade again")
-        if edited := self.stored.list_edited_rows():
-            more = f" and {len(edited) - TOLD} more" if len(edited) > TOLD else ""
+        run, plan = self.run, self.plan
+        check_manifest(run.store.root)
+        for number, grader in enumerate(run.config.graders):
+            preflight_member(run.config, grader, "graders", number)
+        run.held.enter_context(run.store.going_on())
+        return Prepared(notes=tuple(self._notes(plan)))
+
+    def _notes(self, plan: StoredPlan) -> Iterator[str]:
+        if self.run.config.budget != BudgetConfig():
+            yield "the budget does not limit what judges cost that grade again"
+        if edited := plan.list_edited_rows():
+            more = f" and {len(edited) - NAMED} more" if len(edited) > NAMED else ""
             by = "rows as they are now." if self.is_current else STORED_ROWS
-            self.notes.append(
-                f"{len(edited)} of the rows were edited since the run ({', '.join(edited[:TOLD])}{more}): "
+            yield (
+                f"{len(edited)} of the rows were edited since the run ({', '.join(edited[:NAMED])}{more}): "
                 f"their attempts are judged by the {by}"
             )
-        if lacking := self.lacking(len(self.stored.stored)):
-            self.notes.append(lacking)
+        if lacking := self.lacking(len(plan.stored)):
+            yield lacking
         if self.is_current:
             return
-        if self.stored.rows_problem:
-            self.notes.append(f"the tasks are those that the run has stored: {self.stored.rows_problem}")
-        elif gone := self.stored.count_gone():
-            self.notes.append(
+        if plan.rows_problem:
+            yield f"the tasks are those that the run has stored: {plan.rows_problem}"
+        elif gone := plan.count_gone():
+            yield (
                 f"the config's datasets have no row for {gone} of the run's trials: these are judged by the "
                 "tasks that the run has stored."
             )
 
-    def check_rows(self, entries: Iterable[Entry]) -> None:
+    def check(self, entries: Iterable[Entry], prepared: Prepared) -> list[str]:
         """Read and check what is stored of every trial that can be graded again.
 
         Raises:
             DatasetError: something stored is damaged, or a grader cannot judge it.
             ConfigError: a grader's program is missing.
         """
-        super().check_rows(e for e in entries if isinstance(e, StoredEntry) and e.why_not is None)
+        del prepared
+        due = [entry for entry in entries if isinstance(entry, StoredEntry) and entry.why_not is None]
+        check_trials(self.run, due, None)
+        return []
+
+    def list_due(self, entries: Iterable[Entry]) -> list[Entry]:
+        """Return all of them."""
+        return list(entries)
 
     def count_selected(self, count: int) -> int | None:
         """Return how many trials the run was to have, whichever of them are graded again."""
         return None if self._before is None else max(count, self._before)
-
-    @property
-    def rewrites(self) -> bool:
-        """True: a trial that is graded again keeps its attempt."""
-        return True
 
     def find_judged(self, entry: Entry) -> None:
         """Return nothing: each trial has a result, which is to be graded again."""
@@ -167,6 +157,9 @@ class Regrading(Evaluation):
         """Return how many trials the run had skipped; one that is skipped now keeps its result."""
         del count
         return self._skipped_before
+
+    def begin(self, session: Session, manifest: dict[str, Any]) -> None:
+        """Write nothing: the run has its manifest."""
 
     def lacking(self, count: int) -> str:
         """Return what the run lacks: one that was ended early says nothing of what it did not come to."""
@@ -184,7 +177,7 @@ class Regrading(Evaluation):
         Args:
             node_id: of its item.
         """
-        return self.stored.find(node_id.partition("::")[2]).metadata.cost_usd or 0.0
+        return self.plan.find(node_id.partition("::")[2]).metadata.cost_usd or 0.0
 
     def changes(self, trials: Iterable[AttemptDigest]) -> list[tuple[str, Verdict, Verdict]]:
         """Return the trials that were graded again: name, verdict before, verdict now.
@@ -192,7 +185,7 @@ class Regrading(Evaluation):
         Args:
             trials: as the run folder has them now.
         """
-        before = {entry.key: entry for entry in self.stored.stored}
+        before = {entry.key: entry for entry in self.plan.stored}
         found = []
         for data in trials:
             entry = before.get(TrialKey(data.query_id, data.variant, data.trial))
@@ -202,19 +195,7 @@ class Regrading(Evaluation):
 
     # -- on the loop
 
-    async def start(self) -> None:
-        """There is nothing to start: no browser, no site."""
-        self.has_started = True
-
-    async def services(self) -> Services:
-        """Refuse: no attempt is made.
-
-        Raises:
-            RunStopped: always.
-        """
-        raise RunStopped("--eval-regrade grades stored attempts again and makes none. Run without it.")
-
-    async def trial(self, entry: Entry, node_id: str) -> AttemptRecord:
+    async def make(self, session: Session, entry: Entry, node_id: str) -> AttemptRecord:
         """Grade a stored trial again.
 
         Raises:
@@ -224,17 +205,17 @@ class Regrading(Evaluation):
             OSError: the attempt's folder cannot be written.
         """
         assert isinstance(entry, StoredEntry)  # noqa: S101 of our own plan
-        await self.control.admit(entry.key)
-        if self.stopped is not None:
-            raise RunStopped(self.stopped)
-        attempt = self.store.reopen(entry.folder, entry.metadata.attempt, node_id)
+        await self.run.control.admit(entry.key)
+        if session.stopped is not None:
+            raise RunStopped(session.stopped)
+        attempt = self.run.store.reopen(entry.folder, entry.metadata.attempt, node_id)
         try:
             metadata = await self._again(entry)
         finally:
             attempt.finish()
-        self.stored.forget(entry)
+        self.plan.forget(entry)
         if metadata.stops_run:
-            self.stopped = metadata.reason
+            session.stop(metadata.reason)
         return AttemptRecord(metadata, attempt.path)
 
     def record_fault(self, entry: Entry, node_id: str, fault: Fault) -> AttemptRecord:
@@ -244,11 +225,11 @@ class Regrading(Evaluation):
             OSError: the attempt's folder cannot be written.
         """
         assert isinstance(entry, StoredEntry)  # noqa: S101 of our own plan
-        attempt = self.store.reopen(entry.folder, entry.metadata.attempt, node_id)
+        attempt = self.run.store.reopen(entry.folder, entry.metadata.attempt, node_id)
         attempt.finish()
         if entry.why_not is not None:
             return AttemptRecord(_keep_errored(read_metadata(entry.folder), entry.why_not), entry.folder)
-        labels = [grader.label for grader in self.stored.ready(entry).graders]
+        labels = [grader.label for grader in self.plan.ready(entry).graders]
         errored = {
             label: GraderResult(grader=label, verdict=Verdict.ERRORED, reasoning=str(fault))
             for label in labels
@@ -259,8 +240,8 @@ class Regrading(Evaluation):
         old = await asyncio.to_thread(read_metadata, entry.folder)
         if entry.why_not is not None:
             return _keep_errored(old, entry.why_not)
-        ready = self.stored.ready(entry)
-        self.hide(ready.graders)
+        ready = self.plan.ready(entry)
+        self.run.hide(ready.graders)
         stored, evidence = await asyncio.to_thread(
             lambda: (read_stored(entry.folder), read_evidence(entry.folder))
         )
@@ -272,39 +253,39 @@ class Regrading(Evaluation):
             folder=entry.folder,
             evidence=evidence,
             site_urls=stored.site_urls,
-            base_dir=self.config.base_dir,
-            judge=self.config.judge,
+            base_dir=self.run.config.base_dir,
+            judge=self.run.config.judge,
             started_at=old.started_at,
             agent_duration_ms=old.agent_duration_ms,
             usage=old.usage,
-            redact=self.redact,
+            redact=self.run.redact,
         )
-        keys = list_observations(self.stored, entry, stored, ready, self.redact)
+        keys = list_observations(self.plan, entry, stored, ready, self.run.redact)
         unobserved = {
             grader.label: why
             for grader in ready.graders
-            if (why := why_unobserved(grader, ready.task, stored, evidence, keys, redact=self.redact))
+            if (why := why_unobserved(grader, ready.task, stored, evidence, keys, redact=self.run.redact))
         }
         grading = Grading()
         (entry.folder / REGRADING_OUTPUT_FILE).unlink(missing_ok=True)
         try:
-            with keep_output(entry.folder / REGRADING_OUTPUT_FILE, self.redact):
+            with keep_output(entry.folder / REGRADING_OUTPUT_FILE, self.run.redact):
                 await grade_all(
                     ready.graders,
                     recorded,
                     unobserved=unobserved,
-                    stand_in=self.behaviour.grade,
+                    stand_in=self.run.spec.behaviour.grade,
                     so_far=grading,
                 )
         except asyncio.CancelledError:  # the old grades stay, and what the new ones have cost is known
             with contextlib.suppress(OSError, UsageError):
                 self._record_payment(entry.folder, grading)
             raise
-        grading.is_unanswered = self.outages.count_grades(entry.key, grading.grades.values())
+        grading.is_unanswered = self.run.outages.count_grades(entry.key, grading.grades.values())
         if grading.stops_run:  # a judge that cannot be asked has judged nothing: what there was stays
             why = grading.why_it_stops()
             old = await asyncio.to_thread(self._record_payment, entry.folder, grading)
-            return _keep_errored(old, self.redact(why)).model_copy(update={"stops_run": True})
+            return _keep_errored(old, self.run.redact(why)).model_copy(update={"stops_run": True})
         row = JudgedRow(ready, stored, keys, unobserved)
         return await asyncio.to_thread(self._save, entry.folder, grading, row)
 
@@ -328,7 +309,7 @@ class Regrading(Evaluation):
             row.save(saver)
         saver.save_grades(grading.grades)
         update = {
-            **describe_grading(grading, self.config.pass_when, old.limit, self.redact),
+            **describe_grading(grading, self.run.config.pass_when, old.limit, self.run.redact),
             "stops_run": False,
             "cost_usd": _with(old.cost_usd, grading),
             "regraded_at": now(),
@@ -347,9 +328,9 @@ class Regrading(Evaluation):
     def _saver(self, folder: Path) -> TrajectorySaver:
         return TrajectorySaver(
             folder,
-            redact=self.redact,
-            synced_from=self.store.synced_from,
-            on_record=self.store.records.note,
+            redact=self.run.redact,
+            synced_from=self.run.store.synced_from,
+            on_record=self.run.store.records.note,
         )
 
 

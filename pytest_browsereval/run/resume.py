@@ -6,22 +6,21 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.datasets.plugged import index_rows
 from pytest_browsereval.errors import ConfigError, RunStopped
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import now
-from pytest_browsereval.registry import Registry
-from pytest_browsereval.run.evaluation import Evaluation
-from pytest_browsereval.run.manifest import manifest
+from pytest_browsereval.run.eval_run import EvalRun, Prepared
+from pytest_browsereval.run.new_trials import NewTrials
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.provenance import differences
 from pytest_browsereval.run.record import AttemptRecord
 from pytest_browsereval.run.relations import groups
 from pytest_browsereval.run.selection import read_selected
-from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.run.session import Session, describe
+from pytest_browsereval.run.store import TrialKey
 
 TOLD = 5
 """Ids and differences that a message lists before it counts the rest."""
@@ -36,62 +35,51 @@ NO_MATTER = (*MACHINE, "config.trials", "config.retries", "config.capture.fsync"
 """Keys that may differ when a run is gone on with, since no attempt is another one for it."""
 
 
-class Resuming(Evaluation):
-    """An earlier run that is gone on with, in its folder.
+class ResumedTrials(NewTrials):
+    """Trials of an earlier run that is resumed in its folder.
 
     A trial whose last attempt passed or failed, with the row as it is now, has its result; one that errored
     or was cut off is attempted again, and all earlier attempts stay.
 
     Args:
-        config: as it was for the run, but for how fast and how often (``NO_MATTER``).
-        registry: where rows look their graders up.
-        run: the run's folder.
-        anyway: go on although config or rows differ from what they were.
-        worker: names this process.
-        began: when the session began, in seconds since 1970; now by default.
-
-    Raises:
-        ConfigError: a tool switch names no tool, or a toolkit cannot be used.
+        run: its config is as it was for the run, but for how fast and how often (``NO_MATTER``).
+        anyway: resume although config or rows differ from what they were.
     """
 
-    def __init__(
-        self,
-        config: EvalConfig,
-        registry: Registry,
-        run: Path,
-        *,
-        anyway: bool,
-        worker: str = "main",
-        began: float | None = None,
-    ) -> None:
-        super().__init__(config, registry, run_id=run.name, worker=worker, began=began)
-        self.store = RunStore(run, worker=worker)
-        self._worker = worker
-        self._take_store()
+    has_earlier = True
+
+    def __init__(self, run: EvalRun, *, anyway: bool) -> None:
+        super().__init__(run)
         self._anyway = anyway
-        counts = (self.store.count_selected(), self.store.count_planned())
+        counts = (run.store.count_selected(), run.store.count_planned())
         self._before = max((count for count in counts if count is not None), default=None)
         """How many trials the run was to have so far; None if nobody knows."""
-        self._wanted = read_selected(self.store)
+        self._wanted = read_selected(run.store)
         """Which ones, those of this session among them once they are checked; None if nobody knows."""
         self._others = 0
         """Trials that the run has and this session has not selected."""
         self._has_work = False
 
+    @property
+    def needs_browser(self) -> bool:
+        """Whether there is something to run."""
+        return self._has_work
+
     # -- before anything is spent
 
-    def preflight(self) -> None:
-        """Check the config, and that nobody else is writing the run.
+    def prepare(self) -> Prepared:
+        """Check the config, and that nobody else writes the run.
 
         Raises:
             ConfigError: something of the config cannot be used.
             UsageError: the run is still going on.
         """
-        super().preflight()
-        if not self.is_planned:
-            self._held.enter_context(self.store.going_on())
+        prepared = super().prepare()
+        if not self.run.spec.is_planned:
+            self.run.held.enter_context(self.run.store.going_on())
+        return prepared
 
-    def check_rows(self, entries: Iterable[Entry]) -> None:
+    def check(self, entries: Iterable[Entry], prepared: Prepared) -> list[str]:
         """Check all rows that are to run, and that config and rows are those of the run.
 
         Raises:
@@ -99,27 +87,27 @@ class Resuming(Evaluation):
             ConfigError: config or rows have drifted; or a grader's program is missing.
             UsageError: a file of the run is damaged.
         """
-        entries = list(entries)
-        super().check_rows(entries)
-        stored = {_key(data): data for _, data in self.store.last_digests()}
+        entries, store = list(entries), self.run.store
+        super().check(entries, prepared)
+        stored = {_key(data): data for _, data in store.last_digests()}
         selected = {entry.key for entry in entries}
         self._others = len(stored.keys() - selected)
         if self._wanted is not None:
             self._wanted |= selected if self._wanted else selected | stored.keys()
-        drift = [*self._config_drift(), *self._row_drift(entries, stored)]
+        here = describe(self.run, prepared.toolsets, "")
+        drift = [*self._config_drift(here), *self._row_drift(entries, stored)]
         if drift and not self._anyway:
-            raise ConfigError(_refusal(self.store.root, drift))
-        finished = len(entries) - len(self.to_run(entries))
+            raise ConfigError(_refusal(store.root, drift))
+        finished = len(entries) - len(self.list_due(entries))
         self._has_work = finished < len(entries)
-        self._note(entries, stored, finished, drift)
-        if not self.is_planned:
-            paid = (
-                (folder, 0.0 if data.replayed else data.cost_usd) for folder, data in self.store.digests()
-            )
-            self.budget.note_earlier_payments(paid)
-            self._record(len(entries), finished, drift)
+        notes = [*self._notes(entries, stored, finished, drift), *_describe_machine(store.manifest(), here)]
+        if not self.run.spec.is_planned:
+            paid = ((folder, 0.0 if data.replayed else data.cost_usd) for folder, data in store.digests())
+            self.run.budget.note_earlier_payments(paid)
+            self._record(len(entries), finished, drift, here)
+        return notes
 
-    def to_run(self, entries: Iterable[Entry]) -> list[Entry]:
+    def list_due(self, entries: Iterable[Entry]) -> list[Entry]:
         """Return the trials that are run: those without a result, and those that rest on one of them."""
         entries = list(entries)
         are_there = [self.find_judged(entry) is not None for entry in entries]
@@ -129,14 +117,15 @@ class Resuming(Evaluation):
         places = {place for group in found if not all(are_there[one] for one in group) for place in group}
         return [entries[place] for place in sorted(places)]
 
-    def _config_drift(self) -> Iterator[str]:
-        before = self.store.manifest()
-        if not before and not any((self.store.root / name).exists() for name in ("manifest.json", "tasks")):
+    def _config_drift(self, here: dict[str, Any]) -> Iterator[str]:
+        store = self.run.store
+        before = store.manifest()
+        if not before and not any((store.root / name).exists() for name in ("manifest.json", "tasks")):
             return  # stopped before anything was made
         if not before:
             yield "its manifest.json is missing or damaged, so what the run was made of is unknown"
             return
-        yield from differences(before, self._made_of(), besides=NO_MATTER)
+        yield from differences(before, here, besides=NO_MATTER)
 
     def _row_drift(self, entries: list[Entry], stored: dict[TrialKey, AttemptDigest]) -> Iterator[str]:
         edited = [
@@ -148,41 +137,38 @@ class Resuming(Evaluation):
         ]
         if edited:
             yield f"rows were edited: {_listed(edited)}"
-        base_dir = self.config.base_dir
-        known = {ref.query_id for one in self.config.dataset for ref in index_rows(one, base_dir)}
+        config = self.run.config
+        known = {ref.query_id for one in config.dataset for ref in index_rows(one, config.base_dir)}
         if gone := [key.query_id for key in stored if key.query_id not in known]:
             yield f"rows are gone: {_listed(gone)}"
 
-    def _note(
+    def _notes(
         self,
         entries: list[Entry],
         stored: dict[TrialKey, AttemptDigest],
         finished: int,
         drift: list[str],
-    ) -> None:
-        """Tell what there is to do."""
+    ) -> Iterator[str]:
+        """Yield what there is to do."""
+        store = self.run.store
         errored = sum(
             entry.key in stored and stored[entry.key].verdict is Verdict.ERRORED for entry in entries
         )
-        cut = len(self.store.list_cut_off())
+        cut = len(store.list_cut_off())
         of_these = [f"{errored} errored"] * bool(errored) + [f"{cut} cut off"] * bool(cut)
         message = f" ({', '.join(of_these)} before)" if of_these else ""
-        self.notes.append(
-            f"going on with run {self.store.root.name}: {finished} of "
+        yield (
+            f"going on with run {store.root.name}: {finished} of "
             f"{format_count(len(entries), 'trial')} have their result, "
             f"{len(entries) - finished} to run{message}"
         )
-        for line in drift:
-            self.notes.append(f"gone on with anyway: {line}")
-        if cut and self.config.budget.max_cost_usd is not None:
-            self.notes.append("what the attempts cost that were cut off is not known to the budget")
-        for line in _machine(self.store.manifest(), self._made_of()):
-            self.notes.append(f"the run was begun with something else: {line}")
+        yield from (f"gone on with anyway: {line}" for line in drift)
+        if cut and self.run.config.budget.max_cost_usd is not None:
+            yield "what the attempts cost that were cut off is not known to the budget"
 
-    def _record(self, trials: int, finished: int, drift: list[str]) -> None:
-        """Write down that the run was gone on with, and forget what was in flight when it was ended."""
-        self.store.take_all_flights()
-        here = self._made_of()
+    def _record(self, trials: int, finished: int, drift: list[str], here: dict[str, Any]) -> None:
+        """Write down that the run was resumed, and forget what was in flight when it was ended."""
+        self.run.store.take_all_flights()
         record: dict[str, Any] = {
             "resumed_at": now(),
             "trials": trials,
@@ -190,32 +176,22 @@ class Resuming(Evaluation):
             "differences": drift,
             **{key: here[key] for key in MACHINE if key != "browser"},
         }
-        self.store.append(RESUMES_FILE, record)
+        self.run.store.append(RESUMES_FILE, record)
 
-    def _note_start(self, manifest: dict[str, Any]) -> None:
+    def begin(self, session: Session, manifest: dict[str, Any]) -> None:
         """Write down which browser the further attempts of this process are made with.
 
         Raises:
-            RunStopped: the session goes on with another run than this process has found.
+            RunStopped: the session resumes another run than this process has found.
         """
-        if not self.store.is_gone_on_with():
-            self.stopped = f"the session does not go on with {self.store.root}, which this process has found"
-            raise RunStopped(self.stopped)
-        super()._note_start(manifest)
-        self.store.drop_summary()
-        self.store.append(
-            RESUMES_FILE, {"started_at": now(), "worker": self._worker, "browser": manifest["browser"]}
-        )
-
-    def _made_of(self) -> dict[str, Any]:
-        return manifest(
-            self.config,
-            "",
-            self.tools,
-            self.kits,
-            self._registry.owners(),
-            model_calls=self.model_calls.value,
-        )
+        store = self.run.store
+        if not store.is_gone_on_with():
+            session.stop(why := f"the session does not go on with {store.root}, which this process has found")
+            raise RunStopped(why)
+        super().begin(session, manifest)
+        store.drop_summary()
+        line = {"started_at": now(), "worker": store.worker, "browser": manifest["browser"]}
+        store.append(RESUMES_FILE, line)
 
     # -- what there is already
 
@@ -227,31 +203,12 @@ class Resuming(Evaluation):
     def _row_hash(self, entry: Entry) -> str:
         return self.plan.ready(entry).task.content_hash()
 
-    @property
-    def goes_on(self) -> bool:
-        """True: its trials may have results already."""
-        return True
-
     def count_selected(self, count: int) -> int | None:
         """Return how many trials the run is to have: those of this session, and those it has besides."""
         if self._before is None:
             return None if self._wanted is None else len(self._wanted)
         wanted = count + self._others if self._wanted is None else len(self._wanted)
         return max(wanted, self._before)
-
-    # -- on the loop
-
-    async def start(self) -> None:
-        """Start a browser if there is something to run.
-
-        Raises:
-            RunStopped: the browser cannot be started.
-            OSError: the run folder cannot be written.
-        """
-        if self._has_work:
-            await super().start()
-        else:
-            self.has_started = True
 
 
 def _key(data: AttemptDigest) -> TrialKey:
@@ -264,10 +221,11 @@ def _listed(ids: Iterable[str]) -> str:
     return ", ".join(names[:TOLD]) + more
 
 
-def _machine(before: dict[str, Any], here: dict[str, Any]) -> Iterator[str]:
+def _describe_machine(before: dict[str, Any], here: dict[str, Any]) -> Iterator[str]:
     keys = [key for key in MACHINE if key != "browser"]  # which is not up yet
     if before:
-        yield from differences({key: before.get(key) for key in keys}, {key: here[key] for key in keys})
+        found = differences({key: before.get(key) for key in keys}, {key: here[key] for key in keys})
+        yield from (f"the run was begun with something else: {line}" for line in found)
 
 
 def _refusal(folder: Path, drift: list[str]) -> str:

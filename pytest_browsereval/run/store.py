@@ -114,20 +114,23 @@ class RunStore:
     Args:
         root: the folder; made when the first file is written.
         worker: names the writing process among those of the run.
+        fsync: whether the disk is to confirm every finished attempt.
     """
 
-    def __init__(self, root: Path, *, worker: str = "main") -> None:
+    def __init__(self, root: Path, *, worker: str = "main", fsync: bool = False) -> None:
         self.root = root
         self.worker = worker
         self._numbers = itertools.count(1)
         self.records = Records(root)
-        self.synced_from: Path | None = None
+        self.synced_from = root if fsync else None
         """The run's folder, if the disk is to confirm every finished attempt."""
 
     @classmethod
-    def locate(cls, output_dir: Path, name: str, run_id: str, *, worker: str = "main") -> RunStore:
+    def locate(
+        cls, output_dir: Path, name: str, run_id: str, *, worker: str = "main", fsync: bool = False
+    ) -> RunStore:
         """Return the store of a run; every process of the run gets the same folder."""
-        return cls(home_of(output_dir, name) / run_id, worker=worker)
+        return cls(home_of(output_dir, name) / run_id, worker=worker, fsync=fsync)
 
     # -- the run
 

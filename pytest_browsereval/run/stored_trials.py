@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from pytest_browsereval.capture.trajectory import EVIDENCE_FILE, TASK_FILE
-from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef
 from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.datasets.plugged import index_rows, read_row
@@ -27,9 +26,10 @@ from pytest_browsereval.model.messages import read_message
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import Offers
 from pytest_browsereval.redaction.marks import MARK
-from pytest_browsereval.registry import Registry
+from pytest_browsereval.run.eval_run import EvalRun
 from pytest_browsereval.run.plan import Entry, Plan, check_needs, mark_names, read_graders
-from pytest_browsereval.run.store import RunStore, TrialKey
+from pytest_browsereval.run.store import TrialKey
+from pytest_browsereval.run.toolsets import Toolsets
 from pytest_browsereval.run.trial import Trial
 from pytest_browsereval.sites import fill
 
@@ -137,21 +137,18 @@ class StoredPlan(Plan):
     """The trials that a run folder holds, each with the graders that are asked again.
 
     Args:
-        config: whose graders are asked; without any, each attempt's own ones.
-        registry: where stored graders are looked up.
-        store: the run.
+        run: the run; its config's graders are asked, without any each attempt's own ones.
     """
 
-    def __init__(self, config: EvalConfig, registry: Registry, store: RunStore) -> None:
-        super().__init__(config, registry, None)
-        self._store = store
+    def __init__(self, run: EvalRun) -> None:
+        spec = run.spec
+        super().__init__(spec.config, spec.registry, limit=spec.limit, beside=spec.beside)
+        self._store = spec.store
+        self._modify = spec.behaviour.modify_task or (lambda task: task)
+        self._redact = run.redact
         self._stored: tuple[StoredEntry, ...] | None = None
         self._by_name: dict[str, StoredEntry] | None = None
         self._tasks: dict[TrialKey, Trial] = {}
-        self.modify: Callable[[Task], Task] = lambda task: task
-        """What plug-ins make of a row before it is run."""
-        self.redact: Callable[[str], str] = str
-        """Takes secrets out of a text."""
         self.rows_problem: str | None = None
         """Why the config's datasets cannot be read; then no stored task is compared with its row."""
 
@@ -193,19 +190,21 @@ class StoredPlan(Plan):
             self.rows_problem = str(error)
             return {}
 
-    def entries(self, only: Collection[str] | None = None) -> Iterator[Entry]:
+    def entries(self, only: Collection[str] | None = None, *, is_limited: bool = True) -> Iterator[Entry]:
         """Yield the stored trials.
 
         Args:
             only: safe ids of rows; the others are left out.
+            is_limited: whether rows behind the limit are left out.
 
         Raises:
             UsageError: a file of the run is damaged.
         """
         places: dict[str, int] = {}
+        limit = self._limit if is_limited else None
         for entry in self.stored:
             name = entry.name.partition("[")[0]
-            if self.limit is not None and places.setdefault(name, len(places)) >= self.limit:
+            if limit is not None and places.setdefault(name, len(places)) >= limit:
                 continue
             if only is None or name in only:
                 yield entry
@@ -228,12 +227,13 @@ class StoredPlan(Plan):
 
     # -- before anything is spent
 
-    def check(self, entries: Iterable[Entry]) -> None:
+    def check(self, entries: Iterable[Entry], toolsets: Toolsets | None) -> None:
         """Read what is stored of all given trials, and check that their graders can judge it.
 
         Raises:
             DatasetError: some cannot be graded; the first five are told, the rest counted.
         """
+        del toolsets  # no agent is asked
         problems: list[str] = []
         for entry in entries:
             try:
@@ -348,7 +348,7 @@ class StoredPlan(Plan):
             DatasetError: a plug-in breaks, or makes another row of it.
         """
         try:
-            task = self.modify(row)
+            task = self._modify(row)
         except Fault as fault:
             raise DatasetError(f"row {row.query_id!r}: {fault}") from None
         return Task.model_validate(fill(task.model_dump(), stored.site_urls))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -15,7 +15,7 @@ from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.model.grades import GraderResult
 from pytest_browsereval.needs import ChecksRead
-from pytest_browsereval.run.plan import FEW, Plan
+from pytest_browsereval.run.plan import FEW, Entry, Plan
 from pytest_browsereval.run.relations import ALONE
 from pytest_browsereval.run.toolsets import Toolsets
 from pytest_browsereval.tools.toolkits import CATALOG
@@ -54,16 +54,21 @@ def planned(tmp_path: Path) -> Planned:
     registry = builtin_registry()
     registry.register(Accountant, owner="acme 1.0")
 
-    def planned(*rows: dict[str, Any], **keys: Any) -> Plan:
+    def planned(*rows: dict[str, Any], more: dict[str, Any] | None = None, **keys: Any) -> Plan:
         lines = "".join(json.dumps(one) + "\n" for one in rows)
         (tmp_path / "rows.jsonl").write_text(lines)
         agent = {} if "variants" in keys else {"agent": "scripted"}
         path = tmp_path / "shop.json"
         path.write_text(json.dumps({**agent, "dataset": "rows.jsonl", **keys}))
         config = load_config(path, registry=registry)
-        return Plan(config, registry, Toolsets.of(config, CATALOG.values(), ()))
+        return Plan(config, registry, **(more or {}))
 
     return planned
+
+
+def check(plan: Plan, entries: Iterable[Entry]) -> None:
+    """Check rows with the tools that their agents have."""
+    plan.check(entries, Toolsets.of(plan.config, CATALOG.values(), ()))
 
 
 def names(plan: Plan, only: set[str] | None = None) -> list[str]:
@@ -72,7 +77,7 @@ def names(plan: Plan, only: set[str] | None = None) -> list[str]:
 
 def refusal(plan: Plan) -> str:
     with pytest.raises(DatasetError) as caught:
-        plan.check(plan.entries())
+        check(plan, plan.entries())
     return str(caught.value).partition(": ")[2]
 
 
@@ -112,8 +117,7 @@ def test_selected_rows_keep_their_names(planned: Planned) -> None:
 
 def test_a_limit_takes_the_first_rows(planned: Planned) -> None:
     """The limit counts rows, not trials; a row behind it is not there, though it is asked for."""
-    plan = planned(row("a"), row("b"), row("c"), trials=2)
-    plan.limit = 2
+    plan = planned(row("a"), row("b"), row("c"), trials=2, more={"limit": 2})
     assert names(plan) == ["a[1]", "a[2]", "b[1]", "b[2]"]
     assert names(plan, {"b", "c"}) == ["b[1]", "b[2]"]
 
@@ -185,7 +189,7 @@ def test_graders_that_cannot_judge_a_row_are_refused(planned: Planned, case: str
     graders, message = BAD_GRADERS[case]
     plan = planned(row("a", graders=graders))
     with pytest.raises(DatasetError) as caught:
-        plan.check(plan.entries())
+        check(plan, plan.entries())
     assert "rows.jsonl:1: row 'a'" in str(caught.value)
     assert message in str(caught.value)
 
@@ -197,7 +201,7 @@ def test_the_primary_grader_must_be_in_every_row(planned: Planned) -> None:
     assert refusal(plan) == (
         "row 'bad': pass_when names the grader 'main', which the row does not have. Its graders: answer."
     )
-    plan.check(plan.entries({"good"}))
+    check(plan, plan.entries({"good"}))
 
 
 # -- checks
@@ -241,13 +245,13 @@ def test_checks_that_are_read_are_accepted(planned: Planned) -> None:
     }
     nested = row("nested", graders=[inside], checks=[TOTAL, text])
     plan = planned(both, program, package, nested, dataset=[{"path": "rows.jsonl", "trusted": True}])
-    plan.check(plan.entries())
+    check(plan, plan.entries())
 
 
 def test_a_config_may_leave_the_rows_own_graders_out(planned: Planned) -> None:
     """Graders of the config replace those that a row names, whose checks stay unread; but not by mistake."""
     plan = planned(row("a", graders=[STATE], checks=[TOTAL]), graders=["answer"])
-    plan.check(plan.entries())
+    check(plan, plan.entries())
     plan = planned(row("a", graders=[], checks=[TOTAL]), graders=["answer"])
     assert "no grader that reads it" in refusal(plan)
 
@@ -269,7 +273,7 @@ def test_bad_rows_are_told_once_each(planned: Planned) -> None:
     """Over variants and trials a bad row is one problem; good rows beside it do not hide it."""
     plan = planned(row("good"), row("bad", graders=[]), trials=3)
     with pytest.raises(DatasetError) as caught:
-        plan.check(plan.entries())
+        check(plan, plan.entries())
     assert str(caught.value).count("has no grader") == 1
 
 
@@ -278,7 +282,7 @@ def test_rows_are_checked_against_agent_and_tools(planned: Planned) -> None:
     solution = [{"tool": "click_at", "x": 1, "y": 1}, {"tool": "done", "answer": "right"}]
     assert "click_at" in refusal(planned(row("a", solution=solution), tools={"pointer": False}))
     plan = planned(row("a", solution=solution), tools={"pointer": False}, agent="noop")
-    plan.check(plan.entries())
+    check(plan, plan.entries())
 
 
 # -- protected rows

@@ -13,15 +13,17 @@ from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.capture.message_log import MessageLogger
 from pytest_browsereval.capture.trajectory import HISTORY_FILE, TrajectorySaver
 from pytest_browsereval.config import config_from
-from pytest_browsereval.errors import ConfigError, DatasetError, ErrorSource, Fault, RunStopped, UsageError
+from pytest_browsereval.errors import ConfigError, DatasetError, ErrorSource, Fault, UsageError
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import UserMessage
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.run.eval_run import EvalRun, Prepared, RunSpec
 from pytest_browsereval.run.lookup import run_folder
-from pytest_browsereval.run.regrade import Regrading, history_record
+from pytest_browsereval.run.regrade import RegradedTrials, history_record
+from pytest_browsereval.run.session import Session
 from pytest_browsereval.run.store import RunStore, TrialKey, read_metadata
 from pytest_browsereval.run.stored_trials import StoredEntry, read_evidence
 from pytest_browsereval.testing import ScriptedModel, says
@@ -57,12 +59,16 @@ class Eval:
         begun.finish()
         return begun.path
 
-    def regrading(self, **config: Any) -> Regrading:
+    def regrading(self, *, limit: int | None = None, **config: Any) -> RegradedTrials:
         rows = [{"query_id": "a", "query": "Do a.", "answer": "42"}]
         (self.folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         block = {"agent": "noop", "dataset": "rows.jsonl", "name": "shop", **config}
         loaded = config_from(block, path=self.folder / "shop.eval.yaml", registry=builtin_registry())
-        return Regrading(loaded, builtin_registry(), self.store.root)
+        store = RunStore(self.store.root)
+        spec = RunSpec(config=loaded, registry=builtin_registry(), store=store, limit=limit)
+        trials = EvalRun(spec, RegradedTrials).trials
+        assert isinstance(trials, RegradedTrials)
+        return trials
 
 
 @pytest.fixture
@@ -70,11 +76,11 @@ def shop(tmp_path: Path) -> Eval:
     return Eval(tmp_path)
 
 
-def again(regrading: Regrading, number: int = 0) -> TaskMetadata:
+def again(regrading: RegradedTrials, number: int = 0) -> TaskMetadata:
     """Grade a trial again as an item does."""
-    entry = regrading.stored.stored[number]
-    regrading.check_rows([entry])
-    return asyncio.run(regrading.trial(entry, "n")).metadata
+    entry = regrading.plan.stored[number]
+    regrading.check([entry], Prepared())
+    return asyncio.run(regrading.make(Session(regrading.run), entry, "n")).metadata
 
 
 def on_disk(folder: Path) -> dict[str, str]:
@@ -116,7 +122,7 @@ def test_what_a_refused_key_had_cost_is_kept(shop: Eval) -> None:
     before = on_disk(folder)
     regrading = shop.regrading()
     paid = {"usage": Usage(requests=2), "cost_usd": 0.25, "stops_run": True, "reasoning": "401"}
-    regrading.behaviour.grade = stands_in(verdict=ERRORED, score=None, **paid)
+    regrading.run.spec.behaviour.grade = stands_in(verdict=ERRORED, score=None, **paid)
     metadata = again(regrading)
     assert (metadata.stops_run, metadata.cost_usd) == (True, 0.75)
     assert "not graded again, passed as it was: 401" in metadata.reason
@@ -150,13 +156,12 @@ def test_only_the_last_attempt_of_a_trial(shop: Eval) -> None:
     shop.add("b", node_id="elsewhere.py::test_it[b]", started_at="2025-03")
     shop.add("b", node_id="shop.eval.yaml::b[\n", variant="y", started_at="2025-04")
     regrading = shop.regrading()
-    entries = regrading.stored.stored
+    entries = regrading.plan.stored
     assert [entry.name for entry in entries] == ["a", "b[x-2]", "b", "b[y-1]"]
     assert [entry.folder for entry in entries[:2]] == [second, third]
     assert regrading.plan.find("b[x-2]@group").variant == "x"
     assert [entry.ref.path.name for entry in entries[:2]] == ["rows.jsonl", "metadata.json"]
-    regrading.stored.limit = 1
-    assert [entry.name for entry in regrading.plan.entries()] == ["a"]
+    assert [entry.name for entry in shop.regrading(limit=1).plan.entries()] == ["a"]
     before = on_disk(first)
     again(regrading)
     assert on_disk(first) == before
@@ -171,14 +176,14 @@ def test_what_an_interruption_leaves(shop: Eval) -> None:
     )
 
     async def cancelled() -> None:
-        work = asyncio.create_task(regrading.trial(regrading.stored.stored[0], "n"))
-        await until(regrading.store.in_flight)
+        work = asyncio.create_task(regrading.make(Session(regrading.run), regrading.plan.stored[0], "n"))
+        await until(regrading.run.store.in_flight)
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)
 
     asyncio.run(cancelled())
     assert on_disk(folder) == before
-    assert not regrading.store.in_flight()
+    assert not regrading.run.store.in_flight()
     kept = shop.regrading()
     TrajectorySaver(folder).keep_grades(
         history_record(read_metadata(folder))
@@ -204,12 +209,12 @@ def test_what_an_interrupted_grading_had_cost_is_kept(shop: Eval) -> None:
         return paid if grader.label == "answer" else None
 
     async def cancelled() -> None:
-        work = asyncio.create_task(regrading.trial(regrading.stored.stored[0], "n"))
+        work = asyncio.create_task(regrading.make(Session(regrading.run), regrading.plan.stored[0], "n"))
         await until(lambda: len(asked) == 2)
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)
 
-    regrading.behaviour.grade = answer
+    regrading.run.spec.behaviour.grade = answer
     asyncio.run(cancelled())
     after = on_disk(folder)
     stored = json.loads(after.pop("metadata.json"))
@@ -246,10 +251,10 @@ def test_costs_add_up(shop: Eval) -> None:
     shop.add(cost_usd=0.5)
     shop.add("b", cost_usd=None, started_at="2026")
     regrading = shop.regrading()
-    regrading.behaviour.grade = stands_in(cost_usd=0.25)
+    regrading.run.spec.behaviour.grade = stands_in(cost_usd=0.25)
     assert again(regrading).cost_usd == 0.75
     regrading = shop.regrading()
-    regrading.behaviour.grade = stands_in(cost_usd=0.0)
+    regrading.run.spec.behaviour.grade = stands_in(cost_usd=0.0)
     assert again(regrading).cost_usd == 0.75
     assert again(regrading, 1).cost_usd is None
     assert [regrading.cost_before(f"shop.eval.yaml::{name}") for name in "ab"] == [0.75, 0.0]
@@ -259,7 +264,7 @@ def test_a_fault_of_the_session_is_recorded(shop: Eval) -> None:
     """A process that died or a loop that was lost: errored grades, the old ones in the history."""
     folder = shop.add()
     regrading = shop.regrading()
-    entry = regrading.stored.stored[0]
+    entry = regrading.plan.stored[0]
     metadata = regrading.record_fault(entry, "n", Fault(ErrorSource.HARNESS, "the worker died")).metadata
     assert (metadata.verdict, metadata.error_source) == (ERRORED, "grader")
     assert "the worker died" in metadata.reason
@@ -269,7 +274,7 @@ def test_a_fault_of_the_session_is_recorded(shop: Eval) -> None:
 
 def test_runs_are_found(shop: Eval) -> None:
     """By folder, by id, or as the newest; else the runs that there are are told."""
-    config = shop.regrading().config if shop.add() else None
+    config = shop.regrading().run.config if shop.add() else None
     assert config is not None
     newer = RunStore(shop.folder / "results" / "shop" / "run-2")
     newer.begin_attempt(TrialKey("a"), "n")
@@ -285,13 +290,13 @@ def test_runs_are_found(shop: Eval) -> None:
 
 
 def test_no_attempt_is_made(shop: Eval) -> None:
-    """Whoever asks for a window is refused, and damaged files are told by name."""
+    """No browser is started, and messages name damaged files."""
     folder = shop.add()
     regrading = shop.regrading()
-    asyncio.run(regrading.start())
-    with pytest.raises(RunStopped, match="makes none"):
-        asyncio.run(regrading.services())
-    entry = regrading.stored.stored[0]
+    session = Session(regrading.run)
+    asyncio.run(session.start())
+    assert (session.has_started, session.manifest) == (True, {})
+    entry = regrading.plan.stored[0]
     assert isinstance(entry, StoredEntry)
     said = '{"type": "user", "content": "Go.", "timestamp": ""}'
     for name, text, told in (
@@ -308,7 +313,7 @@ def test_no_attempt_is_made(shop: Eval) -> None:
         before = (folder / name).read_text() if (folder / name).exists() else None
         (folder / name).unlink(missing_ok=True) if text is None else (folder / name).write_text(text)
         with pytest.raises(UsageError, match=told):
-            shop.regrading().check_rows([entry])
+            shop.regrading().check([entry], Prepared())
         (folder / name).unlink(missing_ok=True) if before is None else (folder / name).write_text(before)
     (folder / "messages.jsonl").write_text(f"{said}\n")
     assert again(shop.regrading()).verdict is PASSED
@@ -325,8 +330,8 @@ def test_grades_that_came_in_between_are_kept(shop: Eval) -> None:
     """Of a worker that died after it had written them, or of the item's try before: grades and money."""
     folder = shop.add(cost_usd=0.5)
     first, other = shop.regrading(), shop.regrading()
-    entry = first.stored.stored[0]
-    other.behaviour.grade = stands_in(verdict=FAILED, score=0.0, cost_usd=0.25)
+    entry = first.plan.stored[0]
+    other.run.spec.behaviour.grade = stands_in(verdict=FAILED, score=0.0, cost_usd=0.25)
     again(other)
     metadata = first.record_fault(entry, "n", Fault(ErrorSource.HARNESS, "the worker died")).metadata
     assert [record["verdict"] for record in history(folder)] == ["passed", "failed"]
@@ -368,11 +373,11 @@ def test_no_key_is_needed_where_no_model_is_asked(shop: Eval, monkeypatch: pytes
     model = {"provider": "openai", "model": "gpt-5", "api_key": "OPENAI_API_KEY"}
     keys: dict[str, Any] = {"agent": {"type": "single", **model}, "judge": model}
     regrading = shop.regrading(**keys)
-    regrading.preflight()
+    regrading.prepare()
     assert again(regrading).verdict is PASSED
     regrading = shop.regrading(**keys, graders=["browsecomp"])
     with pytest.raises(UsageError, match="OPENAI_API_KEY"):
-        regrading.check_rows(regrading.stored.stored)
+        regrading.check(regrading.plan.stored, Prepared())
 
 
 def test_what_a_run_lacks_is_known(shop: Eval) -> None:
@@ -382,9 +387,9 @@ def test_what_a_run_lacks_is_known(shop: Eval) -> None:
     assert shop.regrading().count_selected(1) is None
     shop.store.write_summary({"selected": 3})
     regrading = shop.regrading()
-    regrading.store.write_summary({"selected": None})
+    regrading.run.store.write_summary({"selected": None})
     assert (regrading.count_selected(1), regrading.lacking(3)) == (3, "")
     assert regrading.lacking(1) == "2 of the run's 3 trials have no result"
     shop.add("gone", started_at="2027")
-    regrading.preflight()
-    assert any("have no row for 1 of the run's trials" in note for note in regrading.notes)
+    notes = regrading.prepare().notes
+    assert any("have no row for 1 of the run's trials" in note for note in notes)

@@ -15,7 +15,7 @@ from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.redaction.known import redact_known
-from pytest_browsereval.run.evaluation import Evaluation
+from pytest_browsereval.run.eval_run import EvalRun
 from pytest_browsereval.run.journal import Journal, Places, Queued
 from pytest_browsereval.run.plan import Entry
 
@@ -37,7 +37,7 @@ class LiveView:
         self._controller = controller
         self._port = port
         self._server: DashboardServer | None = None
-        self._journals: dict[Evaluation, Journal] = {}
+        self._journals: dict[EvalRun, Journal] = {}
         self._pytest: pytest.Session | None = None
         self._is_announced = False
         self._problem = ""
@@ -68,7 +68,7 @@ class LiveView:
         self._open()
 
     def _runs(self) -> list[Watched]:
-        known = list(self._session.evaluations.values())  # in one piece: this is another thread
+        known = list(self._session.runs.values())  # in one piece: this is another thread
         return [Watched(one.config.name, one.store, one.control) for one in known]
 
     def _line(self) -> str:
@@ -96,30 +96,30 @@ class LiveView:
         self._begin()
 
     def _begin(self) -> None:
-        for evaluation in dict.fromkeys(self._controller.rows.values()):
-            if evaluation not in self._journals:
-                journal = self._journals[evaluation] = Journal(evaluation.store, self._session.run_id)
-                self._keep(journal.begin, self._queue(evaluation), self._places(evaluation))
+        for eval_run in dict.fromkeys(self._controller.rows.values()):
+            if eval_run not in self._journals:
+                journal = self._journals[eval_run] = Journal(eval_run.store, self._session.run_id)
+                self._keep(journal.begin, self._queue(eval_run), self._places(eval_run))
 
-    def _queue(self, evaluation: Evaluation) -> list[Queued]:
+    def _queue(self, eval_run: EvalRun) -> list[Queued]:
         """Return the trials of an eval in the order of the session."""
         rows = self._controller.rows
         names = {
             node_id: node_id.partition("::")[2].partition("@")[0]
             for node_id in self._controller.expected
-            if rows.get(node_id) is evaluation
+            if rows.get(node_id) is eval_run
         }
         only = {name.partition("[")[0] for name in names.values()}
-        entries = {entry.name: entry for entry in evaluation.plan.entries(only=only)}
+        entries = {entry.name: entry for entry in eval_run.plan.entries(only=only)}
         found = ((node_id, entries[name]) for node_id, name in names.items() if name in entries)
-        return [Queued(node_id, entry.key, _task(evaluation, entry)) for node_id, entry in found]
+        return [Queued(node_id, entry.key, _task(eval_run, entry)) for node_id, entry in found]
 
-    def _places(self, evaluation: Evaluation) -> Places:
+    def _places(self, eval_run: EvalRun) -> Places:
         option = self._session.config.option
         specs: list[str] = getattr(option, "tx", None) or []
         counts = [spec.partition("*")[0] if "*" in spec else "1" for spec in specs]
         processes = sum(int(count) for count in counts if count.isdecimal())
-        config = evaluation.config
+        config = eval_run.config
         most = max(processes, 1)
         lanes = config.lanes if config.num_workers is None else -(-config.num_workers // most)
         if processes and option.dist not in ("load", "no"):
@@ -131,15 +131,15 @@ class LiveView:
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Note that a trial is over."""
-        evaluation = self._controller.rows.get(report.nodeid)
-        journal = self._journals.get(evaluation) if evaluation is not None else None
-        if evaluation is None or journal is None or report.when != "setup" or report.outcome == "rerun":
+        eval_run = self._controller.rows.get(report.nodeid)
+        journal = self._journals.get(eval_run) if eval_run is not None else None
+        if eval_run is None or journal is None or report.when != "setup" or report.outcome == "rerun":
             return
         verdict = getattr(report, "browsereval_verdict", None)
         if verdict is not None:
             self._keep(journal.over, report.nodeid, verdict)
         elif report.outcome != "passed":
-            self._keep(journal.over, report.nodeid, None, _why(report, evaluation.redact))
+            self._keep(journal.over, report.nodeid, None, _why(report, eval_run.redact))
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Keep what knows the exit code in the end."""
@@ -173,12 +173,12 @@ class LiveView:
             reporter.write_line(line)
 
 
-def _task(evaluation: Evaluation, entry: Entry) -> str:
+def _task(eval_run: EvalRun, entry: Entry) -> str:
     try:
-        query = evaluation.plan.ready(entry).task.query
+        query = eval_run.plan.ready(entry).task.query
     except UsageError:  # a stored attempt that cannot be graded again: it is told when its turn comes
         return ""
-    return one_line(evaluation.redact(query), LONGEST)
+    return one_line(eval_run.redact(query), LONGEST)
 
 
 def _why(report: Any, redact: Callable[[str], str]) -> str:

@@ -49,7 +49,7 @@ class Loaded:
 def load(config: EvalConfig, registry: Registry) -> Loaded:
     """Return all selected rows of the config with their graders."""
     loaded = Loaded()
-    plan = Plan(config, registry, None)
+    plan = Plan(config, registry)
     variant = next(iter(config.variants))
     seen: dict[str, str] = {}
     for dataset in config.dataset:

@@ -1,0 +1,258 @@
+"""An eval that is run in this process: what is asked for, its trials, and what the run keeps count of."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pytest_browsereval.browsers.base import Survey
+from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.contracts import texts_of
+from pytest_browsereval.errors import Fault
+from pytest_browsereval.graders.base import GraderConfig
+from pytest_browsereval.redaction.known import know_secrets
+from pytest_browsereval.redaction.redactor import Redactor
+from pytest_browsereval.redaction.restoring import RestoringRedactor
+from pytest_browsereval.redaction.spellings import list_base64_forms, list_spellings
+from pytest_browsereval.registry import Registry
+from pytest_browsereval.replay.cassettes import Cassettes, ModelCalls
+from pytest_browsereval.run.behaviour import Behaviour
+from pytest_browsereval.run.budget import Budget
+from pytest_browsereval.run.control import Control
+from pytest_browsereval.run.outages import Outages
+from pytest_browsereval.run.own_runs import OwnRuns
+from pytest_browsereval.run.plan import Entry, Plan
+from pytest_browsereval.run.record import AttemptRecord
+from pytest_browsereval.run.store import RunStore
+from pytest_browsereval.run.toolsets import Toolsets
+from pytest_browsereval.tools.kit import Toolkit
+from pytest_browsereval.tools.toolkits import build_plugged_kits, kits_for
+
+if TYPE_CHECKING:
+    from pytest_browsereval.run.session import Session
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSpec:
+    """What is asked of a run, by its config and by the command line."""
+
+    config: EvalConfig
+    registry: Registry
+    """Where rows look their graders up."""
+    store: RunStore
+    """The run's folder: the same for every process of the run."""
+    began: float = field(default_factory=time.time)
+    """When the session began, in seconds since 1970."""
+    behaviour: Behaviour = field(default_factory=Behaviour)
+    """What plug-ins change about attempts."""
+    model_calls: ModelCalls = ModelCalls.LIVE
+    """What becomes of the calls of models."""
+    baseline: Path | None = None
+    """The earlier run, or a baseline's file, that the run is compared with."""
+    limit: int | None = None
+    """Take the first so many rows only."""
+    beside: tuple[GraderConfig, ...] = ()
+    """Advisory graders that are asked beside those of config and rows."""
+    keeps_going: bool = False
+    """Whether rows are tried whatever has not answered."""
+    controlled_by: str | None = None
+    """The session whose control file decides which attempts begin; None reads none."""
+    is_planned: bool = False
+    """Whether nothing is to be run, only counted."""
+    notes: tuple[str, ...] = ()
+    """What a reader of the run should know of what was asked."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What checks before the first attempt have found out."""
+
+    toolsets: Toolsets = field(default_factory=Toolsets)
+    """The tools that are switched on."""
+    survey: Survey = field(default_factory=Survey)
+    """What the browser can do."""
+    notes: tuple[str, ...] = ()
+    """What a reader of the run should know."""
+
+
+class Trials(Protocol):
+    """Where the trials of a run come from, and what becomes of them: new, resumed or regraded ones."""
+
+    @property
+    def plan(self) -> Plan:
+        """All trials, and the way from one to its checked row."""
+
+    @property
+    def has_earlier(self) -> bool:
+        """Whether trials may have results of an earlier session."""
+
+    @property
+    def rewrites(self) -> bool:
+        """Whether records of earlier sessions are written again."""
+
+    @property
+    def needs_browser(self) -> bool:
+        """Whether an attempt is to be made, so that the browser is started before the first item."""
+
+    def prepare(self) -> Prepared:
+        """Check what can be checked without a window: keys, callables, programs, folders of sites.
+
+        Raises:
+            ConfigError: something of the config cannot be used; it says what to type next.
+            UsageError: the run's folder cannot be used.
+        """
+
+    def check(self, entries: Iterable[Entry], prepared: Prepared) -> list[str]:
+        """Read and check every row that is to run, and what its graders need; return notes for readers.
+
+        Raises:
+            DatasetError: rows are wrong.
+            ConfigError: something of the config does not fit them.
+            CassetteError: what is to be replayed cannot be.
+        """
+
+    def list_due(self, entries: Iterable[Entry]) -> list[Entry]:
+        """Return the trials of which an attempt has to be made."""
+
+    def find_judged(self, entry: Entry) -> AttemptRecord | None:
+        """Return the judged attempt of a trial that need not be made again; None if there is none."""
+
+    def count_selected(self, count: int) -> int | None:
+        """Return how many trials the run is to have; None if nobody knows.
+
+        Args:
+            count: of the session's items that are of this config.
+        """
+
+    def count_skipped(self, count: int) -> int:
+        """Return how many trials of the run were skipped before their attempt.
+
+        Args:
+            count: of the session's items of this config that were.
+        """
+
+    def begin(self, session: Session, manifest: dict[str, Any]) -> None:
+        """Write down what the run is made of and which trials it is to have, once the browser is up.
+
+        Raises:
+            RunStopped: the run's folder is not the one that was found before.
+            OSError: it cannot be written.
+        """
+
+    async def make(self, session: Session, entry: Entry, node_id: str) -> AttemptRecord:
+        """Make what a trial needs: an attempt with its retries, or new grades.
+
+        Raises:
+            RunStopped: nothing can succeed any more; the attempt was not made.
+            OverBudget: the run's budget is used up; the attempt was not made.
+            CalledOff: nobody wants the attempt any more; it was not made.
+            OSError: the run folder cannot be written.
+        """
+
+    def record_fault(self, entry: Entry, node_id: str, fault: Fault) -> AttemptRecord:
+        """Record a trial as errored that could not finish by itself; needs no loop.
+
+        Raises:
+            OSError: the run folder cannot be written.
+        """
+
+
+class EvalRun:
+    """A config that is run in this process.
+
+    Args:
+        spec: what is asked for.
+        trials: makes the source of its trials.
+
+    Raises:
+        ConfigError: a tool switch names no tool, or a toolkit cannot be used.
+    """
+
+    def __init__(self, spec: RunSpec, trials: Callable[[EvalRun], Trials]) -> None:
+        self.spec = spec
+        self.config, self.store = spec.config, spec.store
+        self._plugged = self._build_kits()
+        self.toolsets = Toolsets() if self.config.browser.brings_tools else self.make_toolsets(Survey())
+        """The tools as far as the config says; a browser that brings its own has to be asked for them."""
+        own = (secret for member in self._members() for secret in texts_of(member, "secrets"))
+        self._secrets = {*self.config.secrets(), *own}
+        self._take_secrets()
+        self.budget = Budget(self.config.budget, self.store, spec.began)
+        self.outages = Outages(self.store, spec.began, self.redact, keeps_going=spec.keeps_going)
+        self.control = Control(self.store, spec.controlled_by)
+        self.own_runs = OwnRuns(self.config, self.store)
+        """Those of tests by hand, which share all else of the config with its items."""
+        self.held = ExitStack()
+        """The locks that show others that this process writes the run."""
+        self.trials = trials(self)
+
+    @property
+    def plan(self) -> Plan:
+        """All its trials, and the way from one to its checked row."""
+        return self.trials.plan
+
+    def _members(self) -> Iterable[Any]:
+        return (
+            *self.config.variants.values(),
+            *self.config.graders,
+            *self.config.toolkits,
+            self.config.browser,
+            *self.config.sites.values(),
+            *filter(None, [self.config.judge]),
+        )
+
+    # -- secrets
+
+    def redact(self, text: str) -> str:
+        """Return the text without the secrets of the config."""
+        return self._redactor.redact(text)
+
+    def _take_secrets(self) -> None:
+        """Redact the secrets in all their spellings, and cut no text through one."""
+        self._redactor = Redactor((*list_spellings(self._secrets), *list_base64_forms(self._secrets)))
+        know_secrets(self._redactor.spellings)
+
+    def hide(self, graders: Iterable[GraderConfig]) -> None:
+        """Redact the secrets of a row's own graders too."""
+        own = {secret for grader in graders for secret in texts_of(grader, "secrets")}
+        if not own <= self._secrets:
+            self._secrets |= own
+            self._take_secrets()
+
+    # -- tools
+
+    def _build_kits(self) -> tuple[Toolkit, ...]:
+        try:
+            return build_plugged_kits(self.config.toolkits, self.spec.registry, self.config.browser)
+        except ValueError as error:
+            raise self.config.wrong(("toolkits",), error) from None
+
+    def make_toolsets(self, survey: Survey) -> Toolsets:
+        """Return the tools that are on in a browser.
+
+        Raises:
+            ConfigError: a switch names no tool, or two tools have one name.
+        """
+        return Toolsets.of(self.config, kits_for(survey, self.config.browser), self._plugged)
+
+    # -- model calls
+
+    @property
+    def cassettes(self) -> Cassettes:
+        """Where the calls of its models are recorded, or replayed from."""
+        redactor = RestoringRedactor(self.config.secrets_by_name(), self.redact)
+        return Cassettes(self.config, self.spec.model_calls, redactor)
+
+    def asks_no_model(self) -> bool:
+        """Whether the model calls of all its trials are replayed, so that no key is needed."""
+        cassettes = self.cassettes
+        return all(cassettes.replays(entry.key.cassette) for entry in self.plan.entries())
+
+    def let_go(self) -> None:
+        """Let others write the run; needs no loop, and does nothing the second time."""
+        self.held.close()
+        self.own_runs.let_go()

@@ -1,0 +1,121 @@
+"""Checks before anything is spent: keys, callables, programs, folders of sites, tools, rows."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from pytest_browsereval.browsers.base import BrowserConfig, Survey
+from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.contracts import naming
+from pytest_browsereval.errors import ConfigError
+from pytest_browsereval.needs import Offers
+from pytest_browsereval.replay.cassettes import ModelCalls
+from pytest_browsereval.run.browser_checks import check_agents, check_capture, survey_of
+from pytest_browsereval.run.drift import drift
+from pytest_browsereval.run.eval_run import EvalRun, Prepared
+from pytest_browsereval.run.plan import Entry
+from pytest_browsereval.run.toolsets import Toolsets
+from pytest_browsereval.sites import check
+
+
+def preflight(run: EvalRun) -> Prepared:
+    """Check what can be checked without a window; a browser that runs already is asked what it can do.
+
+    Raises:
+        ConfigError: with what to type next.
+    """
+    config = run.config
+    check(config.sites, config.base_dir)
+    if run.spec.model_calls is not ModelCalls.LIVE:
+        check_agents(config, Offers(llm=run.spec.model_calls))
+    browser = prepare_browser(config)
+    for name, agent in config.variants.items():
+        preflight_member(config, agent, "variants", name)
+    for number, grader in enumerate(config.graders):
+        preflight_member(config, grader, "graders", number)
+    for number, kit in enumerate(config.toolkits):
+        preflight_member(config, kit, "toolkits", number)
+    check_capture(config, Survey())  # what no browser of its type records, before one is asked
+    survey = asyncio.run(survey_of(browser))
+    check_agents(config, Offers(no_cdp=survey.no_cdp))
+    check_capture(config, survey)
+    toolsets = run.make_toolsets(survey)
+    notes = [*survey.notes, *dict.fromkeys(_check_tools(config, toolsets))]
+    for dataset in config.dataset:
+        with naming(dataset, "notes"):
+            notes += dataset.notes(config.base_dir)
+    notes += drift(run.store, config, toolsets.tools)
+    return Prepared(toolsets, survey, tuple(notes))
+
+
+def prepare_browser(config: EvalConfig) -> BrowserConfig:
+    """Return the browser's block, its files found from the config's folder.
+
+    Raises:
+        ConfigError: one is missing.
+    """
+    with naming(config.browser, "prepare"):
+        return config.browser.prepare(config.base_dir)
+
+
+def preflight_member(config: EvalConfig, member: Any, *path: str | int) -> None:
+    """Have an agent, a grader or a toolkit check what it needs.
+
+    Args:
+        config: where it stands.
+        member: its block.
+        path: of its block in the config.
+
+    Raises:
+        ConfigError: something is missing, with file and line.
+    """
+    try:
+        with naming(member, "preflight"):
+            member.preflight(config.base_dir)
+    except ConfigError as error:
+        raise config.wrong(path, error) from None
+
+
+def _check_tools(config: EvalConfig, toolsets: Toolsets) -> Iterator[str]:
+    """Ask each agent whether what it says of tools fits those that there are; yield notes.
+
+    Raises:
+        ConfigError: it does not.
+    """
+    for name, agent in config.variants.items():
+        tools = {tool.name: tool for tool in toolsets.by_variant[name]}
+        if note := toolsets.not_offered(name):
+            yield note
+        try:
+            with naming(agent, "check_tools", ValueError):
+                found = agent.check_tools(tools, toolsets.kits)
+        except ValueError as error:
+            raise config.wrong(("variants", name), toolsets.with_absent_tools(name, error)) from None
+        yield from (f"agent {name}: {note}" for note in found if note)
+
+
+def check_trials(run: EvalRun, entries: Iterable[Entry], toolsets: Toolsets | None) -> None:
+    """Read and check every row that is to run, and what its graders need.
+
+    Args:
+        run: whose trials they are.
+        entries: the trials.
+        toolsets: the tools that agents may have; None where no agent is asked.
+
+    Raises:
+        DatasetError: rows are wrong.
+        ConfigError: a grader's program is missing.
+        CassetteError: what is to be replayed cannot be.
+    """
+    entries = list(entries)
+    run.plan.check(entries, toolsets)
+    run.cassettes.check(entry.key.cassette for entry in entries)
+    seen: set[str] = set()
+    for entry in entries:
+        for grader in run.plan.ready(entry).graders:
+            if (block := grader.model_dump_json()) not in seen:
+                seen.add(block)
+                with naming(grader, "preflight"):
+                    grader.preflight(run.config.base_dir)
