@@ -168,7 +168,7 @@ class ResumedTrials(NewTrials):
 
     def _record(self, trials: int, finished: int, drift: list[str], here: dict[str, Any]) -> None:
         """Write down that the run was resumed, and forget what was in flight when it was ended."""
-        self.run.store.take_all_flights()
+        self.run.store.take_flight("*")
         record: dict[str, Any] = {
             "resumed_at": now(),
             "trials": trials,

@@ -330,7 +330,7 @@ class RunStore:
         """Return the same of a worker that has died, and forget that they were in flight.
 
         Args:
-            worker: which one; None is this one, whose event loop was lost.
+            worker: which one; None is this one, whose event loop was lost, and "*" is all of them.
         """
         worker = worker or self.worker
         found = self.in_flight(worker)
@@ -350,10 +350,6 @@ class RunStore:
                 if not (self.root / str(record["folder"]) / "metadata.json").exists():
                     found.append(str(record["node_id"]))
         return found
-
-    def take_all_flights(self) -> list[str]:
-        """Return the same of processes that have died, all of them, and forget that they were in flight."""
-        return self.take_flight("*")
 
     def folders(self) -> Iterator[Path]:
         """Yield the folder of every attempt, finished or not, in the order of their names.
