@@ -80,7 +80,18 @@ class Draft:
         """Return True if a value is not from the file."""
         return path in self._sources
 
-    # -- moving
+    # -- values
+
+    def get(self, path: KeyPath) -> Any:
+        """Return the value at a path; None if there is none."""
+        value: Any = self.tree
+        for part in path:
+            value = _get(value, part)
+        return value
+
+    def put(self, path: KeyPath, value: Any) -> None:
+        """Replace the value at a path, whose block is there."""
+        self.get(path[:-1])[path[-1]] = value
 
     def move(self, old: KeyPath, new: KeyPath) -> None:
         """Move a value; messages go on to tell it under its old path.
@@ -103,9 +114,7 @@ class Draft:
 
     def _block(self, path: KeyPath) -> dict[str | int, Any] | None:
         """Return the block that holds a path's last key; None if the key is not there."""
-        block: Any = self.tree
-        for part in path[:-1]:
-            block = _get(block, part)
+        block = self.get(path[:-1])
         return block if isinstance(block, dict) and path[-1] in block else None
 
     def note_move(self, old: KeyPath, new: KeyPath) -> None:

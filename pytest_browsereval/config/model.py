@@ -39,27 +39,25 @@ VARIANT_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
 SITE_NAME = r"^[A-Za-z_][A-Za-z0-9_]*$"
 
 
-def _variant_name(name: str) -> str:
-    if not re.match(VARIANT_NAME, name):
-        raise ValueError(
-            "names are made of letters, digits, '.', '_' and '-', and begin with a letter or digit; "
-            f"it is {name!r}."
-        )
-    return name
+def _check_name(pattern: str, rule: str) -> AfterValidator:
+    def check(name: str) -> str:
+        if not re.match(pattern, name):
+            raise ValueError(f"names are made of letters, digits{rule}; it is {name!r}.")
+        return name
+
+    return AfterValidator(check)
 
 
-def _site_name(name: str) -> str:
-    if not re.match(SITE_NAME, name):
-        raise ValueError(
-            f"names are made of letters, digits and underscores, and begin with no digit; it is {name!r}."
-        )
-    return name
-
-
-VariantName = Annotated[str, AfterValidator(_variant_name), Field(max_length=60)]
+VariantName = Annotated[
+    str,
+    _check_name(VARIANT_NAME, ", '.', '_' and '-', and begin with a letter or digit"),
+    Field(max_length=60),
+]
 """Part of node ids and folders."""
 
-SiteName = Annotated[str, AfterValidator(_site_name), Field(max_length=60)]
+SiteName = Annotated[
+    str, _check_name(SITE_NAME, " and underscores, and begin with no digit"), Field(max_length=60)
+]
 """What rows write in braces: ``{shop}``."""
 
 Traffic = Literal["record", "replay", "auto"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pytest_browsereval.config.draft import Draft
 from pytest_browsereval.unsupported import KEYS
 
@@ -11,12 +9,8 @@ from pytest_browsereval.unsupported import KEYS
 def take_refused(draft: Draft) -> None:
     """Remove keys of later versions from a draft; those that ask for something are wrong."""
     for path, works in KEYS.items():
-        block: Any = draft.tree
-        for name in path[:-1]:
-            block = block.get(name) if isinstance(block, dict) else None
-        if not isinstance(block, dict) or path[-1] not in block:
-            continue
-        if not _asks_for_nothing(block.pop(path[-1])):
+        block = draft.get(path[:-1])
+        if isinstance(block, dict) and not _asks_for_nothing(block.pop(path[-1], None)):
             draft.wrong(path, f"not supported yet. What works today: {works}.")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,13 @@ class Document:
     """Returns the line of the value at that path, or of the nearest value above it."""
     problems: list[tuple[int | None, str]] = field(default_factory=list)
     """(line, message): repeated keys, keys that are not texts, foreign tags."""
+
+
+def find_line(lines: Mapping[KeyPath, int], path: KeyPath) -> int | None:
+    """Return the line of a path, or of the nearest value above it."""
+    while path and path not in lines:
+        path = path[:-1]
+    return lines.get(path)
 
 
 def format_path(path: Path) -> str:

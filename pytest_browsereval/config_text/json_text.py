@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
-from pytest_browsereval.config_text.base import Document, DocumentError, KeyPath
+from pytest_browsereval.config_text.base import Document, DocumentError, KeyPath, find_line
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 """May be half of a character; two halves make a whole one."""
@@ -73,15 +73,9 @@ def parse_json(text: str) -> Document:
     def line_of(path: KeyPath) -> int | None:
         if not lines:
             lines.update(_json_lines(text))
-        return _deepest(lines, path)
+        return find_line(lines, path)
 
     return Document(value, line_of)
-
-
-def _deepest(lines: dict[KeyPath, int], path: KeyPath) -> int | None:
-    while path and path not in lines:
-        path = path[:-1]
-    return lines.get(path)
 
 
 _JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+')

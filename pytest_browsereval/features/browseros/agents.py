@@ -48,10 +48,10 @@ def _places(tree: dict[str, Any]) -> Iterator[KeyPath]:
 
 
 def _convert(draft: Draft, path: KeyPath, registry: Registry, sizes: list[ScreenSize]) -> None:
-    parent, key = _parent(draft.tree, path)
-    if isinstance(parent[key], str) and parent[key] in _CONVERTERS:
-        parent[key] = {"type": parent[key]}
-    block = parent[key]
+    block = draft.get(path)
+    if isinstance(block, str) and block in _CONVERTERS:
+        block = {"type": block}
+        draft.put(path, block)
     kind = block.get("type") if isinstance(block, dict) else None
     if not isinstance(kind, str) or registry.owner("agent", kind) != OURS:
         return
@@ -64,26 +64,12 @@ def _convert(draft: Draft, path: KeyPath, registry: Registry, sizes: list[Screen
         _convert(draft, (*path, "executor"), registry, sizes)
 
 
-def _parent(tree: Any, path: KeyPath) -> tuple[Any, Any]:
-    """Return the block that holds a path's last key, and that key."""
-    for part in path[:-1]:
-        tree = tree[part]
-    return tree, path[-1]
-
-
-def _block(draft: Draft, path: KeyPath) -> dict[str, Any]:
-    parent, key = _parent(draft.tree, path)
-    block: dict[str, Any] = parent[key]
-    return block
-
-
 # -- one function a kind
 
 
 def _claude_code(draft: Draft, path: KeyPath, sizes: list[ScreenSize]) -> None:
     del sizes
-    block = _block(draft, path)
-    block.update({"type": "command", "preset": "claude-code"})
+    draft.get(path).update({"type": "command", "preset": "claude-code"})
     draft.move((*path, "claude_path"), (*path, "program"))
 
 
@@ -96,7 +82,7 @@ class _Coordinates:
 
     def __call__(self, draft: Draft, path: KeyPath, sizes: list[ScreenSize]) -> None:
         """Make it ``computer-use`` where its block says an endpoint for chat completions."""
-        block = _block(draft, path)
+        block = draft.get(path)
         if "screen_size" in block:
             sizes.append(ScreenSize((*path, "screen_size"), block.pop("screen_size")))
         has_endpoint = "base_url" in block or "provider" in block
@@ -117,7 +103,7 @@ class _Coordinates:
 
 def _plain_orchestrator(draft: Draft, path: KeyPath) -> None:
     """Leave out what BrowserOS writes into every model's block, and an orchestrator has no use for."""
-    model = _block(draft, path).get("orchestrator")
+    model = draft.get((*path, "orchestrator"))
     if not isinstance(model, dict):
         return
     model.pop("type", None)
@@ -128,7 +114,7 @@ def _plain_orchestrator(draft: Draft, path: KeyPath) -> None:
 
 def _name_executor(draft: Draft, path: KeyPath) -> None:
     """Say the type of an executor that BrowserOS tells by its provider; others are models of ``single``."""
-    block = _block(draft, path)
+    block = draft.get(path)
     if not isinstance(block, dict) or "type" in block or block.get("provider") != ACTION_PROVIDER:
         return
     block.pop("provider")
@@ -156,8 +142,7 @@ def points(agent: Any) -> bool:
 
 def give_up(draft: Draft, path: KeyPath) -> None:
     """Leave something that is valid, so that what is told is not told again."""
-    parent, key = _parent(draft.tree, path)
-    parent[key] = {"type": "noop"}
+    draft.put(path, {"type": "noop"})
 
 
 _POINTS = "coordinates: normalized, max_turns: 30}"

@@ -85,10 +85,7 @@ class _Variant:
 
 def _check(draft: Draft, where: KeyPath, variables: tuple[str, ...]) -> None:
     """Tell that nothing gives a key of a model, unless the command line does, or took the model away."""
-    *parents, key = where
-    block: Any = draft.tree
-    for part in parents:
-        block = block.get(part) if isinstance(block, dict) else None
+    block, key = draft.get(where[:-1]), where[-1]
     if not isinstance(block, dict) or "provider" not in block or key in block:
         return
     if key == "base_url" and ("url" in block or block["provider"] not in (_ANY_SERVER, ACTION_PROVIDER)):
