@@ -1,4 +1,4 @@
-"""The eval config: what is run, on which rows, judged how, within which limits."""
+"""The eval config: what to run, on which rows, with which graders and limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A config on its way from the file to the model: plain values that remember where they came from."""
+"""A config between file and model: plain values that remember where they came from."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ALIASES: dict[KeyPath, KeyPath] = {
     ("grader_api_key_env",): ("judge", "api_key"),
     ("grader_base_url",): ("judge", "base_url"),
 }
-"""Words of BrowserOS that stand for keys of ours, and what they hold with them."""
+"""Keys of BrowserOS, and the paths of ours that they stand for on the command line."""
 
 RIVALS: dict[KeyPath, Sequence[str]] = {
     ("lanes",): ("num_workers",),
@@ -29,18 +29,18 @@ RIVALS: dict[KeyPath, Sequence[str]] = {
     ("agent",): ("variants",),
     ("variants",): ("agent",),
 }
-"""Keys that exclude each other: on the command line, one puts the other out."""
+"""Keys that exclude each other: one on the command line removes the other."""
 
 
 @dataclass
 class Draft:
-    """The values of a config, and the origin of each.
+    """The values of a config, and the origin of each value.
 
     Args:
-        tree: the values.
+        tree: the values; ``rename_keys`` turns their keys into snake_case.
         file: the file's name, for messages.
         line_of: returns the line of a path of the file.
-        environment: fills in variables; no message repeats its secrets.
+        environment: fills in variables; messages do not contain its secrets.
     """
 
     tree: dict[str, Any]
@@ -49,35 +49,35 @@ class Draft:
     environment: Interpolation
     notes: list[str] = field(default_factory=list)
     problems: list[Problem] = field(init=False)
-    """Their paths are those of ``tree``; what ``environment`` finds wrong is among them."""
+    """All problems, by paths of ``tree``; those of ``environment`` are among them."""
     unread: list[tuple[int | None, str]] = field(default_factory=list)
-    """What was wrong with the text itself: lines and messages."""
+    """Problems of the text itself: lines and messages."""
     checks: list[Callable[[], None]] = field(default_factory=list)
-    """What is looked at once the command line is read."""
+    """Checks that have to wait for the command line."""
     aliases: dict[KeyPath, KeyPath] = field(default_factory=ALIASES.copy)
-    """Other words for paths, on the command line."""
+    """Other names of paths, for the command line."""
     _written: dict[KeyPath, KeyPath] = field(default_factory=dict)
-    """Where a value that was moved or renamed stands in the file, in the file's spelling."""
+    """For values that were moved or renamed: their paths in the file, in its spelling."""
     _sources: dict[KeyPath, str] = field(default_factory=dict)
-    """The words for the source of what is not from the file."""
+    """The origins of values that are not from the file, in words."""
 
     def __post_init__(self) -> None:
         self.problems = self.environment.problems
 
     def wrong(self, path: KeyPath, message: str) -> None:
-        """Note what is wrong."""
+        """Note a problem."""
         self.problems.append(Problem(path, message))
 
     def note_source(self, path: KeyPath, source: str) -> None:
-        """Note that a value is not from the file."""
+        """Note that a value comes from elsewhere than the file."""
         self._sources[path] = source
 
     def format_keys(self, path: KeyPath) -> str:
-        """Return a path as it is written in the file, with dots."""
+        """Return a path with dots, as it is written in the file."""
         return _join_keys(self._words(path))
 
     def is_overridden(self, path: KeyPath) -> bool:
-        """Return True if a value is not from the file."""
+        """Return True if a value comes from elsewhere than the file."""
         return path in self._sources
 
     # -- values
@@ -94,9 +94,9 @@ class Draft:
         self.get(path[:-1])[path[-1]] = value
 
     def move(self, old: KeyPath, new: KeyPath) -> None:
-        """Move a value; messages go on to tell it under its old path.
+        """Move a value; messages still name its path in the file.
 
-        Of two values the one that is not from the file stays; two of the file are wrong.
+        If both paths have a value, one from the command line wins, and two from the file are a problem.
         """
         block, key = self._block(old), old[-1]
         if block is None:
@@ -108,7 +108,7 @@ class Draft:
             return
         value = block.pop(key)
         target = self._target(new, "")
-        if target is not None:  # else the block is wrong itself, which validation tells
+        if target is not None:  # otherwise validation reports the block
             _put(target, new[-1], value)
             self.note_move(old, new)
 
@@ -118,7 +118,7 @@ class Draft:
         return block if isinstance(block, dict) and path[-1] in block else None
 
     def note_move(self, old: KeyPath, new: KeyPath) -> None:
-        """Note that a value was moved by hand."""
+        """Note that a value was moved by hand: its origin, its problems and its path in the file follow."""
         written = self._words(old)
         self._sources = {_rebase(path, old, new): source for path, source in self._sources.items()}
         self._written = {_rebase(path, old, new): words for path, words in self._written.items()}
@@ -134,7 +134,7 @@ class Draft:
         is_secret = is_secret_path(path) or names_secrets(given)
         label = f"--eval-set {f'{dotted}={HIDDEN}' if is_secret else repr(text)}"
         if not equals or "" in path:
-            self._refuse(path, label, "write KEY.PATH=VALUE, such as limits.max_steps=20.")
+            self._refuse(path, label, "write `KEY.PATH=VALUE`, such as `limits.max_steps=20`.")
             return
         try:
             document = parse(given, ".yaml")
@@ -146,7 +146,7 @@ class Draft:
         self.set(path, self.environment.fill(document.value, self._ours(path)), label)
 
     def set(self, path: KeyPath, value: Any, label: str) -> None:
-        """Set the value at a path, whatever the file says there."""
+        """Set the value at a path, whatever the file has there."""
         path = self._ours(path)
         target = self._target(path, label)
         if target is None:
@@ -161,7 +161,7 @@ class Draft:
             self.note_source(path, label)
 
     def _ours(self, path: KeyPath) -> KeyPath:
-        """Return a typed path in the words and the spelling of the tree; keys that are new stay as typed."""
+        """Return a typed path with the names and the spelling of the tree; new keys stay as they are."""
         plain = tuple(canonical_key(str(part)) for part in path)
         for length in range(len(path), 0, -1):
             if (ours := self.aliases.get(plain[:length])) is not None:
@@ -185,6 +185,7 @@ class Draft:
                 block[part] = {}
                 if label:
                     self.note_source(path[:place], label)
+            # `agent: noop` is short for a block, and `agent.tools=...` adds a key to that block.
             if isinstance(_get(block, part), str):
                 block[part] = {"path" if path[0] == "dataset" else "type": block[part]}
             block = _get(block, part)
@@ -197,22 +198,23 @@ class Draft:
     # -- messages
 
     def locate_message(self, path: KeyPath, message: str) -> str:
-        """Return a message with its place, in one line and without secrets."""
+        """Return a message with its place, on one line and without secrets."""
         return self._one_line(self._locate(Problem(path, message))[1])
 
     def list_messages(self) -> list[str]:
-        """Return all messages, those of the command line first, then by line."""
+        """Return all messages: those about the command line first, then by line."""
         lines = [(line or 0, f"{self.file}:{line}: {message}") for line, message in self.unread]
         lines += [self._locate(problem) for problem in self.problems]
         lines.sort(key=lambda entry: entry[0])
         return list(dict.fromkeys(self._one_line(message) for _, message in lines))
 
     def _one_line(self, message: str) -> str:
+        # One line per problem, as tools that read logs expect; values may hold line ends.
         message = hide_logins(Redactor(list_spellings(self.environment.secrets), HIDDEN).redact(message))
         return message.replace("\r", "\\r").replace("\n", "\\n")
 
     def _locate(self, problem: Problem) -> tuple[int, str]:
-        """Return the line, for sorting, and the message with its place."""
+        """Return the line, which sorts the messages, and the message with its place."""
         path = self._words(problem.path)
         where = f"{_join_keys(path)}: " if path else ""
         for length in range(len(problem.path), 0, -1):
@@ -223,7 +225,7 @@ class Draft:
         return line or 0, f"{at}: {where}{problem.message}"
 
     def _words(self, path: KeyPath) -> KeyPath:
-        """Return a path of the tree as it is written in the file."""
+        """Return the path in the file of a path in the tree."""
         for length in range(len(path), 0, -1):
             if (written := self._written.get(path[:length])) is not None:
                 return (*written, *path[length:])

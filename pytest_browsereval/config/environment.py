@@ -1,4 +1,4 @@
-"""``${NAME}`` in a config: the value of an environment variable, an error if it is not set."""
+"""``${NAME}`` in a config is the value of an environment variable; an unset variable is an error."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ from pytest_browsereval.errors import nearest
 from pytest_browsereval.redaction.names import SHORTEST_SECRET, is_secret_name
 from pytest_browsereval.validation_errors import Problem
 
+# Not `os.path.expandvars`: it leaves unset variables as they are, and fills in `$NAME` without braces too.
 _REFERENCE = re.compile(r"\$\$\{|\$\{([^}]*)\}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
 @dataclass
 class Interpolation:
-    """Fills in ``${NAME}``, and keeps what was wrong and what is secret."""
+    """Fills in ``${NAME}``, and remembers problems and secrets."""
 
     environ: Mapping[str, str]
     problems: list[Problem] = field(default_factory=list)
     named: dict[str, str] = field(default_factory=dict)
-    """Secrets by the names of their variables."""
+    """The secrets, by the names of their variables."""
     in_clear: dict[str, None] = field(default_factory=dict)
-    """Other variables that the file names: their values are hidden nowhere."""
+    """Other variables that the file names, whose values are not redacted."""
 
     @property
     def secrets(self) -> list[str]:
@@ -32,7 +33,7 @@ class Interpolation:
         return list(dict.fromkeys(self.named.values()))
 
     def fill(self, value: Any, path: tuple[str | int, ...] = ()) -> Any:
-        """Return the value with its texts filled in; ``$${`` stands for a plain ``${``."""
+        """Return a copy of the value with its texts filled in; ``$${`` stands for a plain ``${``."""
         if isinstance(value, dict):
             return {key: self.fill(inner, (*path, key)) for key, inner in value.items()}
         if isinstance(value, list | tuple):
@@ -46,14 +47,15 @@ class Interpolation:
         if name is None:
             return "${"
         if not _NAME.match(name):
-            message = f"{match[0]!r} names no variable. Write ${{NAME}}, or $${{ for a plain ${{."
+            message = f"{match[0]!r} is not a variable. Write `${{NAME}}`, or `$${{` for a plain `${{`."
             self.problems.append(Problem(path, message))
             return match[0]
         if name not in self.environ:
             message = f"the environment variable {name!r} is not set.{nearest(name, self.environ)}"
-            self.problems.append(Problem(path, f"{message} Set it, or write $${{ for a plain ${{."))
+            self.problems.append(Problem(path, f"{message} Set it, or write `$${{` for a plain `${{`."))
             return match[0]
         value = self.environ[name]
+        # To redact a short value, `1` say, would spoil every number in a report.
         if is_secret_name(name, "variable") and len(value) >= SHORTEST_SECRET:
             self.named[name] = value
         elif value:

@@ -1,4 +1,4 @@
-"""From a file, the command line and the environment to an eval config, or to all that is wrong."""
+"""Load an eval config from a file, the command line and the environment, or report all problems."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from pytest_browsereval.validation_errors import (
 )
 
 AGENTS: tuple[KeyPath, ...] = (("agent",), ("variants",))
-"""Where agents stand."""
+"""The keys of agents."""
 
 
 def load_config(
@@ -45,19 +45,19 @@ def load_config(
     environ: Mapping[str, str] | None = None,
     agent: str | None = None,
 ) -> EvalConfig:
-    """Return the config of a file: YAML, JSON or TOML, of ours or of BrowserOS.
+    """Return the config of a file: YAML, JSON or TOML, with our keys or those of a system with a reader.
 
     Args:
         path: the file.
         registry: the members that blocks may name.
-        overrides: ``key.path=value`` each; they beat the file.
-        options: values by dotted key; they beat the overrides.
-        environ: the environment; the process's own by default.
-        agent: the only variant that is run, or the type of an agent that stands in for those of the file;
-            what is wrong with the others does not matter then.
+        overrides: ``key.path=value`` each; they take precedence over the file.
+        options: values by dotted key; they take precedence over the overrides.
+        environ: the environment; by default that of the process.
+        agent: the only variant to run, or the type of an agent that replaces those of the file; problems of
+            the others are then ignored.
 
     Raises:
-        ConfigError: with everything that is wrong, each with file, line and path.
+        ConfigError: with all problems, each with file, line and path.
     """
     path = path.absolute()
     environment = Interpolation(os.environ if environ is None else environ)
@@ -71,15 +71,15 @@ def load_config(
 
 
 def config_from(value: Mapping[str, Any], *, path: Path, registry: Registry) -> EvalConfig:
-    """Return the config that a mapping says, a marker's keywords for example.
+    """Return the config of a mapping, the keywords of a marker for example.
 
     Args:
-        value: keys of a config.
-        path: the file that it stands in: messages name it, and paths are relative to its folder.
+        value: the keys of a config.
+        path: the file that has it; messages name the file, and paths are relative to its folder.
         registry: the members that blocks may name.
 
     Raises:
-        ConfigError: with everything that is wrong.
+        ConfigError: with all problems.
     """
     path = path.absolute()
     document = Document(dict(value), lambda _: None)
@@ -93,16 +93,18 @@ def load_gate(
     overrides: Sequence[str] = (),
     environ: Mapping[str, str] | None = None,
 ) -> GateConfig:
-    """Return the gate of a config's file; the rest of the file is not looked at, so no key has to be set.
+    """Return the gate of a config's file.
+
+    The rest of the file is ignored, so that a job that only gates needs no API key.
 
     Args:
         path: the file.
         registry: makes the registry; called only if the gate names rules of plug-ins.
-        overrides: ``gate.key=value`` each; they beat the file.
-        environ: the environment; the process's own by default.
+        overrides: ``gate.key=value`` each; they take precedence over the file.
+        environ: the environment; by default that of the process.
 
     Raises:
-        ConfigError: the file cannot be read, or something of the gate is wrong.
+        ConfigError: the file cannot be read, or the gate has problems.
     """
     document = _read(path.absolute())
     environment = Interpolation(os.environ if environ is None else environ)
@@ -113,25 +115,25 @@ def load_gate(
 def gate_from(
     value: object, *, name: str, registry: Callable[[], Registry], overrides: Sequence[str] = ()
 ) -> GateConfig:
-    """Return the gate that a value says, that of a run's manifest for example.
+    """Return the gate of a value, that of a run's manifest for example.
 
     Args:
         value: the block; None is an empty one.
-        name: where it stands, for messages.
+        name: where the value is, for messages.
         registry: makes the registry; called only if the gate names rules of plug-ins.
         overrides: ``gate.key=value`` each.
 
     Raises:
-        ConfigError: with everything that is wrong.
+        ConfigError: with all problems.
     """
     tree = {} if value is None else {"gate": copy.deepcopy(value)}
     return _gate(Draft(tree, name, lambda _: None, Interpolation(os.environ)), registry, overrides)
 
 
 def load_place(path: Path) -> tuple[Path, str] | None:
-    """Return a config's results folder and the name of its runs; None for a file that holds a gate alone.
+    """Return the results folder of a config and the name of its runs; None for a file that only has a gate.
 
-    The rest of the file is not looked at, so no key has to be set.
+    The rest of the file is ignored, so no API key has to be set.
 
     Args:
         path: the file.
@@ -154,23 +156,21 @@ def load_place(path: Path) -> tuple[Path, str] | None:
 
 
 def default_name(path: Path) -> str:
-    """Return the name of a config that gives none: its file's stem.
-
-    A file that is only called ``eval`` has its folder's name: ``a/eval.yaml`` and ``b/eval.yaml`` are two.
-    """
+    """Return the name of a config without one: the stem of its file, or for ``eval.yaml`` its folder."""
+    # `a/eval.yaml` and `b/eval.yaml` are two evals, which may share a results folder.
     stem = path.stem.removesuffix(".eval")
     return (stem if stem.lower() not in ("", "eval") else path.resolve().parent.name[:MAX_NAME]) or "eval"
 
 
 def _override(draft: Draft, overrides: Sequence[str], registry: Registry) -> None:
-    """Set what the command line says."""
+    """Set the values of the command line."""
     for text in overrides:
         draft.override(text)
-        rename_keys(draft, registry)  # before the next one, which may name a key in the other spelling
+        rename_keys(draft, registry)  # the next override may use the other spelling of this key
 
 
 def _choose_agent(draft: Draft, name: str, registry: Registry) -> None:
-    """Leave one agent in a draft; an unknown name is reported later."""
+    """Keep one agent in a draft; an unknown name is reported later."""
     variants, kept = draft.tree.get("variants"), ("variants", name)
     if isinstance(variants, dict) and name in variants:
         draft.tree["variants"] = {name: variants[name]}
@@ -214,7 +214,7 @@ def _draft(document: Document, path: Path, registry: Registry, environment: Inte
 
 def _build_config(draft: Draft, path: Path, registry: Registry) -> EvalConfig:
     environment = draft.environment
-    know_secrets(list_spellings(environment.secrets))  # of what is found only when rows are read, say
+    know_secrets(list_spellings(environment.secrets))  # errors of rows come later, without this draft
     for reader in registry.readers:
         reader.convert_blocks(draft, registry)
     take_refused(draft)
@@ -225,7 +225,7 @@ def _build_config(draft: Draft, path: Path, registry: Registry) -> EvalConfig:
         draft.wrong(("gate", "passed_trials"), message.replace("1 trials", "1 trial"))
     if draft.problems or draft.unread or config is None:
         raise ConfigError("\n".join(draft.list_messages()))
-    config._path, config._notes = path, tuple(draft.notes)  # noqa: SLF001 set once, here
+    config._path, config._notes = path, tuple(draft.notes)  # noqa: SLF001 set only here
     config._locate_message = draft.locate_message  # noqa: SLF001
     config._secrets = dict(environment.named)  # noqa: SLF001
     config._in_clear = tuple(environment.in_clear)  # noqa: SLF001
@@ -239,21 +239,21 @@ def _read(path: Path) -> Document:
     except DocumentError as error:
         raise ConfigError(error.locate(name)) from None
     if document.value is None or document.value == {}:
-        raise ConfigError(f"{name}: the file is empty. Write at least  agent: ...  and  dataset: ...")
+        raise ConfigError(f"{name}: the file is empty. Write at least `agent: ...` and `dataset: ...`.")
     if not isinstance(document.value, dict):
         raise ConfigError(
             f"{name}:1: an eval config is a block of keys, not {short(document.value)}. "
-            "Write at least  agent: ...  and  dataset: ..."
+            "Write at least `agent: ...` and `dataset: ...`."
         )
     return document
 
 
 def _select_keys(document: Document, *names: str) -> dict[str, Any]:
-    """Return the top-level keys of a file that have one of these names, in the spelling of the file."""
+    """Return the top-level keys of a file with these names, in the spelling of the file."""
     return {key: value for key, value in document.value.items() if canonical_key(key) in names}
 
 
-# -- shorthands in full
+# -- shorthands
 
 
 def _complete(draft: Draft, path: Path) -> None:
@@ -282,7 +282,7 @@ def _complete_agents(draft: Draft) -> None:
         tree["variants"] = {"default": tree.pop("agent")}
         draft.note_move(("agent",), ("variants", "default"))
     elif "variants" not in tree:
-        draft.wrong((), "agent: missing. Write  agent: {type: NAME}  or  variants: {NAME: {type: ...}}.")
+        draft.wrong((), "agent: missing. Write `agent: {type: NAME}` or `variants: {NAME: {type: ...}}`.")
         tree["variants"] = None
 
 
@@ -305,11 +305,11 @@ def _complete_datasets(draft: Draft) -> None:
 
 def _type_of(draft: Draft, where: KeyPath, file: str) -> str | None:
     suffix = Path(file).suffix.lower()
-    if suffix not in TYPE_BY_SUFFIX and "${" not in file:  # else the variable is told already
+    if suffix not in TYPE_BY_SUFFIX and "${" not in file:  # an unset variable is reported already
         draft.wrong(
             where,
             f"the suffix of {file!r} names no format. Known: {', '.join(TYPE_BY_SUFFIX)}. "
-            "For another one write  dataset: [{type: jsonl, path: ...}].",
+            "For another one write `dataset: [{type: jsonl, path: ...}]`.",
         )
     return TYPE_BY_SUFFIX.get(suffix)
 
@@ -318,7 +318,8 @@ def _type_of(draft: Draft, where: KeyPath, file: str) -> str | None:
 
 
 def _validate(draft: Draft, registry: Registry) -> EvalConfig | None:
-    rename_keys(draft, registry)  # again: readers and shorthands have given blocks the type that they lacked
+    # Again, as readers and shorthands have given a type to blocks that nobody could describe before.
+    rename_keys(draft, registry)
     draft.problems += wrong_booleans(draft.tree, EvalConfig, registry)
     try:
         return EvalConfig.model_validate(draft.tree, context={"registry": registry})
@@ -326,11 +327,12 @@ def _validate(draft: Draft, registry: Registry) -> EvalConfig | None:
         known = {problem.path for problem in draft.problems}
         found = problems_in(error, EvalConfig, draft.tree, registry)
         for problem in found:
+            # Validation sees the same fault once more, `${NAME}` in the place of a URL for example.
             covered = problem.kind != "extra_forbidden" and any(
                 problem.path[: len(path)] == path or path[:-1] == problem.path for path in known
             )
             if problem.kind == "too_short" and any(_is_inside(other.path, problem.path) for other in found):
-                continue  # it lacks the entry that is wrong
+                continue  # the list is only too short because its entry is wrong
             if not covered or not known:
                 draft.problems.append(_top_level(problem))
         return None
@@ -341,7 +343,7 @@ def _is_inside(path: KeyPath, outer: KeyPath) -> bool:
 
 
 def _top_level(problem: Problem) -> Problem:
-    """Return the problem with the top-level keys that the model itself does not have."""
+    """Return the problem of an unknown top-level key, with ``agent`` among the known ones."""
     if problem.kind != "extra_forbidden" or len(problem.path) != 1:
         return problem
     known = sorted({*field_names(EvalConfig), "agent"})

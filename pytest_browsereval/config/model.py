@@ -1,4 +1,4 @@
-"""The eval config: one frozen model of the file, the command line and the environment."""
+"""The eval config: a frozen model of the file, the command line and the environment."""
 
 from __future__ import annotations
 
@@ -58,120 +58,121 @@ VariantName = Annotated[
 SiteName = Annotated[
     str, _check_name(SITE_NAME, " and underscores, and begin with no digit"), Field(max_length=60)
 ]
-"""What rows write in braces: ``{shop}``."""
+"""What rows write in braces, ``{shop}``."""
 
 Traffic = Literal["record", "replay", "auto"]
-"""What becomes of the requests of pages, beside their record for graders."""
+"""What to do with the requests of pages, besides the record for graders."""
 
 RULES = ("all", "any", "majority")
 
 
 class LimitsConfig(Block):
-    """What one attempt may use; a limit that is reached ends it, and graders judge what was reached."""
+    """What one attempt may use. A limit ends the attempt, and graders judge the result so far."""
 
     timeout_ms: int = Field(default=1_800_000, ge=1_000, le=86_400_000)
     """The agent's time, in milliseconds."""
     max_steps: int = Field(default=100, ge=1)
-    """Tool calls, ``done`` not counted."""
+    """Tool calls, without ``done``."""
     max_tokens: int | None = Field(default=None, ge=1)
     """Input and output tokens together."""
     max_cost_usd: float | None = Field(default=None, gt=0)
     """What the model calls of an attempt may cost."""
     max_message_bytes: int | None = Field(default=None, ge=1_024)
-    """Of what a model says, of a tool's output and of its arguments (2 MiB): what is longer is cut there, and
-    kept whole once, in the attempt's folder ``whole``. Larger arguments are refused."""
+    """The largest size of a model's reply, of a tool's output and of its arguments (2 MiB). Longer texts are
+    cut, and kept in the folder ``whole`` of the attempt. Larger arguments are refused."""
     stuck_s: float = Field(default=10.0, ge=0.5, le=3_600)
-    """How long code of an async agent may run without an ``await``; all lanes stand still meanwhile."""
+    """How long code of an async agent may run without an ``await``, which stops all lanes."""
 
 
 class BudgetConfig(Block):
-    """What the whole run may use; once it is used up no further attempt is begun."""
+    """What the whole run may use; after that, no further attempt starts."""
 
     max_cost_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    """What all attempts of the run may cost, those of earlier sessions included; what is in flight is
+    """What all attempts of the run may cost, with those of earlier sessions. Attempts in flight are
     finished."""
     max_minutes: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    """How long attempts are begun, from the start of the session on."""
+    """How long after the start of the session attempts may start."""
 
 
 class CaptureConfig(Block):
-    """What is recorded of an attempt besides its messages."""
+    """What to record of an attempt besides its messages."""
 
     screenshots: ScreenshotMode = "after"
-    """After every tool call, before and after it (``both``), only the final page, or none (``off``)."""
+    """When to take pictures: after every tool call, before and after it (``both``), of the final page only,
+    or never (``off``)."""
     format: PictureFormat = "jpeg"
-    """The pictures' format."""
+    """The format of pictures."""
     quality: int = Field(default=80, ge=1, le=100)
-    """Of JPEG and WebP pictures."""
+    """The quality of JPEG and WebP pictures."""
     har: bool | Traffic = False
-    """Whether the network traffic is recorded, as ``network.har``: addresses, headers, what was sent and the
-    status, without cookies and keys; replies only where a grader looks at them. ``record`` keeps the replies
-    of all servers but the config's sites with the cassettes as well, ``replay`` answers pages from there,
-    ``auto`` does what ``--eval-llm`` does."""
+    """True records the network traffic as ``network.har``: addresses, headers, what was sent and the status,
+    without cookies and keys; replies only if a grader needs them. ``record`` also stores the replies of all
+    servers but the config's sites with the cassettes, ``replay`` answers pages from there, and ``auto`` does
+    what ``--eval-llm`` does."""
     trace: TraceMode = "off"
-    """Whether there is a ``trace.zip`` for Playwright's trace viewer, without cookies, keys and replies that
-    are not drawn: ``on``, ``off``; ``retain-on-failure`` keeps it only of attempts that did not pass."""
+    """``on`` writes a ``trace.zip`` for Playwright's trace viewer, without cookies, keys and replies that are
+    not drawn; ``retain-on-failure`` keeps it only for attempts that did not pass."""
     console: bool = False
-    """Whether what pages write to their consoles, and errors that nothing caught, go to ``console.jsonl``."""
+    """True writes the consoles of pages, and their uncaught errors, to ``console.jsonl``."""
     dom: bool = False
-    """Whether the page's markup is kept after every tool call that can change it, as ``dom/001.html``, ..."""
-
+    """True keeps the markup of the page after every tool call that can change it, as ``dom/001.html``, ..."""
     fsync: bool = False
-    """Whether the disk confirms every finished attempt, so that none is lost if the machine loses its power;
-    a killed process loses none in either case."""
+    """True waits until the disk has confirmed every finished attempt, so that a power failure loses none. A
+    killed process loses none in either case."""
 
     @field_validator("trace", mode="before")
     @classmethod
     def _is_a_mode(cls, value: Any) -> Any:
+        # Writers of YAML 1.1 make a boolean of `on`, and many people write one themselves.
         return {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
 
 
 class EvalConfig(Block):
-    """All that a run needs to know."""
+    """The config of a run."""
 
     name: str = Field(min_length=1, max_length=MAX_NAME)
-    """The run's name; the file's stem by default, its folder's name if that is only ``eval``."""
+    """The name of the run; by default the stem of the file, or the name of its folder if that is ``eval``."""
     variants: dict[VariantName, Annotated[AgentConfig, Plugged("agent")]] = Field(min_length=1)
-    """Agents by name, each run on every row; a single one may be given as ``agent``."""
+    """Agents by name; each runs on every row. A single one may be given as ``agent``."""
     dataset: tuple[Annotated[DatasetConfig, Plugged("dataset")], ...] = Field(min_length=1)
-    """Where the rows come from: a path, or a list of blocks ``{type, path, select}``."""
+    """The source of rows: a path, or a list of blocks ``{type, path, select}``."""
     graders: tuple[Annotated[GraderConfig, Plugged("grader")], ...] = ()
-    """Graders of every row; if there are any they replace the rows' own."""
+    """Graders of every row; if there are any, they replace those of the rows."""
     pass_when: PassWhen = "all"  # noqa: S105 a rule, not a password
-    """How grades make the verdict: ``all``, ``any``, ``majority`` of them, or ``{primary: NAME}``."""
+    """Which grades have to pass for the verdict: ``all``, ``any``, a ``majority``, or ``{primary: NAME}``."""
     judge: JudgeConfig | None = None
-    """The model that graders ask, for those that name none of their own."""
+    """The model for graders that name no model of their own."""
     calibration: Path | None = None
-    """What labels say of the graders, a file of ``browsereval calibrate --json``: beside the pass rate there
-    is then one that is corrected for their errors. It changes no result."""
+    """A file from ``browsereval calibrate --json``, by which a corrected pass rate is reported as well. It
+    changes no result."""
     tools: dict[str, bool] = Field(default_factory=dict)
-    """Switches by the name of a tool or a toolkit; a toolkit set false beats its members."""
+    """Switches by the name of a tool or a toolkit; a toolkit that is off switches off its tools."""
     toolkits: tuple[Annotated[ToolkitConfig, Plugged("toolkit")], ...] = ()
-    """Toolkits of plug-ins beside the built-in ones; their switches are in ``tools`` as well."""
+    """Toolkits of plug-ins, besides the built-in ones; their switches are in ``tools`` too."""
     browser: Annotated[BrowserConfig, Plugged("browser")]
-    """The browser that windows are opened in; Playwright's Chromium by default."""
+    """The browser; Playwright's Chromium by default."""
     sites: dict[SiteName, SiteConfig] = Field(default_factory=dict)
-    """Local web apps under test; a row says ``{name}`` for the base URL of one."""
+    """Local web apps under test; rows write ``{name}`` for the base URL of one."""
     limits: LimitsConfig = LimitsConfig()
     """What one attempt may use."""
     budget: BudgetConfig = BudgetConfig()
     """What the whole run may use."""
     trials: int = Field(default=1, ge=1)
-    """How often each task is run."""
+    """How often each task runs."""
     retries: int = Field(default=1, ge=0)
-    """Further attempts after one that *errored*; a failed one is never repeated."""
+    """How many more attempts follow one that *errored*; a failed attempt is never repeated."""
     lanes: int = Field(default=1, ge=1)
-    """Attempts at once in one process."""
+    """How many attempts run at once in one process."""
     num_workers: int | None = Field(default=None, ge=1, le=20)
-    """Attempts at once in all; divided among the processes of ``-n``. Takes the place of ``lanes``."""
+    """How many attempts run at once in all processes of ``-n`` together; instead of ``lanes``."""
     capture: CaptureConfig = CaptureConfig()
-    """What is recorded of an attempt."""
+    """What to record of an attempt."""
     gate: GateConfig = GateConfig()
     """The rules that the run must meet."""
     output_dir: Path = Path("results")
-    """Where run folders go; relative to the file."""
+    """The folder of run folders; relative to the file."""
     cassettes: Path = Path("cassettes")
-    """Where ``--eval-llm=record`` keeps model calls to be replayed; relative to the file."""
+    """The folder where ``--eval-llm=record`` stores model calls; relative to the file."""
 
     _path: Path = PrivateAttr(default=Path("eval.yaml"))
     _secrets: dict[str, str] = PrivateAttr(default_factory=dict)
@@ -189,7 +190,7 @@ class EvalConfig(Block):
             return value
         if value not in RULES:
             hint = nearest(value, RULES) if isinstance(value, str) else ""
-            raise ValueError(f"{value!r} is no rule.{hint} Allowed: {', '.join(RULES)}, primary: NAME.")
+            raise ValueError(f"{value!r} is not a rule.{hint} Allowed: {', '.join(RULES)}, primary: NAME.")
         return value
 
     # -- what has to fit together
@@ -197,6 +198,7 @@ class EvalConfig(Block):
     @field_validator("variants")
     @classmethod
     def _folders_differ(cls, value: dict[str, AgentConfig]) -> dict[str, AgentConfig]:
+        # On macOS and Windows the folders `A` and `a` are one.
         if len({name.lower() for name in value}) < len(value):
             names = ", ".join(value)
             raise ValueError(f"{names} differ only in case and would share a folder. Rename one.")
@@ -224,27 +226,27 @@ class EvalConfig(Block):
 
     @property
     def path(self) -> Path:
-        """The config's file, absolute."""
+        """The file of the config, absolute."""
         return self._path
 
     @property
     def base_dir(self) -> Path:
-        """The folder that paths in the config are relative to."""
+        """The folder of the file; paths in the config are relative to it."""
         return self._path.parent
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What of the file has no effect here, and why; for the header."""
+        """Notes for the header: which keys of the file have no effect, and why."""
         return self._notes
 
     def wrong(self, path: tuple[str | int, ...], message: object) -> ConfigError:
-        """Return the error that tells what is wrong with a value, with file and line.
+        """Return the error for a wrong value, with file and line.
 
         Args:
             path: the keys of the value.
-            message: what is wrong, and what to write.
+            message: what is wrong, and what to write instead.
         """
-        if self._locate_message is None:  # no file was read
+        if self._locate_message is None:  # the config was made without a file
             return ConfigError(f"{self.path}: {'.'.join(map(str, path))}: {message}")
         return ConfigError(self._locate_message(path, str(message)))
 
@@ -255,23 +257,23 @@ class EvalConfig(Block):
 
     @property
     def are_rows_expected(self) -> bool:
-        """True if a row that did not pass shows as expected, since the gate decides about it."""
+        """True if rows that did not pass are shown as expected, because the gate decides about them."""
         return self.is_gated and self.gate.decides_rows
 
     def secrets(self) -> tuple[str, ...]:
-        """Return values of secret-looking environment variables that the file names by ``${NAME}``."""
+        """Return the values of environment variables in the file that are secret by their names."""
         return tuple(dict.fromkeys(self._secrets.values()))
 
     def secrets_by_name(self) -> dict[str, str]:
-        """Return the same by the names of their variables."""
+        """Return the same values by the names of their variables."""
         return dict(self._secrets)
 
     def names_in_clear(self) -> tuple[str, ...]:
-        """Return names of variables that the file names and that are taken for no secrets."""
+        """Return the names of the other variables in the file, whose values are not redacted."""
         return self._in_clear
 
     def public_dump(self) -> dict[str, Any]:
-        """Return the config as JSON without any secret and without paths of this machine."""
+        """Return the config as JSON, without secrets and without paths of this machine."""
         dump = self.model_dump(mode="json")
         for key, folder in (("output_dir", self.output_dir), ("cassettes", self.cassettes)):
             if folder.is_relative_to(self.base_dir):
@@ -283,7 +285,8 @@ class EvalConfig(Block):
         return result
 
     def content_hash(self) -> str:
-        """Return 16 hex digits over what can change results: not where, how fast, or by which gate."""
+        """Return 16 hex digits over everything that can change results."""
+        # Names, folders, speed and the budget cannot; nor can the gate, which only reads results.
         dump = self.public_dump()
         own = ("name", "output_dir", "cassettes", "lanes", "num_workers", "gate", "budget", "calibration")
         for key in own:

@@ -1,4 +1,4 @@
-"""Keys of later versions: refused with what works today, never ignored."""
+"""Refuse keys that the format has and this version does not support."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pytest_browsereval.unsupported import KEYS
 
 
 def take_refused(draft: Draft) -> None:
-    """Remove keys of later versions from a draft; those that ask for something are wrong."""
+    """Remove unsupported keys from a draft; keys that ask for something are problems."""
+    # An ignored key would be worse than an error: its user believes in a rule that nobody checks.
     for path, works in KEYS.items():
         block = draft.get(path[:-1])
         if isinstance(block, dict) and not _asks_for_nothing(block.pop(path[-1], None)):

@@ -1,4 +1,4 @@
-"""The JSON schema of an eval config, with the members that are installed filled in."""
+"""The JSON schema of an eval config, with the installed members."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from pytest_browsereval.tools.catalog import Catalog
 from pytest_browsereval.tools.toolkits import CATALOG
 
 PLACEHOLDER = "x-browsereval-family"
-"""Marks where a member of a family may stand; see ``Plugged``."""
+"""Marks the place of a member of a family; see ``Plugged``."""
 
 DEFAULT = "x-browsereval-default"
-"""The type of a block that stands there without one."""
+"""The type of a block without a type at that place."""
 
 HAS_DEFAULT_TYPE = ("dataset", "browser")
-"""Families whose blocks may leave ``type`` out: the suffix or the default says it."""
+"""Families whose blocks may leave out ``type``: the suffix or a default determines it."""
 
 
 def config_schema(registry: Registry) -> dict[str, Any]:
-    """Return the schema, for editors and for checks outside of this package.
+    """Return the schema, for editors and for checks by other programs.
 
     Args:
         registry: the members that blocks may name.
@@ -58,7 +58,7 @@ def _type_key(family: str) -> tuple[str, ...]:
 
 
 def _schema_of(model: type[BaseModel], prefix: str) -> dict[str, Any]:
-    """Return a model's schema in snake_case, its fields described by the texts under them."""
+    """Return the schema of a model in snake_case, with the texts under its fields as descriptions."""
     schema = model.model_json_schema(by_alias=False, ref_template=f"#/$defs/{prefix}{{model}}")
     inner = schema.pop("$defs", {})
     for described in _models_in(model):
@@ -92,13 +92,15 @@ def _classes_in(annotation: Any) -> Iterator[type]:
 
 def _field_texts(model: type[BaseModel]) -> dict[str, str]:
     """Return the text under each field of a model and of its bases."""
+    # pydantic's `use_attribute_docstrings` would read the source of each class when the class is made, so in
+    # every run: https://docs.pydantic.dev/latest/api/config/
     texts: dict[str, str] = {}
     for base in reversed(model.__mro__):
         if not issubclass(base, BaseModel) or base is BaseModel:
             continue
         try:
             tree = ast.parse(textwrap.dedent(inspect.getsource(base)))
-        except (OSError, TypeError, SyntaxError):  # made at run time: there is no source to read
+        except (OSError, TypeError, SyntaxError):  # a class made at run time has no source
             continue
         body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
         for line, text in itertools.pairwise(body):
@@ -112,7 +114,7 @@ def _field_texts(model: type[BaseModel]) -> dict[str, str]:
     return texts
 
 
-# -- what a file may say that the model does not have
+# -- what a file may have and the model does not
 
 
 def _shorthands(schema: dict[str, Any]) -> None:
@@ -136,7 +138,7 @@ def _shorthands(schema: dict[str, Any]) -> None:
 
 
 def _switches() -> dict[str, Any]:
-    """Return the switches of the built-in tools; others are allowed, for toolkits of plug-ins."""
+    """Return the switches of the built-in tools; toolkits of plug-ins may add others."""
     catalog = Catalog.of(kit for kit in CATALOG.values() if not kit.is_fixed)
     kits = {kit.key: (f"{kit.label}: {', '.join(kit.tools)}.", kit.default_on) for kit in catalog.toolkits}
     tools = {tool.key: (tool.description, tool.default_on) for tool in catalog.tools}
@@ -152,7 +154,7 @@ def _definition_of(schema: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _fill_members(value: Any, registry: Registry) -> Any:
-    """Return the schema with the members in the place of each placeholder."""
+    """Return the schema with the members instead of the placeholders."""
     if isinstance(value, list):
         return [_fill_members(inner, registry) for inner in value]
     if not isinstance(value, dict):
@@ -164,8 +166,8 @@ def _fill_members(value: Any, registry: Registry) -> Any:
     blocks: list[dict[str, Any]] = [{"$ref": f"#/$defs/{_definition(family, name)}"} for name, _ in members]
     names = [label for name, aliases in members for label in (name, *aliases)]
     others = {key: inner for key, inner in value.items() if key not in (PLACEHOLDER, DEFAULT, "title")}
-    if DEFAULT in value:  # such a block is checked by the loader, and by no editor
+    if DEFAULT in value:  # only the loader can check a block whose type is a default
         blocks.append({"type": "object", "not": {"required": ["type"]}})
-    # A dataset's name alone would be read as a path.
+    # The loader reads a text as the path of a dataset, so the name alone is not allowed.
     short = [] if family == "dataset" else [{"enum": names}]
     return {**others, "anyOf": [*short, *blocks]}

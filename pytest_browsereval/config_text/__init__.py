@@ -1,4 +1,4 @@
-"""YAML, JSON and TOML texts as plain values that still know their lines."""
+"""Read YAML, JSON and TOML as plain values with line numbers."""
 
 from __future__ import annotations
 

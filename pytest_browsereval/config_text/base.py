@@ -1,4 +1,4 @@
-"""Documents: plain values that know their lines, and errors of reading them."""
+"""Documents: plain values with line numbers, and errors of reading them."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 KeyPath = tuple[str | int, ...]
-"""The way to a value: keys of mappings and indexes of lists."""
+"""The path to a value: keys of mappings and indexes of lists."""
 
 
 class DocumentError(Exception):
-    """A text cannot be read at all.
+    """A text cannot be read.
 
     Args:
-        message: what is wrong, without the file's name.
-        line: from 1; None where it is not known.
+        message: what is wrong, without the name of the file.
+        line: the line, from 1; None if it is not known.
     """
 
     def __init__(self, message: str, line: int | None = None) -> None:
@@ -31,13 +31,13 @@ class DocumentError(Exception):
 
 @dataclass(frozen=True)
 class Document:
-    """The value of a text, with what was found wrong on the way."""
+    """The value of a text, and its problems."""
 
     value: Any
     line_of: Callable[[KeyPath], int | None]
-    """Returns the line of the value at that path, or of the nearest value above it."""
+    """Returns the line of the value at a path, or of the nearest value above it."""
     problems: list[tuple[int | None, str]] = field(default_factory=list)
-    """(line, message): repeated keys, keys that are not texts, foreign tags."""
+    """Lines and messages: repeated keys, keys that are not texts, unknown tags."""
 
 
 def find_line(lines: Mapping[KeyPath, int], path: KeyPath) -> int | None:
@@ -48,7 +48,7 @@ def find_line(lines: Mapping[KeyPath, int], path: KeyPath) -> int | None:
 
 
 def format_path(path: Path) -> str:
-    """Return the path as a reader would type it: relative where it is below the current folder."""
+    """Return the path as a user would type it: relative if it is below the current folder."""
     try:
         return path.resolve().relative_to(Path.cwd()).as_posix()
     except ValueError:
@@ -62,6 +62,7 @@ def read_text(path: Path) -> str:
         DocumentError: it is missing, a folder, unreadable or not UTF-8.
     """
     try:
+        # Not `read_text`: its encoding would be the machine's, and editors on Windows write the mark.
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
@@ -73,22 +74,22 @@ def read_text(path: Path) -> str:
 
 
 def file_inside(folder: Path, name: str) -> Path | None:
-    """Return the file that a name leads to inside of a folder; None if it leads to none, or out of it.
+    """Return a file in a folder by its name; None if there is no such file, or if it is outside.
 
     Args:
-        folder: what links may not lead out of either.
-        name: a path relative to it, of whatever origin.
+        folder: the folder; links must not lead out of it either.
+        name: a path relative to the folder, from any origin.
     """
     try:
         root = folder.resolve()
         file = (root / name).resolve()
         return file if file.is_relative_to(root) and file.is_file() else None
-    except (OSError, ValueError):  # longer than names of files may be, or with a zero byte
+    except (OSError, ValueError):  # a name that is too long, or has a zero byte
         return None
 
 
 def unreadable(path: Path, error: OSError) -> str:
-    """Return why a file cannot be read, with the nearest name beside it."""
+    """Return why a file cannot be read, with the nearest name in its folder."""
     if path.is_dir():
         return "is a folder, not a file. Name the file in it."
     if isinstance(error, FileNotFoundError):

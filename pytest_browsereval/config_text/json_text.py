@@ -1,4 +1,4 @@
-"""JSON, without repeated keys."""
+"""JSON with line numbers, and without repeated keys."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any, NoReturn
 from pytest_browsereval.config_text.base import Document, DocumentError, KeyPath, find_line
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-"""May be half of a character; two halves make a whole one."""
+"""An escape that may be half a character: JSON writes characters beyond U+FFFF as two halves."""
 
 
 def json_value(text: str) -> Any:
-    """Return the value of a JSON text; repeated keys, NaN and infinities are refused.
+    """Return the value of a JSON text, without repeated keys, NaN and infinities.
 
     Raises:
         DocumentError: it is not JSON.
@@ -24,6 +24,7 @@ def json_value(text: str) -> Any:
         value = json.loads(
             text, object_pairs_hook=_refuse_repeated_keys, parse_constant=_no_constant, parse_float=_finite
         )
+        # `json` accepts a lone half, and then no file, log or terminal can hold the text.
         if _SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
@@ -42,6 +43,7 @@ def json_value(text: str) -> Any:
 
 
 def _refuse_repeated_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    # RFC 8259 leaves the meaning of repeated keys open; Python silently takes the last one.
     block = dict(pairs)
     if len(block) < len(pairs):
         keys = [key for key, _ in pairs]
@@ -51,6 +53,7 @@ def _refuse_repeated_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> NoReturn:
+    # Python reads and writes NaN and Infinity, and other programs refuse the files that have them.
     raise ValueError(f"{name} is not a number in JSON")
 
 
@@ -68,7 +71,7 @@ def parse_json(text: str) -> Document:
         DocumentError: it is not JSON.
     """
     value = json_value(text)
-    lines: dict[KeyPath, int] = {}
+    lines: dict[KeyPath, int] = {}  # found only if somebody asks, as `json` has no positions
 
     def line_of(path: KeyPath) -> int | None:
         if not lines:

@@ -11,7 +11,7 @@ def parse(text: str, suffix: str) -> Document:
     """Return the document of a text in the format of that file suffix.
 
     Raises:
-        DocumentError: the text is not in that format, or the format is not known.
+        DocumentError: the text is not in that format, or the format is unknown.
     """
     parsers = {".yaml": _parse_yaml, ".yml": _parse_yaml, ".json": parse_json, ".toml": parse_toml}
     parser = parsers.get(suffix.lower())

@@ -1,4 +1,4 @@
-"""TOML."""
+"""TOML with line numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_browsereval.redaction.text import map_leaves
 
 
 def parse_toml(text: str) -> Document:
-    """Return the document of a TOML text; its lines are found by the last key's name.
+    """Return the document of a TOML text.
 
     Raises:
         DocumentError: it is not TOML.
@@ -33,6 +33,7 @@ def parse_toml(text: str) -> Document:
 
 
 def _without_date(value: Any) -> Any:
+    # All formats give plain JSON values, so a date is a text here as in YAML.
     return value.isoformat() if isinstance(value, date | time) else value
 
 

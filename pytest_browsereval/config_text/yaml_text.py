@@ -1,4 +1,8 @@
-"""YAML, by the 1.2 core schema: ``on``, ``off``, ``yes``, ``no`` and dates are texts."""
+"""YAML with line numbers, by the core schema of YAML 1.2: ``on``, ``no`` and dates are texts.
+
+PyYAML composes the nodes, and the values are made here. ruamel.yaml reads YAML 1.2 with positions too, but
+takes six times as long for 10,000 rows (8.6 s instead of 1.4 s, measured with 0.19.1).
+"""
 
 from __future__ import annotations
 
@@ -11,24 +15,22 @@ import yaml
 from pytest_browsereval.config_text.base import Document, DocumentError, KeyPath
 
 MAX_NODES = 1_000_000
-"""Aliases of YAML multiply; nothing that a person writes comes near this many values."""
+"""Aliases multiply: ten lines can stand for 10^9 values. No file of a person comes near this number."""
 
 MAX_DEPTH = 100
 
 
 def _parser() -> Any:
-    """Return PyYAML's parser in C if it makes nodes of the classes that we know, else the one in Python.
-
-    The C module is loaded once in a process and keeps the classes of the first import of ``yaml``. Tests
-    that restore ``sys.modules``, as those with ``pytester`` do, import ``yaml`` again and get others.
-    """
+    """Return PyYAML's parser in C if it makes nodes of the classes that we know, else the one in Python."""
+    # The C module is loaded once per process and keeps the classes of the first import of `yaml`. Tests that
+    # restore `sys.modules`, as those with `pytester` do, import `yaml` again and get other classes.
     compiled = sys.modules.get("yaml._yaml")
     knows_ours = compiled is not None and getattr(compiled, "ScalarNode", None) is yaml.ScalarNode
     return yaml.CSafeLoader if knows_ours else yaml.SafeLoader
 
 
 class _Loader(_parser()):  # type: ignore[misc]
-    """Composes nodes whose plain scalars are typed by the YAML 1.2 core schema."""
+    """Composes nodes, with types of plain scalars by https://yaml.org/spec/1.2.2/#103-core-schema."""
 
     yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, re.Pattern[str]]]]] = {}
 
@@ -63,7 +65,7 @@ def parse_yaml(text: str) -> Document:
 
 
 class _YamlBuilder:
-    """Makes plain values of composed nodes."""
+    """Makes plain values from composed nodes."""
 
     def __init__(self) -> None:
         self.problems: list[tuple[int | None, str]] = []
@@ -83,11 +85,13 @@ class _YamlBuilder:
         raise TypeError(f"PyYAML made a {type(node)}, which is neither a mapping, a sequence nor a scalar")
 
     def _check_tag(self, node: yaml.Node, expected: str) -> None:
+        # Other loaders call the class that a tag names (CWE-502), and nothing here needs a tag.
         if node.tag != f"tag:yaml.org,2002:{expected}":
             self.problems.append((_line(node), f"the tag {node.tag!r} is not allowed. Leave it out."))
 
     def _mapping(self, node: yaml.MappingNode, depth: int) -> dict[str, Any]:
         self._check_tag(node, "map")
+        # Own keys win over merged ones, and earlier blocks over later ones: https://yaml.org/type/merge.html
         own: dict[str, Any] = {}
         merged: dict[str, Any] = {}
         first: dict[str, int] = {}
@@ -131,6 +135,7 @@ class _YamlBuilder:
         try:
             if kind == "float":
                 return float(text)
+            # Base 0 would refuse 007, which is 7 here. Python refuses more than 4,300 decimal digits anyway.
             return int(text, 0) if text[:2] in ("0x", "0o") else int(text)
         except ValueError:
             self.problems.append((_line(node), f"{text[:40]!r} is not a number. Put it in quotes."))
@@ -149,7 +154,7 @@ def _find_merged_nodes(node: yaml.Node) -> list[yaml.Node]:
     sources = node.value if isinstance(node, yaml.SequenceNode) else [node]
     for source in sources:
         if not isinstance(source, yaml.MappingNode):
-            raise DocumentError("'<<' merges blocks only: write  <<: *ANCHOR_OF_A_BLOCK", _line(node))
+            raise DocumentError("'<<' merges blocks only: write `<<: *ANCHOR_OF_A_BLOCK`.", _line(node))
     return list(sources)
 
 

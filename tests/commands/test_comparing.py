@@ -154,7 +154,7 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
         f"gate {A} --eval-set gate.min_pass_rate=90": "gate.min_pass_rate: must be at most 1",
         f"gate {A} --eval-set limits.max_steps=3": "limits: only keys of the gate can be set here",
         f"gate {A} --eval-set gate.max_drop=0": "max_drop needs a baseline",
-        f"gate {A} --baseline {B}": "baseline is for a rule. Write  max_regressions: 0",
+        f"gate {A} --baseline {B}": "baseline needs a rule. Add `max_regressions: 0`",
         f"gate {A} --baseline x --eval-set gate.max_drop=0": "there is no run 'x'",
         f"baseline {A} no/such.json": "no/such.json cannot be written",
         "baseline nowhere x.json": "there is no run 'nowhere'",

@@ -34,11 +34,11 @@ def test_missing_variables_are_all_told(refused: Refused) -> None:
     text = "agent: noop\ndataset: ${DATE}.jsonl\nname: ${NOWHERE}\ntools: {x: '${A B}'}\n"
     lines = refused(text, environ={"DATA": "x"})
     unset = "the environment variable"
-    way_out = "Set it, or write $${ for a plain ${."
+    way_out = "Set it, or write `$${` for a plain `${`."
     assert lines == [
         f"evals/shop.yaml:2: dataset: {unset} 'DATE' is not set. Did you mean 'DATA'? {way_out}",
         f"evals/shop.yaml:3: name: {unset} 'NOWHERE' is not set. {way_out}",
-        "evals/shop.yaml:4: tools.x: '${A B}' names no variable. Write ${NAME}, or $${ for a plain ${.",
+        "evals/shop.yaml:4: tools.x: '${A B}' is not a variable. Write `${NAME}`, or `$${` for a plain `${`.",
     ]
 
 

@@ -71,11 +71,11 @@ def test_all_keys_of_the_gate(load: Load, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("gate: {baseline: x}\n", "gate: baseline is for a rule. Write  max_regressions: 0"),
+        ("gate: {baseline: x}\n", "gate: baseline needs a rule. Add `max_regressions: 0`"),
         ("gate: {must_pass: [a], quarantine: {a: 2027-01-01}}\n", "'a' is in must_pass and in quarantine."),
         ("gate: {quarantine: {a: soon}}\n", "gate.quarantine.a: "),
         ("gate: {quarantine: [a]}\n", "gate.quarantine: "),
-        ("gate: {passed_trials: 2}\n", "passed_trials is for a rule. Write  min_task_rate: 0.9"),
+        ("gate: {passed_trials: 2}\n", "passed_trials needs a rule. Add `min_task_rate: 0.9`"),
         ("gate: {passed_trials: 0, min_task_rate: 1}\n", "gate.passed_trials: "),
         ("gate: {max_cost_usd: .inf}\n", "gate.max_cost_usd: "),
         ("gate: {max_mean_steps: .inf}\n", "gate.max_mean_steps: "),

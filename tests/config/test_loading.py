@@ -150,7 +150,7 @@ nmae: x
         "8: trials: expected a whole number, not 'many'.",
         f"9: capture.screenshots: 'afterr' is not allowed. Did you mean 'after'? Allowed: {MODES}.",
         f"10: graders.1: unknown grader 'anser'. Did you mean 'answer'? Known: {graders}.",
-        f"11: pass_when: 'al' is no rule. Did you mean 'all'? Allowed: {RULES}.",
+        f"11: pass_when: 'al' is not a rule. Did you mean 'all'? Allowed: {RULES}.",
         f"12: sites.my-shop: names are made of {LETTERS}; it is 'my-shop'.",
         f"13: nmae: unknown key. Did you mean 'name'? Allowed: {keys}{MORE_KEYS}.",
     )
@@ -178,7 +178,7 @@ def test_lines_are_told_in_every_format(refused: Refused, name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "evals/shop.yaml: the file is empty. Write at least  agent: ...  and  dataset: ..."),
+        ("", "evals/shop.yaml: the file is empty. Write at least `agent: ...` and `dataset: ...`."),
         ("# nothing\n", "evals/shop.yaml: the file is empty."),
         ("{}", "evals/shop.yaml: the file is empty."),
         ("- a\n- b\n", "evals/shop.yaml:1: an eval config is a block of keys, not ['a', 'b']."),
@@ -187,7 +187,7 @@ def test_lines_are_told_in_every_format(refused: Refused, name: str) -> None:
         ("agent: noop\n", "evals/shop.yaml:1: dataset: missing; it has to be given."),
         (
             "dataset: a.jsonl\n",
-            "agent: missing. Write  agent: {type: NAME}  or  variants: {NAME: {type: ...}}.",
+            "agent: missing. Write `agent: {type: NAME}` or `variants: {NAME: {type: ...}}`.",
         ),
         (
             "agent: noop\nvariants: {a: noop}\ndataset: a.jsonl\n",
@@ -219,7 +219,7 @@ def test_lines_are_told_in_every_format(refused: Refused, name: str) -> None:
             SMALL + "graders: answer\npass_when: {primary: x}\n",
             "evals/shop.yaml:4: pass_when: no grader is named 'x'.",
         ),
-        (SMALL + "pass_when: 3\n", "evals/shop.yaml:3: pass_when: 3 is no rule."),
+        (SMALL + "pass_when: 3\n", "evals/shop.yaml:3: pass_when: 3 is not a rule."),
         (SMALL + "lanes: 2\nnum_workers: 2\n", "evals/shop.yaml:4: num_workers: excludes `lanes`"),
         (SMALL + "num_workers: 21\n", "evals/shop.yaml:3: num_workers: must be at most 20; it is 21."),
         (SMALL + "limits: {max_steps: 1, maxSteps: 2}\n", "limits.maxSteps: also given as 'max_steps'."),

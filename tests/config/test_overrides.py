@@ -75,9 +75,9 @@ def test_one_of_two_rivals_puts_the_other_out(load: Load) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("trials", "--eval-set 'trials': trials: write KEY.PATH=VALUE, such as limits.max_steps=20."),
-        ("=3", "--eval-set '=3': : write KEY.PATH=VALUE"),
-        ("a..b=3", "--eval-set 'a..b=3': a..b: write KEY.PATH=VALUE"),
+        ("trials", "--eval-set 'trials': trials: write `KEY.PATH=VALUE`, such as `limits.max_steps=20`."),
+        ("=3", "--eval-set '=3': : write `KEY.PATH=VALUE`"),
+        ("a..b=3", "--eval-set 'a..b=3': a..b: write `KEY.PATH=VALUE`"),
         ("trials=0", "--eval-set 'trials=0': trials: must be at least 1; it is 0."),
         ("trails=2", "--eval-set 'trails=2': trails: unknown key. Did you mean 'trials'?"),
         ("limits.max_step=2", "--eval-set 'limits.max_step=2': limits.max_step: unknown key. Did you mean"),

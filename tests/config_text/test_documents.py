@@ -129,7 +129,7 @@ def test_an_unknown_suffix_is_refused() -> None:
         ("a: *x", ".yaml", "not YAML: found undefined alias.", 1),
         ("a: 1\n---\nb: 2", ".yaml", "not YAML: but found another document.", 2),
         ("a: \0", ".yaml", "not YAML: ", None),
-        ("<<: 1", ".yaml", "'<<' merges blocks only: write  <<: *ANCHOR_OF_A_BLOCK", 1),
+        ("<<: 1", ".yaml", "'<<' merges blocks only: write `<<: *ANCHOR_OF_A_BLOCK`.", 1),
         ("[" * 5_000, ".yaml", "", None),
         ('{"a": 1,\n"a": 2}', ".json", "not JSON: the key 'a' occurs twice; leave one out.", None),
         ('{"a": 1,\n"b"}', ".json", "not JSON: Expecting ':' delimiter", 2),
