@@ -60,7 +60,7 @@ class CombinedGrader(GraderConfig):
         for name in self.weights:
             if name not in self._deciding:
                 raise ValueError(
-                    f"weights names {name!r}, which is no grader that decides."
+                    f"weights names {name!r}, which is not a grader that decides."
                     f"{nearest(name, self._deciding)} Graders: {', '.join(self._deciding)}"
                 )
         return self

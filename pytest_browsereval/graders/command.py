@@ -96,8 +96,8 @@ class CommandGrader(GraderConfig):
         program = self._arguments(base_dir)[0]
         if shutil.which(program) is None:
             raise ConfigError(
-                f"the grader {self.label!r} runs {self.command[0]!r}, which is no program: {program} is not "
-                "there or not executable. Write a path relative to the config, the name of an installed "
+                f"the grader {self.label!r} runs {self.command[0]!r}, which is not a program: {program} is "
+                "not there or not executable. Write a path relative to the config, the name of an installed "
                 f'program, or command: ["{PYTHON}", "verify.py"].'
             )
         script = self.command[1] if self.command[0] == PYTHON and len(self.command) > 1 else "-"
@@ -156,8 +156,8 @@ class CommandGrader(GraderConfig):
             first = error.errors(include_url=False, include_input=False)[0]
             where = ".".join(map(str, first["loc"]))
             raise GraderFault(
-                f"{self._describe_program()} printed {beginning(last, 200)!r} as its last line, which is no "
-                f"judgement: {where + ': ' if where else ''}{first['msg']}. Print an object such as "
+                f"{self._describe_program()} printed {beginning(last, 200)!r} as its last line, which is not "
+                f"a judgement: {where + ': ' if where else ''}{first['msg']}. Print an object such as "
                 '{"pass": true}',
             ) from None
 

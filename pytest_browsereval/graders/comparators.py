@@ -150,7 +150,7 @@ def _contains(this: Comparator, actual: JsonValue, reading: Reading) -> str:
 
 def _regex(this: Comparator, actual: JsonValue, reading: Reading) -> str:
     if not isinstance(actual, str):
-        return f"{show(actual, 80)} is no text to search {this.expected!r} in"
+        return f"{show(actual, 80)} is not a text to search {this.expected!r} in"
     text = fold(actual, case_sensitive=True) if reading == "lenient" else actual
     matches = has_match(str(this.expected), text, ignore_case=reading == "lenient")
     return "" if matches else f"{show(actual, 80)} does not match {this.expected!r}"
@@ -165,7 +165,7 @@ def _one_of(this: Comparator, actual: JsonValue, reading: Reading) -> str:
 
 def _set_equals(this: Comparator, actual: JsonValue, reading: Reading) -> str:
     if not isinstance(actual, list):
-        return f"{show(actual, 80)} is no list"
+        return f"{show(actual, 80)} is not a list"
     wanted = this.expected if isinstance(this.expected, list) else []
     missing = [a for a in wanted if not any(is_same(a, b, reading) for b in actual)]
     extra = [b for b in actual if not any(is_same(a, b, reading) for a in wanted)]
@@ -319,7 +319,7 @@ def read_weight(check: Mapping[str, JsonValue]) -> float:
     """Return a check's weight, 1 by default.
 
     Raises:
-        ValueError: it is no number above 0.
+        ValueError: it is not a number above 0.
     """
     weight = _read_float(check, "weight", 1.0)
     if weight <= 0:

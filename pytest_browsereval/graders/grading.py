@@ -60,7 +60,7 @@ async def _get_grade(
     if result is None:
         result = await _grade_in_time(grader, recorded)
     if not isinstance(result, GraderResult):
-        raise GraderFault(f"it returned {result!r:.80}, which is no GraderResult")
+        raise GraderFault(f"it returned {result!r:.80}, which is not a GraderResult")
     return _check_grade(result)
 
 

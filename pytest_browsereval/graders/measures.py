@@ -106,7 +106,7 @@ def _list_texts(messages: Sequence[Message]) -> Iterator[str]:
 
 
 def get_message_text(message: Message) -> str:
-    """Return what a message that is no tool's says."""
+    """Return what a message that is not a tool's says."""
     for name in ("content", "instruction", "summary"):
         if isinstance(text := getattr(message, name, None), str):
             return text

@@ -74,7 +74,7 @@ def parse_state(text: str | bytes) -> JsonValue:
         return make_plain(json.loads(text))
     except (ValueError, RecursionError) as error:
         whole = text if isinstance(text, str) else text.decode(errors="replace")
-        raise NoValue(f"{show(beginning(whole, 80))} is no JSON: {error}") from None
+        raise NoValue(f"{show(beginning(whole, 80))} is not JSON: {error}") from None
 
 
 def parse_stored(text: JsonValue) -> JsonValue:
@@ -180,7 +180,7 @@ class LivePage:
         """Return the JSON value of an expression in the page; undefined is null, functions are called.
 
         Raises:
-            NoValue: it throws, or its value is no JSON.
+            NoValue: it throws, or its value is not JSON.
         """
         return await self._evaluate(f"the expression {show(expression, 120)}", expression)
 
@@ -188,7 +188,7 @@ class LivePage:
         """Return the JSON value of an expression about the document, out of reach of the page's scripts.
 
         Raises:
-            NoValue: it throws, or its value is no JSON.
+            NoValue: it throws, or its value is not JSON.
         """
         return await self._evaluate_apart(f"the expression {show(expression, 120)}", expression)
 

@@ -50,7 +50,7 @@ _NOT_FINITE = ("NaN", "Infinity", "-Infinity")
 
 
 class NoValue(BrowserEvalError):
-    """The page has no such value: an expression threw, or what it gave is no JSON."""
+    """The page has no such value: an expression threw, or what it gave is not JSON."""
 
 
 class _HoldsProxy(Exception):
@@ -126,7 +126,7 @@ def _is_object(remote: dict[str, Any]) -> bool:
 
 
 def _describe_kind(kind: str) -> str:
-    return f"it is a {kind}, which is no JSON; ask for a text or a number of it"
+    return f"it is a {kind}, which is not JSON; ask for a text or a number of it"
 
 
 def _read_primitive(remote: dict[str, Any]) -> JsonValue:
@@ -138,7 +138,7 @@ def _read_primitive(remote: dict[str, Any]) -> JsonValue:
     if odd.endswith("n"):
         return int(odd[:-1])
     if odd:
-        raise NoValue(f"it is {odd}, which is no JSON")
+        raise NoValue(f"it is {odd}, which is not JSON")
     value: JsonValue = remote.get("value")
     return value
 
@@ -204,7 +204,7 @@ async def _walk_proxy(session: CDPSession, remote: dict[str, Any]) -> Any:
 
 
 async def _find_target(session: CDPSession, remote: dict[str, Any]) -> dict[str, Any]:
-    """Return what a proxy stands for, or what is no proxy."""
+    """Return what a proxy stands for, or what is not a proxy."""
     # Vue wraps proxies around proxies.
     while remote.get("subtype") == "proxy":
         parts = await send(session, "Runtime.getProperties", objectId=remote["objectId"], ownProperties=True)

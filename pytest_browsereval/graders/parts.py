@@ -41,7 +41,7 @@ def _walk_value(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         for key, inner in value.items():
             yield from _walk_value(str(key), inner)
     elif isinstance(value, BaseModel) and not isinstance(value, LLMConfig | GraderConfig):
-        # A model's own options are no parts of a grader, and a grader walks its own.
+        # A model's own options are not parts of a grader, and a grader walks its own.
         yield from walk_options(value)
 
 

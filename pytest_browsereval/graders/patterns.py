@@ -25,7 +25,7 @@ _SEARCH = (
 
 
 def check_pattern(pattern: str) -> None:
-    """Refuse what is no regular expression.
+    """Refuse what is not a regular expression.
 
     Raises:
         ValueError: with the pattern and what is wrong with it.
@@ -37,7 +37,7 @@ def check_pattern(pattern: str) -> None:
             re.compile(pattern)
     except (re.error, Warning, OverflowError, RecursionError) as error:
         raise ValueError(
-            f"{pattern!r} is no regular expression: {error}. Put a backslash before characters that stand "
+            f"{pattern!r} is not a regular expression: {error}. Put a backslash before characters that stand "
             "for themselves, or compare with `contains`."
         ) from None
 

@@ -77,7 +77,7 @@ def _mask_value(value: JsonValue, mask: Callable[[str], str], *, with_numbers: b
         if isinstance(leaf, str):
             return mask(leaf)
         is_number = isinstance(leaf, int | float) and not isinstance(leaf, bool)
-        # Counts in `details` stay: "3 of 4 checks" is no answer.
+        # Counts in `details` stay: "3 of 4 checks" is not an answer.
         return WITHHELD if with_numbers and is_number and mask(str(leaf)) != str(leaf) else leaf
 
     masked_value: JsonValue = map_leaves(value, mask_leaf, mask)

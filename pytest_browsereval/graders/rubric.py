@@ -119,7 +119,7 @@ class RubricGrader(ModelGrader):
         """Check the rubric that the row carries.
 
         Raises:
-            ValueError: it has not the form of one.
+            ValueError: it does not have the form of one.
         """
         del base_dir
         read_rubric(task)

@@ -253,7 +253,7 @@ def read_date(value: JsonValue, *, day_first: bool = False) -> Moment | None:
             for probe in _PROBES
         )
     except (ValueError, OverflowError, ArithmeticError, TypeError, IndexError, AttributeError):
-        return None  # the parser raises any of these for text that is no date
+        return None  # the parser raises any of these for text that is not a date
     fields: list[int | None] = []
     for name in _FIELDS:
         here, there = getattr(first, name), getattr(second, name)
@@ -303,7 +303,7 @@ def read_json(text: str, default: Any = None) -> Any:
     """Return the JSON value that a text of a page, a model or an agent is; the default where it is none."""
     try:
         return json.loads(text)
-    except (ValueError, RecursionError):  # brackets by the thousand are no JSON either
+    except (ValueError, RecursionError):  # brackets by the thousand are not JSON either
         return default
 
 
@@ -330,7 +330,7 @@ def compile_path(path: str) -> Any:
     except (JMESPathError, ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())
         raise ValueError(
-            f"the path {beginning(path, 200)!r} is no JMESPath expression: {beginning(reason, 200)}. "
+            f"the path {beginning(path, 200)!r} is not a JMESPath expression: {beginning(reason, 200)}. "
             "Write one such as  cart.items[0].name  or  length(orders)"
         ) from None
 

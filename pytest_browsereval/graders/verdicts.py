@@ -81,7 +81,7 @@ def combine(
 def _decide(verdicts: list[Verdict], rule: Literal["all", "any", "majority"]) -> Verdict:
     count = len(verdicts)
     passed, errored = verdicts.count(Verdict.PASSED), verdicts.count(Verdict.ERRORED)
-    # A tie is no majority.
+    # A tie is not a majority.
     needed = {"all": count, "any": 1, "majority": count // 2 + 1}[rule]
     # Errored grades are counted on either side in turn: the verdict stands only if it holds both ways.
     if passed >= needed:

@@ -134,7 +134,7 @@ def test_online_mind2web_keeps_its_dates(imported: Import) -> None:
         ("webvoyager", {**VOYAGE, "web": "no page"}, "'no page' is not the address of a page"),
         ("webvoyager", {"id": "A--1"}, "there is no 'web_name'; the benchmark's rows have one. Keys: id."),
         ("webvoyager", ["A--1"], "a row is a block of keys"),
-        ("online-mind2web", {**ONLINE, "task_id": "ab_139925"}, "ends in '_139925', which is no month"),
+        ("online-mind2web", {**ONLINE, "task_id": "ab_139925"}, "ends in '_139925', which is not a month"),
         ("online-mind2web", {**ONLINE, "reference_length": "long"}, "reference_length: expected a whole"),
         ("mind2web", {**SAVED, "actions": [1]}, "rows.jsonl: actions: expected a list of blocks."),
         ("odysseys", LONG, "there is neither a 'precomputed_rubric' nor 'rubrics'."),

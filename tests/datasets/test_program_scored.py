@@ -117,7 +117,7 @@ def test_real_without_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(DatasetError, match="the folder has no JSON file"):
         rows(dataset("agisdk", path="tasks"), tmp_path)
     write(tmp_path / "tasks" / "a.json", TASK)
-    with pytest.raises(DatasetError, match="it is no folder"):
+    with pytest.raises(DatasetError, match="it is not a folder"):
         rows(dataset("agisdk", path="tasks/a.json"), tmp_path)
     assert len(rows(dataset("agisdk", path="."), tmp_path / "tasks")) == 1
     write(tmp_path / "tasks" / "b.json", TASK)
@@ -151,7 +151,7 @@ def test_tasks_of_an_app(tmp_path: Path) -> None:
     assert (row.query_id, row.start_url) == ("infinity-mail-task_e1", "{inbox}/")
     for hostile in ("../../x.py", "/x.py", "x.sh"):
         path.write_text(json.dumps([{**original, "verify": hostile}]))
-        with pytest.raises(DatasetError, match="no Python file inside the app's folder"):
+        with pytest.raises(DatasetError, match="not a Python file inside the app's folder"):
             rows(dataset("infinity", path=path), tmp_path)
 
 

@@ -149,14 +149,14 @@ def test_what_a_report_shows() -> None:
     [
         ({}, {}, r"'answer' has no reference. Give the row one \(\"answer\": \"...\"\)"),
         ({"answer": []}, {}, "has no reference"),
-        ({"answer": {"a": 1}}, {}, "is no text or number"),
-        ({"answer": True}, {}, "is no text or number"),
-        ({"answer": "many"}, {"match": "number"}, "is no number; write one such as 59.98"),
+        ({"answer": {"a": 1}}, {}, "is not a text or number"),
+        ({"answer": True}, {}, "is not a text or number"),
+        ({"answer": "many"}, {"match": "number"}, "is not a number; write one such as 59.98"),
         ({"answer": [5, "many"]}, {"match": "number"}, '"many" of the grader'),
         ({"answer": "soon"}, {"match": "date"}, "cannot be read as a date"),
-        ({"answer": "("}, {"match": "regex"}, "is no regular expression"),
-        ({"answer": [{"a": 1}]}, {"match": "set"}, "is no list of texts or numbers"),
-        ({"answer": [["a"], []]}, {"match": "set"}, "is no list of texts or numbers"),
+        ({"answer": "("}, {"match": "regex"}, "is not a regular expression"),
+        ({"answer": [{"a": 1}]}, {"match": "set"}, "is not a list of texts or numbers"),
+        ({"answer": [["a"], []]}, {"match": "set"}, "is not a list of texts or numbers"),
     ],
 )
 def test_rows_that_cannot_be_judged_are_refused(

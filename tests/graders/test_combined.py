@@ -284,7 +284,7 @@ def test_a_protected_answer_is_in_no_part() -> None:
         ({"weights": {"g1": 2}}, "weights and threshold are of rule: weighted, and the rule is all"),
         ({"threshold": 1.01, "rule": "weighted"}, "less than or equal to 1"),
         ({"threshold": 0.5, "rule": "any"}, "weights and threshold are of rule: weighted"),
-        ({"rule": "weighted", "weights": {"g": 1}}, "weights names 'g', which is no grader that decides"),
+        ({"rule": "weighted", "weights": {"g": 1}}, "weights names 'g', which is not a grader that decides"),
         ({"rule": "weighted", "weights": {"g1": 0}}, "greater than 0"),
         (
             {"graders": [{"type": "answer", "advisory": True}, {"type": "saying", "advisory": True}]},

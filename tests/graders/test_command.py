@@ -93,17 +93,17 @@ def test_a_failed_judgement_scores_0(tmp_path: Path) -> None:
         ("raise ValueError('broken')", "ended with code 1: .*ValueError: broken"),
         ("import os; os.abort()", "ended with code 134"),
         ("print('{\"pass\": true}'); raise SystemExit(3)", "ended with code 3"),
-        ("", "which is no judgement"),
-        ("print('ok')", "'ok' as its last line, which is no judgement"),
+        ("", "which is not a judgement"),
+        ("print('ok')", "'ok' as its last line, which is not a judgement"),
         ("print('{\"pass\": true}'); print('bye')", "'bye' as its last line"),
-        ("print('{}')", "no judgement: pass: Field required"),
-        ("print('{\"passed\": true}')", "no judgement: "),
-        ("print('{\"pass\": 1}')", "no judgement: pass: Input should be a valid boolean"),
+        ("print('{}')", "not a judgement: pass: Field required"),
+        ("print('{\"passed\": true}')", "not a judgement: "),
+        ("print('{\"pass\": 1}')", "not a judgement: pass: Input should be a valid boolean"),
         ('print(\'{"pass": true, "score": 2}\')', "score: Input should be less than or equal to 1"),
-        ('print(\'{"pass": true, "score": NaN}\')', "no judgement: score"),
-        ("print('[true]')", "no judgement: "),
+        ('print(\'{"pass": true, "score": NaN}\')', "not a judgement: score"),
+        ("print('[true]')", "not a judgement: "),
         ('print(\'{"pass": true, "criteria": [{"pass": true}]}\')', "criteria.0.name: Field required"),
-        ("print('{\"pass\": true, \"reasoning\": \"' + 'x' * 2_000_000 + '\"}')", "no judgement: "),
+        ("print('{\"pass\": true, \"reasoning\": \"' + 'x' * 2_000_000 + '\"}')", "not a judgement: "),
     ],
 )
 def test_a_program_that_does_not_judge_is_a_fault(tmp_path: Path, script: str, message: str) -> None:
@@ -236,7 +236,7 @@ def test_a_program_of_the_project(tmp_path: Path) -> None:
     program = tmp_path / "check me.sh"
     program.write_text('#!/bin/sh\ntest "$1" = "a b" && test -f "$2" && echo \'{"pass": true}\'\n')
     grader = CommandGrader(command=("./check me.sh", "a b"))
-    with pytest.raises(ConfigError, match=r"'\./check me\.sh', which is no program: .* not executable"):
+    with pytest.raises(ConfigError, match=r"'\./check me\.sh', which is not a program: .* not executable"):
         grader.preflight(tmp_path)
     program.chmod(0o755)
     grader.preflight(tmp_path)
@@ -246,7 +246,7 @@ def test_a_program_of_the_project(tmp_path: Path) -> None:
 
 def test_missing_programs_are_refused(tmp_path: Path) -> None:
     """A program or script that is not there is refused before anything is spent."""
-    with pytest.raises(ConfigError, match=r"'no-such-verifier', which is no program.*command: \["):
+    with pytest.raises(ConfigError, match=r"'no-such-verifier', which is not a program.*command: \["):
         CommandGrader(command=("no-such-verifier",)).preflight(tmp_path)
     with pytest.raises(ConfigError, match=r"the script 'verify\.py', which is not in"):
         CommandGrader(command=("{python}", "verify.py")).preflight(tmp_path)

@@ -174,7 +174,7 @@ def test_long_values_are_cut_in_criteria() -> None:
         ({"number": 5, "tolerance": "1"}, "'tolerance' is \"1\"; write a number"),
         ({"min": None}, "'min' is null; write a number"),
         ({"regex": 5}, "'regex' is 5; write a text"),
-        ({"regex": "("}, "'\\(' is no regular expression"),
+        ({"regex": "("}, "'\\(' is not a regular expression"),
         ({"one_of": []}, r"'one_of' is \[\]; write a list"),
         ({"one_of": "a"}, "'one_of' is \"a\"; write a list"),
         ({"set_equals": "a"}, "'set_equals' is \"a\"; write a list"),

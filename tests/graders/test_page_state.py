@@ -214,7 +214,7 @@ def test_a_pattern_that_would_never_end_is_a_fault(
             "the storage 'cart' is unknown; write local:KEY or session:KEY",
         ),
         ([{"storage": "local:", "exists": True}], "write local:KEY"),
-        ([{"storage": "local:a", "path": "a[", "exists": True}], "is no JMESPath expression"),
+        ([{"storage": "local:a", "path": "a[", "exists": True}], "is not a JMESPath expression"),
         ([{"storage": "local:a", "path": 5, "exists": True}], "'path' is 5; write a JMESPath"),
         ([{"title": "a", "weight": 0}], "'weight' is 0; write a number above 0"),
     ],

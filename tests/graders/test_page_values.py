@@ -73,8 +73,8 @@ ODD: list[tuple[str, Any]] = [
 REFUSED = [
     ("({get it() { throw new Error('no') }})", "it threw Error: no"),
     ("({w: window})", "or holds itself"),
-    ("location", "it is a Location, which is no JSON"),
-    ("new URL('http://a.test/')", "it is a URL, which is no JSON"),
+    ("location", "it is a Location, which is not JSON"),
+    ("new URL('http://a.test/')", "it is a URL, which is not JSON"),
     ("(() => { const a = [[], []]; a[0].push(a); a[1].push(a); return a })()", "or holds itself"),
     ("new Proxy({}, {ownKeys() { throw new Error('no keys') }})", "it threw Error: no keys"),
 ]

@@ -54,7 +54,7 @@ def test_text_beyond_the_limit_is_not_searched() -> None:
 @pytest.mark.parametrize("pattern", ["(", "[a", "a{2,1}", "*", "(?P<n>a)(?P<n>b)", "[[a]", r"\y"])
 def test_what_is_no_pattern(pattern: str) -> None:
     """A wrong or ambiguous pattern is refused, with the pattern and what to do."""
-    with pytest.raises(ValueError, match=r"is no regular expression.*`contains`"):
+    with pytest.raises(ValueError, match=r"is not a regular expression.*`contains`"):
         check_pattern(pattern)
 
 

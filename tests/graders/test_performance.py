@@ -152,7 +152,7 @@ def test_the_limits_themselves_are_no_contradiction(
     [(49.9, "completed"), (0, "completed"), (90.1, "not completed"), (100, "not completed")],
 )
 def test_a_judge_that_contradicts_itself_is_errored(tmp_path: Path, points: float, word: str) -> None:
-    """Completed with under 50 points, or not with over 90, is no judgement."""
+    """Completed with under 50 points, or not with over 90, is not a judgement."""
     result, _ = judge(tmp_path, review(points, is_completed=word == "completed"))
     assert (result.verdict, result.score) == (Verdict.ERRORED, None)
     assert f"contradicts itself: it calls the task {word} and gives" in result.reasoning

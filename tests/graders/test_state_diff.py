@@ -75,7 +75,7 @@ def test_an_agent_that_did_nothing_fails(live: Live, site: Site) -> None:
         ({"js": "missing.app"}, "gives no state: it threw ReferenceError: missing is not defined"),
         ({"js": "window"}, "gives no state: "),
         ({"url": "{site}/api/none"}, "gives no state: .* answers with status 404"),
-        ({"url": "{site}/html"}, "gives no state: .* is no JSON"),
+        ({"url": "{site}/html"}, "gives no state: .* is not JSON"),
         ({"url": "http://127.0.0.1:1/"}, "http://127.0.0.1:1/ cannot be read"),
     ],
 )
@@ -188,7 +188,7 @@ def test_missing_evidence_is_a_fault() -> None:
         ([], "has nothing to check. Give the row checks"),
         ([{"title": "a"}], "has nothing to check"),
         ([{"pth": "a", "equals": 1}], "write a JMESPath expression"),
-        ([{"path": "a["}], r"'a\[' is no JMESPath expression"),
+        ([{"path": "a["}], r"'a\[' is not a JMESPath expression"),
         ([{"path": "", "exists": True}], "write a JMESPath expression"),
         ([{"path": 5, "exists": True}], "has the path 5"),
         ([{"path": "a"}], "has 0 comparisons"),

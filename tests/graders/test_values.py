@@ -142,7 +142,7 @@ def test_numbers_that_are_read(value: Any, number: str) -> None:
     ],
 )
 def test_what_is_not_surely_a_number(value: Any) -> None:
-    """What could be read in two ways, or is no number at all, is not read."""
+    """What could be read in two ways, or is not a number at all, is not read."""
     assert read_number(value) is None
 
 
@@ -280,7 +280,7 @@ def test_paths() -> None:
 @pytest.mark.parametrize("path", ["", "cart.", "a[", "(" * 5_000])
 def test_what_is_no_path(path: str) -> None:
     """A wrong path is refused, with the path and an example of a right one."""
-    with pytest.raises(ValueError, match=r"is no JMESPath expression.*(?s:.)*cart\.items\[0\]\.name"):
+    with pytest.raises(ValueError, match=r"is not a JMESPath expression.*(?s:.)*cart\.items\[0\]\.name"):
         compile_path(path)
 
 

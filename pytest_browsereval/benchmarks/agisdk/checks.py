@@ -72,7 +72,7 @@ def _read_check(entry: dict[str, Any]) -> Check:
         # A script and a question say yes or no, so another expectation is a mistake of the row.
         raise ValueError(f"the eval {show(entry)} expects something else than true, which {kind} cannot be.")
     if kind == "script" and not _SCRIPT.fullmatch(subject):
-        raise ValueError(f"the script {show(subject)} is no plain file name such as eval_omnizon_1.py.")
+        raise ValueError(f"the script {show(subject)} is not a plain file name such as eval_omnizon_1.py.")
     return Check(kind, subject, entry.get("expected_value", True), str(entry.get("description") or ""))
 
 

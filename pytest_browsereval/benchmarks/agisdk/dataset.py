@@ -51,10 +51,10 @@ class AgisdkConfig(BenchmarkConfig):
         """Return the tasks in the order of their files' names.
 
         Raises:
-            DocumentError: there are none, or one is no JSON.
+            DocumentError: there are none, or one is not JSON.
         """
         if not path.is_dir():
-            raise DocumentError("it is no folder; REAL's tasks are a folder with a JSON file for each.")
+            raise DocumentError("it is not a folder; REAL's tasks are a folder with a JSON file for each.")
         files = sorted(path.glob("*.json"))
         if not files:
             raise DocumentError("the folder has no JSON file.")

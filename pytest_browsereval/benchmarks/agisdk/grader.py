@@ -118,7 +118,7 @@ class AgisdkGrader(ModelGrader):
     def _reads_state(self, task: Task) -> bool:
         try:
             return not task.evals or reads_state(read_checks(task.evals))
-        except ValueError:  # `check` tells what is wrong with them
+        except ValueError:  # `check` says what is wrong with them
             return True
 
     def _asks_model(self, task: Task) -> bool:
@@ -126,7 +126,7 @@ class AgisdkGrader(ModelGrader):
             return True  # nobody has said yet where the package is that has the checks
         try:
             return asks_model(self._checks(task, self._base_dir or Path()))
-        except ValueError:  # `check` tells what is wrong with them
+        except ValueError:  # `check` says what is wrong with them
             return True
 
     def _package(self, base_dir: Path) -> Path:

@@ -149,7 +149,7 @@ def _f1(given: frozenset[str], wanted: frozenset[str]) -> float:
 
 
 def block_score(given: Any, wanted: Any) -> float:
-    """Return F1 over the keys of two blocks, each value by how close it is; 0 for what is no block."""
+    """Return F1 over the keys of two blocks, each value by how close it is; 0 for what is not a block."""
     if not isinstance(given, Mapping) or not isinstance(wanted, Mapping) or not given or not wanted:
         return 0.0
     recall, precision = _recall(given, wanted), _recall(wanted, given)

@@ -57,7 +57,7 @@ def decrypt(text: str, password: str, key: str) -> str:
         key: the column, for messages, which never hold what was read.
 
     Raises:
-        RowProblem: it is no base64, or not encrypted with this password.
+        RowProblem: it is not base64, or not encrypted with this password.
     """
     try:
         secret = base64.b64decode(text, validate=True)

@@ -36,7 +36,7 @@ class InfinityConfig(BenchmarkConfig):
         verifier = PurePosixPath(text_of(original, "verify"))
         # Rows are downloaded, and the file is run.
         if verifier.is_absolute() or ".." in verifier.parts or verifier.suffix != ".py":
-            raise RowProblem(f"verify: {str(verifier)!r} is no Python file inside the app's folder.")
+            raise RowProblem(f"verify: {str(verifier)!r} is not a Python file inside the app's folder.")
         return {
             "query_id": f"infinity-{app}-{task}",
             "query": text_of(original, "instruction"),

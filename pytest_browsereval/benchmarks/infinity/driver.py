@@ -45,7 +45,7 @@ def main(verifier: str, state: str) -> None:
     """Call the verifier and write its verdict."""
     spec = importlib.util.spec_from_file_location("verifier", verifier)
     if spec is None or spec.loader is None:
-        raise SystemExit(f"{verifier} is no Python file")
+        raise SystemExit(f"{verifier} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     returned = module.verify(serve(Path(state).read_bytes()))

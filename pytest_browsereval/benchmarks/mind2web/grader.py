@@ -182,8 +182,7 @@ class Mind2WebGrader(ModelGrader):
             if not isinstance(note, Fault)
         ]
         faults = [note for note in notes if isinstance(note, Fault)]
-        # A picture whose question failed is no evidence. Harnesses that give it 3 points count what nobody
-        # saw.
+        # A picture whose question failed shows nothing; with 3 points it would count as if it had been seen.
         if len(faults) > self.max_missing * len(pictures):
             message = f"{len(faults)} of {len(pictures)} pictures could not be scored; the first: {faults[0]}"
             raise GraderFault(message)

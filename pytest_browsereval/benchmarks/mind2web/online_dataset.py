@@ -59,5 +59,5 @@ def _find_replacement(query_id: str) -> str | None:
         return date(2000 + year, month, day).isoformat()
     except ValueError:
         raise RowProblem(
-            f"task_id: {query_id!r} ends in {found[0]!r}, which is no month, day and year."
+            f"task_id: {query_id!r} ends in {found[0]!r}, which is not a month, day and year."
         ) from None

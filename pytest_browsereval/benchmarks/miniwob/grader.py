@@ -58,7 +58,7 @@ class MiniwobGrader(GraderConfig):
         """Judge what was read.
 
         Raises:
-            Fault: nothing was, or what was read is no number.
+            Fault: nothing was, or what was read is not a number.
         """
         episode = recorded.get_evidence(self.label, "episode", "the page's reward")
         if episode is None:
@@ -69,7 +69,7 @@ class MiniwobGrader(GraderConfig):
         reward = episode["reward"]
         # The page's scripts are within the agent's reach.
         if isinstance(reward, bool) or not isinstance(reward, int | float):
-            raise GraderFault(f"the page's reward is {show(reward, 80)}, which is no number")
+            raise GraderFault(f"the page's reward is {show(reward, 80)}, which is not a number")
         because = f": {beginning(str(episode['reason']), 200)}" if episode["reason"] else ""
         return self._result(reward, f"the page gave {reward:g}{because}; {self._rule} passes", details)
 

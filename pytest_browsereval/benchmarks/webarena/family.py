@@ -82,11 +82,11 @@ class WebArenaRows(BenchmarkConfig):
         for name, url in named.items():
             if name not in SITES:
                 hint = nearest(name, SITES)
-                raise ValueError(f"{name!r} is no site of the benchmark.{hint} Sites: {', '.join(SITES)}.")
+                raise ValueError(f"{name!r} is not a site of the benchmark.{hint} Sites: {', '.join(SITES)}.")
             if url is not None and not re.match(r"https?://[^/]|\{[A-Za-z_]\w*\}", str(url)):
                 raise ValueError(
-                    f"{name}: {url!r} is no address. Write one such as http://localhost:7770 , the name of "
-                    'one of the config\'s sites, "{shop}" , or null to leave its rows out.'
+                    f"{name}: {url!r} is not an address. Write one such as http://localhost:7770 , the name "
+                    'of one of the config\'s sites, "{shop}" , or null to leave its rows out.'
                 )
         return {name: url.rstrip("/") if isinstance(url, str) else url for name, url in named.items()}
 

@@ -125,7 +125,7 @@ class WebArenaGrader(ModelGrader):
         """Return what the row looks at, and its judge where it has something that only a model can say."""
         try:
             blocks = read_rules(task.evals)
-        except ValueError:  # `check` tells what is wrong with them
+        except ValueError:  # `check` says what is wrong with them
             return Needs(observes=None)
         asks_model = any(rules.asks_model for rules in blocks)
         has_pages = _has_pages(blocks)

@@ -69,7 +69,7 @@ def read_program(text: str) -> Program:
     """Return the program that a row calls; it is read, never run.
 
     Raises:
-        ValueError: it is no plain call of one that is known.
+        ValueError: it is not a plain call of one that is known.
     """
     source = text.strip().removeprefix(FUNC).strip()
     try:
@@ -78,7 +78,7 @@ def read_program(text: str) -> Program:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         call = None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.keywords:
-        raise ValueError(f"evals: {text!r} is no call of a helper program, such as func:name('text').")
+        raise ValueError(f"evals: {text!r} is not a call of a helper program, such as func:name('text').")
     if call.func.id not in PROGRAMS:
         raise ValueError(
             f"evals: the helper program {call.func.id!r} is not supported.{nearest(call.func.id, PROGRAMS)} "
@@ -97,7 +97,7 @@ def check_target(url: str) -> None:
     """Check an entry's ``url``.
 
     Raises:
-        ValueError: it is no address, no program and not ``last``.
+        ValueError: it is not an address, no program and not ``last``.
     """
     if url.startswith(FUNC):
         program = read_program(url)
@@ -115,7 +115,7 @@ def _check_address(url: str) -> None:
     except ValueError:
         is_one = False
     if not is_one:
-        raise ValueError(f"evals: the url {url!r} is no address. Write one, or  last  for the last page.")
+        raise ValueError(f"evals: the url {url!r} is not an address. Write one, or  last  for the last page.")
 
 
 def check_locator(locator: str) -> None:

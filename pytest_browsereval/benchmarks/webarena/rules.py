@@ -154,7 +154,7 @@ def _check_reference(url: str) -> None:
     try:
         urlsplit(url)
     except ValueError as error:
-        raise ValueError(f"evals: reference_url: {url!r} is no address: {error}.") from None
+        raise ValueError(f"evals: reference_url: {url!r} is not an address: {error}.") from None
 
 
 def _check_content(key: str, value: JsonValue) -> None:
@@ -165,7 +165,7 @@ def _check_content(key: str, value: JsonValue) -> None:
         raise ValueError(f"evals: {key}: expected a text or a list of texts, not {show(value)}.")
     for one in values if key == "required_values" else ():
         if not all(_COMPARED.fullmatch(part) for part in str(one).split(OR)):
-            raise ValueError(f"evals: required_values: {one!r} is no comparison such as '>= 5'.")
+            raise ValueError(f"evals: required_values: {one!r} is not a comparison such as '>= 5'.")
 
 
 # -- answers and addresses
@@ -287,7 +287,7 @@ def _values(wanted: str, text: str, _: bool) -> str:  # noqa: FBT001
     try:
         number = float(text.replace(",", "").strip())
     except ValueError:
-        return f"it is {show(text, 200)}, which is no number"
+        return f"it is {show(text, 200)}, which is not a number"
     holds = any(_compare(number, one) for one in wanted.split(OR))
     return "" if holds else f"it is {number:g}, and {wanted} was expected"
 

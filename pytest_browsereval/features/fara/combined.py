@@ -124,7 +124,7 @@ class FaraCombinedGrader(PictureOptions):
         """Check the rubric that the row carries.
 
         Raises:
-            ValueError: it has not the form of one.
+            ValueError: it does not have the form of one.
         """
         for part in self._parts.values():
             part.check(task, base_dir)

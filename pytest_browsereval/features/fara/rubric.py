@@ -41,7 +41,7 @@ class FaraRubricGrader(ModelGrader):
         """Check the rubric that the row carries.
 
         Raises:
-            ValueError: it has not the form of one.
+            ValueError: it does not have the form of one.
         """
         del base_dir
         read_rubric(task)

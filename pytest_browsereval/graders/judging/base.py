@@ -174,7 +174,7 @@ class ModelGrader(GraderConfig):
         )
 
     def rules(self) -> Self:
-        """Return the grader without its judge and what else is no rule: where a package lies, say."""
+        """Return the grader without its judge and what else is not a rule: where a package lies, say."""
         return self.model_copy(update={"judge": None})
 
     def judge_fingerprint(self, judge: JudgeConfig, site_urls: Any = None) -> str:

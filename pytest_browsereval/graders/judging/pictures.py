@@ -25,7 +25,7 @@ QUALITY = 85
 """Of the JPEG pictures that are sent."""
 
 MOST_PIXELS = 100_000_000
-"""A larger picture is no page, and would fill the memory."""
+"""A larger picture is not a page, and would fill the memory."""
 
 _NUMBERED = re.compile(r"(\d+)\.(?:jpe?g|png|webp)")
 

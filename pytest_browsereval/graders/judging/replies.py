@@ -52,7 +52,7 @@ Replies = tuple[type[JudgeReply], ...]
 
 
 class Unparseable(Exception):
-    """A reply has not the form that was asked for; the message says why."""
+    """A reply does not have the form that was asked for; the message says why."""
 
 
 def schema_of(reply: type[JudgeReply]) -> dict[str, Any]:

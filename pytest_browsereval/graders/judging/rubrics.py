@@ -131,7 +131,7 @@ async def get_rubric(recorded: Recorded, judge: Judge) -> Rubric:
 
     Raises:
         Fault: source *grader*; the judge made none twice. There is no general rubric to stand in.
-        ValueError: the row's rubric has not the form of one.
+        ValueError: the row's rubric does not have the form of one.
     """
     return read_rubric(recorded.task) or await _make_rubric(recorded, judge)
 
@@ -162,7 +162,7 @@ def read_rubric(task: Task) -> Rubric | None:
     Reasons and points that are noted in it beforehand are never shown to a judge.
 
     Raises:
-        ValueError: it has not the form of one; the message says where and what to write.
+        ValueError: it does not have the form of one; the message says where and what to write.
     """
     given, place = task.rubric, "rubric"
     if given is None:
@@ -190,7 +190,7 @@ def _items(given: JsonValue) -> tuple[Item, ...]:
             return tuple(
                 _item(key, item, _REQUIREMENT, n) for n, (key, item) in enumerate(named.items(), start=1)
             )
-    raise ValueError(f"is no rubric: {beginning(str(given), 60)!r}. {_FORMS}")
+    raise ValueError(f"is not a rubric: {beginning(str(given), 60)!r}. {_FORMS}")
 
 
 def _item(key: str, given: JsonValue, names: tuple[str, ...], place: int) -> Item:

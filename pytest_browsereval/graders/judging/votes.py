@@ -51,7 +51,7 @@ def count_votes(opinions: Sequence[Opinion | Fault]) -> Majority:
 
     A vote that failed counts for neither side. The score is the mean of the votes that were given.
     """
-    # Of all votes, not of those that were given: two of five is no majority because three failed.
+    # Of all votes, not of those that were given: two of five is not a majority because three failed.
     needed = len(opinions) // 2 + 1
     given = [opinion for opinion in opinions if isinstance(opinion, Opinion)]
     votes = [_describe_vote(opinion) for opinion in opinions]

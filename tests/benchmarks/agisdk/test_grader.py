@@ -156,8 +156,8 @@ def test_a_script_without_a_clear_verdict_is_a_fault(package: Path, number: int,
     [
         ("eval_shop_9.py", "'eval_shop_9.py' of the package agisdk is not there"),
         ("eval_shop_4.py", "is empty there, so the task can never be scored"),
-        ("../../../../../outside.py", "no plain file name"),
-        ("/etc/passwd.py", "no plain file name"),
+        ("../../../../../outside.py", "not a plain file name"),
+        ("/etc/passwd.py", "not a plain file name"),
     ],
 )
 def test_scripts_come_from_the_package_alone(package: Path, script: str, why: str) -> None:
@@ -247,7 +247,7 @@ def test_a_judge_that_breaks_is_a_fault(tmp_path: Path) -> None:
     ("entry", "why"),
     [
         ({"type": "jmespth", "query": "a", "expected_value": 1}, r"Did you mean 'jmespath'\?"),
-        ({"type": "jmespath", "query": "a[", "expected_value": 1}, "is no JMESPath expression"),
+        ({"type": "jmespath", "query": "a[", "expected_value": 1}, "is not a JMESPath expression"),
         ({"type": "jmespath", "query": "a"}, "no 'expected_value'"),
         ({"type": "jmespath", "expected_value": 1}, "no 'query'"),
         ({"type": "llm_boolean", "rubric": "?", "expected_value": False}, "expects something else than true"),
@@ -309,7 +309,7 @@ def test_the_state_is_read_beside_the_agents_page(live: Live, site: Site) -> Non
     ("page", "why"),
     [
         ("<p>still working", "shows no state: .*no <pre> element"),
-        ("<pre>{not json</pre>", "shows no state: .*is no JSON"),
+        ("<pre>{not json</pre>", "shows no state: .*is not JSON"),
         (None, "/finish cannot be opened"),
     ],
 )

@@ -64,7 +64,7 @@ def test_the_page_is_read(live: Live, site: Site) -> None:
 
 @pytest.mark.parametrize("reward", [None, "much", True, {}])
 def test_a_reward_that_is_no_number_is_a_fault(reward: Any) -> None:
-    with pytest.raises(Fault, match="which is no number"):
+    with pytest.raises(Fault, match="which is not a number"):
         grade(reward=reward)
 
 

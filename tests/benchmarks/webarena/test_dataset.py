@@ -137,8 +137,8 @@ def test_a_missing_site_is_told_once_with_what_to_write() -> None:
 @pytest.mark.parametrize(
     ("sites", "message"),
     [
-        ({"shoping": "http://a"}, "'shoping' is no site of the benchmark. Did you mean 'shopping'"),
-        ({"shopping": "localhost:7770"}, "shopping: 'localhost:7770' is no address"),
+        ({"shoping": "http://a"}, "'shoping' is not a site of the benchmark. Did you mean 'shopping'"),
+        ({"shopping": "localhost:7770"}, "shopping: 'localhost:7770' is not an address"),
     ],
 )
 def test_wrong_sites_are_refused(sites: dict[str, str], message: str) -> None:

@@ -141,7 +141,7 @@ def test_all_of_a_row_has_to_hold() -> None:
         ([block(eval_types=["string_match"])], "names 'string_match', and the block has nothing for it"),
         ([block(eval_types=["dom_match"])], "eval_types.0"),
         ([block(reference_answers={"must_include": [{"a": 1}]})], "expected a text or a list of texts"),
-        ([block(reference_answers={"required_values": ["about 5"]})], "is no comparison"),
+        ([block(reference_answers={"required_values": ["about 5"]})], "is not a comparison"),
         ([block(reference_url="http://a", url_note="PRED in GOLD")], "url_note"),
         (
             [block(program_html=[{"url": "last", "locator": "", "required_contents": {}}])],
@@ -149,7 +149,7 @@ def test_all_of_a_row_has_to_hold() -> None:
         ),
         (
             [block(program_html=[{"url": "shop", "locator": "", "required_contents": {"exact_match": "x"}}])],
-            "is no address",
+            "is not an address",
         ),
         (
             [
@@ -175,12 +175,15 @@ def test_all_of_a_row_has_to_hold() -> None:
             ],
             "'shopping_get_latest_order_url' is not supported",
         ),
-        ([block(reference_url="http://a.test/ |OR| http://[x")], "is no address: Invalid IPv6"),
+        ([block(reference_url="http://a.test/ |OR| http://[x")], "is not an address: Invalid IPv6"),
         ([block(program_html=[part_at("func:reddit_get_post_url('http://a/', 'http://b/')")])], "no address"),
         ([block(program_html=[part_at("func:reddit_get_post_url(__page__)")])], "gives no address"),
-        ([block(program_html=[part_at("func:reddit_get_post_url('file:///etc/passwd')")])], "is no address"),
-        ([block(program_html=[part_at("file:///etc/passwd")])], "is no address"),
-        ([block(program_html=[part_at("http://[x")])], "is no address"),
+        (
+            [block(program_html=[part_at("func:reddit_get_post_url('file:///etc/passwd')")])],
+            "is not an address",
+        ),
+        ([block(program_html=[part_at("file:///etc/passwd")])], "is not an address"),
+        ([block(program_html=[part_at("http://[x")])], "is not an address"),
     ],
 )
 def test_rules_that_cannot_be_judged_are_refused(evals: list[dict[str, Any]], message: str) -> None:
@@ -200,7 +203,7 @@ def test_rules_that_cannot_be_judged_are_refused(evals: list[dict[str, Any]], me
     ],
 )
 def test_programs_are_read_and_never_run(text: str) -> None:
-    """Whatever is no plain call with texts is refused."""
+    """Whatever is not a plain call with texts is refused."""
     with pytest.raises(ValueError, match="evals:"):
         read_program(text)
 

@@ -57,11 +57,11 @@ def test_the_identity_tells_rubrics_apart() -> None:
 @pytest.mark.parametrize(
     ("rubric", "told"),
     [
-        ("be good", "the row's rubric is no rubric: 'be good'. Write {\"items\":"),
-        ([ITEM], "is no rubric"),
-        ({}, "is no rubric"),
-        ({"items": []}, "is no rubric"),
-        ({"items": {"a": ITEM}}, "is no rubric"),
+        ("be good", "the row's rubric is not a rubric: 'be good'. Write {\"items\":"),
+        ([ITEM], "is not a rubric"),
+        ({}, "is not a rubric"),
+        ({"items": []}, "is not a rubric"),
+        ({"items": {"a": ITEM}}, "is not a rubric"),
         ({"items": ["buy it"]}, "the row's rubric has as its criterion 1 no block but 'buy it'"),
         (
             {"items": [ITEM, {**ITEM, "max_points": 0}]},
@@ -75,7 +75,7 @@ def test_the_identity_tells_rubrics_apart() -> None:
         ({"items": [{**ITEM, "description": 3}]}, "as description no text but '3'"),
         ({"items": [{**ITEM, "requird": True}]}, "the unknown key 'requird'. Did you mean 'required'?"),
         ({"items": [{**ITEM, "required": "yes"}]}, "required: 'yes'. Write true or false."),
-        ({"rubrics": {}}, "is no rubric"),
+        ({"rubrics": {}}, "is not a rubric"),
         ({"rubrics": {"R1": "buy"}}, "criterion 1 no block but 'buy'"),
         ({"rubrics": {"R1": {"verification": "buy"}}}, "no requirement"),
         ({"rubrics": {"R1: 9 of 9\nR2": {"requirement": "buy"}}}, "names a criterion 'R1: 9 of 9"),

@@ -57,7 +57,7 @@ class Address:
 
         Args:
             actual: the address that was seen.
-            same: compares two values that are no plain texts.
+            same: compares two values that are not plain texts.
 
         Raises:
             Fault: a pattern takes too long.

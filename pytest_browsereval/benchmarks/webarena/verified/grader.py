@@ -56,7 +56,7 @@ class WebArenaVerifiedGrader(GraderConfig):
         """Return what it looks at in the recorded traffic; nothing where it looks at the answer only."""
         try:
             rules = [rules for rules in self._rules(task) if isinstance(rules, TrafficRules)]
-        except ValueError:  # `check` tells what is wrong with them
+        except ValueError:  # `check` says what is wrong with them
             return Needs()
         if not rules:
             return Needs()

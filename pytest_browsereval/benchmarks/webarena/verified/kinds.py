@@ -102,7 +102,7 @@ def read_expected_value(kind: Kind, value: Any) -> Typed:
     options = value if isinstance(value, list | tuple) and not is_pair else None
     if options is not None and len(options) < 2:
         raise ValueError(
-            f"{value!r} is no choice of several values; the value itself is written without a list."
+            f"{value!r} is not a choice of several values; the value itself is written without a list."
         )
     return Typed(kind, tuple(_read(kind, option, is_ours=True) for option in options or [value]))
 
@@ -110,7 +110,7 @@ def read_expected_value(kind: Kind, value: Any) -> Typed:
 def read_seen_value(kind: Kind, value: Any) -> Typed | None:
     """Return a value that was answered or sent; None if it is not of that kind.
 
-    A list is no set of guesses: only coordinates are written as one.
+    A list is not a set of guesses: only coordinates are written as one.
     """
     if isinstance(value, list | tuple) and kind.name != "coordinates":
         return None

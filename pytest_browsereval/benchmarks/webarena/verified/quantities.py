@@ -260,7 +260,7 @@ def read_place(value: Any) -> tuple[float, float]:
     """Return latitude and longitude.
 
     Raises:
-        ValueError: it is no place.
+        ValueError: it is not a place.
     """
     if isinstance(require(value), dict):
         pair = [_coordinate(value, "latitude"), _coordinate(value, "longitude")]

@@ -72,7 +72,7 @@ class ResponseRules(BaseModel):
         """
         given = read_answer(answer)
         if not isinstance(given, Mapping):
-            message = "no answer was given" if given is None else "the answer is no JSON object"
+            message = "no answer was given" if given is None else "the answer is not a JSON object"
             return [make_criterion("answer", "a JSON object", answer, message)]
         # The package knows the key by either name.
         given = {"task_type": given.get("performed_operation"), **given}

@@ -87,7 +87,7 @@ ANSWERS: list[tuple[dict[str, Any], str | None, bool, str]] = [
     (response({"type": "string"}, "x"), answer(["x"], status="^.*$"), False, "status is '^.*$'"),
     (response({"type": "string"}, "x"), answer(["x"], task_type="MUTATE"), False, "task_type is 'MUTATE'"),
     (response({"type": "string"}, "x"), f"Done.\n```json\n{answer(['x'])}\n```", True, ""),
-    (response({"type": "string"}, "x"), "x", False, "the answer is no JSON object"),
+    (response({"type": "string"}, "x"), "x", False, "the answer is not a JSON object"),
     (response({"type": "string"}, "x"), None, False, "no answer was given"),
     (response({}, expected=DONE), answer(["ignored"], task_type="mutate"), True, ""),
 ]
@@ -242,12 +242,15 @@ def test_it_says_what_it_looks_at_in_the_traffic() -> None:
         ([response({"format": "full_address"}, "x")], "type 'full_address' of a value is unknown"),
         ([response({"format": "date"}, "soon")], "soon"),
         ([response({}, expected=DONE), request({**SAVE, "verb": "GET"})], "expected.verb: Extra inputs"),
-        ([response({}, expected=DONE), request({**SAVE, "post_data": {"ids": [1]}})], "no choice of several"),
+        (
+            [response({}, expected=DONE), request({**SAVE, "post_data": {"ids": [1]}})],
+            "not a choice of several",
+        ),
         (
             [response({}, expected=DONE), request({**SAVE, "post_data": {"$.a[?(@.b=~1)]": 1}})],
             "not understood",
         ),
-        ([response({}, expected=DONE), request({**SAVE, "url": "^(save$"})], "no regular expression"),
+        ([response({}, expected=DONE), request({**SAVE, "url": "^(save$"})], "not a regular expression"),
     ],
 )
 def test_rows_that_cannot_be_judged_are_refused(evals: list[dict[str, Any]], message: str) -> None:

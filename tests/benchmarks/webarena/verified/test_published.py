@@ -71,7 +71,7 @@ def own() -> Published:
 
 # -- its own rows
 
-UNREADABLE = {699: "[1] is no choice", 700: "[1] is no choice", 811: "[2330] is no choice"}
+UNREADABLE = {699: "[1] is not a choice", 700: "[1] is not a choice", 811: "[2330] is not a choice"}
 """The package cannot read what these rows expect, so that no attempt can pass; ours refuses the row."""
 NEVER_PASSES = 319
 """It expects no data and does not say so: the package looks for the key, and finds it in no answer."""
@@ -185,7 +185,7 @@ FORMATS: list[tuple[dict[str, str], Any, list[Any]]] = [
     ({"type": "string", "format": "base64"}, "SGk=", ["SGk=", "aGk=", "Hi"]),
 ]
 STRICTER = {
-    ("string", '["blue mug", "guess"]'): "a list of guesses is no answer",
+    ("string", '["blue mug", "guess"]'): "a list of guesses is not an answer",
     ("string", '"^.*$"'): "a pattern in an answer is a text as any other",
     ("date", '"April 2023"'): "a date that lacks its day would pass on one day of the month",
     ("base64", '"^.*$"'): "a pattern in an answer is a text as any other",
