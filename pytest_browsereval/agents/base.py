@@ -77,6 +77,7 @@ class Switches(dict[str, bool]):
 
     def __hash__(self) -> int:  # type: ignore[override]
         """Return the same for the same switches."""
+        # The order in which switches are written makes no difference.
         return hash(frozenset(self.items()))
 
 

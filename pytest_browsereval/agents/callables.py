@@ -41,6 +41,7 @@ def load_callable(reference: str, base_dir: Path) -> Callable[..., Any]:
     folder = str(base_dir.resolve())
     with _lock:
         module, found = _loaded.get((reference, folder), (None, None))
+        # Tests put modules into `sys.modules` and take them out again.
         if found is None or sys.modules.get(name) is not module:
             with _first_on_path(folder):
                 _refuse_mix_up(name.partition(".")[0], folder, reference)
@@ -103,6 +104,7 @@ def place_of(error: BaseException, base_dir: Path) -> str:
 @contextmanager
 def _first_on_path(folder: str) -> Iterator[None]:
     sys.path.insert(0, folder)
+    # A file that was written a moment ago may not be in the cache of its folder.
     importlib.invalidate_caches()
     try:
         yield
@@ -115,6 +117,7 @@ def _import(name: str, folder: str, reference: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
+        # Missing is the module itself, or one that it imports: the latter is a fault in it.
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise ConfigError(_broken(reference, error, folder)) from error
         raise ConfigError(

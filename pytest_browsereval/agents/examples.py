@@ -59,6 +59,7 @@ def add_examples(conversation: Conversation, examples: Sequence[Example]) -> Non
         call_id = f"example_{number}"
         conversation.add_user(opening(example.task), example.page)
         conversation.add_reply(Completion("", message=_made(example, call_id)))
+        # Providers refuse a call without a result in the history.
         conversation.add_result(call_id, "ok")
 
 

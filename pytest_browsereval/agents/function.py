@@ -68,6 +68,7 @@ class FunctionAgent(AgentEvaluator):
         except PLUGIN_ERRORS as error:
             if is_given_up(error):
                 raise
+            # A callable may wrap our exceptions in its own; a limit stays a limit.
             ending = _ending(error)
             if ending is not None:
                 raise ending from None

@@ -44,6 +44,7 @@ async def play(context: AgentContext, build: Callable[[AgentContext], object], w
     except PLUGIN_ERRORS as error:
         if is_given_up(error):
             raise
+        # Whatever the agent raised then, the browser that died under it is why.
         if context.window.dead:
             raise Fault(ErrorSource.BROWSER, context.window.dead) from error
         raise Fault(ErrorSource.AGENT, f"{who} raised {describe_error(error)}") from error
@@ -79,6 +80,7 @@ def _checked(returned: object, who: str) -> AgentResult:
     try:
         return replace(
             returned,
+            # A subclass of `str` may bring methods of its own into records and reports.
             final_answer=None if answer is None else str.__str__(answer),
             termination_reason=TerminationReason(reason),
             messages=tuple(messages),

@@ -36,6 +36,7 @@ class ScriptedConfig(AgentConfig):
                 f"the scripted agent plays the row's solution, and there is none. Write {EXAMPLE}"
             )
         for number, step in enumerate(task.solution, 1):
+            # All of them now: a row must not fail half-way for a misspelt tool.
             _check_step(f"step {number} of the solution", step, tools)
             if step["tool"] == DONE and number < len(task.solution):
                 raise ValueError(

@@ -136,6 +136,7 @@ class SingleAgent(AgentEvaluator):
 
     async def _page(self) -> str:
         snapshot, arguments = self._context.window.snapshot_call
+        # Switched off, it would show the model what its config withholds.
         if any(tool.name == snapshot for tool in self._context.tools.tools):
             seen = await self._context.tools.peek(snapshot, arguments)
             if seen.ok:

@@ -184,6 +184,7 @@ async def run_in_thread(function: Callable[[SyncAgentContext], ResultT], context
     outcome: asyncio.Future[ResultT] = loop.create_future()
 
     def deliver(result: ResultT | None, error: BaseException | None) -> None:
+        # The attempt was given up meanwhile: a future takes one outcome only.
         if outcome.done():
             return
         if error is not None:

@@ -88,6 +88,7 @@ class Eyes:
 
     async def latest(self) -> Picture | None:
         """Return the picture after the last call, None if the page was not drawn anew."""
+        # Nothing is recorded after calls then, so the page is drawn for the model alone.
         if self._capture.config.screenshots in ("off", "final"):
             return await self._taken()
         await self._capture.settle()
@@ -181,6 +182,7 @@ class ToolLoop:
                 self._warn(f"the model ended twice with {'a reply cut off' if text else 'an empty reply'}")
                 return text or None
             else:
+                # One reminder: models end without a call by mistake, and a second time they mean it.
                 is_nudged = True
                 self._conversation.add_user(self._nudge(reply, text))
         self.is_out_of_turns = True
@@ -209,8 +211,10 @@ class ToolLoop:
         if self._turns is not None:
             self._turns.used += 1
         log_reply(self._capture, reply)
+        # Providers refuse a conversation with an empty message in it.
         if reply.text.strip() or reply.tool_calls:
             self._conversation.add_reply(reply)
+        # Last, since it raises at the limit: the reply is recorded by then.
         self._capture.spend(reply.usage)
         return reply
 
@@ -225,6 +229,7 @@ class ToolLoop:
                 result = await self._tools.refuse(request.name, request.arguments, why)
             else:
                 result = await self._tools.call(request.name, request.arguments)
+            # Calls after the end would change the page that graders are about to look at.
             if self._tools.is_done:
                 return
             self._conversation.add_result(request.id, *result.for_model())

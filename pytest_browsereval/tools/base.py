@@ -38,6 +38,9 @@ GIVE_UP = "give_up"
 ENDINGS = (DONE, GIVE_UP)
 """Tools that end the work; calls of them are no steps."""
 
+KEY_S = 0.02
+"""How long one typed character may take."""
+
 
 @dataclass(frozen=True)
 class ToolResult:
@@ -96,6 +99,7 @@ class Tool:
     @property
     def schema(self) -> dict[str, Any]:
         """The JSON schema of the arguments: an object, flat, with no titles."""
+        # A copy: clients and plug-ins may change what they are handed.
         return deepcopy(self._schema)
 
     @cached_property
@@ -155,6 +159,7 @@ def tool(
     """
 
     def make(function: ToolBody) -> Tool:
+        # Modules with `from __future__ import annotations` keep their annotations as texts.
         parameters = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
         fields: dict[str, Any] = {
             p.name: (p.annotation, ... if p.default is p.empty else p.default) for p in parameters
@@ -263,7 +268,9 @@ class Toolbox:
         """
         arguments = dict(arguments or {})
         if name not in ENDINGS and (why := self._capture.sizes.refusal(arguments)):
+            # Never called: its arguments could not be recorded as they are.
             return await self.refuse(name, arguments, why)
+        # An ending that this agent does not have is a wrong call like any other, and counts.
         is_step = name not in ENDINGS or name not in self._tools
         call = await self._begin(name, arguments, is_step=is_step)
         fault: Fault | None = None
@@ -284,6 +291,7 @@ class Toolbox:
             picture=fault is None and (known is None or known.takes_picture),
             why=result.raised,
         )
+        # Raised only now: the log has to show the call that the window died in.
         if fault is not None:
             raise fault
         return result

@@ -14,6 +14,7 @@ _MATCH = re.compile(r"^\s*\d+\) (<.*?>.*?)(?: aka .*)?$", re.MULTILINE)
 _COVERED = re.compile(r"- (<.*?>.*?) (?:from .* subtree )?intercepts pointer events")
 _NET = re.compile(r"net::(ERR_\w+)")
 _PREFIX = re.compile(r"^\w+\.\w+: ")
+# The call log of Playwright: the text of its errors is the only place where it says how far it came.
 _LOOKING = re.compile(r"- waiting for (?!element|navigation)")
 _SHOWN = 3
 
@@ -53,6 +54,7 @@ def explain(error: BaseException, arguments: Mapping[str, Any]) -> str:
     for sign, sentence in _SENTENCES.items():
         if sign in text:
             return sentence.format(gone=describe_gone(named))
+    # Before the kinds of errors: a navigation that fails is a plain `Error`.
     if match := _NET.search(text):
         url = shorten(str(arguments.get("url", "the page")), 100)
         reason = _NET_REASONS.get(match[1])

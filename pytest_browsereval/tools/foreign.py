@@ -33,6 +33,7 @@ class OutsideTool(Tool):
     @property
     def schema(self) -> dict[str, Any]:
         """The schema as the server tells it."""
+        # Servers leave both out for tools without arguments, and providers refuse such schemas.
         return {"type": "object", "properties": {}, **self.given}
 
     def check_arguments(self, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -104,6 +104,7 @@ def offer(
     named = {name for directive in directives for name in directive.active_tools if name in available}
     choices = {directive.tool_choice for directive in directives}
     choice: ToolChoice | None = "required" if "required" in choices else "auto" if "auto" in choices else None
+    # A directive that names an ending only would leave a model nothing to do but to end.
     is_narrowed = bool(named - set(ENDINGS))
     names = frozenset(name for name in available if not is_narrowed or name in named or name in ENDINGS)
     return Offer(names, choice)

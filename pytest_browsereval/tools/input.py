@@ -9,7 +9,7 @@ from pydantic import Field
 from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.browsers.playwright.waiting import is_playwright_error, quietly
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
-from pytest_browsereval.tools.base import Tool, ToolError, tool
+from pytest_browsereval.tools.base import KEY_S, Tool, ToolError, tool
 from pytest_browsereval.tools.kit import Policy, Toolkit
 from pytest_browsereval.tools.points import mouse_point
 from pytest_browsereval.tools.targets import Target, act, ref_of, resolve
@@ -19,8 +19,6 @@ ClickCount = Annotated[int, Field(ge=1, le=3, description="2 is a double click."
 Direction = Annotated[Literal["up", "down", "left", "right"], Field(description="Where to scroll to.")]
 Notches = Annotated[int, Field(ge=1, le=100, description="Notches of the wheel, 120 pixels each.")]
 Text = Annotated[str, Field(max_length=100_000, description="The text.")]
-KEY_S = 0.02
-"""How long one typed character may take."""
 NOTCH_PX = 120
 
 _KEY_NAMES = {
@@ -46,8 +44,13 @@ async def click(
 ) -> str:
     """Click an element."""
     await act(window, target, lambda element: element.click(button=button, click_count=click_count))
-    how = {1: "Clicked", 2: "Double-clicked", 3: "Triple-clicked"}[click_count]
-    return f"{how} {shorten(target, 80)}{'' if button == 'left' else f' with the {button} button'}."
+    return describe_click(shorten(target, 80), button, click_count)
+
+
+def describe_click(where: str, button: str, count: int) -> str:
+    """Return what a click comes to, in a sentence."""
+    how = {1: "Clicked", 2: "Double-clicked", 3: "Triple-clicked"}[count]
+    return f"{how} {where}{'' if button == 'left' else f' with the {button} button'}."
 
 
 @tool
@@ -71,6 +74,7 @@ async def type_text(
     text: Annotated[str, Field(min_length=1, max_length=2000, description="The text.")],
 ) -> str:
     """Type into an element key by key, after what is there. Use fill unless the page reacts to each key."""
+    # Playwright's limit holds for the whole text, and keys come one by one.
     limit_ms = (window.rules.action_s + KEY_S * len(text)) * 1000
     await act(window, target, lambda element: element.press_sequentially(text, timeout=limit_ms))
     return f"Typed {shorten(text, 60)!r} into {shorten(target, 80)}."
@@ -96,6 +100,7 @@ async def press_key(
 def _key(key: str) -> str:
     if len(key) == 1 or not key.strip("+ "):
         return "Space" if key == " " else key
+    # `Control++` is Control and the plus key: the second plus separates nothing.
     *modifiers, last = (part.strip() or "+" for part in key.replace("++", "+\0").split("+"))
     parts = [*modifiers, "+" if last == "\0" else last]
     return "+".join(_KEY_NAMES.get(part.lower(), part) for part in parts)
@@ -112,6 +117,7 @@ async def select_option(
         chosen = await act(window, target, lambda element: element.select_option(value))
     except Exception as error:
         if is_playwright_error(error) and "did not find some options" in str(error):
+            # Playwright only waited in vain; a model needs the options that there are.
             raise ToolError(await _options(window, target, value)) from None
         raise
     return f"Chose {shorten(value, 60)!r} in {shorten(target, 80)}{'' if chosen else ': nothing is chosen'}."
@@ -142,6 +148,7 @@ async def uncheck(window: PlaywrightWindow, target: Target) -> str:
 async def drag(window: PlaywrightWindow, source: Target, target: Target) -> str:
     """Drag one element onto another one."""
     end = resolve(window, target)
+    # `act` checks the source only, and would wait out its time for a target that has gone.
     if ref := ref_of(target):
         window.check_ref(ref)
     await act(window, source, lambda element: element.drag_to(end))
@@ -156,6 +163,7 @@ async def scroll(
     page = window.page
     if target is not None:
         await act(window, target, lambda element: element.hover())
+    # The wheel turns what is under the pointer, which may be over a list of its own.
     elif size := page.viewport_size:
         await page.mouse.move(*await mouse_point(window, size["width"] / 2, size["height"] / 2))
     return await turn_wheel(window, direction, amount)
@@ -183,6 +191,7 @@ async def turn_wheel(window: PlaywrightWindow, direction: str, amount: int) -> s
     await page.mouse.wheel(0 if is_upright else way, way if is_upright else 0)
     place = await quietly(page.evaluate(_SETTLED), window.rules.action_s)
     message = f"Scrolled {direction} by {abs(way)} pixels."
+    # The page hangs or navigates: the wheel was turned all the same.
     if not place:
         return message
     now, end = (place[1], place[3]) if is_upright else (place[0], place[2])

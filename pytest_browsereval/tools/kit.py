@@ -98,6 +98,7 @@ class Toolkit:
                     f"the toolkit {self.key!r} has a tool named {name!r}, which no provider takes. Use "
                     "letters, digits and underscores, 64 at most."
                 )
+        # A name that is misspelt would silence a policy or a veto, and nobody would notice.
         needs = (name for line in self.policy for name in line.needs)
         for where, named in (
             ("policy", needs),

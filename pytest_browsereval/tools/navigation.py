@@ -29,6 +29,7 @@ def check_url(window: PlaywrightWindow, url: str) -> str:
         ToolError: it is no web address, or not an allowed one.
     """
     given, url = url, url.strip()
+    # An empty tab has no address that a relative one could belong to.
     if url.startswith(_RELATIVE) and urlsplit(window.url).scheme in ("http", "https"):
         url = urljoin(window.url, url)
     if url == "about:blank":
@@ -54,6 +55,7 @@ async def open_url(window: PlaywrightWindow, url: str) -> str:
         response = await window.goto(check_url(window, url))
     except Exception as error:
         if is_playwright_error(error) and "Download is starting" in str(error):
+            # Chromium reports an address that it downloads as a navigation that failed.
             await window.download_begins()
             return "The address is a download, and the page stays as it was."
         raise
@@ -89,6 +91,7 @@ async def _through_history(window: PlaywrightWindow, way: str) -> str:
     go = page.go_back if way == "back" else page.go_forward
     url = page.url
     response = await go(wait_until="domcontentloaded")
+    # Playwright returns None at the end of the history, but for steps within a document as well.
     if response is None and page.url == url:
         raise ToolError(f"There is no page to go {way} to.")
     return await _describe_arrival(window, f"Went {way} to", response)
@@ -98,6 +101,7 @@ async def _through_history(window: PlaywrightWindow, way: str) -> str:
 async def reload(window: PlaywrightWindow) -> str:
     """Load the current page again."""
     url = window.page.url
+    # A page that has crashed or hangs cannot be reloaded: the address is opened in a new one.
     if await window.revive():
         response = await window.goto(url)
     else:

@@ -22,6 +22,7 @@ def cap_text(text: str, more: str) -> str:
     """
     if len(text) <= MAX_LENGTH:
         return text
+    # At the end of a line: half a ref looks like another ref.
     end = text.rfind("\n", MAX_LENGTH // 2, MAX_LENGTH)
     shown = beginning(text, end if end > 0 else MAX_LENGTH)
     return f"{shown}\n[Cut after {len(shown)} of {len(text)} characters. {more}]"
@@ -33,6 +34,7 @@ async def snapshot(window: PlaywrightWindow) -> str:
     tree = await window.snapshot()
     head = [f"URL: {shorten(window.url, 500)}"]
     tabs = await window.tabs()
+    # The head is the page's text too, and a page may choose a title of any length.
     head += [f"Title: {shorten(tab.title, 200)}" for tab in tabs if tab.is_current]
     if len(tabs) > 1:
         head.append("Tabs: " + ", ".join(_name_tab(tab.tab_id, tab.title, tab.is_current) for tab in tabs))

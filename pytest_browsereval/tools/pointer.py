@@ -9,7 +9,7 @@ from pydantic import Field
 from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.tools.base import Tool, tool
-from pytest_browsereval.tools.input import Button, ClickCount, Direction, Notches, turn_wheel
+from pytest_browsereval.tools.input import Button, ClickCount, Direction, Notches, describe_click, turn_wheel
 from pytest_browsereval.tools.kit import Policy, Toolkit
 from pytest_browsereval.tools.points import mouse_point
 
@@ -30,8 +30,7 @@ async def click_at(
 ) -> str:
     """Click at a point of the viewport."""
     await window.page.mouse.click(*await mouse_point(window, x, y), button=button, click_count=click_count)
-    how = {1: "Clicked", 2: "Double-clicked", 3: "Triple-clicked"}[click_count]
-    return f"{how} at {_format_point(x, y)}{'' if button == 'left' else f' with the {button} button'}."
+    return describe_click(f"at {_format_point(x, y)}", button, click_count)
 
 
 @tool
@@ -65,6 +64,7 @@ async def type_keys(window: PlaywrightWindow, text: Typed, clear: Clear = False)
 async def _type(window: PlaywrightWindow, text: str, *, clear: bool) -> None:
     keyboard = window.page.keyboard
     if clear:
+        # `ControlOrMeta` is Meta on a Mac, where Control+A only moves the caret.
         await keyboard.press("ControlOrMeta+A")
         await keyboard.press("Delete")
     await keyboard.type(text)
@@ -73,11 +73,13 @@ async def _type(window: PlaywrightWindow, text: str, *, clear: bool) -> None:
 @tool
 async def drag_at(window: PlaywrightWindow, start_x: X, start_y: Y, end_x: X, end_y: Y) -> str:
     """Press the mouse button at one point of the viewport and release it at another one."""
+    # Both before the button goes down: refused half-way, it would stay down.
     start = await mouse_point(window, start_x, start_y)
     end = await mouse_point(window, end_x, end_y)
     mouse = window.page.mouse
     await mouse.move(*start)
     await mouse.down()
+    # In steps: pages that follow a drag need moves between its ends.
     await mouse.move(*end, steps=DRAG_STEPS)
     await mouse.up()
     return f"Dragged from {_format_point(start_x, start_y)} to {_format_point(end_x, end_y)}."

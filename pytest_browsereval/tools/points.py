@@ -31,5 +31,6 @@ async def mouse_point(window: PlaywrightWindow, x: float, y: float) -> tuple[flo
 
 async def _zoom(window: PlaywrightWindow) -> float:
     session = await window.cdp_session(window.page)
+    # Playwright has no call for the zoom by pinching; `visualViewport.scale` is the page's to forge.
     zoom: float = (await session.send("Page.getLayoutMetrics"))["cssVisualViewport"]["scale"]
     return zoom

@@ -14,7 +14,7 @@ from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.errors import PLUGIN_ERRORS, ErrorSource, Fault, is_given_up
 from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.redaction.text import well_formed
-from pytest_browsereval.tools.base import Tool, ToolError, ToolResult, ToolRunner
+from pytest_browsereval.tools.base import KEY_S, Tool, ToolError, ToolResult, ToolRunner
 from pytest_browsereval.tools.errors import explain
 
 HANDLE_DIALOG = "handle_dialog"
@@ -22,8 +22,6 @@ HANDLE_DIALOG = "handle_dialog"
 QUIET = frozenset({"list_tabs"})
 """Tools whose output tells the tabs and addresses anyway."""
 MARGIN_S = 2.0
-KEY_S = 0.02
-"""How long one typed character may take."""
 NOTES_LENGTH = 600
 BUSY_S = 1.0
 """A browser that takes so long for a trivial answer has too little of the machine: on two idle cores it takes
@@ -123,6 +121,7 @@ class WindowToolRunner(_OneAtATime):
             return ToolResult(ok=False, output=f"{self._open_dialog()} Until then {tool.name} cannot run.")
         url, said = window.url, [""]
         with window.pace() as pace:
+            # Measured beside the call: afterwards nobody could tell a slow page from a slow machine.
             is_ok = await self._tried(tool, arguments, said)
         if window.dead is None:
             if not is_ok and pace.slowest_s >= BUSY_S:
@@ -138,6 +137,7 @@ class WindowToolRunner(_OneAtATime):
         except DialogOpened:
             said.append(self._open_dialog())
         except TimeoutError:
+            # The next navigation gets a new page: one that hangs cannot be navigated either.
             window.mark_stuck()
             said.append(f"{tool.name} took longer than {limit_s:g} s: the page does not react.")
             return False
@@ -150,6 +150,7 @@ class WindowToolRunner(_OneAtATime):
             if not is_playwright_error(error):
                 raise
             said.append(explain(error, arguments))
+            # Playwright says "closed" of a closed tab and of a dead browser.
             if is_closed_error(error):
                 await window.look()
             return False
@@ -157,6 +158,7 @@ class WindowToolRunner(_OneAtATime):
 
     async def _perform(self, tool: Tool, arguments: dict[str, Any], said: list[str]) -> None:
         said[0] = await _call_body(tool, self._window, arguments)
+        # Within the time of the call: its result tells where the page is.
         await self._window.settle()
 
     def limit_s(self, tool: Tool, arguments: dict[str, Any]) -> float:

@@ -26,11 +26,13 @@ async def evaluate(
     ],
 ) -> str:
     """Evaluate JavaScript in the page and return the result as JSON."""
+    # Playwright sets no limit of its own to an evaluation: a loop would last for ever.
     limit_s = 2 * window.rules.action_s
     try:
         value = await asyncio.wait_for(window.page.evaluate(expression), limit_s)
     except TimeoutError:
         raise ToolError(f"The script did not end within {limit_s:g} s.") from None
+    # Playwright turns dates and errors into objects of Python, which JSON does not know.
     text = json.dumps(value, ensure_ascii=False, default=lambda odd: shorten(str(odd)))
     if len(text) > MAX_LENGTH:
         shown = beginning(text, MAX_LENGTH)

@@ -29,6 +29,7 @@ async def list_tabs(window: Window) -> str:
 @tool(may_take_long=True)
 async def open_tab(window: PlaywrightWindow, url: Url | None = None) -> str:
     """Open a new tab, which becomes the current one, empty or at an address."""
+    # Before the tab opens: an address that is refused leaves no empty tab behind.
     address = None if url is None else check_url(window, url)
     tab_id = await window.open_tab()
     message = f"Tab {tab_id} is open and current."

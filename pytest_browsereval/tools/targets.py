@@ -25,6 +25,7 @@ _WHAT = (
 Target = Annotated[str, Field(min_length=1, max_length=2000, description=_WHAT)]
 
 _REF = re.compile(r"\[?(?:ref=)?((?:f\d+)?e\d+)\]?")
+# Only outside of quotes: `text=">>>"` is a text that a page may show.
 _INTO_FRAME = re.compile(r'>>>(?=(?:[^"]*"[^"]*")*[^"]*$)')
 
 
@@ -57,6 +58,7 @@ def _locate(scope: Page | FrameLocator, part: str, target: str) -> Locator:
         return scope.locator(f"aria-ref={ref}")
     if part.startswith("label="):
         label = part.removeprefix("label=").strip()
+        # Models quote labels as in other selectors; Playwright would look for the quotes too.
         quoted = len(label) > 1 and label[0] == label[-1] and label[0] in "\"'"
         return scope.get_by_label(label[1:-1] if quoted else label, exact=True)
     return scope.locator(part)
@@ -86,6 +88,7 @@ async def act(window: PlaywrightWindow, target: str, action: Callable[[Locator],
     finally:
         for task in (doing, looking):
             task.cancel()
+            # Fetched, so that asyncio does not report an error that nobody waits for.
             task.add_done_callback(lambda done: done.cancelled() or done.exception())
 
 

@@ -95,6 +95,7 @@ def build_plugged_kits(
             kit = replace(built, owner=owner)
             needs = Needs(page=kit.needs_page)
             check_fit(_KIT, needs, Offers(page=browser.has_page, browser=browser.type))
+        # It names the plug-in already.
         except PluginError:
             raise
         except Exception as error:
@@ -102,11 +103,6 @@ def build_plugged_kits(
             raise ValueError(f"the toolkit {block.type!r} (from {owner}) cannot be used: {what}") from error
         kits.append(kit)
     return tuple(kits)
-
-
-def all_tool_names() -> tuple[str, ...]:
-    """Return the names of all built-in tools."""
-    return tuple(tool.name for kit in CATALOG.values() for tool in kit.tools)
 
 
 def resolve_tools(
@@ -148,6 +144,7 @@ def check_names(kits: Iterable[Toolkit]) -> None:
         for name, tool in ((kit.key, None), *((tool.name, tool) for tool in kit.tools)):
             if name in owners:
                 other, same = owners[name]
+                # The same object may stand in two toolkits; two tools of one name would hide each other.
                 is_shared = tool is not None and tool is same and other is not kit and not other.is_fixed
                 if not is_shared:
                     raise ValueError(_clash(name, other, kit))

@@ -18,7 +18,6 @@ from pytest_browsereval.tools.runner import runner_for
 from pytest_browsereval.tools.scripting import evaluate
 from pytest_browsereval.tools.toolkits import (
     CATALOG,
-    all_tool_names,
     build_plugged_kits,
     kits_for,
     resolve_tools,
@@ -46,7 +45,9 @@ def names(**switches: object) -> list[str]:
 def test_the_catalog_is_the_one_of_the_documentation() -> None:
     """Names and their order are an interface: rows and models use them."""
     assert {key: [tool.name for tool in kit.tools] for key, kit in CATALOG.items()} == NAMES
-    assert list(all_tool_names()) == [name for listed in NAMES.values() for name in listed]
+    assert [name for kit in CATALOG.values() for name in kit.names] == [
+        name for listed in NAMES.values() for name in listed
+    ]
     assert all(kit.label for kit in CATALOG.values())
 
 
@@ -126,7 +127,7 @@ def test_an_unknown_switch_is_refused_with_the_nearest_name() -> None:
         ValueError, match=r"unknown tool or toolkit 'clik'\. Did you mean 'click'\?"
     ) as caught:
         resolve_tools({"clik": True})
-    assert all(name in str(caught.value) for name in all_tool_names())
+    assert all(name in str(caught.value) for kit in CATALOG.values() for name in kit.names)
 
 
 @tool

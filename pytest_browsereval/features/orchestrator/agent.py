@@ -86,6 +86,7 @@ class OrchestratorExecutorConfig(AgentConfig):
         given = [key for key in STEPS_KEYS if key in executor]
         if not given:
             return value
+        # Both places are allowed, as BrowserOS writes it inside; two numbers cannot both hold.
         twice = [*(f"executor.{key}" for key in given), *(key for key in STEPS_KEYS if key in value)]
         if len(twice) > 1:
             raise ValueError(f"{' and '.join(twice)} say the same. Leave one out.")
@@ -149,6 +150,7 @@ class OrchestratorExecutorConfig(AgentConfig):
         Raises:
             ValueError: it names what there is not.
         """
+        # The switches of the attempt are resolved once, for the whole agent.
         if self.executor.tools:
             raise ValueError("executor.tools has no effect. Write  tools: {...}  beside `executor`.")
         return self.executor.check_tools(with_endings(tools), kits)
@@ -185,6 +187,7 @@ class OrchestratorExecutorAgent(AgentEvaluator):
         config, context = self._config, self._context
         turns = Turns(config.orchestrator.max_turns)
         quota = Quota(config.max_actions, config.max_steps_per_delegation, config.delegation_timeout_s)
+        # Without a span: only executors are nested in the log.
         capture = context.capture.nest(None, role=ROLE)
         delegator = Delegator(context, config.executor, capture, turns, quota)
         conversation = self._conversation(turns)

@@ -108,11 +108,13 @@ class Delegator:
         return await self._recorded(name, arguments, ToolResult.refusal(why))
 
     async def _recorded(self, name: str, arguments: dict[str, Any], result: ToolResult) -> ToolResult:
+        # Steps are what happens to the page: executors count theirs.
         call = await self._capture.before_tool_call(name, arguments, is_step=False, picture=False)
         await self._capture.after_tool_call(call, result.as_json(), is_error=not result.ok, picture=False)
         return result
 
     def _objection(self) -> str | None:
+        # Goals of one reply were written without knowing what came of the first.
         if self._turn_of_last == self._turns.used:
             return (
                 "One goal at a time: another one was delegated in the same reply. Read its report, then "
@@ -139,6 +141,7 @@ class Delegator:
         try:
             self.last = report = await delegation.run(instruction)
         finally:
+            # Also where the executor raised: its steps are used.
             self._actions += delegation.capture.steps
         hint = self._account(report)
         return ToolResult(ok=report.status == "done", output=f"{hint}\n{_said(report)}", hint=hint)

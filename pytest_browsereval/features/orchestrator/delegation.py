@@ -166,6 +166,7 @@ class Delegation:
                 usage=self.capture.usage,
             )
             self._keep(record)
+        # After the record, which is there whatever ended it.
         if ending.passes is not None:
             raise ending.passes
         assert ending.status is not None  # noqa: S101 else something has passed
@@ -204,6 +205,7 @@ class Delegation:
     # -- the work
 
     async def _ended(self, instruction: str, url: str | None) -> _Ending:
+        # An empty tab is no start page that an executor could go back to.
         start = url if url and url.startswith(("http://", "https://")) else None
         task = self._attempt.task.model_copy(update={"query": instruction, "start_url": start})
         context = replace(self._context, task=task)
@@ -219,6 +221,7 @@ class Delegation:
             return _Ending(note=str(limit), reason=limit.reason, passes=limit)
         except Fault as fault:
             return _broken(fault)
+        # An executor may end in peace in a browser that has died: its report is worth nothing.
         if dead := self._attempt.window.dead:
             return _broken(Fault(ErrorSource.BROWSER, dead))
         for message in result.messages:

@@ -23,13 +23,13 @@ from pytest_browsereval.errors import nearest
 from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.tools.base import Tool, Toolbox
 from pytest_browsereval.tools.foreign import OutsideTool
+from pytest_browsereval.tools.input import NOTCH_PX
 from pytest_browsereval.tools.kit import Toolkit
 from pytest_browsereval.tools.toolkits import CATALOG
 
 Coordinates = Literal["normalized", "pixels"]
 GRID = 1000
 """Points of a normalized axis."""
-NOTCH_PX = 120
 MOST_NOTCHES = 100
 RAW_LENGTH = 1_000
 """Characters of an action that cannot be performed that are recorded."""
@@ -157,6 +157,7 @@ class Action(BaseModel):
         if name not in KINDS:
             hint = nearest(name[:60], KINDS)
             raise BadAction(f"{beginning(name, 60)!r} is no action.{hint}")
+        # Nothing to type is an action where the field is cleared; nothing to answer is an answer.
         empty = (None,) if name == "done" or fields.get("clear") else (None, "")
         lacking = [need for need in KINDS[name].needs if fields.get(need) in empty]
         if lacking:
@@ -281,6 +282,7 @@ def check_tools(agent: str, tools: Mapping[str, Tool]) -> None:
     """
     needed = dict.fromkeys(tool for name in ALWAYS for tool in KINDS[name].tools)
     missing = [name for name in needed if name not in tools]
+    # First: of foreign tools it would be wrong to say that switches took ours away.
     if any(isinstance(tool, OutsideTool) for tool in tools.values()):
         raise ValueError(
             f"the agent {agent!r} acts at points of a picture by tools of ours, and the browser brings tools "

@@ -146,6 +146,7 @@ class ComputerUseAgent(AgentEvaluator):
             if bad == MAX_BAD_REPLIES:
                 self._warn(f"the model was stopped after {bad} replies in a row without a valid action")
                 return AgentResult(None)
+            # An action that was refused has changed nothing: the newest picture still holds.
             if is_valid:
                 self._show(await self._sight.after_action())
         note = f"max_turns is {self._config.max_turns}; all were used"
@@ -185,6 +186,7 @@ class ComputerUseAgent(AgentEvaluator):
         if reply.tool_calls:
             self._talk.add_reply(reply)
         elif reply.text.strip():
+            # No more than is searched for actions: what a model talks on would come back with each request.
             brief = {**reply.message, "content": ending(reply.text, LONGEST_TEXT)}
             self._talk.add_reply(replace(reply, message=brief))
         capture.spend(reply.usage)
@@ -197,6 +199,7 @@ class ComputerUseAgent(AgentEvaluator):
         ]
         is_valid, why = False, ""
         for number, each in enumerate(wanted):
+            # Each call needs a result all the same, or providers refuse the history.
             if number == MAX_CALLS:
                 why = why or f"only {MAX_CALLS} actions of a reply are"
             if why:

@@ -62,6 +62,7 @@ class Sight:
         size = size_of(picture.data)
         if size is None:
             raise Fault(ErrorSource.SCREENSHOT, f"the size of a picture ({picture.media_type}) is unknown")
+        # Geometry is that of the picture as it is sent: points of a model are on it.
         if self._width is not None and size[0] > self._width:
             size = self._width, max(1, round(size[1] * self._width / size[0]))
             picture = Picture(await asyncio.to_thread(shrunk, picture.data, size), picture.media_type)

@@ -116,6 +116,7 @@ class ActionService:
             parts, size = [], 0
             async for part in response.aiter_bytes(64 * 1024):
                 size += len(part)
+                # Counted as it comes: Content-Length may be missing or wrong.
                 if size > LONGEST_BODY:
                     raise Fault(
                         ErrorSource.PROVIDER,

@@ -71,6 +71,7 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
 }
 """Fields by their names, and the names that stand for them; the first one that is given counts."""
 
+# `coordinate` is Anthropic's and Qwen's word, `start_box` that of UI-TARS.
 _POINTS = ("coordinate", "coordinates", "position", "point", "start_box")
 _STARTS = ("start", "start_coordinate", "start_point", "start_position", "from")
 _ENDS = ("end", "end_coordinate", "end_point", "end_position", "to", "destination", "end_box")
@@ -202,6 +203,7 @@ def _named(flat: Mapping[str, Any]) -> str:
             )
         return _snake(flat["action"])
     given = [_snake(flat[key]) for key in _NAME_KEYS if isinstance(flat.get(key), str) and flat[key].strip()]
+    # `type` and `name` have other meanings too: a known action among them is meant.
     known = [name for name in given if name in NAMES or name in _MEANT]
     if not known and not given:
         raise BadAction("it names no action")
@@ -222,6 +224,7 @@ def _points(flat: Mapping[str, Any], fields: Mapping[str, Any], *, has_end: bool
         start, end = _first(flat, _STARTS), _first(flat, _ENDS)
         if start is not None:
             point, end = start, end if end is not None else point
+        # OpenAI's computer use gives a drag as a path of points.
         path = flat.get("path")
         if isinstance(path, list) and len(path) > 1:
             point, end = path[0], path[-1]
@@ -252,6 +255,7 @@ def _scrolling(flat: Mapping[str, Any], fields: Mapping[str, Any], unit: str) ->
         way = {}
     if fields.get("amount") is not None:
         return way | {"unit": unit}
+    # Gemini's `scroll_at` counts on its grid.
     if flat.get("magnitude") is not None:
         return way | {"amount": flat["magnitude"], "unit": "grid"}
     # Qwen's pixels are positive upwards; all others count as browsers do, positive downwards.

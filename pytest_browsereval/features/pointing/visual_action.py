@@ -151,6 +151,8 @@ class VisualActionAgent(AgentEvaluator):
         body = await self._ask()
         tools = self._context.tools
         try:
+            # BrowserOS's service counts scrolling in thousandths of the viewport, and `done` may have no
+            # text.
             action = read_action(body, ending="", unit="grid")
             outcome = await perform(action, self._sight.geometry, tools)
         except BadAction as error:
@@ -184,6 +186,7 @@ class VisualActionAgent(AgentEvaluator):
         if picture is None and isinstance(window, PlaywrightWindow) and window.dialog is not None:
             # Nothing is drawn while a dialog is open, and the service has no word for one.
             self._warn("a dialog was dismissed, which the service could not be shown")
+            # Dismissed: to accept could confirm what nobody has seen.
             await tools.call("handle_dialog", {"accept": False})
             picture = await self._seen(is_first=is_first)
         self._picture = picture or self._picture
