@@ -76,7 +76,7 @@ def _read_file(file: Path) -> RunOutcomes:
         selected = None if selected is None else int(selected)
     except (OSError, ValueError, KeyError, TypeError, ValidationError) as error:
         why = str(error).partition("\n")[0]
-        raise UsageError(f"{file} is no baseline, or is damaged: {why}. {_AGAIN}") from None
+        raise UsageError(f"{file} is not a baseline, or is damaged: {why}. {_AGAIN}") from None
     if not trials:
         raise UsageError(f"{file} has no trial, so there is nothing to compare with. {_AGAIN}")
     counts = Counter((one.query_id, one.variant, one.trial) for one in trials)

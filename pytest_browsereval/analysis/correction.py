@@ -100,7 +100,9 @@ def read_calibration(file: Path) -> tuple[Calibrated, ...]:
         found = _graders().validate_python(json.loads(file.read_bytes())["graders"])
     except (OSError, ValueError, KeyError, TypeError, ValidationError) as error:
         why = str(error).partition("\n")[0]
-        raise UsageError(f"{format_path(file)} is no calibration, or is damaged: {why}. {_AGAIN}") from None
+        raise UsageError(
+            f"{format_path(file)} is not a calibration, or is damaged: {why}. {_AGAIN}"
+        ) from None
     if any(min(map(min, one.confusion.table)) < 0 for one in found):
         raise UsageError(f"{format_path(file)} is damaged: a count is less than 0. {_AGAIN}")
     if not any(one.confusion.total for one in found):

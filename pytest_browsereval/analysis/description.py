@@ -167,7 +167,7 @@ def describe(folder: Path) -> RunDescription:
     if not isinstance(version, int) or version > SCHEMA_VERSION:
         problems.append(
             f"{format_path(folder / 'manifest.json')} is of form {version!r}, and this version reads form "
-            f"{SCHEMA_VERSION}: only what both have is told. Install a newer pytest-browsereval."
+            f"{SCHEMA_VERSION}: only what both have is shown. Install a newer pytest-browsereval."
         )
     summary = _read(folder / "summary.json", problems)
     judged = _summarize_verdicts(folder, problems) if summary else {}
@@ -216,11 +216,11 @@ def _read(file: Path, problems: list[str]) -> dict[str, Any]:
     except OSError as error:
         problems.append(f"{format_path(file)} cannot be read: {error.strerror}.")
     except ValueError as error:
-        problems.append(f"{format_path(file)} is damaged: {error}. What it told is left out; restore it.")
+        problems.append(f"{format_path(file)} is damaged: {error}. What it said is left out; restore it.")
     else:
         if isinstance(value, dict):
             return value
-        problems.append(f"{format_path(file)} is damaged: it is no block of keys. Restore it.")
+        problems.append(f"{format_path(file)} is damaged: it is not a block of keys. Restore it.")
     return {}
 
 

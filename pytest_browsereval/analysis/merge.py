@@ -86,7 +86,7 @@ def _check_runs(stores: Sequence[RunStore]) -> None:
     seen: set[Path] = set()
     for store in stores:
         if not (store.root / "tasks").is_dir():
-            raise UsageError(f"{store.root} is no run folder: it has no folder 'tasks'.")
+            raise UsageError(f"{store.root} is not a run folder: it has no folder 'tasks'.")
         if store.root.resolve() in seen:
             raise UsageError(f"{store.root} is named twice. Name each run once.")
         seen.add(store.root.resolve())
@@ -119,7 +119,7 @@ def _check_alike(stores: Sequence[RunStore]) -> Iterator[str]:
         if drift:
             shown = "".join(f"\n  {line}" for line in drift[: 4 * TOLD])
             raise UsageError(
-                f"{first.root.name} and {other.root.name} are no parts of one run, since they were made of "
+                f"{first.root.name} and {other.root.name} are not parts of one run: they were made of "
                 f"something else:{shown}\nCompare them:  browsereval compare {first.root} {other.root}"
             )
         here, there = ({key: one.get(key) for key in MACHINE} for one in (manifest, other.manifest()))

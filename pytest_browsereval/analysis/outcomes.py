@@ -86,7 +86,7 @@ def check_run(folder: Path) -> None:
         UsageError: with what it lacks.
     """
     if not (folder / "tasks").is_dir():
-        message = "has no folder 'tasks'" if folder.is_dir() else "is no folder"
+        message = "has no folder 'tasks'" if folder.is_dir() else "is not a folder"
         raise UsageError(f"{folder} {message}: give a run folder, results/NAME/TIME-LETTERS.")
     check_manifest(folder)
 

@@ -160,7 +160,7 @@ def _incomplete(store: RunStore, summary: RunSummary) -> Iterator[str]:
         yield (
             f"{counted_noun(len(others), 'result')} {verb} that no session has selected: "
             f"{_list_trials(others)}. "
-            "Remove the folders, or go on with the run and these rows (--eval-resume)"
+            "Remove the folders, or resume the run with these rows (--eval-resume)"
         )
     if standing := Lost(store.root).standing(trial.folder for trial in summary.trials):
         yield describe_foreign_records(standing)
@@ -182,7 +182,7 @@ def _lacks(store: RunStore, summary: RunSummary, named: frozenset[TrialKey]) -> 
     if count is not None:
         return message
     ended = "the run was ended before its summary.json was written"
-    return f"{ended}: {message or 'go on with it (--eval-resume)'}"
+    return f"{ended}: {message or 'resume it (--eval-resume)'}"
 
 
 def _keys(summary: RunSummary) -> frozenset[TrialKey]:

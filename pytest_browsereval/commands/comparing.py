@@ -115,7 +115,7 @@ def _rules(arguments: argparse.Namespace, run: Path) -> tuple[GateConfig, Path]:
             raise
         raise ConfigError(f"{error}\nA rule of a conftest is known with --config FILE.") from None
     if rules == GateConfig() and not sets:
-        message = "has no gate of its own" if block else "has no manifest that tells its gate"
+        message = "has no gate of its own" if block else "has no manifest with its gate"
         raise UsageError(
             f"{run} {message}. Name rules by --config FILE or --eval-set gate.min_pass_rate=0.9."
         )

@@ -49,7 +49,7 @@ def pair(
     """
     for label, run in (("A", a), ("B", b)):
         begun = run.manifest.get("started_at") or "at an unknown time"
-        more = f", gone on with {_times(run)}" if _times(run) else ""
+        more = f", resumed {_times(run)}" if _times(run) else ""
         for part in wrap_text(one_line(format_path(run.folder), LONGEST), width - 3, ""):
             yield f"{label}  {part}"
         yield one_line(f"   begun {begun}{more}", width)
@@ -172,6 +172,6 @@ def describe_resumes(manifest: Mapping[str, Any], resumes: Iterable[Mapping[str,
         yield f"{one['resumed_at']}: {one.get('finished')} of {one.get('trials')} trials had their result"
         drift = one.get("differences")
         for line in drift if isinstance(drift, list) else ():
-            yield f"gone on with anyway: {line}"
+            yield f"resumed anyway: {line}"
         if manifest:
             yield from differences(before, {key: one.get(key) for key in before})

@@ -63,7 +63,7 @@ def notes(found: Flakes) -> Iterator[str]:
     """Yield what a reader has to know: where the runs are not alike, and what is left out."""
     for what, lines in (("agent", found.agents), ("grader", found.judges)):
         for line in lines[:MOST_LISTED]:
-            yield f"warning: the {what} is not the same, and what comes of that is no flakiness: {line}"
+            yield f"warning: the {what} is not the same, so a change may not be flakiness: {line}"
         yield from (f"warning: {line}" for line in count_rest(len(lines), MOST_LISTED))
     if found.others:
         yield f"note: the runs differ as well in {', '.join(found.others)}"

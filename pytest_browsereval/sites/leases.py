@@ -78,7 +78,7 @@ class Sites:
     async def _lease_one(self, name: str) -> AsyncIterator[str]:
         if name not in self._configs:
             raise ConfigError(
-                f"{name!r} is no site of the config.{nearest(name, self._configs)} "
+                f"{name!r} is not a site of the config.{nearest(name, self._configs)} "
                 f"Sites: {', '.join(self._configs) or 'none'}. Add it to the key 'sites'."
             )
         is_exclusive = self._configs[name].reset is not None

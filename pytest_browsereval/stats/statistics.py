@@ -85,7 +85,7 @@ def wilson(hits: int, of: int, confidence: float = CONFIDENCE) -> Interval:
         ValueError: there is no such share.
     """
     if not 0 <= hits <= of or not of:
-        raise ValueError(f"{hits} of {of} is no share")
+        raise ValueError(f"{hits} of {of} is not a share")
     return _score_interval(hits / of, of, quantile(confidence))
 
 

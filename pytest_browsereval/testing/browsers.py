@@ -157,7 +157,7 @@ class BrowserConformance:
 
         data = run(work())
         mark, place = _BEGINNINGS[picture]
-        assert data[place : place + len(mark)] == mark, f"the picture is no {picture}: {data[:16]!r}"
+        assert data[place : place + len(mark)] == mark, f"the picture is not a {picture}: {data[:16]!r}"
 
     def test_attempts_share_nothing(self, config: BrowserConfig, site: ConformanceSite) -> None:
         """What one window was given is not known to the next one, nor to one beside it."""

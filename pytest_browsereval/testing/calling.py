@@ -146,7 +146,7 @@ class _Call:
                 self._seen = _raises(error)
             raise
         if not isinstance(output, str):
-            self._seen = f"it returns {output!r:.80}, which is no text"
+            self._seen = f"it returns {output!r:.80}, which is not a text"
         elif _is_envelope(output):
             self._seen = f"it returns an envelope itself: {output:.80}; return the text, or raise ToolError"
         return str(output)

@@ -78,7 +78,7 @@ def _line_problems(kit: Toolkit, line: Policy) -> Iterator[str]:
         yield "a line of the policy is empty"
     for name in _find_tools(line.text):
         if name not in kit.names:
-            yield f"the policy names {name!r}, which is no tool of the toolkit: {line.text!r}"
+            yield f"the policy names {name!r}, which is not a tool of the toolkit: {line.text!r}"
         elif name not in line.needs:
             yield f"a line of the policy names {name!r} and does not need it; write  needs=({name!r},)"
 
@@ -117,7 +117,7 @@ def _wrong_with(directive: object, kit: Toolkit) -> str:
     if not isinstance(directive, Directive):
         return f"returns {directive!r}, which is neither a Directive nor None"
     if foreign := [name for name in directive.active_tools if name not in (*kit.names, *ENDINGS)]:
-        return f"names {', '.join(foreign)}, which are no tools of the toolkit"
+        return f"names {', '.join(foreign)}, which are not tools of the toolkit"
     if directive.tool_choice not in (None, *get_args(ToolChoice)):
         return f"wants the tool_choice {directive.tool_choice!r}; auto and required are allowed"
     return ""

@@ -137,9 +137,9 @@ def test_without_a_common_task(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ("{", "is no baseline, or is damaged: Expecting property name"),
-        ("[]", "is no baseline, or is damaged: list indices"),
-        ('{"trials": []}', "is no baseline, or is damaged: 'baseline_version'"),
+        ("{", "is not a baseline, or is damaged: Expecting property name"),
+        ("[]", "is not a baseline, or is damaged: list indices"),
+        ('{"trials": []}', "is not a baseline, or is damaged: 'baseline_version'"),
         ('{"baseline_version": 2}', "is of form 2, and this version reads form 1"),
         ('{"baseline_version": 1, "selected": 1, "manifest": {}, "trials": []}', "has no trial"),
         ('{"baseline_version": 1, "selected": 1, "manifest": {}, "trials": [{"query_id": 1}]}', "is damaged"),

@@ -214,7 +214,7 @@ def test_runs_that_cannot_be_compared(tmp_path: Path) -> None:
     one, other = run(tmp_path / "a", attempt("t")), run(tmp_path / "b", attempt("u"))
     with pytest.raises(UsageError, match=r"no task in common: one has 't', the other 'u'"):
         compare(one, other)
-    with pytest.raises(UsageError, match=r"nowhere is no folder: give a run folder"):
+    with pytest.raises(UsageError, match=r"nowhere is not a folder: give a run folder"):
         read_outcomes(tmp_path / "nowhere")
     (tmp_path / "empty/tasks").mkdir(parents=True)
     with pytest.raises(UsageError, match=r"has no finished attempt"):

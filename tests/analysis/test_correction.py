@@ -157,10 +157,10 @@ def test_the_file_is_that_of_the_command(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (None, "is no calibration, or is damaged"),
-        ("{", "is no calibration, or is damaged"),
-        ('{"runs": []}', "is no calibration, or is damaged: 'graders'"),
-        ('{"graders": [{"grader": "j"}]}', "is no calibration, or is damaged"),
+        (None, "is not a calibration, or is damaged"),
+        ("{", "is not a calibration, or is damaged"),
+        ('{"runs": []}', "is not a calibration, or is damaged: 'graders'"),
+        ('{"graders": [{"grader": "j"}]}', "is not a calibration, or is damaged"),
         ('{"graders": []}', "compares no grade with a label"),
         (
             json.dumps({"graders": [{"grader": "j", "fingerprint": "", "confusion": {"true_positive": -1}}]}),

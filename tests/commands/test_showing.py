@@ -140,7 +140,7 @@ def test_resumes_merges_and_imports(capsys: pytest.CaptureFixture[str]) -> None:
     assert told["merged"] == "of 2 runs at 2026-02-01T00:00:00.000Z: 1, 2"
     assert told["imported"] == "kind browseros, folder old"
     assert told["resumed"] == (
-        "2026-01-03: 2 of 4 trials had their result gone on with anyway: config.trials: 1 -> 2 "
+        "2026-01-03: 2 of 4 trials had their result resumed anyway: config.trials: 1 -> 2 "
         "git_commit: 0123456789abcdef -> fedcba9876543210 2026-01-03 in gw0: Chromium 157.0"
     )
 
@@ -175,7 +175,7 @@ def test_two_runs(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (None, "results/shop/r/manifest.json is missing: what the run was made of is unknown."),
         ('{"name": "shop", "conf', "results/shop/r/manifest.json is damaged: "),
-        ("[]", "results/shop/r/manifest.json is damaged: it is no block of keys."),
+        ("[]", "results/shop/r/manifest.json is damaged: it is not a block of keys."),
     ],
 )
 def test_a_manifest_that_cannot_be_read(

@@ -63,5 +63,5 @@ def test_a_calibration_that_cannot_be_read_stops_before_anything_is_spent(evals:
     evals.write_config(calibration="cal.json")
     result = evals.run("shop.eval.yaml")
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["*shop.eval.yaml:*: calibration: *cal.json is no calibration*"])
+    result.stderr.fnmatch_lines(["*shop.eval.yaml:*: calibration: *cal.json is not a calibration*"])
     assert not (evals.path / "results").exists()

@@ -138,7 +138,7 @@ def test_a_killed_run_tells_how_many_it_lacks(evals: Evals, run: EvalRun) -> Non
     """It has no summary, and its selection says which trials there were to be."""
     (run.folder / "summary.json").unlink()
     code, text = told(evals, "gate", str(run.folder))
-    assert (code, "its summary.json was written: go on with it (--eval-resume)" in text) == (1, True)
+    assert (code, "its summary.json was written: resume it (--eval-resume)" in text) == (1, True)
     shutil.rmtree(run.folder / "tasks/r1")
     code, text = told(evals, "gate", str(run.folder))
     assert code == 1

@@ -230,7 +230,7 @@ def test_a_baseline_that_is_not_there_stops_before_anything_is_spent(evals: Eval
     evals.write_config(gate={"baseline": "base.json", "max_regressions": 0})
     result = evals.run("shop.eval.yaml")
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["*shop.eval.yaml:*: gate.baseline: *base.json is no folder*"])
+    result.stderr.fnmatch_lines(["*shop.eval.yaml:*: gate.baseline: *base.json is not a folder*"])
     assert not (evals.path / "results").exists()
 
 

@@ -54,7 +54,7 @@ def test_check_passes_what_is_there(tmp_path: Path) -> None:
         (SiteConfig(package="no_such", static=Path("x")), r"package is 'no_such'.*pip install no_such"),
         (SiteConfig(package="pytest_html", static=Path("nowhere")), r"no folder '.*pytest_html/nowhere'"),
         (SiteConfig(command=("no-such-program",)), r"sites\.shop\.command begins with 'no-such-program'"),
-        (SiteConfig(command=("./tool",)), r"'\./tool', which is no program"),
+        (SiteConfig(command=("./tool",)), r"'\./tool', which is neither a program"),
     ],
 )
 def test_check_refuses_what_is_missing(tmp_path: Path, config: SiteConfig, told: str) -> None:

@@ -36,7 +36,7 @@ def test_intervals_of_shares_end_at_nothing_and_all() -> None:
     assert (Share(0, 0).value, Share(0, 0).interval) == (None, None)
     assert (Share(3, 4).value, Share(3, 4).interval) == (0.75, wilson(3, 4))
     for hits, of in ((0, 0), (3, 2), (-1, 2)):
-        with pytest.raises(ValueError, match=f"{hits} of {of} is no share"):
+        with pytest.raises(ValueError, match=f"{hits} of {of} is not a share"):
             wilson(hits, of)
 
 

@@ -80,7 +80,7 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "our finishing tool": ({"tools": CATALOG["finish"].tools}, "has a tool named 'done', which is the name"),
     "a foreign tool in the policy": (
         {"policy": (Policy("Then call `click`."),)},
-        "the policy names 'click', which is no tool of the toolkit",
+        "the policy names 'click', which is not a tool of the toolkit",
     ),
     "a tool that is not needed": (
         {"policy": (Policy("Use note_down."),)},
@@ -96,7 +96,7 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "a directive of another type": ({"directive": says(["click"])}, "neither a Directive nor None"),
     "a directive about other tools": (
         {"directive": says(Directive(("click", "note_down")))},
-        "names click, which are no tools of the toolkit",
+        "names click, which are not tools of the toolkit",
     ),
     "an unknown choice": ({"directive": says(Directive(tool_choice="none"))}, "wants the tool_choice 'none'"),  # type: ignore[arg-type]
 }

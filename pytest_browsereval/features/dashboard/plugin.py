@@ -26,7 +26,7 @@ def port_number(text: str) -> int:
     number = int(text) if text.isascii() and text.isdecimal() else -1
     if not 0 <= number <= 65535:
         message = (
-            f"{text!r} is no port. Write --eval-dashboard=PORT, or put --eval-dashboard behind the files"
+            f"{text!r} is not a port. Write --eval-dashboard=PORT, or put --eval-dashboard behind the files"
         )
         raise argparse.ArgumentTypeError(message)
     return number

@@ -129,7 +129,7 @@ def picture_suffix(path: Path) -> str:
             return suffix
     if head[:4] == b"RIFF" and head[8:] == b"WEBP":
         return "webp"
-    raise wrong(path, "is no picture: neither PNG, JPEG nor WebP.")
+    raise wrong(path, "is not a picture: neither PNG, JPEG nor WebP.")
 
 
 def find_numbered(folder: Path, pattern: str) -> dict[int, Path]:

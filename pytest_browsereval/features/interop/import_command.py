@@ -95,7 +95,7 @@ def _check_target(target: Path | None, source: Path, *, force: bool) -> None:
     if not target.absolute().parent.is_dir():
         raise UsageError(f"{target}: there is no folder {target.parent}. Make it first.")
     if target.exists() and not target.is_file():
-        raise UsageError(f"{target} is no file. Name one, or - to print.")
+        raise UsageError(f"{target} is not a file. Name one, or - to print.")
     if target.exists() and source.exists() and target.samefile(source):
         raise UsageError(f"{target} is the file that is read. Name another one.")
     if target.exists() and not force:

@@ -109,7 +109,7 @@ def _why(folder: Path) -> str:
         read_metadata(folder)
     except UsageError as error:
         return str(error).replace(str(folder) + os.sep, "")
-    return "metadata.json was written anew meanwhile; write this page again"
+    return "metadata.json was written while the page was made; write it again"
 
 
 def message_log(folder: str) -> tuple[str, int]:

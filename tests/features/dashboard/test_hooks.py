@@ -325,10 +325,10 @@ def test_a_port_that_cannot_be_used(evals: Evals) -> None:
     for given in ("70000", "-1", "x"):
         result = evals.run("shop.eval.yaml", f"--eval-dashboard={given}")
         assert result.ret == pytest.ExitCode.USAGE_ERROR
-        assert f"{given!r} is no port" in result.stderr.str()
+        assert f"{given!r} is not a port" in result.stderr.str()
     result = evals.run("--eval-dashboard", "shop.eval.yaml")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert "'shop.eval.yaml' is no port. Write --eval-dashboard=PORT" in result.stderr.str()
+    assert "'shop.eval.yaml' is not a port. Write --eval-dashboard=PORT" in result.stderr.str()
     assert not (evals.path / "results").exists()
 
 

@@ -96,7 +96,7 @@ BROWSEROS: dict[str, tuple[Spoil, str]] = {
         lambda task: (task / "metadata.json").write_text('{"query_id": "a", "total_duration_ms": 1e400}'),
         "1e400 is too large a number",
     ),
-    "no picture": (lambda task: (task / "screenshots/1.png").write_text("<svg>"), "1.png: is no picture"),
+    "no picture": (lambda task: (task / "screenshots/1.png").write_text("<svg>"), "1.png: is not a picture"),
     "a number twice": (
         lambda task: (task / "screenshots/01.png").write_bytes(picture()),
         "has the number of 01.png",

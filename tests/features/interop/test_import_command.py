@@ -130,5 +130,5 @@ def test_what_is_no_file_is_never_replaced(capsys: pytest.CaptureFixture[str], k
     """A file that took the place of a device would break the machine."""
     os.mkfifo("target") if kind == "pipe" else Path("target").mkdir()
     told = refused(capsys, "webvoyager", "voyage.jsonl", "-o", "target", "--force")
-    assert "target is no file. Name one, or - to print." in told
+    assert "target is not a file. Name one, or - to print." in told
     assert not Path("target").is_file()

@@ -98,7 +98,7 @@ def test_resumes_are_told(tmp_path: Path, look: Look) -> None:
         await reader.open()
         facts = await reader.text("#run-facts")
         assert "2025-01-02: 2 of 6 trials had their result" in facts
-        assert "gone on with anyway: <script>" in facts
+        assert "resumed anyway: <script>" in facts
         assert "python: 3.12 -> 3.13" in facts
         assert await reader.page.title() == "shop"
 

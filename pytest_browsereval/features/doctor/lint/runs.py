@@ -86,7 +86,7 @@ def _rates(row: Row, made: list[Made]) -> Iterator[Finding]:
         message = "an agent that does nothing passes it."
         yield row.report("always-passes", Level.ERROR, message, "Check for something that has to be done.")
     if (oracle := _last(judged, "scripted")) is not None and oracle not in passed:
-        message = f"its own solution fails: {oracle.metadata.reason or 'no reason was told'}."
+        message = f"its own solution fails: {oracle.metadata.reason or 'no reason is recorded'}."
         yield row.report("never-passes", Level.ERROR, message, "Mend the solution, the check or the site.")
     tried = [one for one in judged if one.agent not in ("noop", "scripted")]
     good = [one for one in tried if one in passed]
@@ -97,7 +97,7 @@ def _rates(row: Row, made: list[Made]) -> Iterator[Finding]:
         yield row.report("never-passes", Level.WARNING, f"none of {of} passed it.", advice)
     if len(tried) >= ENOUGH and len(good) == len(tried):
         message = f"all of {of} passed it."
-        yield row.report("always-passes", Level.NOTE, message, "It tells agents apart no more.")
+        yield row.report("always-passes", Level.NOTE, message, "It no longer tells agents apart.")
     yield from _coins(row, tried)
 
 
