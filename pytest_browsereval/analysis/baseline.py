@@ -130,8 +130,8 @@ def against_baseline(
 ) -> RunComparison | str | None:
     """Compare a run with the baseline of its gate; None if the gate has none.
 
-    A side without a trial is no mistake of whoever asks: why nothing can be compared then is what the rules
-    say, which are missed.
+    A side without a trial is not an error: the rules are missed then, and say why nothing
+    can be compared.
 
     Args:
         gate: the rules.

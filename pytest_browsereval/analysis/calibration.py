@@ -36,7 +36,7 @@ class Calibration:
     tied: int
     """As many people say pass as fail."""
     unlabelled: int
-    """Graded attempts that nobody has labelled."""
+    """Graded attempts without a label."""
     ungraded: int
     """Attempts that broke before a grader saw them; with or without a label."""
     labels: int

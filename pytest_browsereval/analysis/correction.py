@@ -1,4 +1,4 @@
-"""A pass rate corrected for the errors of the judge behind it, as far as labels tell how often it errs.
+"""A pass rate corrected for the errors of the judge behind it, estimated from labels.
 
 It stands beside the pass rate and never takes its place: it holds where the judge errs as often in the run as
 on the labelled attempts.
@@ -62,7 +62,7 @@ class Correction:
     seen: Share
     """What it passed of the judged trials that it decides alone."""
     labels: Calibrated | None = None
-    """What people say of it; None if nobody has labelled its grades."""
+    """What people say of it; None if no grade of it is labelled."""
     corrected: Estimate | None = None
     """None if it is not to be corrected."""
     why_not: str = ""

@@ -37,13 +37,13 @@ class RunDescription:
     manifest: Mapping[str, Any]
     """Without secrets; empty if it is missing or damaged."""
     counts: Mapping[str, Any]
-    """By ``summary.json``; empty if nobody has written one."""
+    """By ``summary.json``; empty without one."""
     rules: Mapping[str, Any]
     """The block of the gate, as the last session had it."""
     rows: int
-    """Rows of which an attempt was begun."""
+    """Rows with at least one attempt."""
     resumes: tuple[Mapping[str, Any], ...]
-    """A record for each time that the run was gone on with, and for each browser that was started then."""
+    """A record for each resume, and for each browser that it started."""
     problems: tuple[str, ...]
     """Files that cannot be read in full, each with what to do."""
 
@@ -155,7 +155,7 @@ def describe(folder: Path) -> RunDescription:
     """Return what a run was made of.
 
     Args:
-        folder: of the run; files that are missing or damaged are told in ``problems``.
+        folder: of the run; ``problems`` names files that are missing or damaged.
     """
     problems: list[str] = []
     manifest = _read(folder / "manifest.json", problems)
@@ -198,7 +198,7 @@ def _summarize_verdicts(folder: Path, problems: list[str]) -> dict[str, Any]:
 
 
 def read_resumes(folder: Path, problems: list[str] | None = None) -> tuple[Mapping[str, Any], ...]:
-    """Return a record for each time that a run was gone on with, and for each browser that was started then.
+    """Return a record for each resume of a run, and for each browser that it started.
 
     Args:
         folder: of the run.
@@ -208,7 +208,7 @@ def read_resumes(folder: Path, problems: list[str] | None = None) -> tuple[Mappi
 
 
 def _read(file: Path, problems: list[str]) -> dict[str, Any]:
-    """Return the block of a JSON file; empty if there is none, or it is damaged, which is told."""
+    """Return the block of a JSON file; empty if it is missing, or damaged, which adds a problem."""
     try:
         value = json.loads(file.read_bytes())
     except FileNotFoundError:
@@ -225,7 +225,7 @@ def _read(file: Path, problems: list[str]) -> dict[str, Any]:
 
 
 def _lines(file: Path, problems: list[str]) -> Iterator[dict[str, Any]]:
-    """Yield the records of a file with one in each line; a line that was cut is told."""
+    """Yield the records of a file with one in each line; a damaged line adds a problem."""
     try:
         lines = file.read_bytes().splitlines()
     except OSError:
@@ -241,14 +241,14 @@ def _lines(file: Path, problems: list[str]) -> Iterator[dict[str, Any]]:
             problems.append(f"{format_path(file)}:{number} is damaged and left out.")
 
 
-# -- what of a config is told
+# -- what is shown of a config
 
 
 def agents_of(config: Mapping[str, Any]) -> dict[str, str]:
     """Return type and models of each variant's agent.
 
     Args:
-        config: as manifests have it.
+        config: of a manifest.
     """
     blocks = _block(config.get("variants"))
     return {str(name): _agent(_block(block)) for name, block in blocks.items()}

@@ -50,15 +50,15 @@ def _contradictions(store: RunStore, summary: RunSummary) -> Iterator[str]:
     summed_up = _read_verdicts(store)
     for trial in summary.trials:
         data, place = trial.metadata, trial.folder.relative_to(store.root).as_posix()
-        told = summed_up.get(TrialKey(data.query_id, data.variant, data.trial), str(data.verdict))
-        if told != data.verdict:
-            yield f"{place}: {data.verdict} by its record, {one_line(told, 20)} by summary.json"
+        said = summed_up.get(TrialKey(data.query_id, data.variant, data.trial), str(data.verdict))
+        if said != data.verdict:
+            yield f"{place}: {data.verdict} by its record, {one_line(said, 20)} by summary.json"
         elif why := _grades_contradict(trial):
             yield f"{place}: {data.verdict} by its record, {why}"
 
 
 def _read_verdicts(store: RunStore) -> dict[TrialKey, str]:
-    """Return the verdicts of the trials by the run's summary; empty if that does not tell them."""
+    """Return the verdicts of the trials by the run's summary; empty if it has none."""
     found: dict[TrialKey, str] = {}
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         for one in json.loads((store.root / "summary.json").read_bytes())["results"]:
@@ -67,7 +67,7 @@ def _read_verdicts(store: RunStore) -> dict[TrialKey, str]:
 
 
 def _grades_contradict(trial: TrialOutcome) -> str:
-    """Return what the grades of a trial say against its verdict; "" if nothing."""
+    """Return how the grades of a trial contradict its verdict; "" if they do not."""
     grades = trial.metadata.grader_results
     if not grades:
         return ""

@@ -99,17 +99,17 @@ class Flakes:
     left_out: int
     """Trials of rows that were edited later: they are of other tasks."""
     twice: int
-    """Trials that are in two of the runs, one of which was merged of the other; they count once."""
+    """Trials that are in two of the runs, as after a merge; they count once."""
     agents: tuple[str, ...]
-    """Where the agent was another one: a change that comes of it is no flakiness."""
+    """Where the agent changed: what it causes is not flakiness."""
     judges: tuple[str, ...]
-    """Where a grader was another one, likewise."""
+    """Where a grader changed: what it causes is not flakiness."""
     others: tuple[str, ...]
     """What else differs between the runs: keys of their manifests."""
 
     @property
     def counts(self) -> Counter[Stability]:
-        """How many tasks are of which class."""
+        """The number of tasks in each class."""
         return Counter(one.task.stability for one in self.tasks)
 
     def as_json(self) -> dict[str, Any]:
@@ -139,7 +139,7 @@ def read_trials(folder: Path) -> RunTrials:
     """Return the trials of a run.
 
     Raises:
-        UsageError: it is no run folder, or a file in it is damaged.
+        UsageError: it is not a run folder, or a file in it is damaged.
     """
     check_run(folder)
     store = RunStore(folder)
@@ -267,9 +267,9 @@ def _list_changes(runs: Sequence[RunTrials], *, is_agent: bool) -> Iterator[str]
             if is_agent:
                 yield f"{before.name} -> {after.name}: unknown, as the manifest of one is missing or damaged"
             continue
-        for key, told in differences_by_key(a, b, besides=NO_MATTER).items():
+        for key, message in differences_by_key(a, b, besides=NO_MATTER).items():
             if is_agent is (key == "config" or key.startswith(AGENT)):
-                yield f"{before.name} -> {after.name}: {told}" if is_agent else key
+                yield f"{before.name} -> {after.name}: {message}" if is_agent else key
 
 
 def _judges(runs: Sequence[RunTrials]) -> Iterator[str]:

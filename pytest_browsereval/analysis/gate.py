@@ -54,8 +54,8 @@ def complete(summary: RunSummary, selected: int | None, skipped: int = 0) -> Rul
 
     Args:
         summary: of the run.
-        selected: how many trials there were to be; None if nobody knows.
-        skipped: how many of them a fixture or a mark has skipped: nobody wants their result.
+        selected: how many trials there were to be; None if unknown.
+        skipped: how many of them a fixture or a mark has skipped: these need no result.
     """
     if selected is None:
         message = "the run was ended before its summary.json was written: how many trials it lacks is unknown"
@@ -110,7 +110,7 @@ def _rules(
 
 
 def _check_own(rule: GateRule, name: str, data: Sequence[AttemptDigest], gate: GateConfig) -> RuleResult:
-    """Return what a plug-in's rule says; one that breaks is missed, as nobody knows what it would say."""
+    """Return the result of a plug-in's rule; one that raises is not met."""
     try:
         result: object = rule.check(data)
     except KeyboardInterrupt:
@@ -122,7 +122,7 @@ def _check_own(rule: GateRule, name: str, data: Sequence[AttemptDigest], gate: G
         message = f"the rule {rule.type!r} returned {type(result).__name__}, not a RuleResult"
         return RuleResult(name, is_met=False, message=message)
     message = one_line(str(result.message), 400)
-    if result.is_undecided:  # what becomes of it is the gate's affair, whatever the rule says
+    if result.is_undecided:  # `gate.undecided` says what becomes of it, not the rule
         return _build_undecided(name, message, gate)
     return replace(result, name=name, is_met=result.is_met is True, message=message)
 

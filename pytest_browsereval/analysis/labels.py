@@ -68,8 +68,8 @@ class Label(BaseModel):
             "trial": self.trial,
             "attempt": self.attempt,
         }
-        told = all(wanted in (None, getattr(metadata, name)) for name, wanted in given.items())
-        return told and self.run in (None, run) and self.folder in (None, folder)
+        fits = all(wanted in (None, getattr(metadata, name)) for name, wanted in given.items())
+        return fits and self.run in (None, run) and self.folder in (None, folder)
 
     def __str__(self) -> str:
         about = self.model_dump(include=set(_ABOUT), exclude_none=True)
@@ -100,7 +100,7 @@ class Attempt:
 
     @property
     def name(self) -> str:
-        """What reports call it: the row's id, with what else tells it from others."""
+        """Its name in reports: the row's id, with variant and number where these matter."""
         data = self.metadata
         more = [data.variant] * (data.variant != "default") + [str(data.trial)] * (data.trial > 1)
         return data.query_id + (f"[{'-'.join(more)}]" if more else "")
@@ -123,7 +123,7 @@ def read_labels(path: Path) -> list[LabelLine]:
     """Return the labels of a file, in its order.
 
     Raises:
-        UsageError: it cannot be read, or a line is no label; with file and line.
+        UsageError: it cannot be read, or a line is not a label; with file and line.
     """
     try:
         lines = read_text(path).split("\n")
@@ -141,7 +141,7 @@ def own_labels(store: RunStore) -> list[LabelLine]:
     """Return the labels in a run's own folder, which are about no other run; none if there is no file.
 
     Raises:
-        UsageError: it cannot be read, or a line is no label; with file and line.
+        UsageError: it cannot be read, or a line is not a label; with file and line.
     """
     path = store.root / FILE
     if not path.exists():
@@ -176,7 +176,7 @@ def rename_run(line: bytes, runs: Collection[str], run: str) -> bytes:
     """Return a line of a file of labels, about another run if it is about one of some; else as it is.
 
     Args:
-        line: with its end; one that is damaged stays so, to be told by who reads it.
+        line: with its end; a damaged one stays as it is, for its reader to report.
         runs: the names of their folders.
         run: that of the other one.
     """
@@ -242,8 +242,7 @@ def settle_labels(labels: Mapping[str, Label]) -> LabelWord | Literal["tie"] | N
     """Return what the labellers of an attempt say together: the majority of those who say pass or fail.
 
     Returns:
-        ``unclear`` where nobody says either, ``tie`` where as many say the one as the other, None where
-        nobody says anything.
+        ``unclear`` if all words are, ``tie`` if as many say pass as fail, None if there is no word.
     """
     words = [label.label for label in labels.values() if label.label]
     passed, failed = words.count("pass"), words.count("fail")

@@ -42,7 +42,7 @@ class Merged:
     selected: int | None
     """How many there were to be in all; None if a run does not say."""
     notes: tuple[str, ...]
-    """What the runs differ in that is no other eval: machines, browsers."""
+    """Differences that are allowed: machines, browsers."""
 
 
 def merge_runs(runs: Sequence[Path], target: Path, *, is_partial: bool = False) -> Merged:
@@ -171,7 +171,7 @@ def _write(
         "merged_at": now(),
     }
     target.write_manifest(manifest if parts is None else {**manifest, "shards": parts.as_json()})
-    with_selection = all(read_selected(store) for store in stores)  # else it would tell of a part only
+    with_selection = all(read_selected(store) for store in stores)  # else it would be that of a part only
     for name in (*LINES, SELECTED_FILE) if with_selection else LINES:
         lines = [line for store in stores for line in _lines(store.root / name)]
         if lines:

@@ -46,7 +46,7 @@ class RunOutcomes:
     folder: Path
     trials: tuple[Outcome, ...]
     selected: int | None
-    """How many there were to be; None if nobody knows."""
+    """How many there were to be; None if unknown."""
     manifest: dict[str, Any]
 
     @property
@@ -69,7 +69,7 @@ def read_outcomes(folder: Path) -> RunOutcomes:
     """Return what a run folder says of its trials.
 
     Raises:
-        UsageError: it is no run folder, has no result, or a file in it is damaged.
+        UsageError: it is not a run folder, has no result, or a file in it is damaged.
     """
     check_run(folder)
     store = RunStore(folder)
@@ -80,7 +80,7 @@ def read_outcomes(folder: Path) -> RunOutcomes:
 
 
 def check_run(folder: Path) -> None:
-    """Refuse what is no run folder, and a run whose manifest is damaged.
+    """Check that a folder is one of a run, with a manifest that can be read.
 
     Raises:
         UsageError: with what it lacks.

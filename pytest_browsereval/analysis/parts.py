@@ -24,7 +24,7 @@ def parts_of(store: RunStore) -> Parts | None:
 
 
 def join_parts(stores: Sequence[RunStore], target: Path, *, is_partial: bool = False) -> Parts | None:
-    """Return which parts a merged run has; None if its runs are no parts.
+    """Return which parts a merged run has; None if its runs are not parts.
 
     Args:
         stores: the runs. Those that do not say which part they are stand for none.

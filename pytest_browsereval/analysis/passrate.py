@@ -52,7 +52,7 @@ class PassRate:
     errored: Mapping[str, int]
     """Trials by what broke."""
     not_run: int | None = None
-    """Trials that were to be made and have no result; None if nobody knows."""
+    """Trials that were to be made and have no result; None if unknown."""
     sites: int = 0
     """On which judged trials were made."""
     by_site: Clustered | None = None
@@ -86,7 +86,7 @@ class PassRate:
 
     @property
     def is_of_one_task(self) -> bool:
-        """Whether several trials of a single task were judged: how tasks differ, nobody knows then."""
+        """Whether several trials of a single task were judged: how tasks differ is unknown then."""
         return self.tasks == 1 and self.judged > 1
 
     @property
@@ -129,7 +129,7 @@ def pass_rate(
 
     Args:
         trials: each by its last attempt.
-        selected: how many trials there were to be; None if nobody knows.
+        selected: how many trials there were to be; None if unknown.
         confidence: of the intervals.
     """
     verdicts: Counter[Verdict] = Counter()

@@ -46,7 +46,7 @@ class RunPlan:
     unknown: int = 0
     """Trials of variants that the earlier run does not have."""
     longest_ms: float = 0
-    """How long the longest of the others takes by it: the run takes no less, whatever runs at once."""
+    """The longest of the others, by the earlier run: this run takes at least as long."""
 
 
 def plan_run(trials: Sequence[TrialKey], earlier: Iterable[AttemptDigest], *, retries: int) -> RunPlan:

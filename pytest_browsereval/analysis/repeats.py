@@ -132,7 +132,7 @@ class Repeats:
 
     @property
     def unsteady(self) -> tuple[TaskRepeats, ...]:
-        """The tasks that are flaky, by whatever."""
+        """The flaky tasks."""
         flaky = (Stability.FLAKY_AGENT, Stability.FLAKY_ENVIRONMENT)
         return tuple(task for task in self.tasks if task.stability in flaky)
 

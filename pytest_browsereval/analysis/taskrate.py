@@ -21,7 +21,7 @@ class TaskRate:
     """The same of each task with all of its variants, which are alike."""
 
     def interval(self, confidence: float) -> Interval | None:
-        """Return where the rate lies; None where nobody can tell, since all variants are of one task."""
+        """Return where the rate lies; None where all are of one task: how tasks differ is unknown then."""
         if len(self.by_id) == self.share.of:
             return wilson(self.share.hits, self.share.of, confidence)
         found = pool_groups(self.by_id, confidence)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def compare(arguments: argparse.Namespace) -> int:
-    """Compare two runs; 0 whatever comes of it."""
+    """Compare two runs; the exit code is always 0."""
     from pytest_browsereval.analysis.baseline import read_run
     from pytest_browsereval.analysis.compare import as_json
     from pytest_browsereval.analysis.compare import compare as compare_runs
@@ -65,8 +65,8 @@ def gate(arguments: argparse.Namespace) -> int:
     run = find_run(arguments.run_name, arguments.config)
     check_manifest(run)
     rules, base = _rules(arguments, run)
-    if told := lacks_baseline(rules):
-        raise UsageError(told.replace("--eval-baseline", "--baseline"))
+    if message := lacks_baseline(rules):
+        raise UsageError(message.replace("--eval-baseline", "--baseline"))
     store = RunStore(run)
     summary = summary_of(store)
     compared = None
@@ -91,7 +91,7 @@ def _rules(arguments: argparse.Namespace, run: Path) -> tuple[GateConfig, Path]:
     """Return the rules and the folder that their baseline is relative to: that of a config.
 
     Raises:
-        UsageError: there are no rules, or the baseline of a run's own gate is nowhere.
+        UsageError: there are no rules, or the baseline of a run's own gate is missing.
     """
     from pytest_browsereval.builtins import load_registry
     from pytest_browsereval.config import GateConfig, gate_from, load_gate
@@ -127,7 +127,7 @@ def _find_base(run: Path, folder: object, rules: GateConfig) -> Path:
     """Return the folder that the baseline of a run's own gate is relative to: that of its config.
 
     Raises:
-        UsageError: the run does not tell it, or no baseline is there. Another file of that name elsewhere
+        UsageError: it is unknown, or there is no baseline. Another file of that name elsewhere
             would decide by other results.
     """
     if rules.baseline is None or rules.baseline.is_absolute():
@@ -179,7 +179,7 @@ def _two(text: str) -> tuple[str, str]:
 
 def _compare_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("a", metavar="A", help=f"the baseline, {HELP_OF_BASELINE}")
-    parser.add_argument("b", metavar="B", help="the run that is compared with it, named likewise")
+    parser.add_argument("b", metavar="B", help="the run that is compared with it, named in the same way")
     add_config(parser)
     parser.add_argument(
         "--margin",

@@ -12,7 +12,7 @@ from pytest_browsereval.errors import UsageError
 
 
 def flakes(arguments: argparse.Namespace) -> int:
-    """Tell which tasks are flaky; 0 whatever comes of it."""
+    """Report the flaky tasks; the exit code is always 0."""
     from pytest_browsereval.analysis.flakes import flakes as flakes_of
     from pytest_browsereval.analysis.flakes import read_trials
     from pytest_browsereval.report import flakes as report
@@ -60,7 +60,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 COMMANDS = (
     Command(
         "flakes",
-        "tell which tasks do not come out alike over several runs, the worst first",
+        "list the tasks whose results differ over several runs, the worst first",
         flakes,
         _arguments,
     ),

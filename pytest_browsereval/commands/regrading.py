@@ -25,7 +25,7 @@ def regrade(arguments: argparse.Namespace) -> int:
         while True:
             try:
                 return process.wait()
-            except KeyboardInterrupt:  # pytest was told as well, and ends as it always does
+            except KeyboardInterrupt:  # pytest got the interrupt too, and ends as it always does
                 continue
 
 

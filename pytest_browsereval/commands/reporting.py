@@ -32,7 +32,7 @@ def tell(
 
     Args:
         arguments: with ``json`` and ``markdown``.
-        text: returns what the terminal is told.
+        text: returns what is printed.
         content: returns all figures; a list of tasks comes last.
         markdown: returns the report for a comment.
 

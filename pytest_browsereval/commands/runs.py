@@ -22,7 +22,7 @@ def add_config(parser: argparse.ArgumentParser) -> None:
 
 
 def find_run(given: str, config: Path | None = None, *, is_empty_allowed: bool = False) -> Path:
-    """Return the folder of the run that somebody means.
+    """Return the folder of a run by what was typed.
 
     Ids are looked up below the results folder of the config, else below ``results`` in the current folder;
     if that has no run, below each ``results`` further down.
@@ -39,14 +39,14 @@ def find_run(given: str, config: Path | None = None, *, is_empty_allowed: bool =
     from pytest_browsereval.run.lookup import LATEST, Runs, is_run
 
     if given not in ("", LATEST) and is_run(Path(given), is_empty_allowed=is_empty_allowed):
-        return Path(given)  # whatever the config says
+        return Path(given)  # a path needs no look-up
     place = None if config is None else load_place(config)
     runs = Runs.near(RESULTS) if place is None else Runs.of(*place)
     return runs.find(given, Path(), is_empty_allowed=is_empty_allowed)
 
 
 def find_runs(given: Iterable[str], config: Path | None = None) -> list[Path]:
-    """Return the folders of the runs that somebody means.
+    """Return the folders of runs by what was typed.
 
     Args:
         given: what was typed.
@@ -59,7 +59,7 @@ def find_runs(given: Iterable[str], config: Path | None = None) -> list[Path]:
 
 
 def find_baseline(given: str, config: Path | None = None, *, of: Path | None = None) -> Path:
-    """Return the same, or the baseline's file that somebody means.
+    """Return the folder of a run, or the file of a baseline.
 
     Args:
         given: what was typed.

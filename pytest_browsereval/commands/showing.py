@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def show(arguments: argparse.Namespace) -> int:
-    """Tell what a run was made of; 1 if a file of it cannot be read in full."""
+    """Show what a run was made of; 1 if a file of it cannot be read in full."""
     from pytest_browsereval.analysis.description import describe
     from pytest_browsereval.report import description as report
 
@@ -56,7 +56,7 @@ def _differences(a: RunDescription, b: RunDescription, problems: list[str]) -> l
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_name", metavar="RUN", help=HELP)
-    parser.add_argument("other", metavar="OTHER", nargs="?", help="tell in what RUN and this one differ")
+    parser.add_argument("other", metavar="OTHER", nargs="?", help="show how RUN and this one differ")
     parser.add_argument("--json", action="store_true", help="print it as JSON")
     add_config(parser)
 
@@ -64,7 +64,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 COMMANDS = (
     Command(
         "show",
-        "tell what a run was made of: config, data, versions; of two, in what they differ",
+        "show what a run was made of: config, data, versions; of two runs, how they differ",
         show,
         _arguments,
     ),

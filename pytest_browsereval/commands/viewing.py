@@ -15,7 +15,7 @@ from pytest_browsereval.model.display import format_count
 
 def view(arguments: argparse.Namespace) -> int:
     """Write the page of a run and say where it is."""
-    single, told = arguments.single_file, ""
+    single, message = arguments.single_file, ""
     if single is None and arguments.max_mb is not None:
         raise UsageError("--max-mb has no effect without --single-file FILE. Add it.")
     if single is not None and arguments.output is not None:
@@ -28,11 +28,11 @@ def view(arguments: argparse.Namespace) -> int:
         if single is None:
             written = write_viewer(run, arguments.output)
         else:
-            written, told = write_single(run, single, round((arguments.max_mb or MOST_MB) * 1e6))
+            written, message = write_single(run, single, round((arguments.max_mb or MOST_MB) * 1e6))
     damaged = f", {written.damaged} of them damaged" if written.damaged else ""
     print(
         f"{format_count(written.attempts, 'attempt')}{damaged}",
-        *filter(None, [told]),
+        *filter(None, [message]),
         written.file,
         sep="\n",
         flush=True,

@@ -1,4 +1,4 @@
-"""The text of a bad attempt: what a colleague would tell of it, from the run folder alone."""
+"""Failure message of an attempt, made from its run folder."""
 
 from __future__ import annotations
 

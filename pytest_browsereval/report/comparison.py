@@ -223,7 +223,7 @@ def sides(pair: Pair) -> str:
 
 
 def why(pair: Pair) -> Side | None:
-    """Return the side whose reason tells most about a change."""
+    """Return the side whose reason explains a change."""
     if pair.change in (Change.GAINED, Change.NO_LONGER_ERRORED) or pair.b is None:
         return pair.a
     return pair.b

@@ -158,7 +158,7 @@ def _describe_merge(given: Mapping[str, Any]) -> str:
 
 
 def describe_resumes(manifest: Mapping[str, Any], resumes: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield when a run was gone on with, and what was something else then.
+    """Yield when a run was resumed, and what had changed by then.
 
     Args:
         manifest: of the run.

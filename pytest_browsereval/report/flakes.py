@@ -53,7 +53,7 @@ def text(found: Flakes, width: int = WIDTH) -> Iterator[str]:
 
 
 def totals(found: Flakes) -> str:
-    """Return how many tasks are of which class."""
+    """Return the number of tasks in each class."""
     counts = found.counts
     text = ", ".join(f"{counts[kind]:,} {kind}" for kind in WORST if counts[kind])
     return f"{format_count(len(found.tasks), 'task')} with several trials: {text}"
@@ -93,7 +93,7 @@ def markdown(found: Flakes) -> str:
 
 
 def _choose_tasks(found: Flakes) -> list[TaskHistory]:
-    """Return the tasks that are told one by one: all but those that always passed."""
+    """Return the tasks that are listed: all but those that always passed."""
     return [one for one in found.tasks if one.task.stability is not Stability.STABLE_PASS]
 
 

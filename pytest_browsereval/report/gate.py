@@ -26,7 +26,7 @@ def text(root: Path, summary: RunSummary, selected: int | None, results: Sequenc
     Args:
         root: the run's folder.
         summary: of the run.
-        selected: how many trials there were to be; None if nobody knows.
+        selected: how many trials there were to be; None if unknown.
         results: what the rules say.
     """
     return "\n".join(_lines(root, summary, selected, results)) + "\n"

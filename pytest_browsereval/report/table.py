@@ -149,8 +149,8 @@ def totals(summary: RunSummary, selected: int | None, *, width: int = 80) -> Ite
         parts.append("cost unknown")
     elif summary.cost_usd:
         parts.append(f"${summary.cost_usd:.4f}")
-    if told := intervals(summary.rate):
-        parts.append(told)
+    if shown_ends := intervals(summary.rate):
+        parts.append(shown_ends)
     line = parts[0]
     for part in parts[1:]:
         if len(line) + len(part) + 3 > width:
@@ -162,7 +162,7 @@ def totals(summary: RunSummary, selected: int | None, *, width: int = 80) -> Ite
 
 
 def warnings_of_passed(summary: RunSummary) -> Iterator[str]:
-    """Yield how many warnings passed trials have, whose reports nobody prints; nothing if they have none."""
+    """Yield the number of warnings of passed trials: pytest prints no report of these."""
     passed = [trial.metadata for trial in summary.trials if trial.metadata.verdict is Verdict.PASSED]
     counts = [data.warning_count for data in passed if data.warning_count]
     if counts:
@@ -225,13 +225,16 @@ def intervals(rate: PassRate) -> str:
         return ""
     parts = [f"{rate.confidence * 100:g} % interval {format_interval(ends)}"]
     for name, found in (("sites", rate.by_site), ("tasks", rate.by_task)):
-        if found is not None and rate.value not in (0, 1):  # where all are the same nobody knows how alike
+        if found is not None and rate.value not in (
+            0,
+            1,
+        ):  # else there is no variation to estimate from
             parts.append(f"by {found.groups:,} {name} {format_interval(found.interval)}")
     return ", ".join(parts)
 
 
 def format_interval(ends: Interval | None) -> str:
-    """Return where a share lies, ``62.1 to 80.4%``; nothing where nobody knows."""
+    """Return where a share lies, ``62.1 to 80.4%``; empty where it is unknown."""
     return f"{percent(ends.low)[:-1]} to {percent(ends.high)}" if ends else ""
 
 

@@ -106,7 +106,7 @@ class CommandSite(Site):
         return self._process is not None and self._process.poll() is not None
 
     async def trouble(self) -> str | None:
-        """Return how the site was lost, with its last output; None while somebody listens on its port."""
+        """Return how the site was lost, with its last output; None while a process listens on its port."""
         process = self._process  # close() may come between two steps
         if process is None:
             return self._describe_failure(_CLOSED)

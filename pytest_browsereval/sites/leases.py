@@ -56,7 +56,7 @@ class Sites:
             names: the sites that are needed.
 
         Raises:
-            ConfigError: a name is no site's.
+            ConfigError: the config has no site of that name.
             Fault: source *site*: one does not start or is not reset; or, when the lease ends, one has
                 ended in the meantime, so that what was seen of it is worth nothing.
         """
@@ -107,7 +107,7 @@ class Sites:
     async def _share(self, name: str) -> Site:
         async with self._starting[name]:
             site = self._shared.get(name)
-            if site is not None and site.has_ended:  # whoever held it has been told
+            if site is not None and site.has_ended:  # its last holder got the error
                 del self._shared[name]
                 await self._discard(site)
                 site = None

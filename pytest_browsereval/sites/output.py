@@ -39,9 +39,9 @@ class SiteOutput:
         self._thread: threading.Thread | None = None
 
     def follow(self, pipe: IO[bytes]) -> None:
-        """Read what comes until nobody can print any more.
+        """Read the output until its last writer has ended.
 
-        A thread of its own: a site that prints waits for nobody, whatever the loop does.
+        Runs in a thread of its own: a busy event loop must not block a site that prints.
         """
         self._thread = threading.Thread(target=self._read, args=(pipe,), name="site output", daemon=True)
         self._thread.start()
@@ -62,12 +62,12 @@ class SiteOutput:
             self._rest = safe[-_HELD_BACK:]
 
     def _redact_data(self, data: bytes) -> bytes:
-        text = data.decode("utf-8", "surrogateescape")  # whatever bytes they are, they come out as they were
+        text = data.decode("utf-8", "surrogateescape")  # bytes that are not UTF-8 are written as they came
         return self._redact(text).encode("utf-8", "surrogateescape")
 
     def _write(self, data: bytes) -> None:
         if data and not self._file.closed:
-            with contextlib.suppress(OSError):  # whoever has to write there reports a full disk
+            with contextlib.suppress(OSError):  # the run's own files report a full disk
                 self._file.write(data)
                 self._file.flush()
 
@@ -75,7 +75,7 @@ class SiteOutput:
         """Return the last lines that were printed.
 
         Args:
-            has_ended: nobody is left who could print: what is still on its way is waited for.
+            has_ended: True waits for output that is still in the pipe.
         """
         if has_ended and self._thread is not None:
             self._thread.join(_ENDING_S)

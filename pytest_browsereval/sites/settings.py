@@ -113,8 +113,8 @@ def check(configs: Mapping[str, SiteConfig], base_dir: Path) -> None:
             )
         if config.command is not None and _program(config, folder) is None:
             raise ConfigError(
-                f"sites.{name}.command begins with {config.command[0]!r}, which is neither a program on PATH nor "
-                f"one in {str(folder)!r}. Allowed: a program that can be executed, or {{python}} for the "
+                f"sites.{name}.command begins with {config.command[0]!r}, which is neither a program on PATH "
+                f"nor one in {str(folder)!r}. Allowed: a program that can be executed, or {{python}} for the "
                 f"Python that runs pytest. Install it, or write its path."
             )
 

@@ -12,7 +12,7 @@ from pytest_browsereval.local_server import LocalHandler, LocalServer
 from pytest_browsereval.sites.base import Site
 
 _TYPES = {
-    **mimetypes.MimeTypes().types_map[True],  # Python's own, whatever the machine has registered
+    **mimetypes.MimeTypes().types_map[True],  # Python's own table: that of the machine may differ
     ".avif": "image/avif",
     ".ico": "image/x-icon",
     ".js": "text/javascript",

@@ -93,7 +93,7 @@ class Paired:
         return Judgement.NOT_WORSE if self.interval.low >= -margin else Judgement.CANNOT_TELL
 
     def more_tasks(self, margin: float = MARGIN) -> int | None:
-        """Return about how many more tasks would tell, if they are like these; None if nobody can say.
+        """Return about how many more tasks would decide, if they are like these; None if no number would.
 
         Told is then, with a power of 80 %, either that there is a difference or that it is within the
         margin, whichever needs fewer tasks.
@@ -111,7 +111,7 @@ class Paired:
         return max(1, math.ceil(min(needed)) - self.tasks) if needed else None
 
     def more_tasks_beside(self, level: float) -> int | None:
-        """Return about how many more tasks would tell on which side of a level the difference is.
+        """Return about how many more tasks would decide on which side of a level the difference is.
 
         With a power of 80 %, if they are like these; None if no number of them would.
         """

@@ -15,7 +15,7 @@ _NEXT_TO_NOTHING = 1e-6
 
 @dataclass(frozen=True)
 class Interval:
-    """Where the true value lies with a confidence of 95 %, unless told otherwise."""
+    """Where the true value lies, with a confidence of 95 % by default."""
 
     low: float
     high: float
@@ -112,7 +112,7 @@ def rogan_gladen(
     *,
     by: Clustered | None = None,
 ) -> Estimate | None:
-    """Return a share corrected for the errors of whoever has counted it.
+    """Return a share corrected for the errors of its judge.
 
     The estimate is ``(seen + specificity - 1) / (sensitivity + specificity - 1)`` of Rogan and Gladen (1978),
     bounded to 0 and 1. The interval is that of Lang and Reiczigel (2014, Preventive Veterinary Medicine 113,
@@ -170,7 +170,7 @@ class Clustered:
 
 
 def pool_groups(groups: Iterable[Share], confidence: float = CONFIDENCE) -> Clustered | None:
-    """Return the share of all groups together, with an error that holds whatever the likeness inside.
+    """Return the share of all groups together, with an error that allows for likeness inside.
 
     The standard error is the sandwich one of a mean over clusters, times ``G / (G - 1)`` in the variance
     (Liang and Zeger 1986). The interval is Wilson's of as many independent cases as have that error, by

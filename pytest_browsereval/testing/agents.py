@@ -1,4 +1,4 @@
-"""The conformance suite for agents: what every attempt relies on, whatever the agent answers."""
+"""The conformance suite for agents: what every attempt relies on."""
 
 from __future__ import annotations
 

@@ -181,7 +181,7 @@ class BrowserConformance:
 
         async def work() -> None:
             async with self._start(config) as browser:
-                with socket.socket() as held:  # by one that does not listen, so that nobody else does
+                with socket.socket() as held:  # bound but not listening: no other program can take it
                     held.bind(("127.0.0.1", 0))
                     gone = WindowRequest("row", f"http://127.0.0.1:{held.getsockname()[1]}/")
                     with pytest.raises(Fault) as caught:

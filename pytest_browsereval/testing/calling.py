@@ -1,4 +1,4 @@
-"""Conformance of tools that are called: what an attempt relies on, whatever the arguments."""
+"""Conformance of tools: what an attempt relies on when it calls them."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class _Call:
             result = await self._result()
         except Fault as error:
             return [self._seen or f"the window has died: {error}"]
-        except Exception as error:  # noqa: BLE001 it is told, whatever it is
+        except Exception as error:  # noqa: BLE001 the author gets a report of any error
             return [self._seen or _raises(error)]
         return [self._seen] if self._seen else list(self._wrong_with(result, is_good=is_good))
 

@@ -324,7 +324,7 @@ def _states(folders: Iterable[Path]) -> dict[Path, tuple[int, ...]]:
 
 @contextmanager
 def _apart(folder: Path) -> Iterator[None]:
-    """Have a run begin as in a new process, as far as a test can tell, and put back what it changes."""
+    """Give a run the state of a new process, and restore what it changes."""
     importlib.invalidate_caches()  # files of the folder may be a moment old
     cwd, path, meta_path, modules = Path.cwd(), sys.path[:], sys.meta_path[:], sys.modules.copy()
     env = {name: os.environ.pop(name) for name in _OF_THE_TEST if name in os.environ}

@@ -100,7 +100,7 @@ def _directive_problems(kit: Toolkit) -> Iterator[str]:
     for turn in facts:
         try:
             first, second = kit.directive(turn), kit.directive(turn)
-        except Exception as error:  # noqa: BLE001 it is told, whatever it is
+        except Exception as error:  # noqa: BLE001 the author gets a report of any error
             yield f"directive({turn}) raises {type(error).__name__}: {error}"
             return
         if first != second:

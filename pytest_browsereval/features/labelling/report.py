@@ -26,8 +26,8 @@ _NAMES = {
     "false_negative_rate": ("FNR", "of what people pass, it fails"),
 }
 ADVICE = (
-    "A grader below the bar should not decide. Write `advisory: true` in its block: its grades are then shown "
-    "beside the others and decide no verdict."
+    "A grader below the bar should not decide. Write `advisory: true` in its block: its grades are then "
+    "shown beside the others and decide no verdict."
 )
 
 

@@ -54,7 +54,7 @@ def records_of(folder: str, files: Sequence[str], folders: Sequence[str]) -> dic
 
 
 def without_texts(records: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the same for a page in which there is no room for output, console and requests."""
+    """Return the records without output, console and requests, for a page that has no room for them."""
     kept = {key: value for key, value in records.items() if key == "dom"}
     left = [name for key, name in TEXTS.items() if key in records]
     return {**kept, **({"note": f"Left out: {' and '.join(left)}."} if left else {})}

@@ -33,7 +33,7 @@ _SHARED = ("verdict", "dataset", "site", "variant", "source", "end")
 
 
 class Table:
-    """Gathers the rows of a run, of which no attempt's metadata is kept."""
+    """Collects the rows of a run. It keeps no attempt's metadata: 20,000 of them fill the memory."""
 
     def __init__(self) -> None:
         self._words: dict[str, dict[str, int]] = {name: {} for name in (*_SHARED, "tags")}
@@ -45,16 +45,16 @@ class Table:
     def add(
         self, attempt: StoredAttempt, chunk: int = 0, *, query_id: str = "", query: str = ""
     ) -> list[list[Any]]:
-        """Take an attempt, or what has become of one by now.
+        """Add an attempt, or replace what was known of it.
 
         Args:
             attempt: what is stored of it.
             chunk: which script has its details.
-            query_id: the row's id, if its metadata does not tell it yet.
-            query: the task, likewise.
+            query_id: the row's id, if there is no metadata yet.
+            query: the task, if there is no metadata yet.
 
         Returns:
-            The rows that are not what they were: its own, and that of an earlier attempt of its trial.
+            The rows that changed: its own, and that of an earlier attempt of its trial.
         """
         data = attempt.metadata
         if data is None:
@@ -114,7 +114,7 @@ class Table:
         ]
 
     def _bare(self, attempt: StoredAttempt, chunk: int, query_id: str, query: str) -> list[Any]:
-        """Return the row of an attempt of which only its folder is known."""
+        """Return the row of an attempt without metadata."""
         task, variant, trial, _ = attempt.key.split("/")
         share, verdict = self._word, DAMAGED if attempt.problem else UNFINISHED
         message = attempt.problem or "It has no metadata.json: it is running, or was killed."
@@ -191,7 +191,7 @@ class Table:
 
 
 def _finite(value: float | None, digits: int) -> float | None:
-    """Return a number as JSON can have it."""
+    """Return a rounded number; None for NaN and infinity, which JSON does not have."""
     return None if value is None or not math.isfinite(value) else round(value, digits)
 
 
@@ -204,7 +204,7 @@ def about_run(manifest: Mapping[str, Any], name: str, selected: int | None) -> d
     Args:
         manifest: of the run; empty if there is none.
         name: of its folder.
-        selected: how many trials it was to have; None if nobody knows.
+        selected: how many trials it was to have; None if unknown.
     """
     config = manifest.get("config")
     config = config if isinstance(config, Mapping) else {}
@@ -234,7 +234,7 @@ def _files(datasets: Any) -> str:
 
 
 def _size(viewport: Any) -> list[int] | None:
-    """Return the window's size, by which points in arguments are placed on a picture."""
+    """Return the size of the window: the page draws the points of actions on pictures by it."""
     sides = [viewport.get(side) for side in ("width", "height")] if isinstance(viewport, Mapping) else []
     size = [side for side in sides if isinstance(side, int) and side > 0]
     return size if len(size) == len(sides) > 0 else None

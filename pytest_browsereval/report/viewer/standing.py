@@ -79,7 +79,7 @@ def _gate(block: Any) -> GateConfig:
 
 
 def resumes_of(run: Path, manifest: Mapping[str, Any]) -> list[str]:
-    """Return when and how the run was gone on with, a line each."""
+    """Return when and how the run was resumed, a line each."""
     lines = [one_line(line) for line in describe_resumes(manifest, read_resumes(run))]
     more = len(lines) - MOST_RESUMES
     return [*lines[:MOST_RESUMES], *([f"and {more} lines more: browsereval show RUN"] if more > 0 else [])]
