@@ -133,7 +133,7 @@ def test_unknown_name(tmp_path: Path) -> None:
         async with Sites({"shop": app()}, tmp_path).lease(["shp"]):
             pass
 
-    with pytest.raises(ConfigError, match=r"'shp' is no site.*Did you mean 'shop'"):
+    with pytest.raises(ConfigError, match=r"'shp' is not a site.*Did you mean 'shop'"):
         asyncio.run(course())
 
 
