@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from pytest_browsereval.agents.base import AgentContext
@@ -36,7 +36,7 @@ async def play(context: AgentContext, build: Callable[[AgentContext], object], w
         LimitReached: a limit ended it.
     """
     try:
-        returned = await _executing(build(context), who)
+        returned = await _begin(build(context), who)
     except (Fault, LimitReached):
         raise
     except UsageError as error:  # a key that has gone since the start, say
@@ -51,7 +51,12 @@ async def play(context: AgentContext, build: Callable[[AgentContext], object], w
     return _checked(returned, who)
 
 
-async def _executing(evaluator: object, who: str) -> object:
+def _begin(evaluator: object, who: str) -> Awaitable[object]:
+    """Return what ``execute`` of an agent returns, which can be awaited.
+
+    Raises:
+        Fault: it cannot.
+    """
     execute = getattr(evaluator, "execute", None)
     if not callable(execute):
         what = f"{type(evaluator).__name__} has no `execute`"
@@ -62,7 +67,7 @@ async def _executing(evaluator: object, who: str) -> object:
         raise Fault(
             ErrorSource.AGENT, f"{who} cannot be awaited: {what}. Write  async def execute(self): ..."
         )
-    return await work
+    return work
 
 
 def _checked(returned: object, who: str) -> AgentResult:

@@ -50,6 +50,12 @@ CONFLICTS = (
         "--eval-resume-anyway has no effect without --eval-resume. Add it.",
         is_needed=True,
     ),
+    Conflict(
+        "shard_by",
+        "shard",
+        "--eval-shard-by has no effect without --eval-shard. Write  --eval-shard=1/4",
+        is_needed=True,
+    ),
 )
 
 

@@ -27,7 +27,7 @@ from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.report.assertion import explain
-from pytest_browsereval.run.attempt import run_trial
+from pytest_browsereval.run.attempt import attempt, is_retried
 from pytest_browsereval.run.eval_run import EvalRun
 from pytest_browsereval.run.guard import CallGuard
 from pytest_browsereval.run.own_runs import new_trial
@@ -308,7 +308,9 @@ class Handwritten:
             key, node_id = new_trial(store, task.query_id, variant), self._request.node.nodeid
             trial = Trial(key, task, self._graders, agent, is_output_passed_on=True, sites=self._sites)
             services = replace(services, store=store)
-            record = await run_trial(trial, services, node_id)
+            record, tries = await attempt(trial, services, node_id), 1
+            while await is_retried(record, services, trial, tries):
+                record, tries = await attempt(trial, services, node_id), tries + 1
             return EvalOutcome(record.metadata, record.folder)
 
         try:

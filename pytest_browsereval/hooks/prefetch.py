@@ -129,18 +129,8 @@ class Ahead:
             return judged
         if self._why_stopped and not self.lanes.has_result(item):
             self._skip_stopped(item)
-        outcome = self._guard_outcome(item)
-        if outcome.metadata.stops_run:
-            self._stop(item, outcome.metadata.reason)
-        elif self._why_stopped:
-            self._end(item)
-        item.was_judged = outcome.metadata.verdict is not Verdict.ERRORED
-        return outcome
-
-    def _guard_outcome(self, item: EvalItem) -> AttemptRecord:
-        """Return the outcome; what is raised instead has been counted, so that no row is lost."""
-        try:
-            return self._outcome(item)
+        try:  # what is raised instead of an outcome is counted, so that no row is lost
+            return self._settle(item, self._outcome(item))
         except RunStopped as stop:
             self._stop(item, str(stop))
             if not self.session_of(item.eval_run).has_started:
@@ -161,11 +151,20 @@ class Ahead:
             pytest.skip.Exception,
             pytest.xfail.Exception,
         ) as error:  # it would hide the row
-            return self._record_error(item, describe_error(error))
+            return self._settle(item, self._record_error(item, describe_error(error)))
         except BaseException as error:
             with contextlib.suppress(OSError):  # a time-out plug-in, say: counted, not lost
                 self._record_error(item, f"given up: {type(error).__name__}: {error}")
             raise
+
+    def _settle(self, item: EvalItem, outcome: AttemptRecord) -> AttemptRecord:
+        """Stop the session where the outcome of an item is one that every further attempt would come to."""
+        if outcome.metadata.stops_run:
+            self._stop(item, outcome.metadata.reason)
+        elif self._why_stopped:
+            self._end(item)
+        item.was_judged = outcome.metadata.verdict is not Verdict.ERRORED
+        return outcome
 
     def _find_result(self, item: EvalItem) -> AttemptRecord | None:
         """Return the result that an item has already, where a plug-in runs it again and must not."""
@@ -202,7 +201,11 @@ class Ahead:
             return self._record_error(item, unmet)
         self._fill(item)
         try:
-            return self._take(item)
+            try:
+                return self.lanes.take(item, lambda: self._tick(item))  # type: ignore[no-any-return]
+            except CancelledError:  # held back after -x, yet it came up: its failure was expected, say
+                self.lanes.want(item, self._attempt(item), groups=_groups(item), must=True)
+                return self.lanes.take(item, lambda: self._tick(item))  # type: ignore[no-any-return]
         except LoopLost as lost:
             if lost.culprit is item or (lost.culprit is None and item in self._lost):
                 return self._record_error(item, str(lost))
@@ -227,13 +230,6 @@ class Ahead:
         return any(
             key in self._selected and self._verdicts.get(key) is not Verdict.PASSED for key in needs_of(item)
         )
-
-    def _take(self, item: EvalItem) -> AttemptRecord:
-        try:
-            return self.lanes.take(item, lambda: self._tick(item))  # type: ignore[no-any-return]
-        except CancelledError:  # held back after -x, yet it came up: its failure was expected, say
-            self.lanes.want(item, self._attempt(item), groups=_groups(item), must=True)
-            return self.lanes.take(item, lambda: self._tick(item))  # type: ignore[no-any-return]
 
     def _note(self, item: EvalItem, verdict: Verdict) -> None:
         if (key := key_of(item)) in self._selected:
@@ -276,7 +272,13 @@ class Ahead:
 
     def _attempt(self, item: EvalItem) -> Callable[[], Coroutine[Any, Any, AttemptRecord]]:
         async def attempt() -> AttemptRecord:
-            outcome = self._find_judged(item) or await _make(item, self.session_of(item.eval_run))
+            outcome, trials = self._find_judged(item), item.eval_run.trials
+            if outcome is None:
+                try:
+                    session = self.session_of(item.eval_run)
+                    outcome = await trials.make(session, item.entry, item.nodeid)
+                except Fault as fault:  # before the attempt could begin
+                    outcome = trials.record_fault(item.entry, item.nodeid, fault)
             verdict = outcome.metadata.verdict
             self._bad += verdict is not Verdict.PASSED
             self._note(item, verdict)
@@ -371,13 +373,6 @@ def _find_tied(items: Sequence[EvalItem]) -> tuple[frozenset[EvalItem], frozense
             ):
                 done.update(group)
     return frozenset(tied), frozenset(done)
-
-
-async def _make(item: EvalItem, session: Session) -> AttemptRecord:
-    try:
-        return await item.eval_run.trials.make(session, item.entry, item.nodeid)
-    except Fault as fault:  # before the attempt could begin
-        return item.eval_run.trials.record_fault(item.entry, item.nodeid, fault)
 
 
 class StoreError(BrowserEvalError):

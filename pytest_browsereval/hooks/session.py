@@ -247,6 +247,7 @@ class EvalSession:
         Raises:
             UsageError: this session makes no attempts.
         """
+        check_conflicts(self.config)
         spec = replace(self._spec(loaded, None, None), limit=None, keeps_going=False, is_planned=False)
         self.runs[path] = EvalRun(spec, NewTrials)
         return self.runs[path]

@@ -71,8 +71,6 @@ def _register(session: EvalSession, config: pytest.Config) -> None:
         manager.register(ReplayHooks(session), "browsereval-replaying")
     if (given := config.getoption("eval_shard")) is not None:
         manager.register(Sharding(session, shard_of(given)), "browsereval-sharding")
-    elif config.getoption("eval_shard_by") is not None:
-        raise pytest.UsageError("--eval-shard-by has no effect without --eval-shard. Write  --eval-shard=1/4")
     if (scores := session.evals2.output_file) is not None:
         path = config.invocation_params.dir / scores
         manager.register(ScoreFile(path, session.began), "browsereval-scores")

@@ -439,21 +439,17 @@ class Course:
             self.capture.add_warning(ErrorSource.HARNESS, message)
 
 
-async def run_trial(trial: Trial, services: Services, node_id: str) -> AttemptRecord:
-    """Attempt a trial until it is passed or failed, at most ``1 + retries`` times.
+async def is_retried(record: AttemptRecord, services: Services, trial: Trial, tries: int) -> bool:
+    """Whether another attempt follows: only an *errored* one is retried, at most ``retries`` times.
 
-    Only an *errored* attempt is followed by another one, if the budget allows and nobody has called it off;
-    every attempt stays in the run folder.
-
-    Raises:
-        RunStopped: the first one met what has stopped the run meanwhile.
-        OSError: the run folder cannot be written.
+    Args:
+        record: of the last attempt; every attempt stays in the run folder.
+        services: what attempts share; the budget has to allow another one, and nobody may have called it off.
+        trial: what is attempted.
+        tries: how many attempts this session has made of it.
     """
-    record = await attempt(trial, services, node_id)
-    for _ in range(services.config.retries):
-        if record.metadata.verdict is not Verdict.ERRORED or record.metadata.stops_run:
-            break
-        if await services.control.why_not(trial.key) or services.budget.over() or services.outages.over():
-            break
-        record = await attempt(trial, services, node_id)
-    return record
+    has_erred = record.metadata.verdict is Verdict.ERRORED and not record.metadata.stops_run
+    if not has_erred or tries > services.config.retries:
+        return False
+    is_off = await services.control.why_not(trial.key)
+    return not (is_off or services.budget.over() or services.outages.over())

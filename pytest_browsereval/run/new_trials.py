@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_browsereval.errors import Fault, RunStopped
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.run.attempt import record_fault, run_trial
+from pytest_browsereval.run.attempt import attempt, is_retried, record_fault
 from pytest_browsereval.run.eval_run import EvalRun, Prepared
 from pytest_browsereval.run.plan import Entry, Plan
 from pytest_browsereval.run.preflight import check_trials, preflight
@@ -80,7 +80,10 @@ class NewTrials:
         await run.control.admit(entry.key)
         run.budget.check()  # before a browser is started for nothing
         services = await session.services()
-        record = await run_trial(self._ready(entry), services, node_id)
+        trial, tries = self._ready(entry), 1
+        record = await attempt(trial, services, node_id)
+        while await is_retried(record, services, trial, tries):
+            record, tries = await attempt(trial, services, node_id), tries + 1
         if record.metadata.stops_run:
             session.stop(record.metadata.reason)
         if entry.trial == run.config.trials:

@@ -28,7 +28,7 @@ from pytest_browsereval.model.results import AgentResult, TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.restoring import RestoringRedactor
 from pytest_browsereval.replay.cassettes import Cassettes, ModelCalls
-from pytest_browsereval.run.attempt import Services, attempt, record_fault, run_trial
+from pytest_browsereval.run.attempt import Services, attempt, is_retried, record_fault
 from pytest_browsereval.run.behaviour import Behaviour
 from pytest_browsereval.run.budget import Budget
 from pytest_browsereval.run.control import Control
@@ -165,7 +165,9 @@ class Bench:
         if retries is None:
             record = self.on_loop(attempt(trial, services, "f::a"))
         else:
-            record = self.on_loop(run_trial(trial, services, "f::a"))
+            record, tries = self.on_loop(attempt(trial, services, "f::a")), 1
+            while self.on_loop(is_retried(record, services, trial, tries)):
+                record, tries = self.on_loop(attempt(trial, services, "f::a")), tries + 1
         metadata = record.metadata
         written = TaskMetadata.model_validate_json((record.folder / "metadata.json").read_bytes())
         assert written == metadata, "what is on disk differs from what was returned"
@@ -333,7 +335,7 @@ def test_time_is_a_limit(bench: Bench) -> None:
         ("grade", "KeyError: 'no such rule' ("),
         ("exit", "SystemExit: enough ("),
         ("interrupt", "KeyboardInterrupt: mine ("),
-        ("nothing", "it returned None, which is no GraderResult"),
+        ("nothing", "it returned None, which is not a GraderResult"),
     ],
 )
 def test_a_grader_that_breaks_is_errored_never_0(bench: Bench, at: Any, why: str) -> None:

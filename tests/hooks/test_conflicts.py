@@ -1,0 +1,38 @@
+"""Options that contradict each other end a session before anything is spent."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_browsereval.hooks.conflicts import CONFLICTS, Conflict
+from tests.hooks.small_evals import Evals, row
+
+VALUES = {
+    "agent": "noop",
+    "trials": "2",
+    "regrade": "latest",
+    "resume": "latest",
+    "llm": "replay",
+    "regrade_rows": "current",
+    "shard_by": "latest",
+}
+"""Values of options that take one."""
+
+
+def write(name: str) -> str:
+    option = f"--eval-{name.replace('_', '-')}"
+    return f"{option}={VALUES[name]}" if name in VALUES else option
+
+
+@pytest.mark.parametrize("conflict", CONFLICTS, ids=lambda one: f"{one.option}-{one.other}")
+def test_a_conflict_ends_the_session(pytester: pytest.Pytester, conflict: Conflict) -> None:
+    """With exit code 4 and what to type instead; each option by itself says nothing of the other."""
+    evals = Evals(pytester.path)
+    evals.write_rows(row("one"))
+    evals.write_config(browser="playwright")
+    given = [conflict.option] + [conflict.other] * (not conflict.is_needed)
+    result = evals.run("shop.eval.yaml", *map(write, given))
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    message = conflict.message.format(other=VALUES.get(conflict.other))
+    result.stderr.fnmatch_lines([f"ERROR: *{message}"])
+    assert not (pytester.path / "results").exists()
