@@ -119,6 +119,7 @@ def candidates(explicit: str | Path | None = None, *, headed: bool = False) -> l
     found: dict[Path | str | None, Candidate] = {}
     for candidate in _in_order():
         if not (headed and candidate.is_headless_shell):
+            # The same browser may be found under several names.
             found.setdefault(candidate.path.resolve() if candidate.path else candidate.channel, candidate)
     return list(found.values())
 
@@ -129,6 +130,7 @@ def _in_order() -> Iterator[Candidate]:
         "Chromium headless shell", _PLAYWRIGHT, channel="chromium-headless-shell", is_headless_shell=True
     )
     yield Candidate("Chromium", _PLAYWRIGHT, channel="chromium")
+    # Before the system's Chromium: on Ubuntu that is a stub for a snap.
     yield from _on_path("Google Chrome", _CHROMES[:2])
     yield from _find_installed()
     yield from _on_path("Chromium", _CHROMIUMS)
@@ -327,6 +329,7 @@ def reason(error: str) -> str:
     if "XServer" in error or "X server" in error or "platform failed to initialize" in error:
         return _NO_DISPLAY
     said: list[str] = [line for line in _SAID.findall(error) if "dbus" not in line]
+    # A browser that lacks a library says so among warnings of all kinds.
     telling = [line for line in said if "error while loading shared libraries" in line]
     ended: list[str] = _ENDED.findall(error)
     lines = [*telling, *said, *ended, *error.splitlines(), "no reason given"]

@@ -55,6 +55,7 @@ async def start_driver() -> Playwright:
         with _temporary_files_in(place):
             for _ in range(_STEPS):
                 await asyncio.sleep(0)
+        # Cancelled in its start, Playwright would leave the process of its driver behind.
         driver = await asyncio.shield(starting)
     except asyncio.CancelledError:
         await _stop_started(starting)
@@ -73,6 +74,7 @@ async def stop_driver(driver: Playwright) -> None:
     """End a driver and remove what it and its browsers have left on the disk; never raises."""
     await quietly(driver.stop(), END_S)
     if (place := _places.pop(driver, None)) is not None:
+        # Profiles have thousands of files: other lanes go on meanwhile.
         await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
         _leave(place)
 

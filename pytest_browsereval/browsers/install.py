@@ -127,6 +127,7 @@ async def _run(command: list[str], limit_s: float) -> tuple[int | None, str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
+        # A group of its own, which is ended as a whole: apt and others start more of them.
         start_new_session=True,
     )
     output = b""

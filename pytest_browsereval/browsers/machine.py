@@ -71,6 +71,7 @@ def driver_folder() -> Path | None:
 
 def driver_node() -> str:
     """Return the Node that Playwright starts its driver with."""
+    # Playwright reads the variable too, so the same Node is tried.
     own = (driver_folder() or Path()) / ("node.exe" if sys.platform == "win32" else "node")
     return os.environ.get("PLAYWRIGHT_NODEJS_PATH", str(own))
 

@@ -54,12 +54,14 @@ class OriginFilter:
         """The option of a context that puts the filter in front of it; addresses of this machine included."""
         assert self._server is not None  # noqa: S101 started
         port = self._server.sockets[0].getsockname()[1]
+        # Chromium never sends loopback through a proxy unless `<-loopback>` says so.
         return {"proxy": {"server": f"http://127.0.0.1:{port}", "bypass": "<-loopback>"}}
 
     async def close(self) -> None:
         """Stop listening and cut off what is under way; closing twice is harmless."""
         if self._server is not None:
             self._server.close()
+        # Connections of a server that is closed live on by themselves.
         for task in list(self._open):
             task.cancel()
         if self._open:
@@ -165,6 +167,7 @@ def _is_loopback(host: str) -> bool:
 
 def _change_head(head: bytes, first_line: bytes, proxy: str = "") -> bytes:
     """Return the head of a message for the next hop, whose connection is for this message alone."""
+    # One message for each connection: the next one may go to another host.
     lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")[1:]
     kept = [line for line in lines if line.partition(b":")[0].strip().lower() not in _OF_ONE_HOP]
     if user := urlsplit(proxy).username:
@@ -178,6 +181,7 @@ async def _answer(server: asyncio.StreamReader, browser: asyncio.StreamWriter) -
     while True:
         head = await server.readuntil(b"\r\n\r\n")
         line = head.partition(b"\r\n")[0]
+        # Replies such as 103 Early Hints come before the one that answers.
         if not line.split(b" ", 2)[1].startswith(b"1"):
             browser.write(_change_head(head, line))
             return

@@ -255,6 +255,7 @@ class CaptureContext:
         try:
             yield
         except asyncio.CancelledError:
+            # Whoever cancels waits for us, and what is not recorded then is recorded at the end.
             limit_s = CUT_S
             raise
         finally:
@@ -278,6 +279,7 @@ class CaptureContext:
             picture: False for a call that cannot change the page.
         """
         await self.settle()
+        # Numbered over all parts of the attempt: they write into one log.
         self.findings.calls += 1
         call_id = f"call-{self.findings.calls}"
         if is_step:
@@ -315,6 +317,7 @@ class CaptureContext:
         if not picture or not (self._draws or self.config.dom):
             self.log(line)
         elif self._is_ahead:
+            # Placed now: when the line is written, another part may be speaking.
             unfinished = self.place_message(line)
             await self.afterwards.begin(unfinished, lambda: self._with_page(unfinished))
         else:
@@ -338,6 +341,7 @@ class CaptureContext:
         """Record the page at the end, unless that is off or was done after a tool call."""
         await self.settle()
         mode = self.config.screenshots
+        # An attempt without a call that draws would leave graders nothing to look at.
         if mode == "final" or (mode != "off" and not self.screenshot.count):
             await self._picture()
         if self.config.dom and not self.dom.count:

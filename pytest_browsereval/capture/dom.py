@@ -71,6 +71,7 @@ class DomCapture:
 
     def _write(self, number: int, markup: str) -> None:
         self._folder.mkdir(exist_ok=True)
+        # Redacted before it is cut: half a secret is not found.
         safe = _HTTP_EQUIV.sub("data-http-equiv", self._redact(well_formed(markup)))
         left_out = len(safe) - LONGEST
         if left_out > 0:

@@ -64,6 +64,7 @@ def _save(
         entries = content["log"]["entries"]
     except (FileNotFoundError, ValueError, KeyError, TypeError):  # the browser died before it could tell
         return
+    # Before anything is taken out: a replay needs cookies and replies as they were.
     if keep is not None:
         keep(content, raw.parent)
     for entry in entries:
@@ -73,6 +74,7 @@ def _save(
         for side in (entry["request"], entry["response"]):
             remove_logins(side, wanted.cookies)
     safe = redact_json(content, redact)
+    # The attempt may have been given up and its folder removed while the browser wrote.
     if folder.is_dir():
         write_whole(folder / HAR_FILE, json.dumps(safe, ensure_ascii=False, indent=1) + "\n")
 

@@ -50,6 +50,7 @@ class MessageLogger:
         message, plain = _writable(message)
         line, changed = redact_line(plain, self._redact)
         if changed is not None:
+            # Whoever listens must not get the secrets that the line is without.
             message = message_adapter.validate_python(changed)
         self._append(line)
         self._messages.append(message)

@@ -62,6 +62,7 @@ class AttemptOutput:
             if self._is_closed:  # by code that was left behind: the attempt is over
                 return
             begun = self._begun.setdefault(kind, _Line())
+            # Not `splitlines`: `print` ends lines with this alone, and a progress bar uses the others.
             first, *others = text.split("\n")
             begun.add(first)
             for piece in others:
@@ -71,6 +72,7 @@ class AttemptOutput:
     def _put(self, kind: str, line: _Line) -> None:
         text, left_out = line.take()
         try:
+            # With the first line: most attempts print nothing, and have no file for it.
             if self._log is None:
                 self._log = OutputLog(self._file, str, head_bytes=HEAD_BYTES, tail_bytes=TAIL_BYTES)
         except OSError as error:

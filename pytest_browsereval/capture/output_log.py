@@ -78,6 +78,7 @@ class OutputLog:
         if text.strip():
             self._last.append(text.strip())
         data = text.encode(errors="backslashreplace") + b"\n"
+        # Once something is held for the end, nothing may overtake it.
         if self._written + len(data) <= self._head_bytes and not self._tail:
             self._written += len(data)
             self._put(data)

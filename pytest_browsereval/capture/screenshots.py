@@ -43,6 +43,7 @@ class ScreenshotCapture:
             OSError: the file could not be written.
         """
         data = await self._window.screenshot(self._picture, self._quality)
+        # Not before: an attempt without pictures has no folder for them.
         if not self._count:
             self._folder.mkdir(exist_ok=True)
         write_new(self.path(self._count + 1), data)

@@ -75,6 +75,7 @@ class Shortener:
             return self._fit_text(value)  # type: ignore[return-value] # a text for a text
         if isinstance(value, Mapping):
             fitted = {key: self.fit(inner) for key, inner in value.items()}
+            # Each text fits, and many of them together may not.
             if self.is_small(fitted, _ENVELOPE_BYTES):
                 return fitted  # type: ignore[return-value] # a mapping for one
         text = self._fit_text(json.dumps(value, ensure_ascii=False, default=str))

@@ -109,11 +109,13 @@ def clean_trace(raw: Path, target: Path, redact: Callable[[str], str]) -> None:
         with zipfile.ZipFile(raw) as source, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as clean:
             kept: set[str] = set()
             names = [name for name in source.namelist() if not name.endswith(_OURS)]
+            # Events first: they tell which of the other files are needed.
             for name in sorted(names, key=lambda name: not name.endswith(_EVENTS)):
                 if name.endswith(_EVENTS):
                     clean.writestr(name, b"".join(_events(source.read(name), kept, redact)))
                 elif _is_kept(name, kept):
                     clean.writestr(name, _plain(source.read(name), redact))
+        # Under its name only when it is whole: readers take what is there.
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)

@@ -67,6 +67,7 @@ def traceback_of(error: BaseException) -> str:
 
 
 def _chain(found: traceback.TracebackException, seen: set[int]) -> Iterator[traceback.TracebackException]:
+    # `__context__` may lead round in a ring.
     if id(found) in seen:
         return
     seen.add(id(found))

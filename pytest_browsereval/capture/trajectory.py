@@ -48,6 +48,7 @@ def write_whole(path: Path, text: str | bytes, *, fsync: bool = False) -> None:
     """
     if path.exists() and not path.is_file():  # it would take the place of a device or a pipe
         raise OSError(errno.EEXIST, "it is there and is no file", str(path))
+    # In the same folder: a rename across file systems is a copy, which a kill can cut.
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         temporary.write_bytes(text.encode() if isinstance(text, str) else text)

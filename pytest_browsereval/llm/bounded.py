@@ -70,6 +70,7 @@ class _Bounded:
             return
         try:
             while packed:
+                # Piece by piece: a few kilobytes can unpack to gigabytes.
                 yield unpacker.decompress(packed, _PIECE_BYTES)
                 packed = unpacker.unconsumed_tail
         except zlib.error as error:

@@ -124,6 +124,7 @@ class ChatClient:
             "seed": config.seed,
             "reasoning_effort": config.reasoning_effort,
         }
+        # Left out and not null: several servers refuse a null.
         given = {name: value for name, value in wanted.items() if value is not None}
         return {"model": config.model_name, "messages": list(messages), **given}
 
@@ -189,6 +190,7 @@ async def exchange(
 
 def chat_client(config: LLMConfig) -> ChatClient:
     """Return the client of a model on the running loop: attempts share it, and its connections."""
+    # By loop: connections belong to the one that opened them.
     clients = _clients.setdefault(asyncio.get_running_loop(), {})
     if config not in clients:
         clients[config] = ChatClient(config)

@@ -108,6 +108,7 @@ def _requests(calls: Any) -> list[ToolRequest]:
     found = []
     for number, call in enumerate(calls if isinstance(calls, list) else [], 1):
         function = call.get("function") if isinstance(call, Mapping) else None
+        # What is no function is a kind of call that we did not offer.
         if not isinstance(function, Mapping):
             continue
         given = function.get("arguments")
@@ -202,6 +203,7 @@ class StreamedReply:
             if piece:
                 before = self._message.get(key)
                 self._message[key] = before + piece if before else piece
+        # Some servers send no index: the place in the list is what there is.
         for position, piece in enumerate(delta.get("tool_calls") or ()):
             self._add_call(piece.get("index", position), piece)
 

@@ -153,6 +153,7 @@ class LLMConfig(BaseModel):
             )
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"{value!r} is no URL of a server. Write  base_url: https://HOST/v1")
+        # People paste the whole address; the SDK adds the path itself.
         return value.rstrip("/").removesuffix("/chat/completions")
 
     @model_validator(mode="after")

@@ -52,6 +52,7 @@ class Conversation:
 
     def fence(self, text: str) -> str:
         """Return text of a page between marks that it cannot contain."""
+        # A page that has seen it in a form or an address could close the fence.
         text = text.replace(self.nonce, "")
         if len(text) > LONGEST:
             text = f"{beginning(text, LONGEST)}\n[cut: {len(text) - LONGEST} more characters]"

@@ -22,6 +22,7 @@ async def refuse_other_hosts(response: Any) -> None:
     there = here.join(response.headers["location"])
     if _origin(there) == _origin(here) or _is_upgrade(here, there):
         return
+    # Without user and password, which stand before the @.
     host = there.netloc.decode(errors="replace").rpartition("@")[2]
     raise TryFailed(
         f"it redirects to {there.scheme}://{host}, which is another host: nothing was sent there. If that is "

@@ -90,6 +90,7 @@ class RetryPolicy:
 
     def delay(self, tries: int, failure: TryFailed) -> float:
         """Return the seconds to wait after so many tries."""
+        # Full jitter spreads lanes best; aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter
         jitter = self.draw() * min(self.cap_s, self.base_s * 2.0 ** (tries - 1))
         if failure.retry_after_s is None:
             return jitter
@@ -120,11 +121,13 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
 
 
 def _sane(seconds: float) -> float | None:
+    # A header may say `inf` or `nan`, which Python reads as numbers.
     return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
 def read_error(body: Any, fallback: str) -> tuple[str, str | None]:
     """Return (message, code) of an error body, in whatever form the provider wraps it."""
+    # Google's endpoint wraps errors in a list.
     if isinstance(body, list) and body:
         body = body[0]
     if isinstance(body, Mapping):

@@ -109,6 +109,7 @@ class Wire:
             api_key=key or _NEVER_SENT,
             base_url=self._config.url,
             timeout=self._config.request_timeout_s,
+            # Retries are ours: they have one deadline, and are counted.
             max_retries=0,
             http_client=openai.DefaultAsyncHttpxClient(
                 verify=find_certificates(self._config.url),
@@ -119,6 +120,7 @@ class Wire:
             ),
         )
         if self._config.provider != "openai":
+            # It reads them from the environment, and they are nobody else's business.
             sdk.organization = sdk.project = None
         return sdk
 

@@ -143,6 +143,7 @@ class Connection:
             await asyncio.gather(*map(self._close_target, targets))
         if not in_time:
             self.is_retired = True
+        # The last window is gone: nobody else would end the browser.
         if self.is_retired and not self._windows and self._ending is None:
             self._ending = asyncio.get_running_loop().create_task(self.end())
         if self.is_lent and self._ending is not None:
@@ -184,6 +185,7 @@ class ChromiumBrowser(Browser):
         """Those that are there for one window each."""
         self._ready = ReadyWindows(lambda: self._new_window(_PLAIN), self._serves)
         self._lock = asyncio.Lock()
+        # Opening only: an attempt that goes to its start page waits for the network.
         self._turns = asyncio.Semaphore(AT_ONCE)
         self._is_closed = False
 
@@ -251,6 +253,7 @@ class ChromiumBrowser(Browser):
             if self._is_closed:
                 raise Fault(ErrorSource.BROWSER, "The browser has been closed.")
             if connection is None or not connection.is_alive:
+                # A retired browser that lives still serves its windows.
                 dead = [old for old in self._connections if not old.browser.is_connected()]
                 connection = await self._connect()
                 self.launches += 1
@@ -285,6 +288,7 @@ class ChromiumBrowser(Browser):
 
     def _recipe(self) -> object | None:
         """Return what makes windows alike, whatever their start pages; None: what they need is missing."""
+        # A file of cookies that was written anew makes other windows.
         state = self.config.storage_state
         try:
             file = None if state is None else state.stat()
@@ -308,6 +312,7 @@ class ChromiumBrowser(Browser):
         rules = self._rules(request)
         reason = ""
         async with self._turns:  # the time of those in front does not count as its own
+            # Once more: the browser may have died since it was asked for, and is launched again then.
             for _ in range(2):
                 connection = await self._serving(request)
                 try:

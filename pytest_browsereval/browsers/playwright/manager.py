@@ -77,6 +77,7 @@ class WindowManager:
             Fault: source *window_creation* or *navigation*; nothing is left open.
             ValueError: a window of that key is open.
         """
+        # Two attempts under one key would close each other's window.
         if query_id in self._windows or query_id in self._opening:
             raise ValueError(
                 f"A window is already open for {query_id!r}. Close it by close_window({query_id!r}) first, "
@@ -129,6 +130,7 @@ class WindowManager:
         """Close the window of that key, if there is one; it closes even if the caller is cancelled."""
         window = self._windows.pop(query_id, None)
         if window is not None:
+            # A window that stays open would count against the limit of the browser for ever.
             await asyncio.shield(self._close(window))
 
     async def _close(self, window: Window) -> None:

@@ -78,6 +78,7 @@ class ReadyWindows:
                 await asyncio.wait({ready.opening})
                 is_good = self._is_good(ready, recipe) and await _answers(ready)
             except asyncio.CancelledError:
+                # Whoever gave up has not used it.
                 self._queue.appendleft(ready)
                 raise
             if is_good:
@@ -106,9 +107,11 @@ class ReadyWindows:
         if not ready.opening.done():
             return True
         window = ready.window
+        # A window may have crashed or been closed while nobody looked.
         return window is not None and window.is_untouched and self._serves(window)
 
     def _discard(self, ready: _Ready) -> None:
+        # Does nothing to one that has opened; that is closed below.
         ready.opening.cancel()
         if ready.window is not None:
             closing = _start(ready.window.close())

@@ -132,6 +132,7 @@ class Tabs:
         tab = OpenTab(self._last_id, page)
         self.open.append(tab)
         self.fresh.append(tab)
+        # Only the first: which tab is current changes at the end of a call, in `promote`.
         self.current = self.current or tab
         page.on("close", self._on_close)
         page.on("crash", self._on_crash)
@@ -181,6 +182,7 @@ class Tabs:
         other = self.get(next(new.tab_id for new in self.open if new.page is page))
         self.open.remove(other)
         self.mark_known(other)
+        # The number of the page that vanishes is free again: agents never saw it.
         self._last_id -= other.tab_id == self._last_id
         old, tab.page, tab.session = tab.page, other.page, other.session
         tab.is_crashed = tab.is_stuck = False

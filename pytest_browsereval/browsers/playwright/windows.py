@@ -66,6 +66,7 @@ class PlaywrightWindow(Window):
         context.on("page", self._on_page)
         context.on("dialog", self._on_dialog)
         context.on("close", self._on_closed)
+        # Before the first page opens: what it asks for is seen.
         await self._guard.watch(context)
         if not self.place.is_guest and self.place.cdp_url is None:  # else the browser or its user is alone
             await context.add_init_script(WATCH)
@@ -73,6 +74,7 @@ class PlaywrightWindow(Window):
             self._tabs.on_page(page)
         if self.place.is_guest or self._tabs.current is None:
             await self.open_tab()
+        # The tab that the attempt begins with is no news.
         self._tabs.fresh.clear()
 
     def hand_over(self, rules: WindowRules) -> None:
@@ -202,6 +204,7 @@ class PlaywrightWindow(Window):
             NoTab: there is none of that number.
         """
         tab = self._tabs.current = self._tabs.get(tab_id)
+        # Chromium throttles timers and frames of pages that are behind others.
         await quietly(tab.page.bring_to_front(), self.rules.action_s)
 
     async def close_tab(self, tab_id: int) -> None:
@@ -234,6 +237,7 @@ class PlaywrightWindow(Window):
         tab = self._tabs.get()
         if not (tab.is_crashed or tab.is_stuck):
             return False
+        # For a moment there is one more: the old page closes once the new one is there.
         self._tabs.spare = 1
         try:
             old = self._tabs.replace(tab, await self._new_page())
@@ -310,6 +314,7 @@ class PlaywrightWindow(Window):
         return Pace(self._ask)
 
     async def _ask(self) -> object:
+        # The cheapest question that the browser process answers itself, whatever its pages do.
         return await self.context.cookies("about:blank")
 
     def warn(self, text: str) -> None:
@@ -343,6 +348,7 @@ class PlaywrightWindow(Window):
 
     async def settle(self) -> None:
         """Wait, within limits, for the tabs and documents that an action has begun to load."""
+        # The page that opens may need a moment until Playwright tells of it.
         limit_s = self.rules.load_s
         if self._tabs.expected:
             await quietly(self._tabs.arrived.wait(), limit_s)
@@ -420,6 +426,7 @@ class PlaywrightWindow(Window):
     async def _attach(self, page: Page) -> CDPSession:
         session = await self.context.new_cdp_session(page)
         info = await session.send("Target.getTargetInfo")
+        # Pages of the browser's user open tabs of theirs, which are none of ours.
         if page not in self._not_ours:
             self._events.attached(info["targetInfo"]["targetId"], self)
         if self.place.cdp_url is not None:  # a dialog that others have answered is not told by Playwright
@@ -441,6 +448,7 @@ class PlaywrightWindow(Window):
         self._is_closed = True
         is_in_time = True
         try:
+            # Before the pages go: a trace is read from them.
             for work in self._endings:
                 await work()
             await asyncio.wait_for(self._leave(), self.rules.close_s)
@@ -451,6 +459,7 @@ class PlaywrightWindow(Window):
                 raise
         finally:
             self._tabs.clear()
+            # Also after a close that failed: work that waits for a dialog would wait for ever.
             await self._dialogs.end()
             await self._events.closed(self, is_in_time)
 

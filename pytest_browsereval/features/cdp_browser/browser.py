@@ -240,6 +240,7 @@ async def _why_shared(browser: Chromium, config: CdpBrowserConfig) -> str | None
     if config.context == "shared":
         return "browser.context is shared"
     try:
+        # Tried, not looked up: no version or name says whether a browser allows it.
         context = await browser.new_context()
         await context.close()
     except Exception as error:

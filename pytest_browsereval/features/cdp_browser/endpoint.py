@@ -71,6 +71,7 @@ class DevToolsUrl:
         parts = self._parts
         user, _, password = parts.netloc.rpartition("@")[0].partition(":")
         values = [value for _, value in parse_qsl(parts.query)]
+        # The path of a DevTools websocket ends in an id that lets anybody in.
         segments = [segment for segment in parts.path.split("/") if len(segment) >= _LONG_SEGMENT]
         found = [user, password, unquote(user), unquote(password), *values, *segments]
         return tuple(secret for secret in dict.fromkeys(found) if len(secret) >= SHORTEST_SECRET)
