@@ -1,8 +1,8 @@
 """Registry of families and members: how a config class becomes a plug-in.
 
-A *member* is a frozen pydantic class with a literal ``type``, its options as described fields and a
-``build`` method. Fields name the family through :class:`Plugged`; the member is looked up by its
-``type`` in the registry that the validation context carries, so late members need no rebuilt unions.
+A *member* is a frozen pydantic class with a literal ``type``, its options as fields and a ``build`` method.
+Fields name a family through :class:`Plugged`. A block's member is looked up by its ``type`` in the registry
+of the validation context, so that members registered later need no rebuilt unions.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ OURS = "pytest-browsereval"
 
 
 class Component(BaseModel):
-    """Base of every member of every family: frozen, strict about its keys, named by ``type``."""
+    """Base of the members of all families: frozen, strict about keys, named by ``type``."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", populate_by_name=True, loc_by_alias=False, defer_build=True
@@ -41,26 +41,27 @@ class Component(BaseModel):
     family: ClassVar[str] = ""
 
     type: str
-    """Which member of the family this block configures."""
+    """The member of the family."""
 
     @classmethod
     def type_name(cls) -> str:
-        """Return the literal that the member is registered under."""
+        """Return the name of the member."""
         default = cls.model_fields["type"].default
         if not isinstance(default, str) or not default:
             raise RegistryError(
                 f"{cls.__module__}.{cls.__qualname__} has no default for 'type'. "
-                "Write:  type: Literal['my-package/name'] = 'my-package/name'"
+                "Write `type: Literal['my-package/name'] = 'my-package/name'`."
             )
         return default
 
     def secrets(self) -> tuple[str, ...]:
-        """Return values that must never be written: keys, tokens. The run redacts them everywhere."""
+        """Return keys, tokens and other values that the run redacts everywhere."""
         return ()
 
 
+# The draft is Any here: its class is known in `config`, which is built upon this module.
 class ConfigReader(Protocol):
-    """Turns the words of another system's config files into ours.
+    """Converts config files of another system.
 
     Both functions get a ``Draft``, the tree of keys with the file's lines, and change it. Keys are in
     snake_case, whatever the file says; ``Draft.format_keys`` has them as written. They leave a config of ours
@@ -70,17 +71,18 @@ class ConfigReader(Protocol):
     name: str
 
     def convert(self, draft: Any, environ: Mapping[str, str]) -> None:
-        """Turn what stands in the file, before the command line's overrides are set."""
+        """Convert keys of the file, before the overrides of the command line."""
 
     def convert_blocks(self, draft: Any, registry: Registry) -> None:
-        """Turn blocks of agents and browser, with the overrides in them; tell what has no effect here."""
+        """Convert blocks of agents and browser, after the overrides; note keys without effect."""
 
 
 ComponentT = TypeVar("ComponentT", bound=type[Component])
 
 
 def _check_annotations(member: type[Component], owner: str) -> None:
-    """Refuse a class whose fields cannot be read yet: the first config would end in an internal error."""
+    """Refuse a class whose annotations cannot be resolved."""
+    # Otherwise the first config that names it would end in an internal error of pydantic.
     try:
         member.model_rebuild()
     except PydanticUndefinedAnnotation as error:
@@ -95,27 +97,27 @@ class Registry:
     """The members of all families, each with its owner.
 
     Args:
-        owner: who brings members that are registered without an owner.
+        owner: the owner of members that are registered without one.
     """
 
     def __init__(self, owner: str = OURS) -> None:
         self._owner = owner
         self._members: dict[tuple[str, str], type[Component] | str] = {}
-        """A text is where a member is that nobody has asked for yet."""
+        """A text is the place of a member that nobody has asked for yet."""
         self._owners: dict[tuple[str, str], str] = {}
         self._aliases: dict[tuple[str, str], str] = {}
         self._readers: dict[str, tuple[ConfigReader, str]] = {}
-        """With their owners, by name."""
+        """Readers with their owners, by name."""
 
     def register(
         self, member: ComponentT, *, owner: str | None = None, aliases: tuple[str, ...] = ()
     ) -> ComponentT:
-        """Add a member to its family and return it, so that it serves as a decorator too.
+        """Add a member to its family and return it; may be used as a decorator.
 
         Args:
             member: a class derived from ``AgentConfig``, ``GraderConfig`` or another family's base.
-            owner: who brings it: a distribution, a conftest; told in every message about it.
-            aliases: other names that select it.
+            owner: the distribution or conftest of the member, which messages name.
+            aliases: other names of the member.
 
         Raises:
             RegistryError: it belongs to no open family, or a name is taken.
@@ -137,17 +139,18 @@ class Registry:
         return member
 
     def announce(self, family: str, name: str, place: str, *, aliases: tuple[str, ...] = ()) -> None:
-        """Add a member that is imported when somebody asks for it: most runs use few of many.
+        """Add a member that is imported when somebody asks for it.
 
         Args:
-            family: of which it is.
+            family: the family of the member.
             name: its literal ``type``.
             place: ``module:Class``.
-            aliases: other names that select it.
+            aliases: other names of the member.
 
         Raises:
-            RegistryError: there is no such family, or a name is taken.
+            RegistryError: the family is unknown, or a name is taken.
         """
+        # A run uses few of some fifty built-in members, and importing all of them takes 0.3 s.
         if family not in FAMILIES:
             raise RegistryError(
                 f"{self._owner} announces {place} in the family {family!r}. Families: {', '.join(FAMILIES)}."
@@ -155,7 +158,7 @@ class Registry:
         self._claim((family, name), place, self._owner, aliases)
 
     def add_reader(self, reader: ConfigReader, *, owner: str | None = None) -> None:
-        """Add a reader of foreign config files.
+        """Add a reader of config files of another system.
 
         Raises:
             RegistryError: its name is taken.
@@ -170,11 +173,11 @@ class Registry:
 
     @property
     def readers(self) -> tuple[ConfigReader, ...]:
-        """The readers of foreign config files, in the order of registration."""
+        """The readers of config files of other systems, in the order of registration."""
         return tuple(reader for reader, _ in self._readers.values())
 
     def adopt(self, other: Registry) -> None:
-        """Add all members and readers of another registry, each with its owner; none is imported.
+        """Add all members and readers of another registry with their owners, without importing them.
 
         Raises:
             RegistryError: a name is taken.
@@ -186,7 +189,7 @@ class Registry:
             self.add_reader(reader, owner=owner)
 
     def names(self) -> Iterator[tuple[str, str]]:
-        """Yield (family, name) of every name and alias."""
+        """Yield (family, name) of every name and alias, without importing members."""
         yield from self._owners
 
     def _other_names(self, family: str, name: str) -> tuple[str, ...]:
@@ -196,6 +199,7 @@ class Registry:
         self, key: tuple[str, str], member: type[Component] | str, owner: str, aliases: tuple[str, ...]
     ) -> None:
         family, name = key
+        # Neither of two members wins: which plug-in is loaded last is an accident of the machine.
         for label in (name, *aliases):
             if (family, label) in self._owners:
                 raise RegistryError(
@@ -221,7 +225,7 @@ class Registry:
         """Return the member of that name or alias.
 
         Raises:
-            RegistryError: there is none; the message has the nearest name and all members with owners.
+            RegistryError: there is no such member; the message has the nearest name and all members.
         """
         label = self._aliases.get((family, name))
         if label is None:
@@ -229,7 +233,7 @@ class Registry:
         return self._member((family, label))
 
     def unknown(self, family: str, name: str) -> str:
-        """Return the message for a name that no member has."""
+        """Return the message for an unknown name."""
         if (refusal := member_refusal(family, name)) is not None:
             return refusal
         known = [label for fam, label in self._owners if fam == family]
@@ -247,11 +251,11 @@ class Registry:
             yield family, name, self._member((family, name)), self._other_names(family, name)
 
     def owner(self, family: str, name: str) -> str:
-        """Return who brings the member of that name or alias; this package for one that is not registered."""
+        """Return the owner of the member of that name or alias; this package if it is not registered."""
         return self._owners.get((family, name), OURS)
 
     def owners(self) -> tuple[str, ...]:
-        """Return who brings members, this package left out."""
+        """Return the owners of members, without this package."""
         return tuple(dict.fromkeys(owner for owner in self._owners.values() if owner != OURS))
 
     def members(self, family: str) -> Iterator[tuple[str, type[Component], str]]:
@@ -271,29 +275,29 @@ def _import_member(key: tuple[str, str], place: str) -> type[Component]:
     """Return a member that was announced.
 
     Raises:
-        RegistryError: it is not what was announced.
+        RegistryError: the class there is not the announced one.
     """
     module, _, name = place.partition(":")
     member = getattr(import_module(module), name, None)
-    if not (isinstance(member, type) and issubclass(member, Component)):
-        raise RegistryError(f"{place} was announced as the {key[0]} {key[1]!r}, and is no config class.")
-    if (member.family, member.type_name()) != key:
-        given = f"the {member.family} {member.type_name()!r}"
-        raise RegistryError(f"{place} was announced as the {key[0]} {key[1]!r}, and is {given}.")
-    _check_annotations(member, place)
-    return member
+    found = "is not a config class"
+    if isinstance(member, type) and issubclass(member, Component):
+        if (member.family, member.type_name()) == key:
+            _check_annotations(member, place)
+            return member
+        found = f"is the {member.family} {member.type_name()!r}"
+    raise RegistryError(f"{place} was announced as the {key[0]} {key[1]!r}, but {found}.")
 
 
 def read_block(member: type[Component], options: Mapping[str, Any], context: Any) -> Component:
-    """Return a member with its options, checked.
+    """Return a member with its options, validated.
 
     Raises:
         ValidationError: the options are wrong.
-        PluginError: the member's own code raises anything else.
+        PluginError: code of the member raises another error.
     """
     try:
         return member.model_validate(options, context=context)
-    except (ValueError, BrowserEvalError):
+    except (ValueError, BrowserEvalError):  # pydantic's ValidationError is a ValueError
         raise
     except Exception as error:
         raise PluginError(
@@ -303,13 +307,13 @@ def read_block(member: type[Component], options: Mapping[str, Any], context: Any
 
 
 class Plugged:
-    """Marks a field that holds a member of a family: ``agent: Annotated[AgentConfig, Plugged("agent")]``.
+    """Marks a field for a member of a family: ``agent: Annotated[AgentConfig, Plugged("agent")]``.
 
-    The block's ``type`` chooses the member; a bare string is short for ``{"type": that}``.
+    The ``type`` of the block selects the member; a text is short for ``{"type": text}``.
 
     Args:
-        family: of which the member is.
-        default: the type of a block that has none; None: it has to have one.
+        family: the family of the member.
+        default: the type of a block without one; None if a block has to have one.
     """
 
     def __init__(self, family: str, *, default: str | None = None) -> None:
@@ -319,6 +323,7 @@ class Plugged:
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Return a schema that looks the member up in the validation context."""
         del source, handler
+        # The registry comes with the validation: at the time of this schema plug-ins are not loaded yet.
         return core_schema.with_info_plain_validator_function(
             self._validate,
             serialization=core_schema.plain_serializer_function_ser_schema(
@@ -329,13 +334,13 @@ class Plugged:
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """Return a placeholder, which the ``schema`` command fills with the members installed."""
+        """Return a placeholder, which the ``schema`` command replaces by the installed members."""
         del schema, handler
         default = {} if self.default is None else {"x-browsereval-default": self.default}
         return {"title": f"any {self.family}", "x-browsereval-family": self.family, **default}
 
     def _validate(self, value: Any, info: core_schema.ValidationInfo) -> Component:
-        if isinstance(value, Component):
+        if isinstance(value, Component):  # a copy of a config is made from its members
             return value
         block = {"type": value} if isinstance(value, str) else value
         if not isinstance(block, Mapping):
@@ -354,7 +359,7 @@ class Plugged:
         if not isinstance(name, str):
             raise PydanticCustomError(
                 "plugged_type",
-                "the block has no type. Write  type: NAME  with one of: {known}.",
+                "the block has no type. Write `type: NAME` with one of: {known}.",
                 {"known": registry.list_names(self.family)},
             )
         try:

@@ -1,4 +1,4 @@
-"""Pydantic's errors as sentences: what was given, what is allowed, what to type next."""
+"""Describe pydantic's errors: what was given, what is allowed, what to type."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from pytest_browsereval.registry import Plugged, Registry
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong."""
+    """A problem of a value."""
 
     path: tuple[str | int, ...]
-    """Where: keys and indexes as the user wrote them."""
+    """The keys and indexes of the value."""
     message: str
     kind: str = ""
-    """Pydantic's name of the error; ours for our own."""
+    """The type of the error, by pydantic's names or ours."""
 
     @property
     def where(self) -> str:
@@ -59,14 +59,14 @@ def is_model(kind: Any) -> bool:
 
 
 def short(value: object) -> str:
-    """Return a ``repr`` that fits in a sentence, without what is secret by its name."""
+    """Return a ``repr`` that fits into a sentence, without values that are secret by their keys."""
     limit = reprlib.Repr()
     limit.maxstring = limit.maxother = 80
     return limit.repr(hide_secrets(value))
 
 
 def field_names(model: type[BaseModel]) -> list[str]:
-    """Return the keys that a block of this model may have, sorted."""
+    """Return the keys of a model's block, sorted."""
     return sorted(model.model_fields)
 
 
@@ -78,15 +78,16 @@ def problems_in(
     *,
     hide: bool = False,
 ) -> list[Problem]:
-    """Return what is wrong, one problem for each place.
+    """Return the problems of a value, one for each path.
 
     Args:
-        error: what validating ``raw`` by ``model`` raised.
+        error: the error from validating ``raw`` with ``model``.
         model: the model.
-        raw: the value that was validated, for keys as the user wrote them.
-        registry: where blocks of plug-in members are looked up.
-        hide: True tells no values.
+        raw: the value that was validated.
+        registry: the registry for blocks of plug-in members.
+        hide: True leaves values out of the messages.
     """
+    # A union gives one error for each of its branches, which are one problem for the user.
     found: dict[tuple[str | int, ...], list[Problem]] = {}
     for details in error.errors(include_url=False):
         problem = _problem(details, model, raw, registry, hide=hide)
@@ -112,7 +113,7 @@ def _problem(
         kind = _resolve(kind, value, registry)
         key = _find_key(value, part)
         if key is None:
-            continue  # a label of a union's branch, or a step that validators put in
+            continue  # not a key: the label of a union's branch, or a step of a validator
         kind, value = _step(kind, part), value[key]
         path.append(key)
     if is_absent and loc:
@@ -130,21 +131,21 @@ def walk(
 ) -> Iterator[tuple[tuple[str | int, ...], Any, Any]]:
     """Yield the path, the value and the annotation of everything in a tree, outer blocks first.
 
-    The annotation of a block or list is its model or container, resolved; None for a block that nobody
-    describes: its key or its type is unknown. A block may be changed in place while it is the one yielded.
+    The annotation of a block or list is its model or container, or None if its key or its type is unknown.
+    The caller may change the block that was yielded last.
 
     Args:
         value: the tree.
-        kind: the model or annotation that it is validated by.
-        registry: where blocks of plug-in members are looked up.
-        path: where the tree is.
+        kind: its model or annotation.
+        registry: the registry for blocks of plug-in members.
+        path: the path of the tree.
     """
     if not isinstance(value, Mapping | list | tuple):
         yield path, value, kind
         return
     kind = _resolve(kind, value, registry)
     if isinstance(value, Mapping) and get_origin(kind) is tuple:
-        kind = _resolve(get_args(kind)[0], value, registry)  # a block that is short for a list of one
+        kind = _resolve(get_args(kind)[0], value, registry)  # a block is short for a list of one
     yield path, value, kind
     if kind is None:
         return
@@ -155,14 +156,15 @@ def walk(
 def wrong_booleans(
     raw: object, model: Any, registry: Registry | None = None, path: tuple[str | int, ...] = ()
 ) -> Iterator[Problem]:
-    """Yield a problem for each boolean where a number belongs: to pydantic, true is 1 and false is 0.
+    """Yield a problem for each boolean in the place of a number.
 
     Args:
         raw: a value as the user wrote it.
-        model: the model or annotation that it is validated by.
-        registry: where blocks of plug-in members are looked up.
-        path: where the value is.
+        model: its model or annotation.
+        registry: the registry for blocks of plug-in members.
+        path: the path of the value.
     """
+    # To pydantic, true is 1: `retries: true` would be one retry. Strict mode would refuse "1" and 1.0 too.
     for where, value, kind in walk(raw, model, registry, path):
         if isinstance(value, bool) and _takes_numbers_only(kind):
             words = "yes and on" if value else "no and off"
@@ -171,7 +173,7 @@ def wrong_booleans(
 
 
 def _takes_numbers_only(kind: Any) -> bool:
-    """Whether an annotation takes numbers and no booleans."""
+    """Return True if an annotation accepts numbers and no booleans."""
     leaves = set(_leaves(kind))
     return not leaves.isdisjoint((int, float)) and leaves.isdisjoint((bool, Any, object, JsonValue))
 
@@ -189,7 +191,7 @@ def _leaves(kind: Any) -> Iterator[Any]:
 
 
 def _find_key(value: Any, part: str | int) -> str | int | None:
-    """Return the key of ``value`` that a part of a location means; None if there is none."""
+    """Return the key of ``value`` for a part of a location; None if there is none."""
     if isinstance(value, Mapping):
         # Keys of a config are canonical, those of blocks in rows are as their authors wrote them.
         return next((key for key in (part, to_camel(str(part))) if key in value), None)
@@ -198,7 +200,7 @@ def _find_key(value: Any, part: str | int) -> str | int | None:
 
 
 def _resolve(kind: Any, value: object, registry: Registry | None) -> Any:
-    """Return the model or container that a value of this annotation is validated by."""
+    """Return the model or container of an annotation for this value."""
     while get_origin(kind) is Annotated:
         base, *extras = get_args(kind)
         for extra in extras:
@@ -232,10 +234,11 @@ def _member(plugged: Plugged, value: object, registry: Registry | None) -> Any:
 
 
 def _step(kind: Any, part: str | int) -> Any:
-    """Return the annotation of what is under a key of a model or container; None if nobody knows the key."""
+    """Return the annotation under a key of a model or container; None if the key is unknown."""
     if is_model(kind):
         field = kind.model_fields.get(canonical_key(str(part)))
         if field is None:
+            # Any: a plug-in's own validator may know the key, and its value is nobody else's business.
             return None if accepts_camel_case(kind) else Any
         plugged = next((extra for extra in field.metadata if isinstance(extra, Plugged)), None)
         return Annotated[field.annotation, plugged] if plugged else field.annotation
@@ -243,7 +246,7 @@ def _step(kind: Any, part: str | int) -> Any:
     return args[-1] if args else Any
 
 
-# -- one sentence for each kind of error
+# -- one sentence for each type of error
 
 _EXPECTED = {
     "int": "a whole number",
@@ -271,9 +274,9 @@ def sentence(details: ErrorDetails, allowed: Sequence[str] = (), *, hide: bool =
     """Return what is wrong, what is allowed and what to type.
 
     Args:
-        details: one error of pydantic.
-        allowed: the keys of the block that it is about.
-        hide: True for secrets: the value is not told.
+        details: one of pydantic's errors.
+        allowed: the keys of the block.
+        hide: True leaves the value out, for secrets.
     """
     kind, context = details["type"], details.get("ctx", {})
     given = repr(HIDDEN) if hide else short(details["input"])

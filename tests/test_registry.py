@@ -148,7 +148,7 @@ def test_a_member_needs_a_literal_type() -> None:
     class Nameless(Member):
         pass
 
-    with pytest.raises(RegistryError, match=r"Nameless has no default for 'type'. Write:  type: Literal\["):
+    with pytest.raises(RegistryError, match=r"Nameless has no default for 'type'. Write `type: Literal\["):
         Registry().register(Nameless)
 
 
@@ -275,9 +275,9 @@ def test_a_member_may_be_announced() -> None:
 @pytest.mark.parametrize(
     ("place", "name", "told"),
     [
-        ("Second", "first", "announced as the dataset 'first', and is the dataset 'acme/second'"),
-        ("Holder", "first", "announced as the dataset 'first', and is no config class"),
-        ("Nobody", "first", "announced as the dataset 'first', and is no config class"),
+        ("Second", "first", "announced as the dataset 'first', but is the dataset 'acme/second'"),
+        ("Holder", "first", "announced as the dataset 'first', but is not a config class"),
+        ("Nobody", "first", "announced as the dataset 'first', but is not a config class"),
     ],
 )
 def test_what_was_announced_has_to_be_there(place: str, name: str, told: str) -> None:

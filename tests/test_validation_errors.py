@@ -83,7 +83,7 @@ INNER = "Allowed: api_key, max_steps, mode."
         (
             {"agents": {"a": {"turns": 1}}},
             "agents.a",
-            "the block has no type. Write  type: NAME  with one of: pair.",
+            "the block has no type. Write `type: NAME` with one of: pair.",
         ),
         ({"agents": {"a": 3}}, "agents.a", "expected the name of an agent or a block with its type, not 3."),
         (

@@ -1,1 +1,1 @@
-"""BrowserOS: its run configs and suites, read as ours."""
+"""Read run configs and suites of BrowserOS."""

@@ -1,4 +1,4 @@
-"""BrowserOS's agent blocks, read as blocks of ours."""
+"""Convert the agent blocks of BrowserOS."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from pytest_browsereval.registry import OURS, Registry
 PAIRS = ("orchestrator-executor", "orchestrated")
 ACTION_PROVIDER = "clado-action"
 POINTING = ("computer-use", "visual-action")
-"""Agents that need our own tools, which act at points."""
+"""Types of agents that act at points of the page."""
 TURNS = 30
-"""How many turns BrowserOS's coordinate agents have unless their block says it."""
+"""The number of turns of BrowserOS's agents with coordinates, by default."""
 
 
 @dataclass(frozen=True)
 class ScreenSize:
-    """The size that an agent wants the page to have."""
+    """The size of the page that an agent asks for."""
 
     path: KeyPath
     value: Any
 
 
 def convert_agents(draft: Draft, registry: Registry) -> list[ScreenSize]:
-    """Turn each agent block of BrowserOS in a draft into one of ours; return the sizes that they ask for.
+    """Convert each agent block of BrowserOS in a draft, and return the sizes that they ask for.
 
     Args:
-        draft: where the blocks stand: as the agent, as a variant, as an executor.
+        draft: blocks may be the agent, a variant or an executor.
         registry: an agent of a plug-in keeps its name.
     """
     sizes: list[ScreenSize] = []
@@ -64,7 +64,7 @@ def _convert(draft: Draft, path: KeyPath, registry: Registry, sizes: list[Screen
         _convert(draft, (*path, "executor"), registry, sizes)
 
 
-# -- one function a kind
+# -- one function per type
 
 
 def _claude_code(draft: Draft, path: KeyPath, sizes: list[ScreenSize]) -> None:
@@ -75,13 +75,13 @@ def _claude_code(draft: Draft, path: KeyPath, sizes: list[ScreenSize]) -> None:
 
 @dataclass(frozen=True)
 class _Coordinates:
-    """An agent that looks at pictures and answers with points, in a protocol of its vendor's."""
+    """Converts an agent that answers with points, in a protocol of its vendor."""
 
     name: str
     instead: str
 
     def __call__(self, draft: Draft, path: KeyPath, sizes: list[ScreenSize]) -> None:
-        """Make it ``computer-use`` where its block says an endpoint for chat completions."""
+        """Make it a ``computer-use`` agent if the block has an endpoint for chat completions."""
         block = draft.get(path)
         if "screen_size" in block:
             sizes.append(ScreenSize((*path, "screen_size"), block.pop("screen_size")))
@@ -90,7 +90,7 @@ class _Coordinates:
             draft.wrong(
                 (*path, "type"),
                 f"the protocol of {self.name!r} is its vendor's own. A model that answers with points over "
-                f"chat completions does the same work; write  {self.instead}",
+                f"chat completions does the same work; write `{self.instead}`",
             )
             give_up(draft, path)
             return
@@ -102,7 +102,7 @@ class _Coordinates:
 
 
 def _plain_orchestrator(draft: Draft, path: KeyPath) -> None:
-    """Leave out what BrowserOS writes into every model's block, and an orchestrator has no use for."""
+    """Leave out keys that BrowserOS writes into every model's block and an orchestrator does not have."""
     model = draft.get((*path, "orchestrator"))
     if not isinstance(model, dict):
         return
@@ -113,7 +113,7 @@ def _plain_orchestrator(draft: Draft, path: KeyPath) -> None:
 
 
 def _name_executor(draft: Draft, path: KeyPath) -> None:
-    """Say the type of an executor that BrowserOS tells by its provider; others are models of ``single``."""
+    """Add the type of an executor that BrowserOS marks by its provider; others are models of ``single``."""
     block = draft.get(path)
     if not isinstance(block, dict) or "type" in block or block.get("provider") != ACTION_PROVIDER:
         return
@@ -128,20 +128,20 @@ def _name_executor(draft: Draft, path: KeyPath) -> None:
     if "url" not in block:
         draft.wrong(
             path,
-            "baseUrl is missing. Write  baseUrl: http://HOST:PORT/PATH  of the server that predicts actions.",
+            "baseUrl is missing. Write `baseUrl: http://HOST:PORT/PATH` of the server that predicts actions.",
         )
         give_up(draft, path)
 
 
-def points(agent: Any) -> bool:
-    """Return True if an agent's block, or its executor's, is one that acts at points of the page."""
+def acts_at_points(agent: Any) -> bool:
+    """Return True if an agent, or its executor, acts at points of the page."""
     if not isinstance(agent, dict):
         return agent in POINTING
-    return agent.get("type") in POINTING or points(agent.get("executor"))
+    return agent.get("type") in POINTING or acts_at_points(agent.get("executor"))
 
 
 def give_up(draft: Draft, path: KeyPath) -> None:
-    """Leave something that is valid, so that what is told is not told again."""
+    """Put a valid agent in the place of a wrong one, so that validation does not report it once more."""
     draft.put(path, {"type": "noop"})
 
 
@@ -159,4 +159,4 @@ _CONVERTERS: dict[str, Callable[[Draft, KeyPath, list[ScreenSize]], None]] = {
         "api_key: NAME_OF_VARIABLE, " + _POINTS,
     ),
 }
-"""By BrowserOS's name of the agent."""
+"""Converters by BrowserOS's name of the agent."""

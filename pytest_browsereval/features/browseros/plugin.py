@@ -1,4 +1,4 @@
-"""Run configs and suites of BrowserOS are read as configs of ours."""
+"""Read run configs and suites of BrowserOS."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ if TYPE_CHECKING:
 
 
 class BrowserOSReader:
-    """Knows the words of BrowserOS; a config of ours stays as it is."""
+    """Converts the keys of BrowserOS, and leaves a config of ours as it is."""
 
     name = "browseros"
 
     def convert(self, draft: Draft, environ: Mapping[str, str]) -> None:
-        """Turn what the command line need not know."""
+        """Convert keys that the command line need not know."""
         from pytest_browsereval.features.browseros.run_config import convert
 
         convert(draft, environ)
 
     def convert_blocks(self, draft: Draft, registry: Registry) -> None:
-        """Turn agents and browser, the command line's overrides among them."""
+        """Convert agents and browser, after the overrides of the command line."""
         from pytest_browsereval.features.browseros.run_config import convert_blocks
 
         convert_blocks(draft, registry)
 
 
 def pytest_browsereval_register(registry: Registry) -> None:
-    """Hand the reader over."""
+    """Add the reader."""
     registry.add_reader(BrowserOSReader())

@@ -1,4 +1,4 @@
-"""BrowserOS run configs and suites, read as ours: mapped where they can be, noted where they cannot."""
+"""Convert a run config of BrowserOS: keys are mapped if possible, and noted if not."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pydantic import Field, ValidationError
 
 from pytest_browsereval.config.block import Block
 from pytest_browsereval.config.draft import Draft
-from pytest_browsereval.features.browseros.agents import PAIRS, ScreenSize, convert_agents, points
+from pytest_browsereval.features.browseros.agents import PAIRS, ScreenSize, acts_at_points, convert_agents
 from pytest_browsereval.features.browseros.suites import convert_suite
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.validation_errors import problems_in
 
 
 class BrowserOSBlock(Block):
-    """BrowserOS's own browser."""
+    """The block of BrowserOS's own browser."""
 
     server_url: str | None = None
     base_cdp_port: int | None = Field(default=None, ge=1, le=65_535)
@@ -29,7 +29,7 @@ class BrowserOSBlock(Block):
 
 
 class CaptchaBlock(Block):
-    """BrowserOS's captcha solver."""
+    """The block of BrowserOS's captcha solver."""
 
     api_key_env: str | None = None
     wait_timeout_ms: int | None = Field(default=None, ge=1_000, le=120_000)
@@ -37,7 +37,7 @@ class CaptchaBlock(Block):
 
 
 class Leftovers(Block):
-    """Top-level keys of BrowserOS that have no effect here."""
+    """Top-level keys of BrowserOS without effect here; they are checked all the same."""
 
     browseros: BrowserOSBlock | None = None
     captcha: CaptchaBlock | None = None
@@ -48,16 +48,16 @@ class Leftovers(Block):
 
 
 _JUDGE = {"grader_model": "model", "grader_api_key_env": "api_key", "grader_base_url": "base_url"}
-"""What BrowserOS calls its one judge, and what the keys of ours are."""
+"""Keys of BrowserOS's judge, and the keys of ours."""
 
 HEADERS = {"X-BrowserOS-Source": "sdk-internal"}
-"""What BrowserOS's own harness tells its server about where a call comes from."""
+"""The header by which BrowserOS's own harness says to the server where a call comes from."""
 
 _ATTACHED = ("mcp", "cdp")
-"""Browsers that run before we come."""
+"""Types of browsers that run already."""
 
 ACTIONS = 300
-"""How many actions BrowserOS lets the executors of a pair do; then the orchestrator has to answer."""
+"""The number of actions after which BrowserOS has the orchestrator of a pair answer."""
 
 _WHY = {
     "captcha": "no captcha solver is started",
@@ -65,16 +65,17 @@ _WHY = {
     "gui": "the set of tools is chosen by `tools`",
     "molmo": "no such model is asked",
 }
-"""By the first word of the key."""
+"""The reasons why a key is not used, by its first word."""
 
 
 def convert(draft: Draft, environ: Mapping[str, str]) -> None:
-    """Turn the words of a BrowserOS file into ours, as far as the command line need not know them.
+    """Convert the keys of a file that do not depend on the command line.
 
     Args:
-        draft: a run config of BrowserOS, a suite of it, or a config of ours, which stays as it is.
-        environ: where the variant of a suite stands.
+        draft: a run config or a suite of BrowserOS, or a config of ours, which stays as it is.
+        environ: the environment, which has the variant of a suite.
     """
+    # Only these two keys tell a file of BrowserOS from ours; their agents and datasets look alike.
     if "id" in draft.tree or "browseros" in draft.tree:
         draft.checks.append(partial(_allow_actions, draft))
     if "id" in draft.tree:
@@ -84,7 +85,7 @@ def convert(draft: Draft, environ: Mapping[str, str]) -> None:
 
 
 def _take_judge(draft: Draft) -> None:
-    """Make the judge that the ``grader_`` keys mean: at OpenAI, unless they say where else."""
+    """Make the judge of the ``grader_`` keys, at OpenAI unless they have another address."""
     given = [name for name in _JUDGE if name in draft.tree]
     for name in given:
         if draft.tree[name] is None:
@@ -97,22 +98,22 @@ def _take_judge(draft: Draft) -> None:
 
 
 def _allow_actions(draft: Draft) -> None:
-    """Let a pair do all that BrowserOS lets it do, unless somebody says how much an attempt may do."""
+    """Give a pair the number of actions that it has in BrowserOS, unless there is a limit already."""
     if not any(isinstance(agent, dict) and agent.get("type") in PAIRS for agent in _agents(draft.tree)):
         return
     limits = draft.tree.setdefault("limits", {})
     if isinstance(limits, dict) and "max_steps" not in limits:
-        # One more: at the limit of an attempt the orchestrator could not answer any more.
+        # One more, because an attempt that reaches its limit ends before the orchestrator can answer.
         limits["max_steps"] = ACTIONS + 1
         draft.notes.append(f"limits.max_steps is {ACTIONS + 1}: BrowserOS lets a pair do {ACTIONS} actions.")
 
 
 def convert_blocks(draft: Draft, registry: Registry) -> None:
-    """Turn BrowserOS's blocks of agents and browser into ours; what has no effect becomes a note.
+    """Convert the blocks of agents and browser; keys without effect become notes.
 
     Args:
-        draft: a config with the command line's overrides in it.
-        registry: its members keep their names, if BrowserOS uses them too.
+        draft: a config after the overrides of the command line.
+        registry: agents of plug-ins keep their names, even if BrowserOS uses the names too.
     """
     for check in draft.checks:
         check()
@@ -128,12 +129,12 @@ def convert_blocks(draft: Draft, registry: Registry) -> None:
 
 
 def _select_browser(draft: Draft) -> str:
-    """Make the browser that a ``browseros`` block means; return why the rest of it is not used.
+    """Make the browser of a ``browseros`` block; return why the rest of the block is not used.
 
-    It is the server's, over MCP. Agents that point use its debugging port, if one is given.
+    It is driven by the server, over MCP. Agents that act at points use the debugging port, if there is one.
     """
     own = draft.tree.get("browser")
-    # Single options of the command line do not choose a browser; a block of the file does.
+    # A block in the file chooses a browser; `--eval-set browser.headless=false` only changes one.
     is_options = isinstance(own, dict) and not _kind(own) and draft.is_overridden(("browser",))
     if own is not None and not is_options:
         if _kind(own) in ("", "playwright"):
@@ -142,9 +143,9 @@ def _select_browser(draft: Draft) -> str:
     given = draft.tree.get("browseros")
     block = given if isinstance(given, dict) else {}
     url, port = block.get("server_url"), block.get("base_cdp_port")
-    has_port = isinstance(port, int) and 0 < port <= 65_535  # else validation tells
+    has_port = isinstance(port, int) and 0 < port <= 65_535  # otherwise validation reports it
     if isinstance(url, str):
-        if not has_port or not any(map(points, _agents(draft.tree))):
+        if not has_port or not any(map(acts_at_points, _agents(draft.tree))):
             return _attach(
                 draft, "server_url", {"type": "mcp", "url": _endpoint(url), "headers": {**HEADERS}}
             )
@@ -157,7 +158,8 @@ def _select_browser(draft: Draft) -> str:
 
 
 def _move_headless(draft: Draft) -> None:
-    """Show windows where a file of BrowserOS says so, if this machine can: BrowserOS shows them by itself."""
+    """Show windows if the file says so and this machine can."""
+    # BrowserOS shows windows by default, so its files have `headless: false` without a need for windows.
     block = draft.tree.get("browseros")
     path = ("browseros", "headless")
     if isinstance(block, dict) and block.get("headless") is False and not draft.is_overridden(path):
@@ -171,11 +173,11 @@ def _agents(tree: dict[str, Any]) -> list[Any]:
 
 
 def _endpoint(server: str) -> str:
-    """Return where a server of BrowserOS has its tools."""
+    """Return the address of the tools of a BrowserOS server."""
     try:
         parts = urlsplit(server)
     except ValueError:
-        return server  # which validation tells
+        return server  # validation reports it
     return parts._replace(path=f"{parts.path.rstrip('/').removesuffix('/mcp')}/mcp").geturl()
 
 
@@ -187,19 +189,19 @@ def _attach(draft: Draft, name: str, chosen: dict[str, Any]) -> str:
     where = chosen["url"].partition("?")[0]  # a query may hold a token
     draft.notes.append(
         f"{key}: windows are opened in the browser at {where}, which has to run. "
-        "For a local Chromium write  browser: playwright ."
+        "For a local Chromium write `browser: playwright`."
     )
     return "the browser runs already"
 
 
 def _kind(browser: Any) -> str:
-    """Return the type that a browser block names, ``""`` if none."""
+    """Return the type of a browser block, ``""`` if it has none."""
     kind = browser.get("type", "") if isinstance(browser, dict) else browser
     return kind if isinstance(kind, str) else ""
 
 
 def _set_viewport(draft: Draft, sizes: list[ScreenSize]) -> None:
-    """Give the browser the size that agents ask for; one run has one."""
+    """Give the browser the size that agents ask for."""
     browser = draft.tree.get("browser") or {}
     if not sizes:
         return
@@ -209,10 +211,10 @@ def _set_viewport(draft: Draft, sizes: list[ScreenSize]) -> None:
         draft.notes.append(f"{names} {_is(sizes)} not used: {reason}.")
         return
     first, *others = sizes
-    for other in others:
+    for other in others:  # a run has one browser, so windows of one size
         if other.value != first.value:
             draft.wrong(
-                other.path, f"differs from {draft.format_keys(first.path)}. Write one  browser.viewport ."
+                other.path, f"differs from {draft.format_keys(first.path)}. Write one `browser.viewport`."
             )
     if not isinstance(browser, dict):
         browser = {"type": browser}
@@ -220,7 +222,7 @@ def _set_viewport(draft: Draft, sizes: list[ScreenSize]) -> None:
     draft.note_move(first.path, ("browser", "viewport"))
 
 
-# -- what has no effect
+# -- keys without effect
 
 
 def _take_leftovers(draft: Draft, reasons: Mapping[str, str]) -> None:

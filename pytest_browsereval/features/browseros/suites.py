@@ -1,4 +1,4 @@
-"""BrowserOS's suites: the agent's kind is in the file, its models are in the environment."""
+"""Convert a suite of BrowserOS: the agent's type is in the file, its models are in the environment."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _ACTION = {
 
 @dataclass
 class _Variant:
-    """The agent of a suite while it is put together from the environment."""
+    """The agent of a suite, while its block is made from the environment."""
 
     draft: Draft
     environ: Mapping[str, str]
@@ -50,24 +50,24 @@ class _Variant:
         self.path = ("variants", self.label)
 
     def take(self, block: dict[str, Any], key: str, *variables: str, path: KeyPath = ()) -> bool:
-        """Fill a key from the first of the variables that is set; return whether one is."""
+        """Fill a key from the first variable that is set; return True if one is."""
         for variable in variables:
             if value := self.environ.get(variable):
-                # A key stays in its variable, and is read when it is used.
+                # The name and not the key itself: a config is dumped and hashed, and keys must not be.
                 block[key] = variable if key == "api_key" else value
                 self.draft.note_source((*self.path, *path, key), f"environment variable {variable}")
                 return True
         return False
 
     def need(self, block: dict[str, Any], key: str, *variables: str, path: KeyPath = ()) -> None:
-        """Fill a key as ``take`` does; one that the command line does not give either is wrong."""
+        """Fill a key as ``take`` does; later, check that the command line has given it otherwise."""
         if self.take(block, key, *variables, path=path):
             return
         where = (*self.path, *path, key)
         self.draft.checks.append(partial(_check, self.draft, where, variables))
 
     def model(self, block: dict[str, Any], *path: str) -> dict[str, Any]:
-        """Return a block with the agent's model."""
+        """Return a block with the model of the agent."""
         block.setdefault("provider", _ANY_SERVER)
         self.take(block, "provider", _AGENT["provider"], path=path)
         self.need(block, "model", _AGENT["model"], path=path)
@@ -76,7 +76,7 @@ class _Variant:
         return block
 
     def note_unused(self, variables: list[str], reason: str) -> None:
-        """Note variables that are set to no effect."""
+        """Note variables that are set and have no effect."""
         if given := [variable for variable in variables if self.environ.get(variable)]:
             self.draft.notes.append(
                 f"{', '.join(given)} {'is' if len(given) == 1 else 'are'} not used: {reason}."
@@ -84,12 +84,12 @@ class _Variant:
 
 
 def _check(draft: Draft, where: KeyPath, variables: tuple[str, ...]) -> None:
-    """Tell that nothing gives a key of a model, unless the command line does, or took the model away."""
+    """Report a missing key of a model, unless the command line has given it or replaced the model."""
     block, key = draft.get(where[:-1]), where[-1]
     if not isinstance(block, dict) or "provider" not in block or key in block:
         return
     if key == "base_url" and ("url" in block or block["provider"] not in (_ANY_SERVER, ACTION_PROVIDER)):
-        return  # it has an address
+        return  # the provider has an address of its own
     choice = " or ".join(f"{variable}={'URL' if key == 'base_url' else 'NAME'}" for variable in variables)
     draft.note_source(where, f"environment variable {variables[0]}")
     draft.wrong(where, f"not set; a suite takes its {key} from it. Set {choice}.")
@@ -98,11 +98,11 @@ def _check(draft: Draft, where: KeyPath, variables: tuple[str, ...]) -> None:
 
 
 def convert_suite(draft: Draft, environ: Mapping[str, str]) -> None:
-    """Turn the words of a suite into ours, and its agent into a variant.
+    """Convert the keys of a suite, and its agent to a variant.
 
     Args:
         draft: a suite of BrowserOS.
-        environ: where the variant's models, addresses and keys stand.
+        environ: the environment, with models, addresses and keys of the variant.
     """
     draft.move(("id",), ("name",))
     draft.move(("workers",), ("num_workers",))
@@ -110,7 +110,7 @@ def convert_suite(draft: Draft, environ: Mapping[str, str]) -> None:
     kind = agent.get("type") if isinstance(agent, dict) else None
     make = _KINDS.get(kind) if isinstance(kind, str) else None
     if make is None or "variants" in draft.tree:
-        return  # no agent of a suite, which validation tells
+        return  # not an agent of a suite; validation reports it
     label = environ.get("EVAL_VARIANT") or "default"
     variant = _Variant(draft, environ, label, draft.tree.pop("agent"))
     draft.tree["variants"] = {label: variant.block}
@@ -140,7 +140,7 @@ def _program(variant: _Variant) -> None:
 def _pair(variant: _Variant) -> None:
     block = variant.block
     if {"orchestrator", "executor"} & block.keys():
-        return  # a block of ours, models and all
+        return  # a block of ours, with models of its own
     block["orchestrator"] = variant.model({}, "orchestrator")
     variant.note_unused([_IMAGES], "the orchestrator sees no page")
     key = "executor_backend" if "executor_backend" in block else "executorBackend"  # as BrowserOS writes it
@@ -171,7 +171,7 @@ def _model_executor(variant: _Variant, orchestrator: dict[str, Any]) -> dict[str
     has_own_server = variant.take(executor, "base_url", _EXECUTOR["base_url"], path=("executor",))
     variant.take(executor, "api_key", _EXECUTOR["api_key"], path=("executor",))
     if not has_own_server:
-        # The same server, so the same key is no secret to it.
+        # The key goes to the server that it is for, so no other server learns it.
         for key in ("base_url", "api_key"):
             if key in orchestrator:
                 executor.setdefault(key, orchestrator[key])
@@ -187,4 +187,4 @@ _KINDS: dict[str, Callable[[_Variant], None]] = {
     "claude-code": _program,
     **dict.fromkeys(PAIRS, _pair),
 }
-"""By the agent's type in a suite."""
+"""Functions that fill a block, by the agent's type in a suite."""

@@ -142,7 +142,7 @@ def test_any_block_of_browseros_can_be_an_executor(load: Load) -> None:
 @pytest.mark.parametrize(
     ("executor", "told"),
     [
-        ({"provider": "clado-action"}, ":8: agent.executor: baseUrl is missing. Write  baseUrl: http"),
+        ({"provider": "clado-action"}, ":8: agent.executor: baseUrl is missing. Write `baseUrl: http"),
         ({**ACTIONS, "baseUrl": "nowhere"}, ":12: agent.executor.baseUrl: "),
         ({**PAIR["executor"], "baseUrl": "ftp://x"}, ":13: agent.executor.baseUrl: 'ftp://x' is no URL"),
         (
@@ -234,13 +234,13 @@ def test_without_an_endpoint_the_line_to_write_is_told(refused: Refused, agent: 
     assert lines[0].startswith(
         f"evals/run.json:3: agent.type: the protocol of {agent['type']!r} is its vendor's"
     )
-    assert "write  agent: {type: computer-use, provider: " in lines[0]
+    assert "write `agent: {type: computer-use, provider: " in lines[0]
 
 
 def test_the_lines_of_the_refusals_load(load: Load, refused: Refused) -> None:
     """What a message tells to write is right."""
     for agent in (GEMINI, YUTORI):
-        line = refused(run(agent))[0].partition("write  ")[2]
+        line = refused(run(agent))[0].partition("write `")[2].removesuffix("`")
         assert load(f"{line}\ndataset: rows.jsonl\n").variants["default"].type == "computer-use"
 
 
@@ -270,7 +270,7 @@ def test_two_sizes_in_one_run_are_refused(refused: Refused) -> None:
     assert lines == [
         (
             "evals/run.json:1: variants.y.screenSize: differs from variants.g.screenSize. "
-            "Write one  browser.viewport ."
+            "Write one `browser.viewport`."
         )
     ]
 

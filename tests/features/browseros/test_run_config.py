@@ -70,7 +70,7 @@ def test_what_has_no_effect_is_noted(load: Load) -> None:
     assert load(run()).notes == (
         (
             "browseros.server_url: windows are opened in the browser at http://127.0.0.1:9110/mcp, which has "
-            "to run. For a local Chromium write  browser: playwright ."
+            "to run. For a local Chromium write `browser: playwright`."
         ),
         f"{ports} are not used: the browser runs already.",
         f"{captcha} are not used: no captcha solver is started.",
