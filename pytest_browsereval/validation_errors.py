@@ -58,19 +58,19 @@ def is_model(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
-def short(value: object) -> str:
+def shorten(value: object) -> str:
     """Return a ``repr`` that fits into a sentence, without values that are secret by their keys."""
     limit = reprlib.Repr()
     limit.maxstring = limit.maxother = 80
     return limit.repr(hide_secrets(value))
 
 
-def field_names(model: type[BaseModel]) -> list[str]:
+def list_fields(model: type[BaseModel]) -> list[str]:
     """Return the keys of a model's block, sorted."""
     return sorted(model.model_fields)
 
 
-def problems_in(
+def list_problems(
     error: ValidationError,
     model: type[BaseModel],
     raw: object,
@@ -119,11 +119,11 @@ def _problem(
     if is_absent and loc:
         path.append(loc[-1])
     owner = _resolve(kind, value, registry)
-    allowed = field_names(owner) if is_model(owner) else []
+    allowed = list_fields(owner) if is_model(owner) else []
     if details["type"] == "plugged_unknown" and isinstance(value, Mapping):
         path.append("type")
     is_secret = hide or is_secret_path(path)
-    return Problem(tuple(path), sentence(details, allowed, hide=is_secret), details["type"])
+    return Problem(tuple(path), _describe(details, allowed, hide=is_secret), details["type"])
 
 
 def walk(
@@ -270,7 +270,7 @@ _BOUNDS = {
 }
 
 
-def sentence(details: ErrorDetails, allowed: Sequence[str] = (), *, hide: bool = False) -> str:
+def _describe(details: ErrorDetails, allowed: Sequence[str] = (), *, hide: bool = False) -> str:
     """Return what is wrong, what is allowed and what to type.
 
     Args:
@@ -279,7 +279,7 @@ def sentence(details: ErrorDetails, allowed: Sequence[str] = (), *, hide: bool =
         hide: True leaves the value out, for secrets.
     """
     kind, context = details["type"], details.get("ctx", {})
-    given = repr(HIDDEN) if hide else short(details["input"])
+    given = repr(HIDDEN) if hide else shorten(details["input"])
     if kind == "extra_forbidden":
         key = str(details["loc"][-1])
         return f"unknown key.{nearest(snake(key), allowed)} Allowed: {', '.join(allowed)}."

@@ -8,7 +8,7 @@ from pydantic.alias_generators import to_camel
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
 from pytest_browsereval.registry import Plugged, Registry
-from pytest_browsereval.validation_errors import field_names, problems_in, short, snake
+from pytest_browsereval.validation_errors import list_fields, list_problems, shorten, snake
 
 
 class Inner(BaseModel):
@@ -53,7 +53,7 @@ def registry() -> Registry:
 def told(raw: dict[str, Any], registry: Registry) -> dict[str, str]:
     with pytest.raises(ValidationError) as caught:
         Outer.model_validate({"name": "x", **raw}, context={"registry": registry})
-    return {p.where: p.message for p in problems_in(caught.value, Outer, raw, registry)}
+    return {p.where: p.message for p in list_problems(caught.value, Outer, raw, registry)}
 
 
 INNER = "Allowed: api_key, max_steps, mode."
@@ -121,13 +121,13 @@ def test_branches_of_a_union_make_one_problem(registry: Registry) -> None:
 
 def test_long_values_are_cut() -> None:
     """A value in a message is short, however long it was."""
-    assert len(short("x" * 10_000)) <= 80
-    assert len(short(list(range(10_000)))) <= 80
-    assert short("ab") == "'ab'"
+    assert len(shorten("x" * 10_000)) <= 80
+    assert len(shorten(list(range(10_000)))) <= 80
+    assert shorten("ab") == "'ab'"
 
 
 def test_spellings_are_compared_in_snake_case() -> None:
     """Both spellings of a key have one snake_case form."""
     assert snake("maxSteps") == snake("max_steps") == "max_steps"
     assert snake("baseUrl") == "base_url"
-    assert field_names(Inner) == ["api_key", "max_steps", "mode"]
+    assert list_fields(Inner) == ["api_key", "max_steps", "mode"]

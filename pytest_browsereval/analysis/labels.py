@@ -16,7 +16,7 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.run.store import RunStore
-from pytest_browsereval.validation_errors import problems_in
+from pytest_browsereval.validation_errors import list_problems
 
 # In the folder of the run, unless another file is named.
 FILE = "labels.jsonl"
@@ -161,7 +161,7 @@ def _label(text: str, place: str) -> Label:
     try:
         return Label.model_validate(value)
     except ValidationError as error:
-        problems = problems_in(error, Label, value)
+        problems = list_problems(error, Label, value)
         message = " ".join(f"{p.where}: {p.message}" if p.path else p.message for p in problems)
         raise UsageError(f"{place}: {message}") from None
 

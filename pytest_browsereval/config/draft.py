@@ -64,7 +64,7 @@ class Draft:
     def __post_init__(self) -> None:
         self.problems = self.environment.problems
 
-    def wrong(self, path: KeyPath, message: str) -> None:
+    def report(self, path: KeyPath, message: str) -> None:
         """Note a problem."""
         self.problems.append(Problem(path, message))
 
@@ -74,7 +74,7 @@ class Draft:
 
     def format_keys(self, path: KeyPath) -> str:
         """Return a path with dots, as it is written in the file."""
-        return _join_keys(self._words(path))
+        return _join_keys(self._path_in_file(path))
 
     def is_overridden(self, path: KeyPath) -> bool:
         """Return True if a value comes from elsewhere than the file."""
@@ -104,7 +104,7 @@ class Draft:
         if self._block(new) is not None and not self.is_overridden(old):
             block.pop(key)
             if not self.is_overridden(new):
-                self.wrong(old, f"given twice, here and as {_join_keys(new)}. Leave one out.")
+                self.report(old, f"given twice, here and as {_join_keys(new)}. Leave one out.")
             return
         value = block.pop(key)
         target = self._target(new, "")
@@ -119,7 +119,7 @@ class Draft:
 
     def note_move(self, old: KeyPath, new: KeyPath) -> None:
         """Note that a value was moved by hand: its origin, its problems and its path in the file follow."""
-        written = self._words(old)
+        written = self._path_in_file(old)
         self._sources = {_rebase(path, old, new): source for path, source in self._sources.items()}
         self._written = {_rebase(path, old, new): words for path, words in self._written.items()}
         self.problems[:] = [replace(p, path=_rebase(p.path, old, new)) for p in self.problems]
@@ -143,11 +143,11 @@ class Draft:
             return
         for _, message in document.problems:
             self._refuse(path, label, message)
-        self.set(path, self.environment.fill(document.value, self._ours(path)), label)
+        self.set(path, self.environment.fill(document.value, self._resolve_path(path)), label)
 
     def set(self, path: KeyPath, value: Any, label: str) -> None:
         """Set the value at a path, whatever the file has there."""
-        path = self._ours(path)
+        path = self._resolve_path(path)
         target = self._target(path, label)
         if target is None:
             self._refuse(path, label, f"{_join_keys(path[:-1])} holds no keys.")
@@ -160,12 +160,12 @@ class Draft:
                 self._sources.pop(inner)
             self.note_source(path, label)
 
-    def _ours(self, path: KeyPath) -> KeyPath:
+    def _resolve_path(self, path: KeyPath) -> KeyPath:
         """Return a typed path with the names and the spelling of the tree; new keys stay as they are."""
         plain = tuple(canonical_key(str(part)) for part in path)
         for length in range(len(path), 0, -1):
             if (ours := self.aliases.get(plain[:length])) is not None:
-                return self._ours((*ours, *path[length:]))
+                return self._resolve_path((*ours, *path[length:]))
         block: Any = self.tree
         found: list[str | int] = []
         for part, name in zip(path, plain, strict=True):
@@ -193,7 +193,7 @@ class Draft:
 
     def _refuse(self, path: KeyPath, label: str, message: str) -> None:
         self.note_source(path, label)
-        self.wrong(path, message)
+        self.report(path, message)
 
     # -- messages
 
@@ -215,7 +215,7 @@ class Draft:
 
     def _locate(self, problem: Problem) -> tuple[int, str]:
         """Return the line, which sorts the messages, and the message with its place."""
-        path = self._words(problem.path)
+        path = self._path_in_file(problem.path)
         where = f"{_join_keys(path)}: " if path else ""
         for length in range(len(problem.path), 0, -1):
             if source := self._sources.get(problem.path[:length]):
@@ -224,7 +224,7 @@ class Draft:
         at = self.file if line is None else f"{self.file}:{line}"
         return line or 0, f"{at}: {where}{problem.message}"
 
-    def _words(self, path: KeyPath) -> KeyPath:
+    def _path_in_file(self, path: KeyPath) -> KeyPath:
         """Return the path in the file of a path in the tree."""
         for length in range(len(path), 0, -1):
             if (written := self._written.get(path[:length])) is not None:

@@ -35,7 +35,7 @@ def rename_keys(draft: Draft, registry: Registry) -> None:
         for key, value in items:
             name = canonical_key(key)
             if name != key and name in dict(items):
-                draft.wrong((*path, key), f"also given as {name!r}. Leave one out.")
+                draft.report((*path, key), f"also given as {name!r}. Leave one out.")
                 continue
             block[name] = value
             if name != key:

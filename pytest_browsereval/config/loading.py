@@ -25,9 +25,9 @@ from pytest_browsereval.registry import Registry
 from pytest_browsereval.validation_errors import (
     Problem,
     canonical_key,
-    field_names,
-    problems_in,
-    short,
+    list_fields,
+    list_problems,
+    shorten,
     snake,
     wrong_booleans,
 )
@@ -189,13 +189,13 @@ def _gate(draft: Draft, registry: Callable[[], Registry], overrides: Sequence[st
     _override(draft, overrides, members)
     take_refused(draft)
     for key in [key for key in draft.tree if key != "gate"]:
-        draft.wrong((key,), "only keys of the gate can be set here, such as gate.min_pass_rate=0.9.")
+        draft.report((key,), "only keys of the gate can be set here, such as gate.min_pass_rate=0.9.")
     raw = draft.tree.get("gate", {})
     draft.problems += wrong_booleans(raw, GateConfig, members, path=("gate",))
     try:
         gate = GateConfig.model_validate(raw, context={"registry": members})
     except ValidationError as error:
-        found = problems_in(error, GateConfig, raw, members)
+        found = list_problems(error, GateConfig, raw, members)
         draft.problems += [Problem(("gate", *p.path), p.message, p.kind) for p in found]
     if draft.problems:
         raise ConfigError("\n".join(draft.list_messages()))
@@ -222,7 +222,7 @@ def _build_config(draft: Draft, path: Path, registry: Registry) -> EvalConfig:
     config = _validate(draft, registry)
     if config is not None and (config.gate.passed_trials or 0) > config.trials:
         message = f"a row has {config.trials} trials here. Write {config.trials} or less, or more `trials`."
-        draft.wrong(("gate", "passed_trials"), message.replace("1 trials", "1 trial"))
+        draft.report(("gate", "passed_trials"), message.replace("1 trials", "1 trial"))
     if draft.problems or draft.unread or config is None:
         raise ConfigError("\n".join(draft.list_messages()))
     config._path, config._notes = path, tuple(draft.notes)  # noqa: SLF001 set only here
@@ -242,7 +242,7 @@ def _read(path: Path) -> Document:
         raise ConfigError(f"{name}: the file is empty. Write at least `agent: ...` and `dataset: ...`.")
     if not isinstance(document.value, dict):
         raise ConfigError(
-            f"{name}:1: an eval config is a block of keys, not {short(document.value)}. "
+            f"{name}:1: an eval config is a block of keys, not {shorten(document.value)}. "
             "Write at least `agent: ...` and `dataset: ...`."
         )
     return document
@@ -263,7 +263,7 @@ def _complete(draft: Draft, path: Path) -> None:
     if isinstance(tree["browser"], dict):
         tree["browser"].setdefault("type", "playwright")
     if "lanes" in tree and "num_workers" in tree:
-        draft.wrong(("num_workers",), "excludes `lanes`, which is given too. Leave one out.")
+        draft.report(("num_workers",), "excludes `lanes`, which is given too. Leave one out.")
     _complete_agents(draft)
     for key in ("graders", "toolkits"):
         if isinstance(tree.get(key), str | dict):
@@ -276,13 +276,13 @@ def _complete(draft: Draft, path: Path) -> None:
 def _complete_agents(draft: Draft) -> None:
     tree = draft.tree
     if "agent" in tree and "variants" in tree:
-        draft.wrong(("agent",), "excludes `variants`, which is given too. Leave one out.")
+        draft.report(("agent",), "excludes `variants`, which is given too. Leave one out.")
         tree.pop("agent")
     elif "agent" in tree:
         tree["variants"] = {"default": tree.pop("agent")}
         draft.note_move(("agent",), ("variants", "default"))
     elif "variants" not in tree:
-        draft.wrong((), "agent: missing. Write `agent: {type: NAME}` or `variants: {NAME: {type: ...}}`.")
+        draft.report((), "agent: missing. Write `agent: {type: NAME}` or `variants: {NAME: {type: ...}}`.")
         tree["variants"] = None
 
 
@@ -306,7 +306,7 @@ def _complete_datasets(draft: Draft) -> None:
 def _type_of(draft: Draft, where: KeyPath, file: str) -> str | None:
     suffix = Path(file).suffix.lower()
     if suffix not in TYPE_BY_SUFFIX and "${" not in file:  # an unset variable is reported already
-        draft.wrong(
+        draft.report(
             where,
             f"the suffix of {file!r} names no format. Known: {', '.join(TYPE_BY_SUFFIX)}. "
             "For another one write `dataset: [{type: jsonl, path: ...}]`.",
@@ -325,7 +325,7 @@ def _validate(draft: Draft, registry: Registry) -> EvalConfig | None:
         return EvalConfig.model_validate(draft.tree, context={"registry": registry})
     except ValidationError as error:
         known = {problem.path for problem in draft.problems}
-        found = problems_in(error, EvalConfig, draft.tree, registry)
+        found = list_problems(error, EvalConfig, draft.tree, registry)
         for problem in found:
             # Validation sees the same fault once more, `${NAME}` in the place of a URL for example.
             covered = problem.kind != "extra_forbidden" and any(
@@ -346,6 +346,6 @@ def _top_level(problem: Problem) -> Problem:
     """Return the problem of an unknown top-level key, with ``agent`` among the known ones."""
     if problem.kind != "extra_forbidden" or len(problem.path) != 1:
         return problem
-    known = sorted({*field_names(EvalConfig), "agent"})
+    known = sorted({*list_fields(EvalConfig), "agent"})
     hint = nearest(snake(str(problem.path[0])), known)
     return Problem(problem.path, f"unknown key.{hint} Allowed: {', '.join(known)}.")

@@ -12,7 +12,7 @@ def take_refused(draft: Draft) -> None:
     for path, works in KEYS.items():
         block = draft.get(path[:-1])
         if isinstance(block, dict) and not _asks_for_nothing(block.pop(path[-1], None)):
-            draft.wrong(path, f"not supported yet. What works today: {works}.")
+            draft.report(path, f"not supported yet. What works today: {works}.")
 
 
 def _asks_for_nothing(value: object) -> bool:

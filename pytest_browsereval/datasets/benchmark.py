@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from pytest_browsereval.config_text import DocumentError, format_path, parse, read_text
 from pytest_browsereval.config_text.json_text import json_value
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef
-from pytest_browsereval.datasets.rows import RELATING, Ids, changed_file, refuse, to_task
+from pytest_browsereval.datasets.rows import RELATING, RowIndex, changed_file, refuse, to_task
 from pytest_browsereval.datasets.selection import select_rows
 from pytest_browsereval.datasets.source import Row, State, read_table, refuse_unreadable, state_of
 from pytest_browsereval.model.display import format_count
@@ -173,7 +173,7 @@ def _import_file(key: _Key, state: State) -> Imported:
             dropped.append((_name_of(original), str(reason)))
     if problems:
         refuse(problems)
-    listed = Ids(path, "query_id")
+    listed = RowIndex(path, "query_id")
     for place, (line, row) in enumerate(rows):
         listed.add_row(row, line, place)
     return Imported(tuple(rows), tuple(dropped), tuple(listed.finish()))

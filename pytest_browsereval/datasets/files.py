@@ -12,7 +12,7 @@ from pydantic import Field
 from pytest_browsereval.config_text import Document, DocumentError, parse, read_text
 from pytest_browsereval.config_text.json_text import json_value
 from pytest_browsereval.datasets.base import RowRef
-from pytest_browsereval.datasets.rows import ROW_KEYS, Ids, RowFile, rename_columns
+from pytest_browsereval.datasets.rows import ROW_KEYS, RowFile, RowIndex, rename_columns
 from pytest_browsereval.datasets.selection import select_rows
 from pytest_browsereval.datasets.source import Row, State, read_table, refuse_unreadable, state_of
 from pytest_browsereval.errors import nearest
@@ -38,7 +38,7 @@ class WholeFile(RowFile):
         """
         path = self.file(base_dir)
         rows = self._rows(path)
-        listed = Ids(path, self.id_column)
+        listed = RowIndex(path, self.id_column)
         for place, (line, row) in enumerate(rows):
             listed.add_row(row, line, place)
         return select_rows(
@@ -157,7 +157,7 @@ def _csv_reader(delimiter: str, columns: tuple[tuple[str, str], ...]) -> Reader:
 
 def _check_header(header: Sequence[str], columns: dict[str, str]) -> None:
     for key, column in {"query_id": "query_id", **columns}.items():
-        if header and column not in header:  # `Ids.finish` reports an empty file
+        if header and column not in header:  # `RowIndex.finish` reports an empty file
             raise DocumentError(
                 f"there is no column {column!r} for {key}.{nearest(column, set(header) - ROW_KEYS)} "
                 f"Columns: {', '.join(header)}. Name it in the config: `columns: {{{key}: COLUMN}}`.",

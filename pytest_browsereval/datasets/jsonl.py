@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, Literal
 from pytest_browsereval.config_text import DocumentError
 from pytest_browsereval.config_text.json_text import json_value
 from pytest_browsereval.datasets.base import RowRef
-from pytest_browsereval.datasets.rows import Ids, RowFile
+from pytest_browsereval.datasets.rows import RowFile, RowIndex
 from pytest_browsereval.datasets.selection import select_rows
 from pytest_browsereval.datasets.source import refuse_unreadable
 from pytest_browsereval.model.tasks import Task
@@ -69,7 +69,7 @@ class JsonLinesConfig(RowFile):
     def _scan(self, path: Path, file: BinaryIO) -> list[RowRef]:
         key = json.dumps(self.id_column).encode()
         find_id = _id_pattern(key).match
-        rows = Ids(path, self.id_column)
+        rows = RowIndex(path, self.id_column)
         offset = 0
         # The pattern finds an id faster than `json.loads` parses a row, and a file may have 100,000 rows.
         for line, raw in enumerate(file, 1):
@@ -80,7 +80,7 @@ class JsonLinesConfig(RowFile):
                 try:
                     rows.add(match[1].decode(), line, offset, length)
                 except UnicodeDecodeError as error:
-                    rows.wrong(line, _describe_error(error))
+                    rows.report(line, _describe_error(error))
             elif not raw.isspace():
                 skipped = len(BOM) if line == 1 and raw.startswith(BOM) else 0
                 _parse_id(rows, raw[skipped:], line, offset + skipped)
@@ -90,7 +90,7 @@ class JsonLinesConfig(RowFile):
     def _search(self, path: Path, ids: Collection[str]) -> list[RowRef] | None:
         """Return the named rows without reading the others; None if one is not found."""
         data = path.read_bytes()
-        rows = Ids(path, self.id_column)
+        rows = RowIndex(path, self.id_column)
         starts: set[int] = set()
         for query_id in ids:
             found = set(self._starts(data, query_id))
@@ -131,13 +131,13 @@ def _line_at(data: bytes, start: int) -> bytes:
     return data[start:] if end < 0 else data[start : end + 1]
 
 
-def _parse_id(rows: Ids, raw: bytes, line: int, offset: int) -> None:
+def _parse_id(rows: RowIndex, raw: bytes, line: int, offset: int) -> None:
     if not raw.strip():
         return
     try:
         rows.add_row(json_value(raw.decode().rstrip()), line, offset, len(raw))
     except (DocumentError, UnicodeDecodeError) as error:
-        rows.wrong(line, _describe_error(error))
+        rows.report(line, _describe_error(error))
 
 
 def _describe_error(error: DocumentError | UnicodeDecodeError) -> str:

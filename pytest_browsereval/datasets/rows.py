@@ -13,7 +13,7 @@ from pytest_browsereval.datasets.base import DatasetConfig, RowRef
 from pytest_browsereval.errors import DatasetError, nearest
 from pytest_browsereval.model.tasks import RowMetadata, Task
 from pytest_browsereval.session_caches import cache_for_session
-from pytest_browsereval.validation_errors import problems_in, short
+from pytest_browsereval.validation_errors import list_problems, shorten
 
 SHOWN = 5
 """How many problems a message lists before it counts the rest."""
@@ -122,7 +122,7 @@ def to_task(row: Mapping[str, Any], where: str) -> Task:
     try:
         return Task.model_validate(row)
     except ValidationError as error:
-        problems = problems_in(error, Task, row, hide=bool(row.get("protected")))
+        problems = list_problems(error, Task, row, hide=bool(row.get("protected")))
         raise DatasetError("\n".join(f"{where}: {p.where}: {p.message}" for p in problems)) from None
 
 
@@ -182,7 +182,7 @@ def _holds_one(path: Path, texts: Sequence[bytes]) -> bool:
     return False
 
 
-class Ids:
+class RowIndex:
     """Collect the rows of a file, and what is wrong with their ids."""
 
     def __init__(self, path: Path, id_column: str) -> None:
@@ -196,27 +196,27 @@ class Ids:
         ref = RowRef(query_id, self.path, line, offset, length)
         first = self._refs.setdefault(query_id, ref)
         if first is not ref:
-            self.wrong(
+            self.report(
                 line, f"the id {query_id!r} is also in line {first.line}. Ids must differ; rename one."
             )
         elif not query_id:
-            self.wrong(line, f"{self._column} is empty. Give every row an id.")
+            self.report(line, f"{self._column} is empty. Give every row an id.")
 
     def add_row(self, row: object, line: int, offset: int, length: int = 0) -> None:
         """Add a row that was parsed."""
         if not isinstance(row, dict):
-            self.wrong(line, f"a row is a block of keys, not {short(row)}.")
+            self.report(line, f"a row is a block of keys, not {shorten(row)}.")
         elif self._column not in row:
             hint = nearest(self._column, {str(key) for key in row} - ROW_KEYS)
-            self.wrong(line, f"the row has no {self._column!r}.{hint} Give every row an id.")
+            self.report(line, f"the row has no {self._column!r}.{hint} Give every row an id.")
         elif not isinstance(row[self._column], str):
-            self.wrong(
-                line, f"{self._column}: expected a text, not {short(row[self._column])}; put it in quotes."
+            self.report(
+                line, f"{self._column}: expected a text, not {shorten(row[self._column])}; put it in quotes."
             )
         else:
             self.add(row[self._column], line, offset, length)
 
-    def wrong(self, line: int, message: str) -> None:
+    def report(self, line: int, message: str) -> None:
         """Note a problem of a line."""
         self._problems.append(f"{format_path(self.path)}:{line}: {message}")
 

@@ -90,6 +90,7 @@ def cost_of(grades: Iterable[GraderResult]) -> float | None:
 
     A grade without model calls costs nothing.
     """
+    # None and not a sum of the rest: a budget must not take an unknown cost for a small one.
     total = 0.0
     for grade in grades:
         if grade.cost_usd is None and grade.usage.requests:

@@ -36,6 +36,8 @@ class EvalWarning(BaseModel):
 class TaskMetadata(BaseModel):
     """``metadata.json`` of an attempt; the file exists if and only if the attempt is finished."""
 
+    # New keys need a default: runs of earlier versions are read, resumed and compared.
+
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
     query_id: str
@@ -62,7 +64,7 @@ class TaskMetadata(BaseModel):
     """Tool calls, whatever the agent."""
     screenshot_count: int = Field(default=0, ge=0)
     termination_reason: TerminationReason
-    final_answer: str | None
+    final_answer: str | None  # no default: an importer that forgets the answer would lose it silently
     errors: tuple[TaskError, ...] = ()
     warnings: tuple[EvalWarning, ...] = ()
     agent_config: dict[str, JsonValue] = Field(default_factory=dict)

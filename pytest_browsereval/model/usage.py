@@ -44,6 +44,7 @@ class Usage(BaseModel):
             return other
         if not other.requests:
             return self
+        # A part without requests was returned above, so its unknown cost does not make the sum unknown.
         known = self.cost_usd is not None and other.cost_usd is not None
         return Usage(
             input_tokens=self.input_tokens + other.input_tokens,

@@ -87,7 +87,7 @@ class _Coordinates:
             sizes.append(ScreenSize((*path, "screen_size"), block.pop("screen_size")))
         has_endpoint = "base_url" in block or "provider" in block
         if not (has_endpoint and "model" in block):
-            draft.wrong(
+            draft.report(
                 (*path, "type"),
                 f"the protocol of {self.name!r} is its vendor's own. A model that answers with points over "
                 f"chat completions does the same work; write `{self.instead}`",
@@ -126,7 +126,7 @@ def _name_executor(draft: Draft, path: KeyPath) -> None:
         )
     draft.move((*path, "base_url"), (*path, "url"))
     if "url" not in block:
-        draft.wrong(
+        draft.report(
             path,
             "baseUrl is missing. Write `baseUrl: http://HOST:PORT/PATH` of the server that predicts actions.",
         )

@@ -14,7 +14,7 @@ from pytest_browsereval.config.draft import Draft
 from pytest_browsereval.features.browseros.agents import PAIRS, ScreenSize, acts_at_points, convert_agents
 from pytest_browsereval.features.browseros.suites import convert_suite
 from pytest_browsereval.registry import Registry
-from pytest_browsereval.validation_errors import problems_in
+from pytest_browsereval.validation_errors import list_problems
 
 
 class BrowserOSBlock(Block):
@@ -213,7 +213,7 @@ def _set_viewport(draft: Draft, sizes: list[ScreenSize]) -> None:
     first, *others = sizes
     for other in others:  # a run has one browser, so windows of one size
         if other.value != first.value:
-            draft.wrong(
+            draft.report(
                 other.path, f"differs from {draft.format_keys(first.path)}. Write one `browser.viewport`."
             )
     if not isinstance(browser, dict):
@@ -230,7 +230,7 @@ def _take_leftovers(draft: Draft, reasons: Mapping[str, str]) -> None:
     try:
         leftovers = Leftovers.model_validate(given)
     except ValidationError as error:
-        draft.problems += problems_in(error, Leftovers, given)
+        draft.problems += list_problems(error, Leftovers, given)
         return
     by_reason: dict[str, list[str]] = {}
     for name, value in leftovers:

@@ -11,7 +11,7 @@ from pytest_browsereval.config.draft import Draft
 from pytest_browsereval.config_text import KeyPath
 from pytest_browsereval.errors import nearest
 from pytest_browsereval.features.browseros.agents import ACTION_PROVIDER, PAIRS, give_up
-from pytest_browsereval.validation_errors import short
+from pytest_browsereval.validation_errors import shorten
 
 _TRUE = ("1", "true", "yes")
 _BACKENDS = ("tool-loop", "clado")
@@ -92,7 +92,7 @@ def _check(draft: Draft, where: KeyPath, variables: tuple[str, ...]) -> None:
         return  # the provider has an address of its own
     choice = " or ".join(f"{variable}={'URL' if key == 'base_url' else 'NAME'}" for variable in variables)
     draft.note_source(where, f"environment variable {variables[0]}")
-    draft.wrong(where, f"not set; a suite takes its {key} from it. Set {choice}.")
+    draft.report(where, f"not set; a suite takes its {key} from it. Set {choice}.")
     if block["provider"] == ACTION_PROVIDER:
         give_up(draft, where[:-1])
 
@@ -151,8 +151,8 @@ def _pair(variant: _Variant) -> None:
         block["executor"] = _model_executor(variant, block["orchestrator"])
     else:
         hint = nearest(backend, _BACKENDS) if isinstance(backend, str) else ""
-        message = f"{short(backend)} is not allowed.{hint}" if backend is not None else "missing."
-        variant.draft.wrong((*variant.path, key), f"{message} Write one of: {', '.join(_BACKENDS)}.")
+        message = f"{shorten(backend)} is not allowed.{hint}" if backend is not None else "missing."
+        variant.draft.report((*variant.path, key), f"{message} Write one of: {', '.join(_BACKENDS)}.")
         block["executor"] = {}
         give_up(variant.draft, (*variant.path, "executor"))
 

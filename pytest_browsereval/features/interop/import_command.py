@@ -50,7 +50,7 @@ def _dataset(kind: str, path: str | None, options: Sequence[str]) -> DatasetConf
     from pytest_browsereval.builtins import load_registry
     from pytest_browsereval.datasets.base import DatasetConfig
     from pytest_browsereval.errors import DatasetError
-    from pytest_browsereval.validation_errors import problems_in
+    from pytest_browsereval.validation_errors import list_problems
 
     registry = load_registry()
     member = registry.get("dataset", kind)
@@ -58,7 +58,7 @@ def _dataset(kind: str, path: str | None, options: Sequence[str]) -> DatasetConf
     try:
         dataset = member.model_validate(block, context={"registry": registry})
     except ValidationError as error:
-        problems = problems_in(error, member, block, registry)
+        problems = list_problems(error, member, block, registry)
         raise DatasetError("\n".join(f"{kind}: {p.where}: {p.message}" for p in problems)) from None
     assert isinstance(dataset, DatasetConfig)  # noqa: S101 what the family holds
     return dataset
