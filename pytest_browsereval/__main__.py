@@ -74,6 +74,7 @@ def gather_commands(report: Callable[[str], None]) -> list[Command]:
     for owner, command in (*ours, *builtins.gather_offers(HOOK, report)):
         if not isinstance(command, Command):
             report(f"{owner}: {HOOK} returned {command!r}, which is not a Command. It is left out.")
+        # The first one wins: a package must not replace a subcommand of ours.
         elif command.name in found:
             other = found[command.name][0]
             report(

@@ -45,6 +45,7 @@ def write_baseline(run: RunOutcomes, file: Path) -> None:
     }
     trials = sorted(run.trials, key=lambda trial: (trial.query_id, trial.variant, trial.trial))
     adapter = _trials()
+    # One line for each trial, sorted: a diff of two baselines shows which results changed.
     lines = (adapter.dump_json((trial,)).decode()[1:-1] for trial in trials)
     start = json.dumps(head, ensure_ascii=False, indent=1).removesuffix("\n}")
     rows = ",\n".join(f"  {line}" for line in lines)
@@ -79,6 +80,7 @@ def _read_file(file: Path) -> RunOutcomes:
         raise UsageError(f"{file} is not a baseline, or is damaged: {why}. {_AGAIN}") from None
     if not trials:
         raise UsageError(f"{file} has no trial, so there is nothing to compare with. {_AGAIN}")
+    # A merge of two branches in git may keep both lines of a trial.
     counts = Counter((one.query_id, one.variant, one.trial) for one in trials)
     if twice := [key for key, count in counts.items() if count > 1]:
         query_id, variant, number = twice[0]

@@ -133,6 +133,7 @@ def _agreements(
     for (name, fingerprint), grades in groups.items():
         if not fingerprint and name in alone:
             continue
+        # Errored grades without a fingerprint belong to the only judge of that name.
         taken = {fingerprint, ""} if alone.get(name) == fingerprint else {fingerprint}
         pairs = [
             (attempt, label, attempt.metadata.grader_results[name])

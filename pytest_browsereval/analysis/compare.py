@@ -96,6 +96,7 @@ class Side:
         """Return the mean over judged trials; None if it is not known of one, or there is none."""
         values = [value(trial) for trial in self.trials if _is_judged(trial)]
         known = [each for each in values if each is not None]
+        # A mean without the unknown ones would favour the side that hides its costs.
         return fmean(known) if known and len(known) == len(values) else None
 
 
@@ -174,6 +175,7 @@ class Comparison:
         """The difference of the pass rates, paired by task; variants of one task are one task."""
         tasks: dict[str, list[Pair]] = {}
         for pair in self.compared:
+            # Variants of a task share its difficulty, so they are not independent.
             tasks.setdefault(pair.query_id, []).append(pair)
         return compare_pairs(
             _by_task(self.compared, lambda side: side.rate), self.confidence, _split(list(tasks.values()))
@@ -286,6 +288,7 @@ def compare(
     names = _names(a, b, variants)
     left = _sides(a, {name: name for name in names.values()}, variants and variants[0])
     right = _sides(b, names, variants and variants[1])
+    # Better no comparison than one of nothing: a wrong path would look like "no regressions".
     if not left.keys() & right.keys():
         raise UsageError(_nothing(a, b, {q for q, _ in left} & {q for q, _ in right}))
     pairs = tuple(
@@ -345,6 +348,8 @@ def _change(a: Side | None, b: Side | None, *, with_edited: bool) -> Change:
         if before is after:
             return Change.STILL_ERRORED
         return Change.NO_LONGER_ERRORED if before is None else Change.NEWLY_ERRORED
+    # With other numbers of trials, one trial more or less changes a share: only a change of the majority
+    # counts.
     is_other = before != after if a.judged == b.judged else (before - 0.5) * (after - 0.5) < 0
     if not is_other:
         return Change.UNCHANGED

@@ -103,6 +103,7 @@ def read_calibration(file: Path) -> tuple[Calibrated, ...]:
         raise UsageError(
             f"{format_path(file)} is not a calibration, or is damaged: {why}. {_AGAIN}"
         ) from None
+    # The file may be written by hand.
     if any(min(map(min, one.confusion.table)) < 0 for one in found):
         raise UsageError(f"{format_path(file)} is damaged: a count is less than 0. {_AGAIN}")
     if not any(one.confusion.total for one in found):
@@ -165,6 +166,7 @@ def _correct(
     name: str, fingerprint: str, rate: PassRate, labelled: Mapping[tuple[str, str], Calibrated]
 ) -> Correction:
     seen = rate.share
+    # Without a fingerprint the judge may be another one than people have labelled.
     labels = labelled.get((name, fingerprint)) if fingerprint else None
     if labels is None:
         others = sorted(other for grader, other in labelled if grader == name)
@@ -179,6 +181,7 @@ def _correct(
     if rate.is_of_one_task:
         why = f"all {seen.of:,} trials are of one task, and say nothing of how others come out"
         return Correction(name, fingerprint, seen, labels, why_not=why)
+    # Trials of one task are alike: as independent ones they would make the interval too narrow.
     found = rogan_gladen(seen, sensitivity, specificity, by=rate.by_task)
     if found is None:
         why = (

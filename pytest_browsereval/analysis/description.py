@@ -175,6 +175,7 @@ def describe(folder: Path) -> RunDescription:
     tasks = folder / "tasks"
     return RunDescription(
         folder=folder,
+        # A run of an older version may hold what is known as a secret today.
         manifest=redact_config(manifest),
         counts={key: value for key, value in counts.items() if value is not None},
         rules=_block(summary.get("gate", _block(manifest.get("config")).get("gate"))),

@@ -44,9 +44,11 @@ def describe_contradictions(store: RunStore, summary: RunSummary) -> str:
 
 
 def _contradictions(store: RunStore, summary: RunSummary) -> Iterator[str]:
+    # A copied folder could raise the rate without a new attempt.
     for kept, other in summary.twice:
         a, b = (folder.relative_to(store.root).as_posix() for folder in (kept, other))
         yield f"{a} and {b} are one attempt by their records, and only the first counts"
+    # An agent's program may change records of its run; the summary is written when it is gone.
     summed_up = _read_verdicts(store)
     for trial in summary.trials:
         data, place = trial.metadata, trial.folder.relative_to(store.root).as_posix()

@@ -198,8 +198,10 @@ def _choose_trials(runs: Sequence[RunTrials]) -> _Chosen:
     for run in runs:
         own = []
         for trial in run.trials:
+            # An edited row is another task: a change of its result is not flakiness.
             if trial.metadata.row_hash not in ("", versions.get(_key(trial), "")):
                 found.left_out[_key(trial)] += 1
+            # A merged run and its parts hold the same attempts.
             elif _identity(trial) in seen:
                 found.twice += 1
             else:
@@ -250,6 +252,7 @@ def _badness(one: TaskHistory) -> tuple[int, float, str, str]:
 def _mark(verdicts: set[Verdict] | None) -> str:
     if not verdicts:
         return "."
+    # A trial that errored says nothing of the agent.
     judged = verdicts - {Verdict.ERRORED}
     if len(judged) > 1:
         return "M"

@@ -212,7 +212,9 @@ def match(lines: Sequence[LabelLine], attempts: Sequence[Attempt]) -> Matched:
         by_id.setdefault(attempt.metadata.query_id, []).append(attempt)
     for line in lines:
         label = line.label
+        # By id where there is one: comparing all labels with all attempts is quadratic.
         candidates = attempts if label.query_id is None else by_id.get(label.query_id, [])
+        # A label without an attempt is about the last one, which made the verdict.
         found = _last([a for a in candidates if label.fits(a.run, a.relative, a.metadata)])
         if len(found) > 1:
             lacking = [name for name in ("run", "variant", "trial") if getattr(label, name) is None]

@@ -91,6 +91,7 @@ def _check_runs(stores: Sequence[RunStore]) -> None:
             raise UsageError(f"{store.root} is named twice. Name each run once.")
         seen.add(store.root.resolve())
         check_manifest(store.root)
+        # A running process may still add results.
         store.check_idle()
         _check_records(store)
 
@@ -138,6 +139,7 @@ def _owners(stores: Sequence[RunStore]) -> dict[TrialKey, RunStore]:
     for store in stores:
         for folder, data in store.last_digests():
             key = TrialKey(data.query_id, data.variant, data.trial)
+            # The digest lacks texts: equal digests need not be equal results.
             result = json.loads((folder / "metadata.json").read_bytes())
             if key not in owners:
                 owners[key], results[key] = store, result
@@ -160,6 +162,7 @@ def _write(
     parts: Parts | None,
 ) -> Merged:
     for key, store in owners.items():
+        # A link is copied as one: to follow it would read files outside the run.
         shutil.copytree(store.trial_folder(key), target.trial_folder(key), symlinks=True)
     selected, skipped = count_trials(stores, len(owners), parts)
     first = stores[0].manifest()

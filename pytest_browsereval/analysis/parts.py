@@ -49,6 +49,7 @@ def _check_division(known: Mapping[Path, Parts]) -> None:
     """Refuse parts of unlike divisions: together they would lack rows, or have some twice."""
     (first, wanted), *others = known.items()
     for root, parts in others:
+        # Shards of other divisions overlap or leave gaps between them.
         if parts.of != wanted.of:
             raise UsageError(
                 f"{first.name} is one of {wanted.of} parts, and {root.name} one of {parts.of}. Merge parts "
@@ -169,6 +170,7 @@ def _incomplete(store: RunStore, summary: RunSummary) -> Iterator[str]:
 def _lacks(store: RunStore, summary: RunSummary, named: frozenset[TrialKey]) -> str:
     """Return how many trials have no result, and the first of those whose names are known; "" if all have."""
     count, skipped = store.count_selected(), store.count_skipped()
+    # A resume may select rows that the first session did not.
     known = count_wanted(store) if count is None else max(count, len(named))
     if count is None and known is None:
         rule = complete(summary, None)

@@ -62,6 +62,7 @@ def plan_run(trials: Sequence[TrialKey], earlier: Iterable[AttemptDigest], *, re
     of_task, of_variant = _sums(earlier)
     expected, by_variant, unknown, longest = Used(), 0, 0, 0.0
     for key in trials:
+        # A new row has no history: the mean of its variant is the best guess.
         found = of_task.get((key.query_id, key.variant)) or of_variant.get(key.variant)
         if found is None:
             unknown += 1
@@ -80,6 +81,7 @@ def _sums(earlier: Iterable[AttemptDigest]) -> tuple[dict[tuple[str, str], Used]
     for data in earlier:
         key = TrialKey(data.query_id, data.variant, data.trial)
         used = Used(
+            # A further attempt is not a further trial: its cost counts, but the mean is by trial.
             trials=key not in seen,
             input_tokens=data.usage.input_tokens,
             output_tokens=data.usage.output_tokens,

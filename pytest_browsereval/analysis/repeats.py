@@ -186,5 +186,6 @@ def repeats(trials: Iterable[tuple[Tried, int]]) -> Repeats | None:
     if not repeated:
         return None
     judged = Counter(task.judged for task in repeated)
+    # With the largest k only few tasks would have enough trials; the commonest number keeps most.
     k = max(judged, key=lambda count: (judged[count], count))
     return Repeats(repeated, max(k, 2), Counter(task.stability for task in repeated))

@@ -102,7 +102,9 @@ class RunSummary:
             "judged": self.judged,
             "pass_rate": self.pass_rate,
             "pass_rate_intervals": {
-                key: self.rate.as_json()[key] for key in ("interval", "by_site", "by_task")
+                # The other keys are in the summary under names of their own.
+                key: self.rate.as_json()[key]
+                for key in ("interval", "by_site", "by_task")
             },
             "error_rate": self.error_rate,
             "errors_by_source": self.errors_by_source(),
@@ -172,6 +174,7 @@ class _Tries:
         self.count += 1
         self.judged[data.row_hash] += data.verdict is not Verdict.ERRORED
         self.cost_usd = total_cost((self.cost_usd, data.cost_usd))
+        # Folders come in the order of their names, where 10 is before 2.
         if data.attempt > self.last.attempt:
             self.last, self.folder = data, folder
 
@@ -187,6 +190,7 @@ def summarise(attempts: Iterable[tuple[Path, TaskMetadata | AttemptDigest]]) -> 
     for folder, given in attempts:
         data = given if isinstance(given, AttemptDigest) else digest(given)
         key = TrialKey(data.query_id, data.variant, data.trial)
+        # Somebody has copied a folder: to count both would change the rate.
         if key in by_trial and (first := by_trial[key].places.get(data.attempt)) is not None:
             twice.append((first, folder))
         elif key in by_trial:

@@ -50,6 +50,7 @@ def _conftests(folder: Path) -> list[Path]:
     """Return the conftests that bring members, the outermost first; others are never run."""
     here = Path.cwd()
     above = [parent for parent in folder.parents if parent.is_relative_to(here)]
+    # pytest loads the outer ones first as well: inner ones may import what these put on the path.
     files = (place / "conftest.py" for place in (*reversed(above), folder))
     return [file for file in files if file.is_file() and _HOOK in file.read_bytes()]
 
@@ -57,6 +58,7 @@ def _conftests(folder: Path) -> list[Path]:
 def _load(file: Path) -> ModuleType:
     from pytest_browsereval.errors import RegistryError
 
+    # Two conftests must not share a name in `sys.modules`.
     name = f"browsereval_conftest_{hashlib.sha256(str(file).encode()).hexdigest()[:12]}"
     spec = spec_from_file_location(name, file)
     assert spec is not None  # noqa: S101 it ends in .py

@@ -74,6 +74,7 @@ def gate(arguments: argparse.Namespace) -> int:
         out = find_quarantined(rules, (trial.metadata for trial in summary.trials))
         compared = against_baseline(rules, base, outcomes_of(store, summary), left_out=out)
     selected = count_wanted(store) if (count := store.count_selected()) is None else count
+    # Rules typed with `--eval-set` are a question about these rules alone.
     asked = None if arguments.eval_set else check_unlimited(summary, rules)
     found = (asked, lacking(store, summary), contradicting(store, summary))
     beside = (rule for rule in found if rule is not None)
@@ -111,9 +112,11 @@ def _rules(arguments: argparse.Namespace, run: Path) -> tuple[GateConfig, Path]:
         name = str(run / "manifest.json")
         rules = gate_from(block, name=name, registry=load_registry, overrides=sets)
     except ConfigError as error:
+        # The run does not say which conftest brought its rules.
         if not (isinstance(block, dict) and block.get("rules")):
             raise
         raise ConfigError(f"{error}\nA rule of a conftest is known with --config FILE.") from None
+    # The defaults are nearly always met: exit 0 would look like a decision.
     if rules == GateConfig() and not sets:
         message = "has no gate of its own" if block else "has no manifest with its gate"
         raise UsageError(

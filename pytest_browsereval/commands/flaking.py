@@ -25,6 +25,7 @@ def flakes(arguments: argparse.Namespace) -> int:
         runs += islice(earlier(runs[0]), arguments.last)
         if len(runs) == 1:
             raise UsageError(f"{runs[0]} has no earlier run of its config beside it. Leave --last out.")
+    # Its trials would count as repeats that agree.
     if len({run.resolve() for run in runs}) < len(runs):
         raise UsageError("a run is named twice. Name each once.")
     found = flakes_of(read_trials(run) for run in runs)

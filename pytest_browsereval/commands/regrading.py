@@ -20,6 +20,7 @@ def regrade(arguments: argparse.Namespace) -> int:
     config = config or _config_of(run)
     sets = [f"--eval-set=judge.{text}" for text in arguments.judge_set]
     options = [f"--eval-config={config}", f"--eval-regrade={run}", f"--eval-regrade-rows={arguments.rows}"]
+    # A process of its own loads conftests and plug-ins as any run does.
     command = [sys.executable, "-m", "pytest", *options, *sets]
     with subprocess.Popen(command) as process:  # noqa: S603 ourselves
         while True:

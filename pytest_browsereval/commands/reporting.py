@@ -45,6 +45,7 @@ def tell(
     }
     if arguments.json == arguments.markdown != None:  # noqa: E711
         raise UsageError(f"--json and --markdown are both to be written to {arguments.json}. Name two files.")
+    # Files first: if one cannot be written, nothing is printed that looks like success.
     for place, made in reports.items():
         if place is not None and str(place) != "-":
             write(place, made())
@@ -63,6 +64,7 @@ def as_lines(content: dict[str, Any]) -> str:
 
 def say_all(text: str) -> None:
     """Print a text; what the terminal cannot show is a question mark."""
+    # A terminal of Windows or of LANG=C cannot print every character of a row.
     encoding = sys.stdout.encoding or "utf-8"
     sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
 

@@ -82,6 +82,7 @@ def _of_config(arguments: argparse.Namespace) -> Toolsets:
     except ValueError as error:
         raise config.wrong(("toolkits",), error) from None
     browser = config.browser.prepare(config.base_dir)
+    # A browser without tools of its own is not asked: to start it would take seconds.
     survey = asyncio.run(browser.survey()) if config.browser.brings_tools else Survey()
     return Toolsets.of(config, kits_for(survey, config.browser), plugged)
 

@@ -104,6 +104,7 @@ class Bench:
         finally:
             capture.close()
             await manager.close_all()
+            # A client is bound to its loop, and the next test may have another one.
             await close_clients()
 
     def attempt(self, max_steps: int = 30) -> Attempted:

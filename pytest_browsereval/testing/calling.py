@@ -70,10 +70,12 @@ async def call_problems(
     if not good:
         raise ValueError("give one set of good arguments at least: {} for a tool that has none")
     problems: list[str] = []
+    # Good arguments first: a bad call may leave the page in a state where good ones fail.
     tries = [(each, True) for each in good] + [(each, False) for each in (*bad, *_wrong(tool, good[0]))]
     for arguments, is_good in tries:
         found = await _Call(tool, window, arguments).problems(is_good=is_good)
         problems += [f"with {json.dumps(arguments, default=repr):.200}: {problem}" for problem in found]
+        # Every further call would report the dead window again.
         if window.dead:
             break
     return problems
@@ -142,6 +144,7 @@ class _Call:
         try:
             output: object = await self._tool.body(window, **values)
         except Exception as error:
+            # The runner makes refusals of these, so they are allowed.
             if not isinstance(error, ToolError | NoTab) and not is_playwright_error(error):
                 self._seen = _raises(error)
             raise

@@ -139,6 +139,7 @@ class EvalRun:
         """
         found = self.parseoutcomes()
         counted = {name: found.get(name, 0) for name in {*_OUTCOMES, *outcomes}}
+        # An outcome that is not named has to be 0: a test that forgets the errored rows fails.
         expected = {**dict.fromkeys(_OUTCOMES, 0), **outcomes}
         if counted != expected:
             raise AssertionError(f"expected {outcomes}, and there were {found}\n{self.stdout}\n{self.stderr}")

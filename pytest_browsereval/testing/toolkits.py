@@ -37,6 +37,7 @@ def toolkit_problems(kit: Toolkit) -> list[str]:
         problems.append("it has no tools")
     for tool in kit.tools:
         problems += [f"tool {tool.name!r}: {problem}" for problem in tool_problems(tool)]
+    # A built-in toolkit would clash with itself.
     if CATALOG.get(kit.key) is not kit:
         problems += _clashes(kit)
     return [*problems, *_policy_problems(kit), *_directive_problems(kit)]
@@ -99,6 +100,7 @@ def _directive_problems(kit: Toolkit) -> Iterator[str]:
     facts = [Turn(1), *(Turn(number, (name,)) for number in range(2, TURNS + 1) for name in kit.names)]
     for turn in facts:
         try:
+            # A replayed attempt has to get the same tools.
             first, second = kit.directive(turn), kit.directive(turn)
         except Exception as error:  # noqa: BLE001 the author gets a report of any error
             yield f"directive({turn}) raises {type(error).__name__}: {error}"

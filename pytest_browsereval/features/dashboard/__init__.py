@@ -1,1 +1,1 @@
-"""The dashboard: the viewer of a run that goes on, served to this machine."""
+"""The dashboard: the viewer of a running run, served to this machine."""

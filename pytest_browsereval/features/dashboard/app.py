@@ -67,7 +67,7 @@ GUARDS = tuple(
 
 
 class Said(BaseModel):
-    """What a page wants of the run."""
+    """A request of a page to the run."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -94,7 +94,7 @@ class Dashboard:
         self.feeds: list[Feed] = []
 
     def feed(self, place: int) -> Feed | None:
-        """Return the news of a run, by its place; None if there is no such run."""
+        """Return the events of a run by its place; None if there is no such run."""
         runs = self._runs()
         self.feeds += [Feed(watched) for watched in runs[len(self.feeds) :]]
         return self.feeds[place] if 0 <= place < len(self.feeds) else None
@@ -241,7 +241,7 @@ def _obey(feed: Feed, said: Said) -> None:
 
 
 def _folder(feed: Feed, key: str, below: str = "") -> Path | None:
-    """Return the folder of an attempt, or one in it; None if there is none, or a link leads there."""
+    """Return the folder of an attempt, or one in it; None if it is missing or reached by a link."""
     if not _ATTEMPT.fullmatch(key):
         return None
     top = (feed.watched.store.root / "tasks").resolve()

@@ -1,7 +1,7 @@
 """Events of a running run for the dashboard, read from its folder while a page is open.
 
-Two kinds of news. What happens (messages, attempts that have changed) is numbered, and a page that was cut
-off is told again what it has missed. How things stand (lanes, queue, figures) is sent whole when it changes.
+There are two kinds. What happens (messages, changed attempts) is numbered, and a page that reconnects gets
+the events it missed. How things stand (lanes, queue, figures) is sent whole whenever it changes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ SHOWN_AT_FIRST = 100
 
 @dataclass(frozen=True)
 class Watched:
-    """A run that goes on."""
+    """A running run."""
 
     name: str
     store: RunStore
@@ -54,7 +54,7 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that has happened."""
+    """An event."""
 
     number: int
     kind: str
@@ -63,7 +63,7 @@ class Event:
 
 
 class Feed:
-    """The news of one run. All of it belongs to the server's loop.
+    """The events of one run. Only the server's loop may use it.
 
     Args:
         watched: the run.
@@ -93,7 +93,7 @@ class Feed:
     # -- looking at the folder
 
     def catch_up(self) -> None:
-        """Take what is new in the folder."""
+        """Read what is new in the folder."""
         over = self._queue.look()
         begun, ended = self._flights.look()
         if not self._has_scanned:
@@ -111,7 +111,7 @@ class Feed:
         self._stand()
 
     def _scan(self, in_flight: set[str]) -> None:
-        """Take the attempts that were there before anybody looked; a new page has them from the start."""
+        """Read the attempts from before the first page: a new page has them from the start."""
         for attempt in iter_attempts(self._tasks):
             if attempt.key not in in_flight:
                 self._table.add(attempt)
@@ -135,7 +135,7 @@ class Feed:
         self._take(read_attempt(flight.folder, flight.key))
 
     def _take_tries(self, parts: tuple[str, ...], trial: Trial | None) -> None:
-        """Take attempts of a trial that have come and gone between two looks; of a page's time in full."""
+        """Read attempts of a trial that began and ended between two looks."""
         flying = {flight.key for flight in self._flights}
         for attempt in attempts_of(str(self._tasks), parts, besides=self._known | flying):
             if self._watchers:
@@ -144,7 +144,7 @@ class Feed:
             self._take(attempt)
 
     def _take_again(self, trial: str) -> None:
-        """Take the last attempt of a trial that is over and was not seen: it may have been graded again."""
+        """Read the last attempt of a finished trial that was not seen: it may have been graded again."""
         if (key := self._stored.get(trial)) is not None:
             self._take(read_attempt(f"{self._tasks}{os.sep}{key}", key))
 
@@ -169,7 +169,7 @@ class Feed:
             self._is_news()
 
     def _stand(self) -> None:
-        """Note how things stand, and what of it has changed."""
+        """Record how things stand, and what of it has changed."""
         wanted = self.watched.control.read_wanted()
         running = {flight.node_id for flight in self._flights}
         self._note("lanes", self._lanes())
@@ -186,7 +186,7 @@ class Feed:
             self._is_news()
 
     def _is_news(self) -> None:
-        """Wake all pages up: each waits for an event of its time."""
+        """Wake all pages up. Each waits for the event that was current when it began to wait."""
         news, self._news = self._news, asyncio.Event()
         news.set()
 
@@ -221,7 +221,7 @@ class Feed:
         return self._about
 
     def _standing(self) -> dict[str, Any]:
-        """Return what the viewer tells beyond single verdicts; of repeats only once all trials are there."""
+        """Return what the viewer shows beyond single verdicts; repeats only once all trials are there."""
         is_over = self._queue.exit_code is not None
         trials = list(self._table.trials())
         return {
@@ -250,7 +250,7 @@ class Feed:
         return f"{self._life}-{number}"
 
     def list_missed(self, last: str) -> list[Event] | None:
-        """Return the events after one that a page names; None if that is too long ago to tell."""
+        """Return the events after one that a page names; None if they are no longer kept."""
         life, _, digits = last.partition("-")
         number = int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 15 else -1
         first = self.events[0].number if self.events else self._number + 1
@@ -259,7 +259,7 @@ class Feed:
         return [event for event in list(self.events) if event.number > number]
 
     async def stream(self, last: str) -> AsyncIterator[str]:
-        """Yield the news for a page as server-sent events, until the run has ended.
+        """Yield server-sent events for a page until the run has ended.
 
         Args:
             last: the name of the last event that it has seen.
@@ -315,7 +315,7 @@ def _frame(kind: str, text: str, name: str = "") -> str:
 
 
 def _as_json(value: Any) -> str:
-    """Return plain values as JSON in one line, whatever characters they have."""
+    """Return plain values as JSON in one line: a line break would end an event of the stream."""
     return json.dumps(value, separators=(",", ":"))
 
 

@@ -1,4 +1,4 @@
-"""Attempts in flight: which lane of which worker each is in, how far it is, what it shows."""
+"""Attempts in flight: lane and worker of each, its progress, its last picture."""
 
 from __future__ import annotations
 
@@ -93,11 +93,11 @@ class Flights:
         """All workers that an attempt was seen of, in that order."""
 
     def __iter__(self) -> Any:
-        """Yield those that were in flight at the last look."""
+        """Yield the attempts in flight at the last look."""
         return iter(list(self._by_marker.values()))
 
     def look(self) -> tuple[list[Flight], list[Flight]]:
-        """Return which have begun since the last look, and which are in flight no more."""
+        """Return the attempts that began since the last look, and those that ended."""
         found = self._markers()
         ended = [self._by_marker.pop(name) for name in list(self._by_marker) if name not in found]
         begun = []
@@ -108,7 +108,7 @@ class Flights:
         return begun, ended
 
     def _markers(self) -> dict[str, float]:
-        """Return when each of the files was written that stand for attempts in flight."""
+        """Return the markers of attempts in flight, each with the time of its last change."""
         found = {}
         with contextlib.suppress(OSError), os.scandir(self._root / IN_FLIGHT) as entries:
             for entry in entries:
@@ -118,7 +118,7 @@ class Flights:
         return found
 
     def _of(self, name: str, written: float) -> Flight | None:
-        """Return an attempt by its marker; None if that is being written, or gone already."""
+        """Return an attempt by its marker; None if the marker is incomplete or gone."""
         try:
             record = json.loads((self._root / IN_FLIGHT / name).read_bytes())
             key, node_id = _KEY.fullmatch(str(record["folder"])), str(record["node_id"])

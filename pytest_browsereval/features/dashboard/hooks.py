@@ -1,4 +1,4 @@
-"""``--eval-dashboard``: a page of the run while it goes on, and its controls."""
+"""``--eval-dashboard``: a page of the running run, and its controls."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ LONGEST = 160
 
 
 class LiveView:
-    """Serves the dashboard, and tells it by the run folders what attempts do not: the queue, and the end.
+    """Serves the dashboard, and writes the queue and the end of the session into the run folders for it.
 
     Args:
-        session: the eval session of this process, which is no worker.
+        session: the eval session of this process, which is not a worker.
         controller: knows which rows are to run.
         port: where to listen; 0 takes a free port.
     """
@@ -76,12 +76,12 @@ class LiveView:
         return f"dashboard: {self._server.url if self._server else ''}"
 
     def pytest_report_header(self) -> str:
-        """Tell the address."""
+        """Print the address."""
         return self._line()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self) -> Generator[None, Any, Any]:
-        """Tell the address where there was no header, and which trials wait.
+        """Print the address where there was no header, and write down which trials wait.
 
         (The controller's wrapper is around this one: rows are checked by now.)
         """
@@ -92,7 +92,7 @@ class LiveView:
 
     @pytest.hookimpl(optionalhook=True, trylast=True)
     def pytest_xdist_node_collection_finished(self) -> None:
-        """Do so when the workers have collected."""
+        """Do the same when the workers have collected."""
         self._begin()
 
     def _begin(self) -> None:
@@ -130,7 +130,7 @@ class LiveView:
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """Note that a trial is over."""
+        """Record that a trial is over."""
         eval_run = self._controller.rows.get(report.nodeid)
         journal = self._journals.get(eval_run) if eval_run is not None else None
         if eval_run is None or journal is None or report.when != "setup" or report.outcome == "rerun":
@@ -142,28 +142,28 @@ class LiveView:
             self._keep(journal.over, report.nodeid, None, _why(report, eval_run.redact))
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Keep what knows the exit code in the end."""
+        """Keep the session: it knows the exit code at the end."""
         self._pytest = session
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Tell what could not be written."""
+        """Print what could not be written."""
         if self._problem:
             terminalreporter.line(f"the dashboard lacked something: {self._problem}", yellow=True)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_unconfigure(self) -> None:
-        """Tell open pages that the run has ended, and give the port back."""
+        """End the events of open pages, and close the port."""
         exit_code = int(self._pytest.exitstatus) if self._pytest else int(pytest.ExitCode.INTERNAL_ERROR)
         for journal in self._journals.values():
             self._keep(journal.end, exit_code)
         if self._server is not None:
             self._server.close()
 
-    def _keep(self, write: Callable[..., None], *told: Any) -> None:
-        """Write into a journal; that it cannot be written never breaks a run."""
+    def _keep(self, write: Callable[..., None], *values: Any) -> None:
+        """Write into a journal; a failure never breaks the run."""
         try:
-            write(*told)
+            write(*values)
         except OSError as error:
             self._problem = str(error)
 
@@ -176,18 +176,18 @@ class LiveView:
 def _task(eval_run: EvalRun, entry: Entry) -> str:
     try:
         query = eval_run.plan.ready(entry).task.query
-    except UsageError:  # a stored attempt that cannot be graded again: it is told when its turn comes
+    except UsageError:  # a stored attempt that cannot be graded again: its item reports that
         return ""
     return one_line(eval_run.redact(query), LONGEST)
 
 
 def _why(report: Any, redact: Callable[[str], str]) -> str:
-    """Return in a line why no attempt was made, as pytest tells it, without secrets."""
-    told = report.longrepr
-    if isinstance(told, tuple):
-        told = str(told[2]).removeprefix("Skipped: ")
+    """Return pytest's reason why no attempt was made, in a line without secrets."""
+    reason = report.longrepr
+    if isinstance(reason, tuple):
+        reason = str(reason[2]).removeprefix("Skipped: ")
     if report.outcome == "failed":
         with contextlib.suppress(AttributeError):
-            told = told.reprcrash.message
-        told = f"broke before its attempt: {told}"
-    return one_line(redact(str(told)), LONGEST)
+            reason = reason.reprcrash.message
+        reason = f"broke before its attempt: {reason}"
+    return one_line(redact(str(reason)), LONGEST)

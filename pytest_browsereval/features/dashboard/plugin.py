@@ -1,4 +1,4 @@
-"""``--eval-dashboard``: a page of the run while it goes on."""
+"""``--eval-dashboard``: a page of the running run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def port_number(text: str) -> int:
-    """Read an option that may be followed by a file, which argparse takes for its value."""
+    """Return the port. A file behind the option is refused, which argparse takes for its value."""
     number = int(text) if text.isascii() and text.isdecimal() else -1
     if not 0 <= number <= 65535:
         message = (
@@ -33,7 +33,7 @@ def port_number(text: str) -> int:
 
 
 def pytest_browsereval_start(config: pytest.Config) -> None:
-    """Serve the page where it is asked for."""
+    """Serve the page if the option is given."""
     port: int | None = config.getoption("eval_dashboard")
     if port is None:
         return

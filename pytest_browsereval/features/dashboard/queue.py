@@ -35,7 +35,7 @@ class Queue:
 
     Args:
         store: the run.
-        session: which one is watched; what an earlier one of the run has told is over.
+        session: the one that is watched; the journal may begin with earlier ones.
     """
 
     def __init__(self, store: RunStore, session: str | None) -> None:
@@ -49,7 +49,7 @@ class Queue:
         """Of the session, once it has ended."""
 
     def look(self) -> list[Trial]:
-        """Return the trials that are over since the last look and of which an attempt was made."""
+        """Return the trials with an attempt that ended since the last look."""
         made = []
         while lines := self._tail.more():
             for line in lines:

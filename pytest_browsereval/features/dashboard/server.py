@@ -45,8 +45,8 @@ def check_extra() -> None:
 class DashboardServer:
     """The dashboard of a session, from its start to its end.
 
-    What serves it takes a third of a second to import, which a run that nobody looks at does not pay: the
-    thread waits for the first connection, and only then imports it.
+    To import uvicorn and starlette takes a third of a second. A run without an open page does not pay it: the
+    thread waits for the first connection, and imports them only then.
 
     Args:
         runs: returns the runs that there are.
@@ -78,7 +78,7 @@ class DashboardServer:
         self._thread.start()
 
     def close(self) -> None:
-        """Tell open pages what they have not seen yet, and give the port back."""
+        """Send open pages the last events, and close the port."""
         with self._lock:
             self._is_closing = True
             if self._loop is not None:
@@ -126,9 +126,9 @@ class DashboardServer:
         await self._server.serve(sockets=[self._listener])
 
     def _end(self) -> None:
-        """Have streams send the last news, and the server end with them."""
+        """Let streams send the last events, and end the server with them."""
         assert self._server is not None  # noqa: S101 set with the loop
         for feed in self.dashboard.feeds:
-            with contextlib.suppress(Exception):  # the run is over and recorded, whatever its page says
+            with contextlib.suppress(Exception):  # the run is recorded: an error of its page must not fail it
                 feed.catch_up()
         self._server.should_exit = True

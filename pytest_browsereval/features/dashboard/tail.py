@@ -37,7 +37,7 @@ class Tail:
     def more(self) -> list[dict[str, Any]]:
         """Return what was added; a line that is being written is left for the next time.
 
-        A line that is no object stands for itself, as one of the type *damaged*.
+        A line that is not an object is returned as one of the type *damaged*.
         """
         try:
             with open_written(self.file) as file:
@@ -63,7 +63,7 @@ def _parse(line: bytes) -> dict[str, Any]:
 
 
 def shorten_value(value: Any, levels: int = MOST_LEVELS) -> Any:
-    """Return a value with its texts cut and its lists and objects short, however large it was."""
+    """Return a value with short texts, lists and objects."""
     if isinstance(value, str):
         return value if len(value) <= LONGEST_TEXT else value[:LONGEST_TEXT] + "…"
     if isinstance(value, float) and not math.isfinite(value):

@@ -1,1 +1,1 @@
-"""The doctor: tries what a config needs, and looks at its rows."""
+"""The doctor: tries what a config needs, and checks its rows."""

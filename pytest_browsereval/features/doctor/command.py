@@ -1,4 +1,4 @@
-"""``doctor``: all that a run needs is tried, and its rows are looked at, before money is spent."""
+"""``doctor``: tries all that a run needs, and checks its rows, before money is spent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OPTIONS = ("online", "runs", "validate", "ask_judge", "eval_set", "all")
 
 
 def doctor(arguments: argparse.Namespace) -> int:
-    """Print what this machine has; of a config, all that it needs."""
+    """Print what this machine has; with a config, try what that needs."""
     if arguments.config is not None:
         return examine_config(arguments)
     if given := next((name for name in OPTIONS if getattr(arguments, name)), None):
@@ -37,7 +37,7 @@ def doctor(arguments: argparse.Namespace) -> int:
 
 
 def examine_config(arguments: argparse.Namespace) -> int:
-    """Print what was tried and what was found; 1 if a run would be in vain."""
+    """Print what was tried and what was found; 1 if a run would fail."""
     from pytest_browsereval.config import load_config
     from pytest_browsereval.features.doctor.doctor import Wishes, examine
     from pytest_browsereval.run.lookup import run_folder

@@ -54,7 +54,7 @@ QUESTION = "Reply with the one word: ready"
 
 
 class State(StrEnum):
-    """What came of a check; an error makes the exit code 1."""
+    """Result of a check; an error makes the exit code 1."""
 
     OK = "ok"
     SKIPPED = "skipped"
@@ -74,7 +74,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Wishes:
-    """What to look at beyond what costs nothing."""
+    """What to try besides what costs nothing."""
 
     today: date
     runs: tuple[Path, ...] = ()
@@ -87,7 +87,7 @@ class Wishes:
 
 @dataclass
 class Report:
-    """All that was tried, and all that rules have found."""
+    """All checks and findings."""
 
     checks: list[Check] = field(default_factory=list)
     findings: tuple[Finding, ...] = ()
@@ -95,13 +95,13 @@ class Report:
 
     @property
     def has_errors(self) -> bool:
-        """True if a run would be in vain."""
+        """True if a run would fail."""
         bad = any(one.state is State.ERROR for one in self.checks)
         return bad or any(found.level is Level.ERROR for found in self.findings)
 
 
 def examine(config: EvalConfig, registry: Registry, wishes: Wishes) -> Report:
-    """Try all that a run needs, and look at its rows.
+    """Try all that a run needs, and check its rows.
 
     Args:
         config: what is to be run.
@@ -260,7 +260,7 @@ async def _goldens(registry: Registry, graders: Sequence[_Used]) -> AsyncIterato
 
 
 async def _models_there(config: EvalConfig, graders: Sequence[_Used], wishes: Wishes) -> AsyncIterator[Check]:
-    """Yield whether the server of each model answers; those of others are asked with ``--online`` only."""
+    """Yield whether the server of each model answers; servers elsewhere are asked only with ``--online``."""
     own = (model for agent in config.variants.values() for model in models_in(agent))
     judges = (judge for one in graders for judge in one.models)
     servers = {(model.url, model.model_name): model for model in (*own, *judges)}
@@ -305,7 +305,7 @@ async def _sites(config: EvalConfig, folder: Path) -> AsyncIterator[Check]:
     try:
         check(config.sites, config.base_dir)
     except ConfigError:
-        return  # told as the setup
+        return  # `_tools` reports it as the setup
     sites = Sites(config.sites, config.base_dir, folder / "sites")
     try:
         for name in config.sites:

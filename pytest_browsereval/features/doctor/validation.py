@@ -31,14 +31,14 @@ _TAIL = 15
 
 @dataclass
 class Validated:
-    """What became of the rows."""
+    """Result of the rows."""
 
     runs: list[Path] = field(default_factory=list)
-    """Run folders, as long as their place is there."""
+    """Run folders, in the temporary folder of the doctor."""
     proved: list[str] = field(default_factory=list)
     """Rows whose solution passes and that doing nothing does not."""
     unproved: dict[str, list[str]] = field(default_factory=dict)
-    """Ids of rows by the reason why nothing is known of them."""
+    """Ids of rows that were not tried, by the reason."""
     findings: list[Finding] = field(default_factory=list)
     """Attempts that broke; those with a wrong verdict are for the rules about runs."""
 
@@ -56,7 +56,7 @@ def validate(
     Args:
         config: what the rows are run under.
         rows: with their graders.
-        folder: where the runs go; whoever made it removes it.
+        folder: where the runs go; the caller removes it.
         sets: overrides of the config, ``key.path=value``.
         ask_judge: True runs the rows too that a model grades, which costs money.
     """
@@ -91,8 +91,9 @@ def _usable(rows: Sequence[Row], result: Validated, *, ask_judge: bool) -> Itera
 
 
 def _close(rows: list[Row], result: Validated) -> list[Row]:
-    """Return the rows that depend on none but each other."""
+    """Return the rows that depend only on each other."""
     why = "it depends on a row that cannot be tried"
+    # A row that is dropped may be what another one depends on.
     while True:
         ids = {row.task.query_id for row in rows}
         kept = [row for row in rows if set(row.task.depends_on) <= ids]

@@ -1,7 +1,7 @@
 """GitHub Actions: the job's summary, and annotations, where pytest runs in a job.
 
-A job takes each line of its output that begins with ``::``, or has ``##[``, for a command. What pages and
-agents say is printed too, so a session that runs in a job takes commands from nobody but itself.
+A job reads each line of its output that begins with ``::``, or has ``##[``, as a command. What pages and
+agents say is printed as well, so a session in a job lets only its own commands through.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from pytest_browsereval.run.eval_run import EvalRun
 
 
 def without_commands(text: str) -> str:
-    """Return text that a job takes no command from, line for line."""
+    """Return text without commands, line for line."""
     return re.sub(r"(?m)^(\s*):(?=:)", r"\1: ", text).replace("##[", "## [")
 
 
 class Commands:
-    """Has a job of GitHub Actions take no commands from the output for the time of a session.
+    """Stops the commands of a GitHub Actions job for the time of a session.
 
-    The word that lets it take them again is told in the log, which no page and no agent can read.
+    The word that ends this stands in the log of the job, which no page and no agent can read.
 
     Args:
         config: pytest's.
@@ -45,12 +45,12 @@ class Commands:
         self.resume = f"::{word}::"
 
     def start(self) -> None:
-        """Stop them, until the session is over however it ends: other steps of the job need them."""
+        """Stop them until the session is over, even by an error: other steps of the job need them."""
         self._print(self.stop)
         self._config.add_cleanup(lambda: self._print(self.resume))
 
     def _print(self, command: str) -> None:
-        """Write to the terminal itself, on a line of its own, whatever stands in the last one."""
+        """Write to the terminal, past pytest's capture, on a line of its own."""
         capture: Any = self._config.pluginmanager.get_plugin("capturemanager")
         with nullcontext() if capture is None else capture.global_and_fixture_disabled():
             sys.stdout.write(f"\n{command}\n")
@@ -58,7 +58,7 @@ class Commands:
 
 
 class GitHub:
-    """Tells GitHub what each eval has come to.
+    """Reports the result of each eval to GitHub.
 
     Args:
         controller: knows what the run folders say.

@@ -20,9 +20,9 @@ def in_job() -> bool:
 
 
 def pytest_browsereval_start(config: pytest.Config) -> None:
-    """Have a job take no commands from what is printed from now on, and tell it what the run comes to.
+    """Stop the job's commands in the output from now on, and report the run to it at its end.
 
-    A list of items has nothing of pages and agents in it, and programs read that list.
+    A list of items (``--collect-only``) is left alone: it has no text of pages, and programs read it.
     """
     takes_commands = in_job() and not config.option.collectonly
     if is_worker(config) or not (takes_commands or os.environ.get(SUMMARY)):
@@ -40,7 +40,7 @@ def pytest_browsereval_start(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
-    """Take commands out of an error of usage too, which is printed after everything else is over."""
+    """Remove commands from a usage error as well: pytest prints it when all else is over."""
     try:
         return (yield)
     except pytest.UsageError as error:

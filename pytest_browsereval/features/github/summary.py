@@ -37,15 +37,15 @@ class JobPart:
     """Of the run."""
     summary: RunSummary
     selected: int | None
-    """How many trials there were to be; None if nobody knows."""
+    """How many trials there were to be; None if unknown."""
     rules: Sequence[RuleResult] = ()
     """What the rules of its gate say; none if it has no gate."""
     are_rows_expected: bool = False
-    """Whether rows may fail, since the gate decides."""
+    """Whether rows may fail because the gate decides."""
 
 
 def job_summary(parts: Sequence[JobPart], room: int = MOST_BYTES) -> str:
-    """Return the Markdown for all evals, what matters most first.
+    """Return the Markdown for all evals, the most important first.
 
     Args:
         parts: the evals.
@@ -163,7 +163,7 @@ def _place(ref: RowRef | None, workspace: Path) -> str:
 
 
 def _data(text: str) -> str:
-    """Return text that ends no command and begins no other one."""
+    """Return text escaped for a command, as GitHub's toolkit does."""
     return one_line(text, 1_000).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

@@ -1,6 +1,6 @@
 """pytest-html: the gate and totals above its table, columns for each trial, a filter, the last pictures.
 
-Pictures are links into the run folder. A report that is to stand alone (``--self-contained-html``) takes
+Pictures are links into the run folder. A self-contained report (``--self-contained-html``) takes
 them in up to ``MOST_BYTES`` and says how many it has left out.
 """
 
@@ -92,7 +92,7 @@ class HtmlReport:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_summary(self, prefix: list[str]) -> None:
-        """Tell each eval's totals and gate above the table."""
+        """Show the totals and the gate of each eval above the table."""
         prefix.append(STYLE)
         gating: Any = self._session.config.pluginmanager.get_plugin("browsereval-gating")
         for eval_run, summary in self._controller.summaries.items():
@@ -128,9 +128,9 @@ class HtmlReport:
             }
 
     def _picture(self, file: Path) -> str:
-        """Return a picture with a link to its file; without the link in a report that is to stand alone.
+        """Return a picture with a link to its file; without the link in a self-contained report.
 
-        Nothing if it cannot be taken in since it is gone or is no plain file any more.
+        Empty if the file is gone or is no longer a plain file.
         """
         name, link = html.escape(file.name), self._link(file)
         if self._session.config.getoption("self_contained_html", default=False):
@@ -148,7 +148,7 @@ class HtmlReport:
         return f'<a href="{link}" target="_blank"><img src="{link}" alt="{name}" loading="lazy"></a>'
 
     def _take_in(self, file: Path) -> bytes | None:
-        """Return a picture; None if there is no room for it in a report that is to stand alone."""
+        """Return a picture; None if a self-contained report has no room for it."""
         with open_written(str(file)) as opened:
             if file not in self._inside:  # pytest-html asks for each phase of a test
                 size = os.fstat(opened.fileno()).st_size
@@ -164,7 +164,7 @@ class HtmlReport:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_row(self, report: Any, cells: list[str]) -> None:
-        """Fill the columns; rows that are no eval have them empty."""
+        """Fill the columns; they are empty for other tests."""
         if not self._has_columns:
             return
         values = told_by(report)
@@ -195,7 +195,7 @@ class HtmlReport:
 
 
 def _score(score: object) -> str:
-    """Return a grade in words. A fixture of the user's may have recorded anything under such a name."""
+    """Return a grade in words. A user's fixture may record any value under such a name."""
     if score is None:
         return "no score"
     return f"{score:.3g}" if isinstance(score, int | float) else str(score)

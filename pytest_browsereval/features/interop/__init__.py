@@ -1,1 +1,1 @@
-"""Runs of other systems read into run folders of ours, and ours written in the form of others."""
+"""Reads runs of other systems as run folders, and writes run folders in their formats."""

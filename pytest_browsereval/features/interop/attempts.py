@@ -1,4 +1,4 @@
-"""A foreign attempt in our terms, and how a run folder is made of several."""
+"""Makes a run folder of attempts of another system."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def write_run(attempts: Sequence[Imported], target: Path, kind: str, source: Pat
         source: the folder that they were read from.
 
     Raises:
-        UsageError: two attempts have one id, the folder is there already, or a picture is none.
+        UsageError: two attempts have one id, the folder is there already, or a picture is damaged.
         OSError: it cannot be written.
     """
     _check_ids(attempts)
@@ -43,6 +43,7 @@ def write_run(attempts: Sequence[Imported], target: Path, kind: str, source: Pat
         store.write_manifest(_manifest(attempts, target.name, kind, source))
         for attempt in attempts:
             _write(attempt, store)
+        # No process of this run was ever in flight.
         shutil.rmtree(store.root / "in-flight", ignore_errors=True)
     return RunStore(target, worker="import")
 
@@ -81,6 +82,7 @@ def _write(attempt: Imported, store: RunStore) -> None:
             log.log(message)
     finally:
         log.close()
+    # Before the metadata: a folder with metadata is a finished attempt to every reader.
     saver.save_task(task, (), {}, {})
     if attempt.grades:
         saver.save_grades(attempt.grades)
@@ -125,7 +127,7 @@ def _metadata(attempt: Imported, node_id: str) -> TaskMetadata:
 
 
 def with_rows(attempts: Sequence[Imported], rows: Mapping[str, Task]) -> list[Imported]:
-    """Return the attempts with the rows that they were made for, which know more than their records.
+    """Return the attempts with their rows: a row knows more of its task than a record.
 
     Args:
         attempts: as they were read.
@@ -139,6 +141,7 @@ def with_rows(attempts: Sequence[Imported], rows: Mapping[str, Task]) -> list[Im
         row = rows.get(attempt.task.query_id)
         if row is None:
             raise wrong(attempt.folder, f"the rows have none with the id {attempt.task.query_id!r}.")
+        # Blanks and punctuation may differ: some systems normalise them.
         if _words(row.query) != _words(attempt.task.query):
             raise UsageError(
                 f"{attempt.folder}: its instruction is not that of the row {row.query_id!r}: "

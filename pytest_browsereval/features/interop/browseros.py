@@ -65,7 +65,7 @@ class _Trouble(_Block):
 
     @property
     def known_source(self) -> ErrorSource:
-        """The source in our words."""
+        """The source as our enumeration has it."""
         return SOURCES.get(self.source, ErrorSource.UNKNOWN)
 
 

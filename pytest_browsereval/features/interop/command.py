@@ -1,4 +1,4 @@
-"""``import-run`` and ``export``: runs of other systems as run folders of ours, and ours in their form."""
+"""``import-run`` and ``export``: runs of other systems as run folders, and run folders in their formats."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def import_run(arguments: argparse.Namespace) -> int:
-    """Make a run folder of another system's run, and tell what is in it."""
+    """Make a run folder of another system's run, and print what is in it."""
     from pytest_browsereval.analysis.summary import summary_of
     from pytest_browsereval.features.interop.attempts import with_rows, write_run
     from pytest_browsereval.features.interop.readers import read_run
@@ -52,7 +52,7 @@ def _rows(path: Path) -> dict[str, Task]:
 
 
 def export_run(arguments: argparse.Namespace) -> int:
-    """Write a run in another system's form, and tell what was left out."""
+    """Write a run in another system's format, and print what was left out."""
     from pytest_browsereval.features.interop.readers import find_format
     from pytest_browsereval.run.foreign import ExportFormat
     from pytest_browsereval.run.store import RunStore

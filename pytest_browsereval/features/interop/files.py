@@ -25,7 +25,7 @@ MOST_KEYS = 12
 
 
 def wrong(path: Path, message: str) -> UsageError:
-    """Return the error that names a file or folder and tells what is wrong with it."""
+    """Return the error that says what is wrong with a file or folder."""
     return UsageError(f"{format_path(path)}: {message}")
 
 
@@ -40,6 +40,7 @@ def check_tree(folder: Path) -> None:
     for where, folders, files in os.walk(folder):
         for name in (*folders, *files):
             path = Path(where, name)
+            # `stat` would follow the link.
             mode = path.lstat().st_mode
             if stat.S_ISLNK(mode):
                 raise wrong(path, "is a link. Put the file itself in its place if it belongs to the run.")
@@ -62,6 +63,7 @@ def task_folders(folder: Path, marker: str) -> list[Path]:
     found = sorted(_find_marked(folder, marker))
     if not found:
         raise wrong(folder, f"no task is in it: no folder has a {marker}.")
+    # A folder beside tasks without the file is a damaged task: it must not be left out silently.
     above = {parent for task in found for parent in task.parents if parent.is_relative_to(folder)}
     for child in sorted(child for parent in above for child in parent.iterdir()):
         if child.is_dir() and child not in above and child not in found:
@@ -72,6 +74,7 @@ def task_folders(folder: Path, marker: str) -> list[Path]:
 def _find_marked(folder: Path, marker: str) -> Iterator[Path]:
     for where, folders, files in os.walk(folder):
         if marker in files:
+            # `os.walk` goes no deeper: pictures and logs of a task are not tasks.
             folders.clear()
             yield Path(where)
 
@@ -80,13 +83,14 @@ def read_value(path: Path) -> Any:
     """Return the value of a JSON file.
 
     Raises:
-        UsageError: it is missing, too large, or no JSON.
+        UsageError: it is missing, too large, or not JSON.
     """
     try:
         if path.is_file() and path.stat().st_size > MOST_BYTES:
             raise wrong(path, f"is larger than {MOST_BYTES} bytes.")
         return json_value(read_text(path))
     except DocumentError as error:
+        # Not every error has a line, as of a file that is not there.
         place = f"{format_path(path)}:{error.line}" if error.line else format_path(path)
         raise UsageError(f"{place}: {error}") from None
 
@@ -117,10 +121,10 @@ _MAGIC = {
 
 
 def picture_suffix(path: Path) -> str:
-    """Return the suffix that a picture's first bytes ask for, whatever its own is.
+    """Return the suffix of a picture by its first bytes, as names of files may be wrong.
 
     Raises:
-        UsageError: it is no picture.
+        UsageError: it is not a picture.
     """
     with path.open("rb") as file:
         head = file.read(12)

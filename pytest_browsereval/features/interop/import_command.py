@@ -22,7 +22,7 @@ STDOUT = "-"
 
 
 def import_rows(arguments: argparse.Namespace) -> int:
-    """Write the rows as JSON Lines and tell their number, their hash and what was left out."""
+    """Write the rows as JSON Lines, and print their number, their hash and what was left out."""
     from pytest_browsereval.datasets.plugged import index_rows, read_all
 
     here = Path.cwd()

@@ -101,6 +101,7 @@ def _task(result: _Result, folder: Path) -> Task:
         query_id=query_id,
         query=result.task,
         dataset=KIND,
+        # Keys that we have no name for are kept: the writer puts them back.
         metadata=RowMetadata(original_task_id=query_id, source=result.model_extra or None),
     )
 
@@ -117,7 +118,7 @@ def _pictures(folder: Path) -> dict[int, Path]:
 
 
 def _first_steps(result: _Result) -> Iterator[Message]:
-    """Yield the steps; which picture is of which step, this schema does not say."""
+    """Yield the steps; this schema does not say which picture belongs to which step."""
     for number, (thought, action) in enumerate(
         zip_longest(result.thoughts or [], result.action_history or [])
     ):
@@ -132,6 +133,7 @@ def _second_steps(result: _Result, file: Path, numbers: dict[str, int]) -> Itera
         if step.screenshot is not None and step.screenshot not in numbers:
             raise wrong(file, f"action_history.{number}: {step.screenshot!r} is not in {TRAJECTORY}.")
         yield from _read_thought(step.thought)
+        # The last step holds what the agent said at the end, not an action.
         if number == len(steps) - 1:
             yield from _read_thought(step.action if isinstance(step.action, str) else None)
         elif step.action is not None:

@@ -40,7 +40,8 @@ _FOLDER = re.compile(r"[^\x00-\x1f\x7f<>:\"/\\|?*]{1,80}")
 def write_run(store: RunStore, target: Path) -> Exported:
     """Write the last attempt of each trial as a folder; each agent's and each repetition's apart.
 
-    Attempts that errored before there was anything to grade are left out and told.
+    Attempts that errored before there was anything to grade are left out; the result has their
+    reasons.
 
     Args:
         store: the run.
@@ -59,6 +60,7 @@ def write_run(store: RunStore, target: Path) -> Exported:
     names = folder_names(data.query_id for _, data in trials)
     written, left_out = [], []
     for folder, data in trials:
+        # Where only the grader broke, the attempt is whole and another judge can grade it.
         if data.verdict is Verdict.ERRORED and data.error_source is not ErrorSource.GRADER:
             left_out.append(f"{data.query_id}: errored ({data.error_source}): {data.reason}")
             continue
@@ -72,7 +74,7 @@ def write_run(store: RunStore, target: Path) -> Exported:
 def folder_names(ids: Iterable[str]) -> dict[str, str]:
     """Return the name of each row's folder: its own id, which other judges take from there.
 
-    An id that is no name of a folder everywhere is encoded, as is one of two that differ in case only.
+    An id that is not a valid name on every system is encoded, as is one of two that differ in case only.
 
     Args:
         ids: of rows.
@@ -82,6 +84,7 @@ def folder_names(ids: Iterable[str]) -> dict[str, str]:
     for query_id in sorted(set(ids), key=lambda one: (not _is_folder(one), one)):
         encoded = safe_folder(query_id)
         name = query_id if _is_folder(query_id) else encoded
+        # Names that differ in case only are one folder on macOS and Windows.
         while name.casefold() in taken:
             name, encoded = encoded, f"{encoded}+"
         taken.add(name.casefold())
@@ -106,6 +109,7 @@ def _write(folder: Path, data: TaskMetadata, target: Path, trial: Mapping[str, A
         names[number] = f"{number:04d}{picture.suffix}"  # they sort by the first number of a name
         shutil.copyfile(picture, target / TRAJECTORY / names[number])
     messages = messages_of(folder)
+    # An imported attempt is written as it was read, so that import and export change nothing.
     is_theirs = data.agent_config.get("type") == KIND
     result = _theirs(folder, data, messages, names) if is_theirs else _ours(data, messages)
     result |= {"image_names": list(names.values()), **trial}

@@ -61,7 +61,7 @@ class EventLog:
         """Return the messages.
 
         Raises:
-            UsageError: a line is no message of either form; the message has file and line.
+            UsageError: a line is not a message of either form; the error has file and line.
         """
         messages: list[Message] = []
         lines = self._path.read_bytes().split(b"\n")
@@ -236,7 +236,7 @@ def read_log(path: Path) -> tuple[list[Message], tuple[EvalWarning, ...]]:
     """Return the messages of a log, and what of it could not be taken over.
 
     Raises:
-        UsageError: it is missing, or a line is no message.
+        UsageError: it is missing, or a line is not a message.
     """
     if not path.is_file():
         raise wrong(path, "is missing.")

@@ -1,9 +1,8 @@
 """pytest's JUnit file, as GitLab, Jenkins, Buildkite and GitHub's actions read it.
 
-pytest writes it. What a run as a whole has come to is added as properties of the suite, which xdist would
-lose if a worker told them; pictures as the lines by which GitLab and Jenkins find attachments; and test
-cases that a worker has begun and not ended are taken out if another one has ended them, since readers
-count equal names once.
+pytest writes it. We add the results of the whole run as properties of the suite: xdist would lose them in a
+worker. We add pictures as the lines that GitLab and Jenkins read as attachments. And we remove test cases
+that one worker began and another one ended, since readers count equal names once.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ class JUnit:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Name the files of a trial before pytest ends its test case, and note why one is an error."""
+        """Name the files of a trial before pytest ends its test case, and keep the reason of an error."""
         if report.when == "teardown" and (lines := list(_attachments(report))):
             self._xml.node_reporter(report).append(_out("\n".join(lines)))
         crash = getattr(report.longrepr, "reprcrash", None)
@@ -84,7 +83,7 @@ class JUnit:
                     error.set("message", self._reasons[reporter])
 
     def _properties(self, owner: EvalRun, summary: RunSummary) -> Iterator[tuple[str, Any]]:
-        """Yield what a run has come to; None where it is not known or not so."""
+        """Yield the figures of a run; None where one is unknown or does not apply."""
         manifest, interval = owner.store.manifest(), summary.rate.interval
         rules = [rule for one, _, rule in self._gating.results if one is owner]
         agents = agents_of(manifest.get("config") or {}).items()
@@ -107,10 +106,10 @@ class JUnit:
         yield "baseline", owner.config.gate.baseline
 
     def _drop_unfinished(self) -> None:
-        """Take out test cases whose end was never reported, if another process has reported them whole.
+        """Remove test cases without an end if another process has reported them whole.
 
-        One without a name, which is what an item leaves that was cut off in its setup, stands for nothing.
-        One that is an error or a failure stays: with ``--dist=each``, that is all that tells of a crash.
+        One without a name is removed as well: an item that was cut off in its setup leaves it.
+        An error or a failure stays: with ``--dist=each``, nothing else reports a crash.
         """
         unfinished = list(self._xml.node_reporters.values())
         ended = {
@@ -141,7 +140,7 @@ def _out(text: str) -> ET.Element:
 
 
 def _join_output(case: ET.Element) -> None:
-    """Make one text of several, behind the result: readers take the only one, or none.
+    """Join the texts into one, behind the result: readers show only one.
 
     What was written to stderr comes last, which is the order that pytest's schema asks for.
     """
@@ -154,7 +153,7 @@ def _join_output(case: ET.Element) -> None:
 
 
 def _drop_unknown(case: ET.Element) -> None:
-    """Take figures of a trial out that nobody knows: readers would take "None" for a value."""
+    """Remove unknown figures of a trial: readers would show "None" as a value."""
     for properties in case.findall("properties"):
         known = {one.get("name") for one in properties}
         for one in properties.findall("property"):
@@ -163,7 +162,7 @@ def _drop_unknown(case: ET.Element) -> None:
 
 
 def _attachments(report: pytest.TestReport) -> Iterator[str]:
-    """Yield the lines by which readers find a trial's last picture, which they show, and its trace."""
+    """Yield the lines that attach a trial's last picture and its trace."""
     told = told_by(report)
     folder = Path(told.get("folder", ""))
     if not told or not folder.is_absolute():

@@ -1,4 +1,4 @@
-"""One labeller's labels of a run: kept in a file that only ever grows."""
+"""One labeller's labels of a run: kept in a file that is only appended to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_browsereval.model.messages import now
 
 
 class LabelBook:
-    """Labels of one person, a line appended for each change, so that nothing is lost by a crash.
+    """Labels of one person, one line for each change: a crash loses nothing.
 
     Labels of other people in the same file are left alone.
 
@@ -25,7 +25,7 @@ class LabelBook:
         labeller: who labels.
 
     Raises:
-        UsageError: the file is there and cannot be read, or is no file of labels; or its folder is not there.
+        UsageError: the file cannot be read, or is not a file of labels; or its folder is missing.
     """
 
     def __init__(self, path: Path, attempts: Sequence[Attempt], labeller: str) -> None:
@@ -91,6 +91,7 @@ class LabelBook:
         return label
 
     def _append(self, line: bytes) -> None:
+        # Unbuffered: a failed write must not be retried when the file is closed.
         with self.path.open("ab+", buffering=0) as file:
             end = file.seek(0, os.SEEK_END)
             if end:
@@ -102,6 +103,7 @@ class LabelBook:
                     rest = rest[file.write(rest) :]
                 os.fsync(file.fileno())
             except OSError:
+                # Half a line would make the whole file unreadable.
                 file.truncate(end)
                 raise
 

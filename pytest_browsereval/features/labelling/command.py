@@ -30,6 +30,7 @@ def label(arguments: argparse.Namespace) -> int:
     from pytest_browsereval.features.labelling.server import LabellingServer
     from pytest_browsereval.run.stored_trials import check_log
 
+    # Labels of one run only: the page numbers its attempts.
     (run,) = _runs([arguments.run_name], arguments.config)
     found = attempts_of([run])
     attempts = [one for one in found if one.metadata.grader_results]

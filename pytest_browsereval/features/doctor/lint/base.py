@@ -33,7 +33,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """Something about a row that a rule has found."""
+    """What a rule found about a row."""
 
     rule: str
     level: Level
@@ -72,7 +72,7 @@ class Row:
             yield from _leaves(expected, f"checks.{place}")
 
     def is_local(self, config: EvalConfig) -> bool:
-        """Whether it begins on a site of the config, which has no other date than its own."""
+        """Whether it begins on a site of the config: such a site may have a date of its own."""
         return bool(names_in(self.task.start_url or "") & set(config.sites))
 
     def quote(self, value: object) -> str:
@@ -86,7 +86,7 @@ _NOT_EXPECTED = frozenset({"path", "js", "storage", "role", "weight", "count", "
 
 @dataclass(frozen=True)
 class Given:
-    """What rules know besides the row."""
+    """What a rule gets besides the row."""
 
     config: EvalConfig
     today: date
@@ -109,5 +109,5 @@ def _leaves(value: Any, key: str) -> Iterator[tuple[str, str]]:
 
 
 def word(*choices: str) -> re.Pattern[str]:
-    """Return what finds any of these as whole words, in whatever case; each is a regular expression."""
+    """Return a pattern for these whole words in any case; each is a regular expression."""
     return re.compile(rf"\b(?:{'|'.join(choices)})\b", re.IGNORECASE)

@@ -54,7 +54,7 @@ def dates_in(text: str) -> list[tuple[str, date]]:
             plain = re.sub(r"\bof\b", "", match[0], flags=re.IGNORECASE)
             found.append((match[0], parser.parse(plain, default=datetime(2000, 1, 1)).date()))  # noqa: DTZ001
         except (ValueError, OverflowError):
-            continue  # 2024-13-45 is no date
+            continue  # 2024-13-45 is not a date
     return found
 
 
@@ -97,7 +97,7 @@ def hard_coded_year(row: Row, given: Given) -> Iterator[Finding]:
 
 
 def relative_date(row: Row, given: Given) -> Iterator[Finding]:
-    """Find words that mean another day at each run: no browser of ours has a frozen clock."""
+    """Find words that mean another day in each run: browsers have no frozen clock."""
     if found := RELATIVE.search(row.task.query):
         is_fixed = any(True for _ in row.expectations())
         yield row.report(

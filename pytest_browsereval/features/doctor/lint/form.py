@@ -1,4 +1,4 @@
-"""Rules about the row itself: its id, its addresses, what of it must not be there."""
+"""Rules about the row itself: its id, its addresses, values that must not be there."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PROTECTED = re.compile(r"browsecomp|bu[-_ ]?bench|stealth[-_ ]?bench|gaia|assis
 
 
 def unsafe_id(row: Row, given: Given) -> Iterator[Finding]:
-    """Find ids that are no plain names."""
+    """Find ids that are not plain names."""
     del given
     query_id = row.task.query_id
     if found := _UNSAFE_ID.search(query_id):
@@ -40,7 +40,7 @@ def missing_start_url(row: Row, given: Given) -> Iterator[Finding]:
 
 
 def unresolved_placeholder(row: Row, given: Given) -> Iterator[Finding]:
-    """Find marks of a benchmark that were not filled in, and braces around what is no site."""
+    """Find marks of a benchmark that were not filled in, and braces around unknown sites."""
     task = row.task
     texts = {"start_url": task.start_url or "", "query": task.query}
     texts |= {f"checks.{place}": str(check) for place, check in enumerate(task.checks)}
@@ -99,7 +99,7 @@ def same_ids(given: Given) -> Iterator[Finding]:
 
 
 def unpinned_data(given: Given) -> Iterator[Finding]:
-    """Find files of published benchmarks of which nobody says which revision they are."""
+    """Find files of published benchmarks without a revision."""
     by_set: dict[Any, list[Row]] = {}
     for row in given.rows:
         by_set.setdefault(id(row.dataset), []).append(row)

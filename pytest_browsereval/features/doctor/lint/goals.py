@@ -121,7 +121,7 @@ def _wrong_in(row: Row, rubric: Any, items: list[Mapping[str, Any]]) -> Iterator
 
 
 def needs_login(row: Row, given: Given) -> Iterator[Finding]:
-    """Find goals on live sites that somebody has to be logged in for."""
+    """Find goals on live sites that need a login."""
     is_live = "://" in (row.task.start_url or "")
     required = row.task.metadata.additional.get("require_login") is True
     del given

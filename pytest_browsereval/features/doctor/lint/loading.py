@@ -1,4 +1,4 @@
-"""Reads all rows of a config, as many as can be read, and tells the others as findings."""
+"""Reads the rows of a config; those that cannot be read become findings."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _dependencies(config: EvalConfig, rows: Sequence[Row]) -> Iterator[Finding]:
         return
     known = {row.task.query_id for row in rows}
     for dataset in config.dataset:
-        with contextlib.suppress(DatasetError):  # told already
+        with contextlib.suppress(DatasetError):  # it is a finding already
             whole = dataset.model_copy(update={"select": Select()})
             known |= {ref.query_id for ref in index_rows(whole, config.base_dir)}
     try:
@@ -96,9 +96,9 @@ def _row(plan: Plan, entry: Entry, where: str, loaded: Loaded) -> Iterator[Row]:
         ready = plan.ready(entry)
     except DatasetError as error:
         loaded.findings += findings_of(error, where, entry.ref.query_id)
-        with contextlib.suppress(DatasetError):  # told already
+        with contextlib.suppress(DatasetError):  # it is a finding already
             yield Row(read_row(entry.dataset, entry.ref), where, entry.dataset)
-    except ConfigError:  # of the run's judge, which the doctor tells by itself
+    except ConfigError:  # of the run's judge, which the doctor reports by itself
         yield Row(read_row(entry.dataset, entry.ref), where, entry.dataset)
     else:
         plan.forget(entry)
@@ -109,7 +109,7 @@ def findings_of(error: DatasetError, where: str, query_id: str = "") -> Iterator
     """Yield what an error says, one finding for each of its problems.
 
     Args:
-        error: all of its problems are told, those too that its message only counts.
+        error: with all of its problems; its message only counts some of them.
         where: the place of problems that name none.
         query_id: the row, where it is known.
     """

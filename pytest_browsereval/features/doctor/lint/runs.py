@@ -1,4 +1,4 @@
-"""Rules that look at earlier runs: what no attempt, each attempt or every other one could do."""
+"""Rules that look at earlier runs: rows that no attempt, each attempt or every other one passed."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def attempts_of(runs: Iterable[Path]) -> dict[str, list[Made]]:
 
 
 def ask_runs(given: Given, made: Mapping[str, list[Made]]) -> Iterator[Finding]:
-    """Yield what earlier attempts tell about the rows; attempts at another wording of a row do not count."""
+    """Yield what earlier attempts show about the rows; attempts at another version of a row do not count."""
     for row in given.rows:
         content = row.task.content_hash()
         own = [one for one in made.get(row.task.query_id, ()) if one.metadata.row_hash == content]
@@ -180,5 +180,5 @@ def _at(path: str, state: Any) -> Any:
     try:
         found, problem = look_up(path, state)
     except (ValueError, Fault):
-        return ...  # the check itself is wrong, which is told where rows are read
+        return ...  # the check itself is wrong: reading the rows reports that
     return ... if problem else found
