@@ -52,7 +52,7 @@ def held(raw: Any, registry: Registry) -> Holder:
 
 
 def test_a_class_with_unknown_annotations_is_refused() -> None:
-    """It cannot be validated; the message names what is missing, and no config is read with it."""
+    """It cannot be validated; the message names the missing class."""
 
     class Late(Member):
         type: Literal["late"] = "late"
@@ -79,7 +79,7 @@ def test_members_are_listed_in_order(registry: Registry) -> None:
 
 
 def test_registering_works_as_a_decorator() -> None:
-    """The class comes back as it was given."""
+    """The class is returned unchanged."""
     registry = Registry()
     assert registry.register(First) is First
 
@@ -123,8 +123,8 @@ def test_a_member_may_not_clash_with_itself() -> None:
 
 
 @pytest.mark.parametrize("thing", [3, "first", First(path=Path("x")), dict, BaseModel])
-def test_other_things_are_no_members(thing: Any) -> None:
-    """What is no class of a family is refused with the bases there are."""
+def test_only_classes_of_a_family_are_members(thing: Any) -> None:
+    """Anything else is refused with the base classes."""
     with pytest.raises(
         RegistryError, match=r"acme registers .* not a class derived from a family's config base"
     ):
@@ -132,7 +132,7 @@ def test_other_things_are_no_members(thing: Any) -> None:
 
 
 def test_a_member_belongs_to_an_open_family() -> None:
-    """A component of no family is refused with the families there are."""
+    """A component without a family is refused with the families."""
 
     class Lost(Component):
         family: ClassVar[str] = "gadget"
@@ -152,8 +152,8 @@ def test_a_member_needs_a_literal_type() -> None:
         Registry().register(Nameless)
 
 
-def test_an_unknown_name_lists_what_there_is(registry: Registry) -> None:
-    """The nearest name and all members are told, those of packages with their owner."""
+def test_an_unknown_name_lists_the_known_ones(registry: Registry) -> None:
+    """The message has the nearest name and all members, those of packages with their owner."""
     assert registry.unknown("dataset", "frist") == (
         "unknown dataset 'frist'. Did you mean 'first'? Known: first, 1st, acme/second (from acme 1.0)."
     )
@@ -164,7 +164,7 @@ def test_an_unknown_name_lists_what_there_is(registry: Registry) -> None:
 
 
 def test_a_field_takes_a_name_a_block_or_a_member(registry: Registry) -> None:
-    """A block chooses its member by type; aliases become the member's own name."""
+    """The type of a block selects a member; aliases become the member's own name."""
     given = First(path=Path("x"), size=3)
     config = held(
         {"one": {"type": "1st", "path": "a"}, "more": [given, {"type": "acme/second", "path": "b"}]}, registry
@@ -174,8 +174,8 @@ def test_a_field_takes_a_name_a_block_or_a_member(registry: Registry) -> None:
     assert isinstance(config.more[1], Second)
 
 
-def test_a_family_that_there_is_not_is_refused() -> None:
-    """The message has all that there are."""
+def test_an_unknown_family_is_refused() -> None:
+    """The message lists the families."""
 
     class Kit(Component):
         family: ClassVar[str] = "tolkit"
@@ -186,7 +186,7 @@ def test_a_family_that_there_is_not_is_refused() -> None:
 
 
 def test_the_owner_of_a_member_is_known(registry: Registry) -> None:
-    """By its name and by its aliases; a member that nobody registered counts as ours."""
+    """By name and by alias; a member that nobody has registered counts as ours."""
     assert registry.owner("dataset", "acme/second") == "acme 1.0"
     assert registry.owner("dataset", "1st") == registry.owner("dataset", "nothing") == "pytest-browsereval"
 
@@ -205,7 +205,7 @@ def test_a_bare_name_is_a_block_without_options() -> None:
 
 
 def test_problems_inside_keep_their_place(registry: Registry) -> None:
-    """What is wrong in a member of a member is told with the whole way to it, all at once."""
+    """All problems in a member of a member are reported at once, with their paths."""
     raw = {
         "one": {
             "type": "acme/second",
@@ -226,7 +226,7 @@ def test_problems_inside_keep_their_place(registry: Registry) -> None:
 
 
 def test_dumps_hold_the_members_own_keys(registry: Registry) -> None:
-    """A dumped field can be validated again and gives the same member."""
+    """A dumped field gives the same member when it is validated again."""
     config = held({"one": {"type": "first", "path": "a", "size": 5}}, registry)
     dumped = config.model_dump(mode="json")
     assert (dumped["one"]["type"], dumped["one"]["size"]) == ("first", 5)
@@ -247,7 +247,7 @@ def test_members_are_strict_and_frozen(registry: Registry) -> None:
 
 
 def test_a_field_needs_a_registry() -> None:
-    """Validating without a registry in the context is a mistake of the caller, told as one."""
+    """To validate without a registry is a mistake of the caller."""
     with pytest.raises(RuntimeError, match="needs a registry in the validation context"):
         Holder.model_validate({"one": {"type": "first", "path": "a"}})
 
@@ -262,7 +262,7 @@ def announced(place: str, name: str = "first") -> Registry:
 
 
 def test_a_member_may_be_announced() -> None:
-    """It is found by type and alias, and listed as one that was registered."""
+    """It is found by type and alias, and listed like a registered one."""
     registry = announced("First")
     assert registry.get("dataset", "1st") is registry.get("dataset", "first")
     assert registry.get("dataset", "first").__name__ == "First"
@@ -280,8 +280,8 @@ def test_a_member_may_be_announced() -> None:
         ("Nobody", "first", "announced as the dataset 'first', but is not a config class"),
     ],
 )
-def test_what_was_announced_has_to_be_there(place: str, name: str, told: str) -> None:
-    """Whoever asks for it is told what is wrong."""
+def test_an_announced_member_has_to_exist(place: str, name: str, told: str) -> None:
+    """The first use reports what is wrong."""
     with pytest.raises(RegistryError, match=told):
         announced(place, name).get("dataset", name)
 

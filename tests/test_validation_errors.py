@@ -94,10 +94,10 @@ INNER = "Allowed: api_key, max_steps, mode."
         ({"agents": {"a": {"type": "pair"}}}, "agents.a.executor", "missing; it has to be given."),
     ],
 )
-def test_each_problem_says_where_and_what(
+def test_each_problem_has_a_path_and_a_sentence(
     raw: dict[str, Any], where: str, message: str | None, registry: Registry
 ) -> None:
-    """The place is as the user wrote it; the sentence has the value and what is allowed."""
+    """The path is as the user wrote it; the sentence has the value and what is allowed."""
     found = told(raw, registry)
     assert where in found
     if message is not None:
@@ -105,7 +105,7 @@ def test_each_problem_says_where_and_what(
 
 
 def test_choices_and_members_are_listed(registry: Registry) -> None:
-    """A wrong choice and an unknown member are told with the nearest one and with all of them."""
+    """A wrong choice or member is reported with the nearest one and all others."""
     found = told({"inner": {"mode": "afterr"}, "agents": {"a": {"type": "pear"}}}, registry)
     assert found == {
         "inner.mode": "'afterr' is not allowed. Did you mean 'after'? Allowed: after, both.",
@@ -114,13 +114,13 @@ def test_choices_and_members_are_listed(registry: Registry) -> None:
 
 
 def test_branches_of_a_union_make_one_problem(registry: Registry) -> None:
-    """A value that fits no branch has one place, without the names of branches."""
+    """A value that fits no branch has one path, without the names of branches."""
     assert list(told({"either": "x"}, registry)) == ["either"]
     assert list(told({"either": {"maxSteps": 0}}, registry))[-1] == "either.maxSteps"
 
 
 def test_long_values_are_cut() -> None:
-    """A value in a message is short, however long it was."""
+    """A value in a message is short, whatever its length."""
     assert len(shorten("x" * 10_000)) <= 80
     assert len(shorten(list(range(10_000)))) <= 80
     assert shorten("ab") == "'ab'"

@@ -23,13 +23,13 @@ START = "agent: noop\ndataset: a.jsonl\ncapture:\n  "
     ],
 )
 def test_a_trace_is_switched_by_its_mode(load: Load, written: str, mode: str) -> None:
-    """A plain switch is one, too; nothing of this is on by default."""
+    """A boolean is a mode as well; everything is off by default."""
     capture = load(f"{START}trace: {written}").capture
     assert (capture.trace, capture.console, capture.dom, capture.har) == (mode, False, False, False)
     assert load(f"{START}console: true\n  dom: true").capture.trace == "off"
 
 
 def test_another_word_is_refused(refused: Refused) -> None:
-    """With the nearest one."""
+    """The message has the nearest mode."""
     (line,) = refused(f"{START}trace: retain-on-failures")
     assert "capture.trace: 'retain-on-failures' is not allowed. Did you mean 'retain-on-failure'?" in line

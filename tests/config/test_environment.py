@@ -13,24 +13,24 @@ SMALL = "agent: scripted\ndataset: rows.jsonl\n"
 
 
 def test_variables_are_filled_in(load: Load) -> None:
-    """``${NAME}`` stands for a variable anywhere in a text, numbers are read from it."""
+    """``${NAME}`` is replaced anywhere in a text, and numbers are read from it."""
     environ = {"STAGE": "dev", "STEPS": "7", "EMPTY": ""}
     config = load(SMALL + "name: shop-${STAGE}${EMPTY}\nlimits: {max_steps: '${STEPS}'}\n", environ=environ)
     assert (config.name, config.limits.max_steps) == ("shop-dev", 7)
 
 
 def test_two_dollars_stand_for_one(load: Load) -> None:
-    """``$${`` is a plain ``${``; other dollars are left alone."""
+    """``$${`` is a plain ``${``; other dollar signs stay."""
     assert load(SMALL + "name: a $${X} $Y $ {Z}\n").name == "a ${X} $Y $ {Z}"
 
 
 def test_values_are_not_filled_in_twice(load: Load) -> None:
-    """What a variable holds is taken as it is."""
+    """The value of a variable is used as it is."""
     assert load(SMALL + "name: ${A}\n", environ={"A": "${B}", "B": "b"}).name == "${B}"
 
 
-def test_missing_variables_are_all_told(refused: Refused) -> None:
-    """Each variable that is not set is told with its line and the nearest one that is."""
+def test_all_unset_variables_are_reported(refused: Refused) -> None:
+    """Each unset variable is reported with its line and the nearest one that is set."""
     text = "agent: noop\ndataset: ${DATE}.jsonl\nname: ${NOWHERE}\ntools: {x: '${A B}'}\n"
     lines = refused(text, environ={"DATA": "x"})
     unset = "the environment variable"
@@ -56,7 +56,7 @@ def test_missing_variables_are_all_told(refused: Refused) -> None:
     ],
 )
 def test_secret_variables_are_remembered(load: Load, name: str) -> None:
-    """The value of a variable that looks secret is known for redaction and never dumped."""
+    """The value of a variable with a secret name is redacted, and never dumped."""
     text = "agent: noop\ndataset: a.jsonl\nsites: {shop: {command: [serve, '--key=${%s}']}}\n" % name  # noqa: UP031
     config = load(text, environ={name: "hunter22"})
     assert config.sites["shop"].command == ("serve", "--key=hunter22")
@@ -65,8 +65,8 @@ def test_secret_variables_are_remembered(load: Load, name: str) -> None:
     assert config.public_dump()["sites"]["shop"]["command"] == ["serve", "--key=***"]
 
 
-def test_what_is_taken_for_no_secret_is_remembered_by_its_name(load: Load) -> None:
-    """So that somebody who records can be told; neither an empty one nor a secret."""
+def test_names_of_other_variables_are_remembered(load: Load) -> None:
+    """The header names variables that are not redacted; not the empty ones."""
     environ = {"STAGE": "dev", "SHOP_PIN": "12345", "EMPTY": "", "SHOP_PW": "hunter22", "SPIN": "123456"}
     text = SMALL + "name: ${STAGE}${EMPTY}${SHOP_PIN}${SHOP_PW}${SPIN}${STAGE}\n"
     config = load(text, environ=environ)
@@ -74,7 +74,7 @@ def test_what_is_taken_for_no_secret_is_remembered_by_its_name(load: Load) -> No
     assert config.names_in_clear() == ("STAGE", "SHOP_PIN", "SPIN")
 
 
-def test_values_of_secrets_are_not_told(refused: Refused) -> None:
-    """A wrong value that came of a secret variable is not repeated in the message."""
+def test_messages_have_no_secrets(refused: Refused) -> None:
+    """A wrong value from a secret variable is not part of the message."""
     lines = refused(SMALL + "trials: ${SHOP_TOKEN}\n", environ={"SHOP_TOKEN": "hunter22"})
     assert lines == ["evals/shop.yaml:3: trials: expected a whole number, not '***'."]

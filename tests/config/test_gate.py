@@ -39,7 +39,7 @@ ALL = """gate:
 
 
 def test_all_keys_of_the_gate(load: Load, tmp_path: Path) -> None:
-    """A config's gate, in either spelling, is the one that is read from the file alone."""
+    """The gate of a config, in either spelling, is the same as the gate read alone."""
     gate = load(SMALL + "trials: 2\n" + ALL).gate
     assert gate == GateConfig(
         min_pass_rate=0.9,
@@ -93,7 +93,7 @@ def test_all_keys_of_the_gate(load: Load, tmp_path: Path) -> None:
     ],
 )
 def test_gates_that_are_refused(load: Load, tmp_path: Path, text: str, told: str) -> None:
-    """The whole config and the gate alone refuse the same, with file and line."""
+    """The whole config and the gate alone have the same problems, with file and line."""
     with pytest.raises(ConfigError) as whole:
         load(SMALL + text)
     assert told in str(whole.value)
@@ -102,10 +102,10 @@ def test_gates_that_are_refused(load: Load, tmp_path: Path, text: str, told: str
     assert str(alone.value) == str(whole.value)
 
 
-def test_more_trials_have_to_pass_than_there_are(load: Load, tmp_path: Path) -> None:
-    """No task could pass, so nothing is spent on it; the command line may ask for more trials, or for fewer.
+def test_no_more_trials_have_to_pass_than_there_are(load: Load, tmp_path: Path) -> None:
+    """No task could pass, so the run does not start; the command line may change both numbers.
 
-    A run that is there has its own number of them, so the gate alone takes any.
+    A stored run has its own number of trials, so the gate alone accepts any number.
     """
     text = SMALL + "trials: 2\ngate: {min_task_rate: 0.9, passed_trials: 3}\n"
     told = "gate.passed_trials: a row has 2 trials here. Write 2 or less, or more `trials`."
@@ -121,7 +121,7 @@ def test_more_trials_have_to_pass_than_there_are(load: Load, tmp_path: Path) -> 
 
 
 def test_a_gate_alone_names_its_source(tmp_path: Path) -> None:
-    """Of a manifest its name is told; a variable that the gate itself names has to be set."""
+    """Messages name the manifest; only variables in the gate itself have to be set."""
     with pytest.raises(ConfigError, match=r"^run/manifest\.json: gate\.newer: unknown key\."):
         gate_from({"newer": 1}, registry=Registry, name="run/manifest.json")
     file = tmp_path / "gate.yaml"

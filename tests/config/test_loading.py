@@ -87,7 +87,7 @@ def toml(value: Any, path: tuple[str, ...] = ()) -> str:
 
 @pytest.mark.parametrize("suffix", ["yaml", "yml", "json", "toml"])
 def test_all_formats_say_the_same(load: Load, suffix: str, tmp_path: Path) -> None:
-    """YAML, JSON and TOML load to one config, in all its parts."""
+    """YAML, JSON and TOML give the same config, in all parts."""
     text = toml(FULL) if suffix == "toml" else json.dumps(FULL, indent=2)
     config = load(text, name=f"full.{suffix}")
     assert list(config.variants) == ["a", "b"]
@@ -103,14 +103,14 @@ def test_all_formats_say_the_same(load: Load, suffix: str, tmp_path: Path) -> No
 
 
 def test_camel_case_is_accepted(load: Load) -> None:
-    """The spelling of BrowserOS is read in all blocks."""
+    """All blocks accept the spelling of BrowserOS."""
     config = load(SMALL + "numWorkers: 3\nlimits: {timeoutMs: 5000, maxSteps: 2}\ngate: {minPassRate: 0.5}\n")
     assert (config.num_workers, config.limits.timeout_ms, config.limits.max_steps) == (3, 5000, 2)
     assert config.gate.min_pass_rate == 0.5
 
 
 def test_words_of_yaml_1_1_do_what_they_say(load: Load) -> None:
-    """``off`` is the screenshot mode and not false; ``no`` still switches a tool off."""
+    """``off`` is a mode of screenshots and not false; ``no`` still switches a tool off."""
     config = load(SMALL + "capture: {screenshots: off}\ntools: {pointer: no, tabs: on}\n")
     assert config.capture.screenshots == "off"
     assert config.tools == {"pointer": False, "tabs": True}
@@ -119,8 +119,8 @@ def test_words_of_yaml_1_1_do_what_they_say(load: Load) -> None:
 # -- everything wrong at once
 
 
-def test_everything_wrong_is_told(refused: Refused, registry: Registry) -> None:
-    """All problems of a file come in one message, in the order of its lines."""
+def test_all_problems_are_reported(refused: Refused, registry: Registry) -> None:
+    """All problems of a file are in one message, in the order of lines."""
     text = """\
 # an eval
 agent:
@@ -165,8 +165,8 @@ MORE_KEYS = "pass_when, retries, sites, toolkits, tools, trials, variants"
 
 
 @pytest.mark.parametrize("name", ["shop.json", "shop.toml"])
-def test_lines_are_told_in_every_format(refused: Refused, name: str) -> None:
-    """Problems of JSON and TOML have lines too."""
+def test_every_format_has_lines(refused: Refused, name: str) -> None:
+    """Problems in JSON and TOML have lines too."""
     texts = {
         "shop.json": '{\n "agent": "noop",\n "dataset": "a.jsonl",\n "limits": {\n  "max_step": 1}}',
         "shop.toml": 'agent = "noop"\ndataset = "a.jsonl"\n\n[limits]\nmax_step = 1\n',
@@ -239,8 +239,8 @@ def test_lines_are_told_in_every_format(refused: Refused, name: str) -> None:
         ("agent:\n  type: noop\n  x: 1\ndataset: a.jsonl\n", "evals/shop.yaml:3: agent.x: unknown key."),
     ],
 )
-def test_one_thing_wrong(refused: Refused, text: str, told: str) -> None:
-    """What is wrong is told with its line, its value and what is allowed."""
+def test_one_problem(refused: Refused, text: str, told: str) -> None:
+    """A problem has a line, the value, and what is allowed."""
     assert any(told in line for line in refused(text)), refused(text)
 
 
@@ -257,7 +257,7 @@ def test_one_thing_wrong(refused: Refused, text: str, told: str) -> None:
 def test_files_that_cannot_be_read(
     load: Load, registry: Registry, tmp_path: Path, path: str, told: str
 ) -> None:
-    """A missing file, a folder, another encoding and another format are told in a sentence each."""
+    """A missing file, a folder, another encoding and another format have one sentence each."""
     load(SMALL)
     (tmp_path / "evals" / "latin.yaml").write_bytes(b"agent: noop\nname: \xfcber\n")
     (tmp_path / "evals" / "a.ini").write_text("x")
@@ -267,15 +267,15 @@ def test_files_that_cannot_be_read(
 
 
 def test_members_of_later_versions_are_refused_as_such(refused: Refused) -> None:
-    """A name that a later version will know is not taken for a typo."""
+    """The name of a later member is not taken for a typo."""
     (line,) = refused("agent: noop\ndataset: {type: workarena, path: a}\n")
     assert line.startswith(
         "evals/shop.yaml:2: dataset.type: the dataset 'workarena' is not supported yet. What"
     )
 
 
-def test_secrets_are_not_told(refused: Refused) -> None:
-    """The value of a key that holds a secret is never part of a message."""
+def test_messages_have_no_keys(refused: Refused) -> None:
+    """The value of a secret key is not part of a message."""
     text = "agent: {type: single, model: m, api_key: [sk-123456]}\ndataset: a.jsonl\n"
     lines = refused(text)
     assert lines[0].startswith("evals/shop.yaml:1: agent.api_key: ")
@@ -286,7 +286,7 @@ def test_secrets_are_not_told(refused: Refused) -> None:
 
 
 def test_options_beat_overrides_and_file(load: Load) -> None:
-    """Values given by the caller come last."""
+    """Values from the caller have the last word."""
     config = load(SMALL + "trials: 2\n", "trials=3", "retries=0", options={"trials": 4})
     assert (config.trials, config.retries) == (4, 0)
 
@@ -294,7 +294,7 @@ def test_options_beat_overrides_and_file(load: Load) -> None:
 def test_a_mapping_makes_a_config(
     tmp_path: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A marker's keywords are read as a file's keys are, problems are told with the file's name."""
+    """The keywords of a marker are read like the keys of a file, and messages name the file."""
     monkeypatch.chdir(tmp_path)
     config = config_from(
         {"agent": "noop", "dataset": "a.jsonl"}, path=tmp_path / "test_a.py", registry=registry
@@ -308,7 +308,7 @@ def test_a_mapping_makes_a_config(
 
 
 def test_the_process_environment_is_used(tmp_path: Path) -> None:
-    """Without an environment of its own, a config reads that of the process."""
+    """By default a config reads the environment of the process."""
     (tmp_path / "a.yaml").write_text("agent: noop\ndataset: ${DATA}.jsonl\n")
     code = (
         "from pathlib import Path; from pytest_browsereval.config import load_config; "
@@ -381,7 +381,7 @@ def blocks_of(value: Any) -> list[Any]:
 
 
 def test_whatever_is_written_is_a_config_or_refused(tmp_path: Path, registry: Registry) -> None:
-    """300 configs with random mistakes raise nothing but ConfigError, with one line for each problem."""
+    """300 configs with random mistakes raise only ConfigError, with one line for each problem."""
     draw = random.Random(13)  # noqa: S311 repeatable, not secret
     path = tmp_path / "eval.json"
     told: list[str] = []

@@ -22,8 +22,8 @@ def test_a_config_is_frozen(load: Load) -> None:
         config.trials = 2
 
 
-def test_copies_keep_where_they_came_from(load: Load, tmp_path: Path) -> None:
-    """A copy with other variants still knows its file, notes and gate."""
+def test_copies_know_their_file(load: Load, tmp_path: Path) -> None:
+    """A copy with other variants still has its file, notes and gate."""
     config = load(SMALL + "gate: {}\nrestart_server_per_task: true\n")
     copy = config.model_copy(update={"variants": {"b": config.variants["default"]}})
     assert (copy.path, copy.base_dir, copy.notes) == (config.path, tmp_path / "evals", config.notes)
@@ -32,7 +32,7 @@ def test_copies_keep_where_they_came_from(load: Load, tmp_path: Path) -> None:
 
 
 def test_the_dump_is_plain_json_of_any_machine(load: Load, tmp_path: Path) -> None:
-    """The public dump can be written as JSON and holds no folder of this machine."""
+    """The public dump is JSON, without a folder of this machine."""
     config = load(SMALL + "sites: {shop: {static: site}}\noutput_dir: out/runs\n")
     text = json.dumps(config.public_dump())
     assert str(tmp_path) not in text
@@ -40,8 +40,8 @@ def test_the_dump_is_plain_json_of_any_machine(load: Load, tmp_path: Path) -> No
     assert json.loads(text)["sites"]["shop"]["static"] == "site"
 
 
-def test_the_dump_holds_no_secret(load: Load) -> None:
-    """Keys written into a config, in blocks and in addresses, are not in the public dump."""
+def test_the_dump_has_no_secrets(load: Load) -> None:
+    """Keys in blocks and in addresses are not part of the public dump."""
     config = load(
         "agent: {type: single, model: m, base_url: 'http://h/v1', api_key: 'sk-SECRET-1'}\ndataset: a.jsonl\n"
         "sites: {s: {command: [run], env: {DB_PASSWORD: SECRET-2, STAGE: dev, DB: 'x://u:SECRET-3@h/db'}}}\n"
@@ -53,7 +53,7 @@ def test_the_dump_holds_no_secret(load: Load) -> None:
 
 
 def test_the_hash_is_of_what_can_change_results(load: Load) -> None:
-    """Where a run goes, how fast it is and what gate it has to meet do not make it another one."""
+    """The folder, the speed and the gate of a run do not change its hash."""
     same = load(SMALL).content_hash()
     assert (
         load(SMALL + "output_dir: x\nlanes: 4\nname: other\ngate: {min_pass_rate: 1}\n").content_hash()

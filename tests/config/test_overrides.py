@@ -43,19 +43,19 @@ SMALL = "agent: scripted\ndataset: rows.jsonl\n"
 def test_any_key_can_be_set(
     load: Load, text: str, read: Callable[[EvalConfig], object], value: object
 ) -> None:
-    """A key of the command line is set, whether the file has it or not; values are written as in YAML."""
+    """The command line sets any key, also one that the file does not have; values are YAML."""
     assert read(load(SMALL, text)) == value
 
 
 def test_the_command_line_beats_the_file(load: Load) -> None:
-    """A value of the command line replaces that of the file in either spelling, and the last one counts."""
+    """The command line replaces a value of the file in either spelling, and the last value wins."""
     text = SMALL + "limits: {maxSteps: 5, timeout_ms: 9000}\ntrials: 2\n"
     config = load(text, "limits.max_steps=6", "trials=3", "trials=4", "timeout_ms=8000")
     assert (config.limits.max_steps, config.trials, config.limits.timeout_ms) == (6, 4, 8000)
 
 
 def test_entries_of_lists_are_set_by_index(load: Load) -> None:
-    """Entries of lists are named by their index, entries of variants by their name."""
+    """Entries of lists have indexes, entries of variants have names."""
     text = "variants: {a: noop, b: scripted}\ndataset: [{path: a.jsonl}, b.jsonl]\n"
     config = load(text, "dataset.0.path=c.jsonl", "dataset.1.select.limit=1", "variants.b=noop")
     assert [str(d.path) for d in config.dataset] == ["c.jsonl", "b.jsonl"]
@@ -63,8 +63,8 @@ def test_entries_of_lists_are_set_by_index(load: Load) -> None:
     assert config.variants["b"].type == "noop"
 
 
-def test_one_of_two_rivals_puts_the_other_out(load: Load) -> None:
-    """A number of lanes replaces a number of workers, an agent the variants, and the other way round."""
+def test_one_of_two_rivals_removes_the_other(load: Load) -> None:
+    """Lanes replace workers, an agent replaces the variants, and the other way round."""
     assert load(SMALL + "num_workers: 4\n", "lanes=2").num_workers is None
     config = load(SMALL + "lanes: 4\n", "num_workers=2")
     assert (config.lanes, config.num_workers) == (1, 2)
@@ -95,21 +95,21 @@ def test_one_of_two_rivals_puts_the_other_out(load: Load) -> None:
         ("gate.groups=3", "--eval-set 'gate.groups=3': gate.groups: not supported yet."),
     ],
 )
-def test_wrong_overrides_are_told_with_their_words(refused: Refused, text: str, told: str) -> None:
-    """A problem of the command line names what was typed, not a line of the file."""
+def test_messages_quote_wrong_overrides(refused: Refused, text: str, told: str) -> None:
+    """A problem of the command line quotes what was typed, and has no line of the file."""
     lines = refused(SMALL + "trials: 1\ngraders: [answer]\n", text)
     assert any(told in line for line in lines), lines
 
 
-def test_secrets_of_the_command_line_are_not_told(refused: Refused) -> None:
-    """An override whose key holds a secret is told without its value."""
+def test_messages_have_no_secrets_of_the_command_line(refused: Refused) -> None:
+    """An override with a secret key is quoted without its value."""
     lines = refused("agent: noop\ndataset: a.jsonl\n", "agent.api_key=sk-123456")
     assert lines[0].startswith("--eval-set agent.api_key=***: ")
     assert "sk-123456" not in "".join(lines)
 
 
 def test_variables_are_filled_in(load: Load, refused: Refused) -> None:
-    """`${NAME}` is what it is in the file: the variable's value, a secret by its name, an error if unset."""
+    """`${NAME}` works as in the file: the value, a secret by its name, an error if unset."""
     environ = {"MODEL_NAME": "m", "MY_TOKEN": "tok-0123456789"}
     sets = ("agent={type: command, command: ['${MODEL_NAME}']}", "agent.env.A=${MY_TOKEN}", "name=$${A}")
     config = load(SMALL, *sets, environ=environ)

@@ -24,7 +24,7 @@ def with_key(path: tuple[str, ...], value: Any) -> str:
 @pytest.mark.parametrize("path", KEYS, ids=".".join)
 @pytest.mark.parametrize("value", [0, 1, "x", {"a": 1}, True], ids=repr)
 def test_keys_of_later_versions_are_refused(refused: Refused, path: tuple[str, ...], value: Any) -> None:
-    """A key that cannot do anything yet is refused, and what works today is told."""
+    """An unsupported key is refused with what works today."""
     (line,) = refused(with_key(path, value), name="a.json")
     assert line == f"evals/a.json:1: {'.'.join(path)}: not supported yet. What works today: {KEYS[path]}."
 
@@ -32,12 +32,12 @@ def test_keys_of_later_versions_are_refused(refused: Refused, path: tuple[str, .
 @pytest.mark.parametrize("path", KEYS, ids=".".join)
 @pytest.mark.parametrize("value", [None, False, "off"], ids=repr)
 def test_keys_that_ask_for_nothing_are_accepted(load: Load, path: tuple[str, ...], value: Any) -> None:
-    """A switch of a later version that is off changes nothing."""
+    """An unsupported switch that is off changes nothing."""
     load(with_key(path, value), name="a.json")
 
 
 def test_members_that_are_there_are_not_refused() -> None:
-    """No built-in member stands in the table of later ones."""
+    """No built-in member is in the table of later ones."""
     present = {
         (family, label)
         for family, name, _, more in builtin_registry().everything()
@@ -47,8 +47,8 @@ def test_members_that_are_there_are_not_refused() -> None:
     assert not present & later
 
 
-def test_refusals_tell_what_works() -> None:
-    """A later member's refusal names the family and an alternative; other names have none."""
+def test_refusals_name_an_alternative() -> None:
+    """The refusal of a later member names the family and an alternative; other names have none."""
     works = "jsonl, json, csv and yaml are read, and the files of published benchmarks by their own types"
     told = f"the dataset 'workarena' is not supported yet. What works today: {works}."
     assert member_refusal("dataset", "workarena") == told
@@ -56,6 +56,6 @@ def test_refusals_tell_what_works() -> None:
     assert member_refusal("toolkit", "x") is None
 
 
-def test_what_is_later_is_of_later_families_only() -> None:
-    """Every agent, browser and grader is there; some benchmarks are not yet."""
+def test_only_datasets_come_later() -> None:
+    """All agents, browsers and graders are there; some benchmarks are not yet."""
     assert set(MEMBERS) == {"dataset"}

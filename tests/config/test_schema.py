@@ -42,7 +42,7 @@ def references(value: Any) -> set[str]:
 
 
 def test_the_schema_is_plain_json_without_gaps(schema: dict[str, Any]) -> None:
-    """Every reference leads to a definition, every definition is used, no place-holder is left."""
+    """Every reference has a definition, every definition is used, and no placeholder is left."""
     text = json.dumps(schema)
     assert "x-browsereval-family" not in text
     names = {reference.removeprefix("#/$defs/") for reference in references(schema)}
@@ -51,7 +51,7 @@ def test_the_schema_is_plain_json_without_gaps(schema: dict[str, Any]) -> None:
 
 
 def test_switches_are_listed_with_what_they_switch(schema: dict[str, Any]) -> None:
-    """Toolkits and tools of the catalog, the finishing tool left out; those of plug-ins are allowed."""
+    """The switches are those of the catalog without `done`; plug-ins may add others."""
     tools = schema["properties"]["tools"]
     assert tools["additionalProperties"] == {"type": "boolean"}
     assert tools["properties"]["tabs"] == {
@@ -64,13 +64,13 @@ def test_switches_are_listed_with_what_they_switch(schema: dict[str, Any]) -> No
 
 
 def test_toolkits_may_be_one_or_several(schema: dict[str, Any]) -> None:
-    """By name or by block, like graders; without an installed one there is nothing to name."""
+    """Toolkits are given by name or by block, like graders."""
     one, several = schema["properties"]["toolkits"]["anyOf"]
     assert one == several["items"] == {"anyOf": [{"enum": []}]}
 
 
 def test_members_are_filled_in(schema: dict[str, Any]) -> None:
-    """An agent may be any installed member, by name, alias or block, in other members too."""
+    """An agent may be any installed member, by name, alias or block, also inside of other members."""
     names, *blocks = schema["properties"]["agent"]["anyOf"]
     assert {"single", "tool-loop", "noop", "acme/pair", "acme/two"} <= set(names["enum"])
     assert {"$ref": "#/$defs/agent.acme.pair"} in blocks
@@ -81,8 +81,8 @@ def test_members_are_filled_in(schema: dict[str, Any]) -> None:
     assert pair["properties"]["turns"]["description"] == "How often it is asked."
 
 
-def test_a_block_may_stand_without_its_type_where_there_is_a_default(schema: dict[str, Any]) -> None:
-    """An executor that is a bare model block is for the loader to check."""
+def test_a_block_with_a_default_type_needs_none(schema: dict[str, Any]) -> None:
+    """Only the loader can check an executor without a type."""
     pair = schema["$defs"]["agent.orchestrator-executor"]
     bare = pair["properties"]["executor"]["anyOf"][-1]
     assert bare == {"type": "object", "not": {"required": ["type"]}}
@@ -91,7 +91,7 @@ def test_a_block_may_stand_without_its_type_where_there_is_a_default(schema: dic
 
 
 def test_every_key_is_described(schema: dict[str, Any]) -> None:
-    """Each top-level key and each key of the limits has a type and a sentence."""
+    """Each top-level key and each limit has a type and a sentence."""
     assert {"agent", "timeout_ms", *EvalConfig.model_fields} == set(schema["properties"])
     for block in (schema, schema["$defs"]["LimitsConfig"], schema["$defs"]["agent.single"]):
         for name, key in block["properties"].items():
@@ -99,7 +99,7 @@ def test_every_key_is_described(schema: dict[str, Any]) -> None:
 
 
 def test_shorthands_are_allowed(schema: dict[str, Any]) -> None:
-    """What may be left out or written short in a file may be so by the schema."""
+    """The schema accepts the shorthands of files."""
     assert schema["required"] == ["dataset"]
     assert schema["oneOf"] == [{"required": ["agent"]}, {"required": ["variants"]}]
     single, several = schema["properties"]["dataset"]["anyOf"]

@@ -63,14 +63,14 @@ def refusal(text: str, suffix: str) -> tuple[str, int | None]:
     ],
 )
 def test_yaml_scalars_follow_the_core_schema(text: str, value: object) -> None:
-    """Plain scalars are typed by YAML 1.2: words and dates are texts, numbers are decimal."""
+    """YAML 1.2 determines the types of plain scalars: words and dates are texts, numbers are decimal."""
     found = value_of(text)
     assert found == value
     assert type(found) is type(value)
 
 
 def test_yaml_reads_what_a_writer_of_yaml_writes() -> None:
-    """300 random values that another library has written come back as they were."""
+    """300 random values come back unchanged after another library has written them."""
     draw = random.Random(3)  # noqa: S311 repeatable, not secret
     words = ["", "a", "no", "12", "0x1", "2020-01-01", "a: b", "- x", "#", "ä\n🙂", "'\"", " x ", "null", "%"]
 
@@ -91,18 +91,18 @@ def test_yaml_reads_what_a_writer_of_yaml_writes() -> None:
 
 
 def test_two_halves_make_a_character() -> None:
-    """A character that JSON writes in two halves is read; a half on its own is refused."""
+    """A character that JSON writes in two halves is read; a lone half is refused."""
     assert value_of('["\\ud83d\\ude42"]', ".json") == ["🙂"]
 
 
 def test_merged_blocks_give_way_to_own_keys() -> None:
-    """``<<`` merges blocks; a block's own keys win, then the first block that is merged."""
+    """``<<`` merges blocks; a block's own keys win, then the first merged block."""
     text = "a: &a {x: 1, y: 1}\nb: &b {y: 2, z: 2}\nc:\n  <<: [*a, *b]\n  x: 3\n"
     assert value_of(text)["c"] == {"x": 3, "y": 1, "z": 2}
 
 
 def test_toml_dates_are_texts() -> None:
-    """Dates and times of TOML become texts, so that a config holds plain JSON values."""
+    """Dates and times of TOML become texts, so that a config has plain JSON values."""
     text = 'day = 2025-01-31\nlist = [{at = 10:00:00}]\nwhen = 2025-01-31T10:00:00Z\n[t]\nx = "y"\n'
     assert value_of(text, ".toml") == {
         "day": "2025-01-31",
@@ -113,7 +113,7 @@ def test_toml_dates_are_texts() -> None:
 
 
 def test_an_unknown_suffix_is_refused() -> None:
-    """A file of another format is told which ones there are; the case of the suffix does not matter."""
+    """The refusal lists the formats; the case of the suffix does not matter."""
     assert refusal("", ".ini")[0] == "the suffix '.ini' names no format. Known: .yaml, .yml, .json, .toml."
     assert value_of("{}", ".JSON") == {}
 
@@ -148,14 +148,14 @@ def test_an_unknown_suffix_is_refused() -> None:
     ],
 )
 def test_broken_texts_are_refused(text: str, suffix: str, told: str, line: int | None) -> None:
-    """A text that is not in its format is refused, with the line where the parser tells it."""
+    """A text in the wrong format is refused, with the line if the parser knows it."""
     message, found = refusal(text, suffix)
     assert told in message
     assert line is None or found == line
 
 
 def test_problems_do_not_end_reading() -> None:
-    """Repeated keys, keys that are no texts and foreign tags are all told, each with its line."""
+    """Repeated keys, keys that are not texts and unknown tags are all reported with their lines."""
     document = parse("a: 1\nb: 2\na: 3\n7: x\nc: !date 2020\n? [x]\n: y\n", ".yaml")
     assert document.problems == [
         (3, "the key 'a' occurs twice, first in line 1. Leave one out."),
@@ -166,7 +166,7 @@ def test_problems_do_not_end_reading() -> None:
 
 
 def test_tags_run_nothing(tmp_path: Path) -> None:
-    """A tag that would make an object of a Python class is a problem, and makes none."""
+    """A tag that names a Python class is a problem, and makes no object."""
     flag = tmp_path / "flag"
     document = parse(f"a: !!python/object/apply:pathlib.Path.touch ['{flag}']", ".yaml")
     assert document.problems
@@ -227,7 +227,7 @@ path = "a"
     ],
 )
 def test_lines_of_yaml(path: KeyPath, line: int) -> None:
-    """A value's line is its key's; what is not there has the line of what is nearest above it."""
+    """The line of a value is that of its key; a missing value has the line of the nearest one above."""
     assert parse(YAML, ".yaml").line_of(path) == line
 
 
@@ -245,7 +245,7 @@ def test_lines_of_yaml(path: KeyPath, line: int) -> None:
     ],
 )
 def test_lines_of_json(path: KeyPath, line: int) -> None:
-    """Lines of JSON are found too, past strings that hold brackets and quotes."""
+    """Values in JSON have lines, also after strings with brackets and quotes."""
     assert parse(JSON, ".json").line_of(path) == line
 
 
@@ -262,12 +262,12 @@ def test_lines_of_json(path: KeyPath, line: int) -> None:
     ],
 )
 def test_lines_of_toml(path: KeyPath, line: int) -> None:
-    """Lines of TOML are found by tables and keys."""
+    """Values in TOML have the lines of their tables and keys."""
     assert parse(TOML, ".toml").line_of(path) == line
 
 
 def test_lines_of_random_json_agree_with_its_layout() -> None:
-    """With one token a line, every value of 100 random texts has the line that it was written in."""
+    """With one token per line, every value of 100 random texts has its line."""
     draw = random.Random(11)  # noqa: S311 repeatable, not secret
 
     def write(path: KeyPath, lines: list[str], where: dict[KeyPath, int], depth: int) -> None:
@@ -299,14 +299,14 @@ def test_lines_of_random_json_agree_with_its_layout() -> None:
 
 
 def test_shown_paths_are_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A path below the current folder is shown relative to it, another one in full."""
+    """A path below the current folder is relative, any other one is absolute."""
     monkeypatch.chdir(tmp_path)
     assert format_path(tmp_path / "evals" / "shop.yaml") == "evals/shop.yaml"
     assert format_path(Path("shop.yaml")) == "shop.yaml"
     assert format_path(tmp_path.parent / "x.yaml") == str(tmp_path.parent / "x.yaml")
 
 
-def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
-    """A byte order mark is left out of the text."""
+def test_a_byte_order_mark_is_left_out(tmp_path: Path) -> None:
+    """The mark is not part of the text."""
     (tmp_path / "a.yaml").write_text("a: 1", encoding="utf-8-sig")
     assert read_text(tmp_path / "a.yaml") == "a: 1"

@@ -45,7 +45,7 @@ ROWS = [
 
 
 def test_all_formats_carry_the_same_rows(write: Write, tmp_path: Path) -> None:
-    """JSON and YAML, as a list or under ``tasks``, give the same tasks as each other."""
+    """JSON and YAML, as a list or under ``tasks``, give the same tasks."""
     import yaml
 
     expected = [Task.model_validate(row) for row in ROWS]
@@ -57,7 +57,7 @@ def test_all_formats_carry_the_same_rows(write: Write, tmp_path: Path) -> None:
 
 
 def test_rows_of_json_know_their_lines(write: Write, tmp_path: Path) -> None:
-    """A wrong row of a JSON file is told with the line that it begins at."""
+    """A wrong row of a JSON file is reported with the line that it begins at."""
     write(
         '{"tasks": [\n {"query_id": "a", "query": "q"},\n\n {"query_id":\n "b", "query": 1}\n]}', "rows.json"
     )
@@ -67,7 +67,7 @@ def test_rows_of_json_know_their_lines(write: Write, tmp_path: Path) -> None:
 
 
 def test_rows_of_yaml_know_their_lines(write: Write, tmp_path: Path) -> None:
-    """A wrong row of a YAML file is told with the line that it begins at."""
+    """A wrong row of a YAML file is reported with the line that it begins at."""
     write("# shop\n- query_id: a\n  query: q\n\n- query: q\n  query_id: b\n  qurey: x\n", "rows.yaml")
     dataset = YamlConfig(path=Path("rows.yaml"))
     assert [ref.line for ref in dataset.index(tmp_path)] == [2, 5]
@@ -75,7 +75,7 @@ def test_rows_of_yaml_know_their_lines(write: Write, tmp_path: Path) -> None:
 
 
 def test_yaml_keeps_words_and_dates_as_texts(write: Write, tmp_path: Path) -> None:
-    """An answer ``no`` or ``2025-01-31`` is a text, ``12:30`` no number."""
+    """Answers such as ``no``, ``2025-01-31`` and ``12:30`` are texts."""
     write(
         "".join(
             f"- {{query_id: a{n}, query: q, answer: {a}}}\n"
@@ -157,13 +157,13 @@ def test_cells_become_the_values_of_a_row(write: Write, tmp_path: Path) -> None:
 
 
 def test_lines_count_quoted_newlines(write: Write, tmp_path: Path) -> None:
-    """A row is told with the line that it begins at, behind cells with newlines and blank lines."""
+    """A row has the line that it begins at, also after cells with newlines and blank lines."""
     dataset = csv_of('query_id,query,revision\r\na,"one\r\ntwo\r\n",1\r\n\r\n,,\r\nb,q,\r\n', write)
     assert [(ref.query_id, ref.line) for ref in dataset.index(tmp_path)] == [("a", 2), ("b", 7)]
 
 
 def test_columns_of_a_benchmark_are_mapped(write: Write, tmp_path: Path) -> None:
-    """Columns are named by a map; those without a key of a row go to the metadata."""
+    """A map names columns; columns without a key of a row go to the metadata."""
     text = "ID,Starting URL,Category,Task\n42,http://x,READ,do it\n"
     columns = {"query_id": "ID", "query": "Task", "start_url": "Starting URL"}
     (task,) = tasks(csv_of(text, write, columns=columns), tmp_path)
@@ -172,7 +172,7 @@ def test_columns_of_a_benchmark_are_mapped(write: Write, tmp_path: Path) -> None
 
 
 def test_unknown_columns_need_no_map(write: Write, tmp_path: Path) -> None:
-    """A column that is not a key of a row goes to the metadata, beside a cell that holds the metadata."""
+    """Columns that are not keys of a row go to the metadata, beside a cell with the metadata."""
     text = 'query_id,query,effort,metadata\na,q,hard,"{""website"": ""shop"", ""additional"": {""n"": 1}}"\n'
     (task,) = tasks(csv_of(text, write), tmp_path)
     assert task.metadata.website == "shop"
@@ -180,7 +180,7 @@ def test_unknown_columns_need_no_map(write: Write, tmp_path: Path) -> None:
 
 
 def test_tabs_separate_if_asked(write: Write, tmp_path: Path) -> None:
-    """Another separator is named by ``delimiter``."""
+    """``delimiter`` names another separator."""
     (task,) = tasks(csv_of("query_id\tquery\na\tb, c\n", write, delimiter="\t"), tmp_path)
     assert task.query == "b, c"
 
@@ -216,7 +216,7 @@ def test_broken_csv_is_refused(write: Write, tmp_path: Path, text: str, told: st
 
 
 def test_a_mapped_column_has_to_exist(write: Write, tmp_path: Path) -> None:
-    """A column that the map names and the file lacks is told with the nearest one."""
+    """A missing column is reported with the nearest one."""
     told = refusal(csv_of("ID,Taks\n1,q\n", write, columns={"query_id": "ID", "query": "Task"}), tmp_path)
     assert "there is no column 'Task' for query. Did you mean 'Taks'?" in told
 
@@ -225,7 +225,7 @@ def test_a_mapped_column_has_to_exist(write: Write, tmp_path: Path) -> None:
 
 
 def test_selections_apply(write: Write, tmp_path: Path) -> None:
-    """Tags, limit and named ids select among rows of whole files too."""
+    """Tags, limit and named ids select rows of whole files too."""
     text = "query_id,query,tags\n" + "".join(f"r{n},q,{'x' if n % 2 else 'y;z'}\n" for n in range(6))
     dataset = csv_of(text, write, select={"tags": ["z"], "limit": 2})
     assert [ref.query_id for ref in dataset.index(tmp_path)] == ["r0", "r2"]
@@ -233,7 +233,7 @@ def test_selections_apply(write: Write, tmp_path: Path) -> None:
 
 
 def test_files_that_are_not_text_are_refused(write: Write, tmp_path: Path) -> None:
-    """Another encoding, a folder and a missing file are told, each in a sentence."""
+    """Another encoding, a folder and a missing file have one sentence each."""
     write(b"query_id,query\na,\xe9\n", "rows.csv")
     told = refusal(CsvConfig(path=Path("rows.csv")), tmp_path)
     assert told == "rows.csv:2: not UTF-8 (byte 0xe9). Save it as UTF-8."
@@ -246,7 +246,7 @@ def test_files_that_are_not_text_are_refused(write: Write, tmp_path: Path) -> No
 
 
 def test_a_changed_file_is_read_again(write: Write, tmp_path: Path) -> None:
-    """What was read of a file is kept only as long as the file stays as it is."""
+    """Rows of a file are cached as long as the file does not change."""
     write('[{"query_id": "a", "query": "old"}]', "rows.json")
     dataset = JsonConfig(path=Path("rows.json"))
     (ref,) = dataset.index(tmp_path)

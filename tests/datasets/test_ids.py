@@ -74,18 +74,18 @@ def test_plain_ids_stay_as_they_are() -> None:
     ],
 )
 def test_other_characters_are_encoded(query_id: str, name: str) -> None:
-    """What means something to a path, a shell or pytest is written as its bytes."""
+    """Characters with a meaning for paths, shells or pytest are written as their bytes."""
     assert safe_id(query_id) == name
 
 
 def test_different_ids_have_different_names() -> None:
-    """No two of many random ids share a name, in node ids or in folders that do not tell A from a."""
+    """No two of many random ids share a name, also in folders that ignore case."""
     assert len({safe_id(i) for i in IDS}) == len(IDS)
     assert len({safe_folder(i).lower() for i in IDS}) == len(IDS)
 
 
 def test_names_are_safe() -> None:
-    """No name is a path, ends in a dot, is overlong, is a device of Windows or means something to pytest."""
+    """No name is a path, ends with a dot, is too long, is a device or means something to pytest."""
     for name in [*map(safe_id, IDS), *map(safe_folder, IDS)]:
         assert name.isascii()
         assert not any(sign in name for sign in SEPARATORS)
@@ -98,7 +98,7 @@ def test_names_are_safe() -> None:
 
 
 def test_names_lead_back_to_ids() -> None:
-    """An id is read back from its name, unless the name was cut."""
+    """A name gives its id, unless the name was cut."""
     for query_id in IDS:
         name = safe_id(query_id)
         assert original_id(name) == (None if "+-" in name else query_id)
@@ -106,13 +106,13 @@ def test_names_lead_back_to_ids() -> None:
 
 
 @pytest.mark.parametrize("name", ["a/b", "+2", "+zz", "+41", "..", "", "é", "+-", "a+2fb[kimi-2]"])
-def test_what_is_no_name_leads_nowhere(name: str) -> None:
-    """A text that no id is encoded as gives no id."""
+def test_other_texts_give_no_id(name: str) -> None:
+    """A text that is not the name of an id gives none."""
     assert original_id(name) is None
 
 
 def test_long_ids_are_cut_with_a_hash() -> None:
-    """Ids that differ only behind the cut have different names of the same, bounded length."""
+    """Ids that differ only after the cut have different names of the same length."""
     first, second = safe_id("x" * 300 + "1"), safe_id("x" * 300 + "2")
     assert first != second
     assert len(first) == len(second) == MAX_LENGTH
@@ -127,7 +127,7 @@ def test_an_empty_id_has_no_name() -> None:
 
 
 def test_folders_can_be_made(tmp_path: Path) -> None:
-    """Each of many folders is made inside its parent and holds a file of its own."""
+    """Each of many folders is made inside its parent and has a file of its own."""
     names = [safe_folder(query_id) for query_id in IDS[:: len(IDS) // 300]]
     for name in names:
         folder = tmp_path / name
@@ -138,7 +138,7 @@ def test_folders_can_be_made(tmp_path: Path) -> None:
 
 
 def test_capitals_are_marked_in_folders_only() -> None:
-    """A folder's name tells which letters are capitals; a node id stays as it is."""
+    """The name of a folder says which letters are capitals; a node id does not change."""
     assert safe_id("Apple--7") == "Apple--7"
     assert safe_folder("Apple--7") == "Apple--7++1"
     assert safe_folder("apple--7") == "apple--7"

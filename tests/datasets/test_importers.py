@@ -76,7 +76,7 @@ def problem(dataset: DatasetConfig) -> str:
 
 
 def test_webvoyager_is_joined_with_its_reference_answers(imported: Import) -> None:
-    """Answers are found by site and number, with their type; rows without one are told."""
+    """Answers are found by site and number, with their type; rows without one are reported."""
     other = {**VOYAGE, "id": "Allrecipes--4"}
     answers = [{"id": 3, "type": "golden", "ans": "World's Best Lasagna"}]
     Path("data").mkdir()
@@ -93,7 +93,7 @@ def test_webvoyager_is_joined_with_its_reference_answers(imported: Import) -> No
 
 
 def test_webvoyager_needs_no_reference(imported: Import) -> None:
-    """Without a reference file rows have no answer; graders of the block take the place of the judge."""
+    """Without a reference file rows have no answer; graders of the block replace the judge."""
     (row,) = tasks(imported("webvoyager", [VOYAGE], graders=["answer"]))
     assert (row.answer, row.graders) == (None, ("answer",))
 
@@ -110,7 +110,7 @@ def test_webvoyager_needs_no_reference(imported: Import) -> None:
     ],
 )
 def test_wrong_reference_answers(imported: Import, answers: Any, told: str) -> None:
-    """A wrong entry of the reference file is told with its own file and line."""
+    """A wrong entry of the reference file is reported with its file and line."""
     dataset = imported("webvoyager", [VOYAGE], reference="ref.json")
     Path("ref.json").write_text(json.dumps({"Allrecipes": {"answers": answers}}, indent=1))
     assert problem(dataset).startswith(told)
@@ -145,10 +145,8 @@ def test_online_mind2web_keeps_its_dates(imported: Import) -> None:
         ("webbench", {"ID": 1, "Category": "READ"}, "there is no 'Starting URL'"),
     ],
 )
-def test_a_row_of_another_shape_is_told_with_its_line(
-    imported: Import, kind: str, row: Any, told: str
-) -> None:
-    """What is wrong has file and line, whichever benchmark it is."""
+def test_a_row_of_another_shape_has_a_line(imported: Import, kind: str, row: Any, told: str) -> None:
+    """Problems have file and line, for every benchmark."""
     content = "\n" + json.dumps(row) + "\n"
     message = problem(imported(kind, content))
     assert message.startswith("rows.jsonl:2: ")
@@ -174,7 +172,7 @@ def test_mind2web_is_marked_as_not_live(imported: Import) -> None:
 
 
 def test_an_empty_folder_is_refused(imported: Import) -> None:
-    """A folder without a JSON file holds no Mind2Web."""
+    """A folder without a JSON file is not Mind2Web."""
     Path("data").mkdir()
     dataset = imported("mind2web", [SAVED]).model_copy(update={"path": Path("data")})
     assert problem(dataset) == "data: the folder has no *.json files."
@@ -194,7 +192,7 @@ def test_webtailbench_as_a_table(imported: Import) -> None:
 
 
 def test_webtailbench_as_lines(imported: Import) -> None:
-    """A row may bring its rubric along, as a block or as JSON in a text; or a list of rubrics has it."""
+    """A row may have its rubric, as a block or as JSON text; or a list of rubrics has it."""
     row = {"id": "f1", "category": "flights", "ques": "Fly.", "web": "", "precomputed_rubric": ITEMS}
     page = {"start_url": "https://bing.com/"}
     texts = {**row, "id": "f2", "precomputed_rubric": json.dumps(ITEMS)}
@@ -206,7 +204,7 @@ def test_webtailbench_as_lines(imported: Import) -> None:
 
 
 def test_odysseys_in_both_forms(imported: Import) -> None:
-    """Requirements of the source form become items of one point each."""
+    """Requirements of the source form become items with one point each."""
     source = {"R1": {"requirement": "Names a museum.", "verification": "It is in Oslo."}}
     first = {**LONG, "rubrics": source, "categories": ["travel", "planning"]}
     second = {**LONG, "task_id": "0b" * 20, "precomputed_rubric": ITEMS}
@@ -231,7 +229,7 @@ def test_odysseys_in_both_forms(imported: Import) -> None:
 def test_graders_take_what_importers_make(
     imported: Import, kind: str, original: dict[str, Any], options: dict[str, Any]
 ) -> None:
-    """The graders that the benchmark's own rules ask for can judge its rows."""
+    """The graders of the benchmark's own rules can judge its rows."""
     registry = builtin_registry()
     name = "rows.json" if kind == "mind2web" else "rows.jsonl"
     (task,) = tasks(imported(kind, [original], name=name, **options))
@@ -243,7 +241,7 @@ def test_graders_take_what_importers_make(
 
 
 def test_webbench(imported: Import) -> None:
-    """Quoted newlines stay; the sentence that binds a task to its site goes if that is asked for."""
+    """Quoted newlines stay; the sentence that binds a task to its site is removed on request."""
     text = (
         "ID,Starting URL,Category,Task\n"
         '7,https://www.acehardware.com,READ,"Find the news.\n\nOnly use http://acehardware.com to achieve '
@@ -271,7 +269,7 @@ def test_rows_can_be_selected_by_their_groups(imported: Import) -> None:
 
 
 def test_rows_of_browseros(imported: Import) -> None:
-    """BrowserOS's own rows load with all of their words; its answer stands where graders look."""
+    """Rows of BrowserOS load with all their keys; the answer is where graders look for it."""
     row = {
         "query_id": "Wolfram Alpha--45",
         "dataset": "webvoyager",
@@ -300,5 +298,5 @@ OLD_GRADERS = (
 
 @pytest.mark.parametrize("name", OLD_GRADERS.split())
 def test_graders_of_browseros_have_their_names(name: str) -> None:
-    """Each grader that rows of BrowserOS have ever named is one of ours, under that very name."""
+    """Each grader in rows of BrowserOS is one of ours, under the same name."""
     assert issubclass(builtin_registry().get("grader", name), GraderConfig)

@@ -42,7 +42,7 @@ def test_rows_are_found_by_offset(jsonl: Make, tmp_path: Path) -> None:
 
 
 def test_a_byte_order_mark_is_accepted(jsonl: Make, tmp_path: Path) -> None:
-    """A file that begins with a byte order mark is read, its first row too, by search as well."""
+    """A file with a byte order mark is read, with its first row, also by search."""
     dataset = jsonl()
     (tmp_path / "rows.jsonl").write_text(
         json.dumps(row("a")) + "\n" + json.dumps(row("b")), encoding="utf-8-sig"
@@ -73,7 +73,7 @@ def test_a_byte_order_mark_is_accepted(jsonl: Make, tmp_path: Path) -> None:
     ],
 )
 def test_the_id_is_the_one_of_the_top_level(jsonl: Make, tmp_path: Path, line: str) -> None:
-    """Nested, quoted and escaped mentions of the key do not mislead, in a scan or in a search."""
+    """Nested, quoted and escaped mentions of the key mislead neither scan nor search."""
     dataset = jsonl(line, row("other"))
     assert ids(dataset, tmp_path) == ["x", "other"]
     assert ids(dataset, tmp_path, ids=["x"]) == ["x"]
@@ -108,7 +108,7 @@ def test_scan_and_parse_agree_on_random_rows(jsonl: Make, tmp_path: Path) -> Non
     assert ids(dataset, tmp_path, ids=wanted) == [i for i in expected if i in set(wanted)]
 
 
-def test_everything_wrong_with_ids_is_told_at_once(jsonl: Make, tmp_path: Path) -> None:
+def test_all_problems_of_ids_are_reported_at_once(jsonl: Make, tmp_path: Path) -> None:
     """Rows that cannot become items are refused while collecting, each with its line."""
     dataset = jsonl(
         row("a"), {"query": "q"}, {"query_idd": "x"}, row("a"), '{"query_id": 7}', "[1]", "{", "x"
@@ -138,7 +138,7 @@ def test_everything_wrong_with_ids_is_told_at_once(jsonl: Make, tmp_path: Path) 
     ],
 )
 def test_a_broken_line_is_refused(jsonl: Make, tmp_path: Path, line: str, told: str) -> None:
-    """A line that is no row is refused with what is wrong in it."""
+    """A line that is not a row is refused with the reason."""
     assert told in refusal(jsonl(line), tmp_path)
 
 
@@ -155,14 +155,14 @@ def test_bytes_that_are_not_utf8_are_refused(jsonl: Make, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("content", ["", "\n\n", "\ufeff", " \r\n"])
 def test_an_empty_file_is_refused(jsonl: Make, tmp_path: Path, content: str) -> None:
-    """A file without rows is an error: a run of no task is never green."""
+    """A file without rows is an error: a run without tasks is never green."""
     dataset = jsonl()
     (tmp_path / "rows.jsonl").write_text(content, encoding="utf-8")
     assert refusal(dataset, tmp_path).startswith("rows.jsonl: the file has no rows.")
 
 
 def test_a_missing_file_names_the_nearest(jsonl: Make, tmp_path: Path) -> None:
-    """A missing file is told with a file of a similar name; a folder is told to be one."""
+    """A missing file is reported with a file of a similar name, a folder as such."""
     jsonl(row("a"))
     near = JsonLinesConfig(path=Path("row.jsonl"))
     assert refusal(near, tmp_path) == "row.jsonl: no such file. Did you mean 'rows.jsonl'?"
@@ -176,7 +176,7 @@ def test_a_missing_file_names_the_nearest(jsonl: Make, tmp_path: Path) -> None:
 
 
 def test_named_ids_are_found_without_reading_the_others(jsonl: Make, tmp_path: Path) -> None:
-    """Where few ids are wanted, rows that nobody asked for may even be broken."""
+    """For few ids, other rows may even be broken."""
     dataset = jsonl(row("a"), "broken", row("b"), row("a-b"))
     assert ids(dataset, tmp_path, ids=["b"]) == ["b"]
     (ref,) = dataset.index(tmp_path, ids={"b"})
@@ -186,19 +186,19 @@ def test_named_ids_are_found_without_reading_the_others(jsonl: Make, tmp_path: P
 
 
 def test_a_named_id_that_occurs_twice_is_refused(jsonl: Make, tmp_path: Path) -> None:
-    """A search for one id still sees that two rows have it."""
+    """A search for one id still finds both rows."""
     with pytest.raises(DatasetError, match="'a' is also in line 1"):
         jsonl(row("a"), row("b"), row("a")).index(tmp_path, ids=["a"])
 
 
 def test_a_selection_holds_for_named_ids_too(jsonl: Make, tmp_path: Path) -> None:
-    """An id outside of the config's selection is not found by naming it."""
+    """An id outside of the config's selection is not found by its name."""
     dataset = jsonl(row("a"), row("b"), row("c"), select={"limit": 2})
     assert ids(dataset, tmp_path, ids=["b", "c"]) == ["b"]
 
 
 def test_tags_select(jsonl: Make, tmp_path: Path) -> None:
-    """Rows are taken that have at least one of the tags."""
+    """A selection by tags has the rows with at least one of them."""
     rows = [
         row("a", tags=["x"]),
         row("b"),
@@ -209,7 +209,7 @@ def test_tags_select(jsonl: Make, tmp_path: Path) -> None:
     assert ids(jsonl(*rows, select={"tags": ["x", "z"]}), tmp_path) == ["a", "c", "e"]
 
 
-def test_every_problem_of_a_row_is_told(jsonl: Make, tmp_path: Path) -> None:
+def test_all_problems_of_a_row_are_reported(jsonl: Make, tmp_path: Path) -> None:
     """A wrong row is refused with file, line, key, value and what is allowed."""
     dataset = jsonl(row("ok"), row("a", qurey=1, tags="x", start_url=3, metadata={"webste": "x"}))
     with pytest.raises(DatasetError) as caught:
@@ -230,8 +230,8 @@ def test_every_problem_of_a_row_is_told(jsonl: Make, tmp_path: Path) -> None:
 MORE = "setup_script, sites, solution, start_url, tags"
 
 
-def test_a_row_that_is_broken_behind_its_id_is_refused(jsonl: Make, tmp_path: Path) -> None:
-    """JSON that is wrong behind the id is told when the row is read."""
+def test_a_row_that_is_broken_after_its_id_is_refused(jsonl: Make, tmp_path: Path) -> None:
+    """Wrong JSON after the id is reported when the row is read."""
     dataset = jsonl('{"query_id": "a", "query": }')
     (ref,) = dataset.index(tmp_path)
     with pytest.raises(DatasetError, match=r"^rows.jsonl:1: not JSON: Expecting value \(column 28\)\.$"):
@@ -239,7 +239,7 @@ def test_a_row_that_is_broken_behind_its_id_is_refused(jsonl: Make, tmp_path: Pa
 
 
 def test_a_file_that_changes_during_the_run_is_noticed(jsonl: Make, tmp_path: Path) -> None:
-    """A row is never taken for another one that has come to stand at its place."""
+    """A row is never mistaken for another one in its place."""
     dataset = jsonl(row("aa"), row("bb"))
     ref = dataset.index(tmp_path)[0]
     jsonl(row("cc"), row("bb"))
@@ -273,7 +273,7 @@ def test_rows_of_browseros_load_unchanged(jsonl: Make, tmp_path: Path) -> None:
 
 
 def test_columns_are_renamed(jsonl: Make, tmp_path: Path) -> None:
-    """A benchmark's own file is read by a map of its columns; the others are kept as they are."""
+    """A map of columns reads a benchmark's own file; other columns stay as they are."""
     theirs = {"web_name": "Apple", "id": "Apple--7", "ques": "price?", "web": "https://x", "effort": 2}
     columns = {
         "query_id": "id",
@@ -306,8 +306,8 @@ def test_large_files_parse_no_json_while_collecting(
     assert refs[-1].query_id == "task-19999"
 
 
-def test_whatever_stands_in_a_row_is_a_task_or_refused(jsonl: Make, tmp_path: Path) -> None:
-    """500 rows with random values raise nothing but DatasetError, each line with file and line number."""
+def test_any_row_is_a_task_or_refused(jsonl: Make, tmp_path: Path) -> None:
+    """500 rows with random values raise only DatasetError, with file and line."""
     draw = random.Random(17)  # noqa: S311 repeatable, not secret
     values: list[Any] = [
         *(None, True, -1, 1.5, "", "x", [], {}, [None], ["x"], [[1]], {"": ""}, [{"tool": "done"}], "\ud800"),
@@ -340,13 +340,13 @@ def test_whatever_stands_in_a_row_is_a_task_or_refused(jsonl: Make, tmp_path: Pa
         ({"requires_reset": True}, True),
     ],
 )
-def test_whether_rows_have_to_do_with_each_other(jsonl: Any, fields: Any, relates: bool) -> None:  # noqa: FBT001
-    """The keys are looked for in the bytes, so that a set without them is not read while collecting."""
+def test_related_rows_are_found_in_the_bytes(jsonl: Any, fields: Any, relates: bool) -> None:  # noqa: FBT001
+    """A file without the keys is not read in full while collecting."""
     assert jsonl(row("a"), {**row("b"), **fields}).relates(Path()) is relates
 
 
-def test_renamed_columns_have_to_do_with_others_too(jsonl: Any) -> None:
-    """A column that stands for a key counts as that; a file that is not there is told later."""
+def test_related_rows_are_found_by_renamed_columns(jsonl: Any) -> None:
+    """The name of the column counts; a missing file is reported later."""
     dataset = jsonl({"query_id": "a", "query": "q", "after": ["b"]}, columns={"depends_on": "after"})
     assert dataset.relates(Path())
     assert not dataset.relates(Path("nowhere"))
@@ -356,7 +356,7 @@ def test_renamed_columns_have_to_do_with_others_too(jsonl: Any) -> None:
 def test_relating_keys_are_found_wherever_parts_of_the_file_begin(
     jsonl: Any, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
-    """A file is read in parts, and a key may stand in two of them."""
+    """A file is read in parts, and a key may begin in one and end in the next."""
     monkeypatch.setattr(rows, "CHUNK_BYTES", size)
     assert jsonl(row("a"), row("b", depends_on=["a"])).relates(Path())
     assert not jsonl(row("a"), row("b", tags=["depends_on_nothing"])).relates(Path())

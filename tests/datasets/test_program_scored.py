@@ -58,7 +58,7 @@ def write(path: Path, *given: Any) -> Path:
 
 
 def test_a_folder_of_tasks_of_real(tmp_path: Path) -> None:
-    """In the order of their names; those that cannot be run are told, those for a model are marked."""
+    """Tasks are sorted by name; those that cannot run are reported, those for a model are marked."""
     asked = {
         **TASK,
         "id": "shop-2",
@@ -102,14 +102,14 @@ def test_a_folder_of_tasks_of_real(tmp_path: Path) -> None:
     ],
 )
 def test_tasks_of_another_shape(tmp_path: Path, task: Any, why: str) -> None:
-    """Refused with what is wrong."""
+    """They are refused with the reason."""
     write(tmp_path / "tasks" / "a.json", task)
     with pytest.raises(DatasetError, match=why):
         rows(dataset("agisdk", path="tasks"), tmp_path)
 
 
 def test_real_without_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The package is asked for by name; a file or an empty folder is none, two versions in one clash."""
+    """The package is found by name; a file, an empty folder and two versions in one are refused."""
     monkeypatch.setattr(agisdk_files, "PACKAGE", "agisdk_that_nobody_has")
     with pytest.raises(DatasetError, match="pip install --no-deps agisdk"):
         rows(dataset("agisdk"), tmp_path)
@@ -159,7 +159,7 @@ def test_tasks_of_an_app(tmp_path: Path) -> None:
 
 
 def test_assistantbench(tmp_path: Path) -> None:
-    """Answers are protected; rows without one are read, and refused by the grader."""
+    """Answers are protected; rows without one are read, and the grader refuses them."""
     original = {
         "id": "3af8",
         "task": "Which gym?",
@@ -179,7 +179,7 @@ def test_assistantbench(tmp_path: Path) -> None:
 
 
 def test_both_forms_of_gaia(tmp_path: Path) -> None:
-    """Its own and the one for the web; protected, without the answers that are not published."""
+    """The original and the one for the web: both protected, unpublished answers missing."""
     own = {
         "task_id": "c61d22de",
         "Question": "How many?",
@@ -218,7 +218,7 @@ def hidden(text: str, password: str) -> str:
 
 
 def test_browsecomp_is_decrypted_in_memory_only(tmp_path: Path) -> None:
-    """Query and answer in clear, the source as it is published; ids are of the question, not of the place."""
+    """Query and answer are decrypted, the source is not; ids depend on the question, not on the place."""
     question = "Which film, made between 1990 and 2000, has a pike in the title? " * 3
     file = tmp_path / "browse_comp_test_set.csv"
 
@@ -252,7 +252,7 @@ def test_browsecomp_is_decrypted_in_memory_only(tmp_path: Path) -> None:
 
 
 def test_pages_with_seeds(tmp_path: Path) -> None:
-    """Of a folder, or of the installed package: all of its 125 tasks."""
+    """From a folder, or all 125 tasks of the installed package."""
     for page in ("click-b", "click-a", "simon-says"):
         write(tmp_path / "pages" / f"{page}.html", "page")
     given = dataset("miniwob", path="pages", seeds=[1, 2], site="wob")
@@ -277,7 +277,7 @@ def test_pages_with_seeds(tmp_path: Path) -> None:
 
 
 def test_the_pages_of_the_package() -> None:
-    """No path is needed."""
+    """They need no path."""
     pytest.importorskip("miniwob")
     everything = dataset("miniwob").index(Path())
     assert len(everything) == 125

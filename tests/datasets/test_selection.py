@@ -36,17 +36,17 @@ def task(query_id: str, *depends_on: str) -> Task:
 
 
 def test_nothing_selected_takes_all() -> None:
-    """Without a selection all rows are taken, in the order of the file."""
+    """Without a selection all rows are used, in file order."""
     assert taken() == [ref.query_id for ref in REFS]
 
 
 def test_ids_are_taken_in_the_order_of_the_file() -> None:
-    """The order of ``ids`` and repetitions in it do not matter."""
+    """The order of ``ids`` and repeated ids do not matter."""
     assert taken(ids=("r007", "r002", "r007")) == ["r002", "r007"]
 
 
 def test_an_id_that_is_not_there_is_refused() -> None:
-    """Every missing id is told, with the nearest one."""
+    """Every missing id is reported with the nearest one."""
     with pytest.raises(DatasetError) as caught:
         taken(ids=("r007", "r0077", "zebra"))
     first, second = str(caught.value).splitlines()
@@ -63,14 +63,14 @@ def test_steps_apply_in_order() -> None:
 
 
 def test_a_sample_is_the_same_everywhere() -> None:
-    """A seed draws these very rows, in every version of Python and on every machine."""
+    """A seed draws the same rows in every version of Python and on every machine."""
     assert taken(sample=5, seed=0) == SAMPLE_OF_SEED_0
     assert taken(sample=5, seed=1) != SAMPLE_OF_SEED_0
     assert taken(sample=100) == taken(sample=1_000) == taken()
 
 
 def test_a_tag_that_no_row_has_is_refused() -> None:
-    """A misspelt tag is told with the nearest one and those that there are."""
+    """An unknown tag is reported with the nearest one and all others."""
     with pytest.raises(DatasetError) as caught:
         taken(tags=("even", "evn"))
     assert str(caught.value) == (
@@ -99,7 +99,7 @@ def test_a_sample_by_groups_is_the_same_everywhere() -> None:
     ],
 )
 def test_a_sample_has_its_part_of_each_group(by: str, sample: int, shares: dict[str, int]) -> None:
-    """Groups get their proportional part, by any key that rows are grouped by."""
+    """Each group has its share, by any key that groups rows."""
     drawn = taken(sample=sample, by=by, seed=3)
     rows = [row_of(REFS[int(query_id[1:])]) for query_id in drawn]
     groups: dict[str, Callable[[dict[str, Any]], str]] = {
@@ -130,13 +130,13 @@ def test_a_sample_by_a_key_that_no_row_has_is_refused() -> None:
     ],
 )
 def test_a_wrong_selection_is_refused(wrong: dict[str, Any]) -> None:
-    """A selection of nothing, or by an unknown key, is no selection."""
+    """A selection of nothing, or by an unknown key, is an error."""
     with pytest.raises(ValueError, match="validation error"):
         Select.model_validate(wrong)
 
 
 def test_many_wrong_rows_make_one_message(jsonl: Callable[..., JsonLinesConfig], tmp_path: Path) -> None:
-    """The first five problems are told with their lines, the others counted."""
+    """The first five problems are listed with their lines, the others are counted."""
     rows = [{"query_id": f"r{n}", "query": "q" if n % 2 else ""} for n in range(14)]
     dataset = jsonl(*rows)
     refs = dataset.index(tmp_path)
@@ -160,7 +160,7 @@ def test_dependencies_have_to_exist() -> None:
 
 
 def test_rows_that_wait_for_each_other_are_refused() -> None:
-    """A ring of dependencies is told from end to end; a diamond is none."""
+    """The message has the whole cycle; a diamond is not a cycle."""
     diamond = [task("a", "b", "c"), task("b", "d"), task("c", "d"), task("d")]
     check_depends_on(diamond, set("abcd"))
     with pytest.raises(DatasetError, match=r"('b' -> 'c' -> 'b'|'c' -> 'b' -> 'c')\. Drop one depends_on"):

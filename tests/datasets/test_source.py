@@ -35,7 +35,7 @@ def test_a_broken_table_is_refused(text: str, message: str, line: int) -> None:
 
 
 def test_errors_name_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What goes wrong while a file is read is told with its name, and with the line if there is one."""
+    """Errors while a file is read name the file, and the line if there is one."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DatasetError, match=r"^a.csv:3: broken$"), refuse_unreadable(tmp_path / "a.csv"):
         raise DocumentError("broken", 3)

@@ -32,8 +32,8 @@ ATTEMPTS: dict[str, TaskMetadata] = {
 
 
 @pytest.mark.parametrize("name", ATTEMPTS)
-def test_a_digest_says_what_the_record_says(name: str) -> None:
-    """Every field has the value that the record has, and so has every field of each grade."""
+def test_a_digest_has_the_values_of_the_record(name: str) -> None:
+    """Every field has the value of the record, also in each grade."""
     metadata = ATTEMPTS[name]
     kept = digest(metadata)
     for field in fields(AttemptDigest):

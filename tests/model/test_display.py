@@ -21,7 +21,7 @@ from pytest_browsereval.model.display import (
 
 
 def test_a_line_is_printable_and_short() -> None:
-    """Control characters, line ends and direction marks become blanks; a long text ends in a mark."""
+    """Control characters, line ends and direction marks become blanks; a long text ends with a mark."""
     assert one_line("a\x1b[1m\tb\r\n\u2028\u202ec\x00\x9b") == "a [1m b    c  "
     assert one_line("x" * 200) == "x" * 200
     assert one_line("x" * 201) == "x" * 199 + "…"
@@ -29,7 +29,7 @@ def test_a_line_is_printable_and_short() -> None:
 
 
 def test_text_keeps_its_lines() -> None:
-    """Further lines are indented, so that they cannot pass for lines of ours; too many are counted."""
+    """Further lines are indented, so that they cannot look like lines of ours; the rest is counted."""
     assert printable("one\ntask  x\x1b") == "one\n  task  x "
     assert printable("\n".join("abcd"), most_lines=2) == "a\n  b\n  … 2 more lines"
 
@@ -47,7 +47,7 @@ def test_width_is_what_terminals_take(text: str, width: int) -> None:
 )
 @pytest.mark.parametrize("mark", ["…", "..."])
 def test_a_column_is_filled_exactly(text: str, mark: str) -> None:
-    """Whatever the text, the result takes the given columns; what fits is kept whole."""
+    """Any text takes the given columns; a text that fits is not cut."""
     made = fit(text, 6, mark)
     assert width_of(made) == 6
     assert made.startswith(text) if width_of(text) <= 6 else mark in made
@@ -55,7 +55,7 @@ def test_a_column_is_filled_exactly(text: str, mark: str) -> None:
 
 @pytest.mark.parametrize("width", [10, 20, 80])
 def test_lines_are_broken_where_they_must(width: int) -> None:
-    """Each line fits, nothing is lost, and words stay whole where there is room for them."""
+    """Each line fits, nothing is lost, and words stay whole if there is room."""
     text = "gate must_pass: カートカートカートカートカート failed because " + "x" * 100 + " of this"
     lines = list(wrap_text(text, width))
     assert max(map(width_of, lines)) <= width
@@ -65,28 +65,28 @@ def test_lines_are_broken_where_they_must(width: int) -> None:
 
 
 def test_only_all_is_a_hundred_percent() -> None:
-    """Shares next to an end are told as what they are not: the end."""
+    """Shares close to 0 or 1 are not written as 0 or 1."""
     shares = (0, 1e-12, 0.0004, 0.0006, 0.5, 0.95, 0.9996, 1 - 1e-12, 1)
     told = ("0.0%", "0.0%", "0.1%", "0.1%", "50.0%", "95.0%", "99.9%", "100.0%", "100.0%")
     assert tuple(map(percent, shares)) == told
 
 
 def test_a_list_of_many_names_is_cut() -> None:
-    """The first names are listed, each in one line, and the others are counted."""
+    """The first names are listed, each on one line, and the others are counted."""
     assert list(list_names(["a\nb", "c"])) == ["a b", "c"]
     told = list(list_names([f"r{number}" for number in range(MOST_NAMES + 3)]))
     assert told[-2:] == [f"r{MOST_NAMES - 1}", "and 3 more"]
 
 
 def test_a_number_has_its_noun() -> None:
-    """One of a thing is no plural; many have commas."""
+    """One thing has a singular; large numbers have commas."""
     assert format_count(1, "row") == "1 row"
     assert format_count(0, "row") == "0 rows"
     assert format_count(1_200, "copy", "copies") == "1,200 copies"
 
 
 def test_numbers_in_names_sort_as_numbers() -> None:
-    """Whatever their length and zeros in front, and however many digits."""
+    """Their length and leading zeros do not matter."""
     names = ["add-10", "add-9", "b", "add-02", "add", "10", "9", "add-1x2", "add-1x10", "9" * 5_000]
     assert sorted(names, key=natural) == [
         *("9", "10", "9" * 5_000),
@@ -95,7 +95,7 @@ def test_numbers_in_names_sort_as_numbers() -> None:
 
 
 def test_a_value_never_reads_like_the_bound_that_it_misses() -> None:
-    """As many digits are written as it takes; equal values, and the last digits of a float, take none."""
+    """Values have as many digits as needed; equal values need no more."""
     assert digits_apart(0.9, 0.5) == 1
     assert digits_apart(0.9, 0.9) == digits_apart(0.3, 0.1 + 0.2) == 1
     digits = digits_apart(0.9, 0.89996)

@@ -28,12 +28,12 @@ def grade(cost_usd: float | None, requests: int = 0, verdict: Verdict = ERRORED)
     ],
 )
 def test_an_unknown_price_makes_the_cost_unknown(grades: list[GraderResult], cost: float | None) -> None:
-    """Only of a grade that has asked a model: others cost nothing."""
+    """Only for a grade that has asked a model; others cost nothing."""
     assert cost_of(grades) == cost
 
 
 def test_an_errored_grade_has_no_score() -> None:
-    """Not even 0, which a mean would take for one."""
+    """Not even 0, which a mean would count."""
     with pytest.raises(ValidationError, match="is errored, so it cannot have the score 0"):
         GraderResult(grader="g", verdict=ERRORED, score=0.0)
 
@@ -48,5 +48,5 @@ def test_an_errored_grade_has_no_score() -> None:
     ],
 )
 def test_only_verdicts_can_disagree(verdicts: list[Verdict], is_split: bool) -> None:  # noqa: FBT001
-    """An errored grade says nothing."""
+    """An errored grade does not count."""
     assert differ(grade(0.0, verdict=verdict) for verdict in verdicts) is is_split

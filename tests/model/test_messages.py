@@ -21,7 +21,7 @@ def test_a_time_lies_between_what_the_clock_says_before_and_after() -> None:
 
 
 def test_a_second_begins_and_ends_on_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where a clock is set back."""
+    """Also if the clock is set back."""
     whole = 1_700_000_000 * 1_000_000_000
     times = [whole - 1, whole, whole + 7_999_999, whole - 1]
     monkeypatch.setattr("time.time_ns", lambda: times.pop(0))
@@ -41,19 +41,19 @@ WRONG = (
 
 @pytest.mark.parametrize("given", RIGHT)
 def test_a_timestamp_is_kept_as_it_is_written(given: str) -> None:
-    """ISO 8601 with a date and a time; empty where another system does not say."""
+    """ISO 8601 with a date and a time; empty if another system has none."""
     assert UserMessage(content="Go.", timestamp=given).timestamp == given
 
 
 @pytest.mark.parametrize("given", WRONG)
 def test_what_is_not_a_date_time_is_refused(given: str) -> None:
-    """The message says what one looks like."""
+    """The message has an example."""
     with pytest.raises(ValidationError, match="is not an ISO 8601 date-time, such as 2026-05-01T10:00"):
         UserMessage(content="Go.", timestamp=given)
 
 
 def test_a_line_has_its_own_time() -> None:
-    """One that says none is damaged: the time of reading is not that of the message."""
+    """A line without a time is damaged: the time of reading is not that of the message."""
     read = read_message('{"type": "user", "content": "Go.", "timestamp": "2026-05-01T10:00:00Z"}')
     assert read == UserMessage(content="Go.", timestamp="2026-05-01T10:00:00Z")
     with pytest.raises(ValueError, match="the user has no timestamp"):

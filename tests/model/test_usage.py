@@ -8,8 +8,8 @@ from pytest_browsereval.model.usage import Usage
 
 
 @pytest.mark.parametrize("used", [{"input_tokens": 5}, {"output_tokens": 5}, {"cost_usd": 0.5}])
-def test_what_was_used_was_used_by_a_request(used: dict[str, float]) -> None:
-    """Tokens or money without a number of requests count; nothing used is no request."""
+def test_usage_counts_as_a_request(used: dict[str, float]) -> None:
+    """Tokens or money without a number of requests count as one; nothing used is no request."""
     once = Usage.model_validate(used)
     assert once.requests == 1
     assert (once + once).model_dump() == Usage.model_validate(

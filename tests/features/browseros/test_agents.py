@@ -68,8 +68,8 @@ def test_a_pair_of_models_loads_unchanged(load: Load) -> None:
     assert part(found["executor"], type="single", model="gpt-4o", supports_images=True)
 
 
-def test_a_pair_of_browseros_may_do_what_it_may_do_there(load: Load) -> None:
-    """300 actions, after which the orchestrator can still answer: the attempt's limit comes later."""
+def test_a_pair_has_the_actions_of_browseros(load: Load) -> None:
+    """After 300 actions the orchestrator can still answer, as the limit of the attempt comes later."""
     note = "limits.max_steps is 301: BrowserOS lets a pair do 300 actions."
     theirs: dict[str, Any] = {"browseros": {"headless": True}}
     config = load(run(PAIR, **theirs))
@@ -98,20 +98,20 @@ def test_a_pair_of_browseros_may_do_what_it_may_do_there(load: Load) -> None:
     ],
 )
 def test_any_other_limit_stays(load: Load, keys: dict[str, Any], overrides: list[str], steps: int) -> None:
-    """What is said counts, and files of our own have our own default; nothing is noted."""
+    """A given limit counts, and our own files have our own default, without a note."""
     config = load(run(**{"agent": PAIR, **keys}), *overrides)
     assert config.limits.max_steps == steps
     assert not [note for note in config.notes if "max_steps" in note]
 
 
-def test_limits_that_are_no_block_are_told(refused: Refused) -> None:
+def test_limits_have_to_be_a_block(refused: Refused) -> None:
     """As in any other file."""
     (line,) = refused(run(PAIR, browseros={}, limits=3))
     assert "limits: " in line
 
 
 def test_an_orchestrator_may_have_what_every_model_has_there(load: Load) -> None:
-    """`type` and `supportsImages` stand in each model's block of BrowserOS; the second is noted as unused."""
+    """BrowserOS writes `type` and `supportsImages` into every block of a model; the second is noted."""
     theirs = {**PAIR["orchestrator"], "type": "single", "supportsImages": True}
     config = load(run({**PAIR, "orchestrator": theirs}))
     assert block(config)["orchestrator"] == block(load(run(PAIR)))["orchestrator"]
@@ -131,7 +131,7 @@ def test_an_executor_that_predicts_actions_is_asked_over_http(load: Load) -> Non
 
 
 def test_any_block_of_browseros_can_be_an_executor(load: Load) -> None:
-    """Blocks are read alike wherever they stand: in a variant, as an executor."""
+    """Blocks are read alike in all places: as a variant, as an executor."""
     variants = {"a": {**PAIR, "executor": CLAUDE}, "b": CLAUDE, "c": "claude-code"}
     config = load(json.dumps({"variants": variants, "dataset": "rows.jsonl"}))
     assert part(block(config, "a")["executor"], type="command", preset="claude-code", program="/opt/claude")
@@ -152,10 +152,10 @@ def test_any_block_of_browseros_can_be_an_executor(load: Load) -> None:
         ({**CLAUDE, "claudPath": "x"}, ":16: agent.executor.claudPath: unknown key."),
     ],
 )
-def test_what_is_wrong_in_an_executor_is_told_as_it_is_written(
+def test_problems_of_an_executor_have_the_keys_of_the_file(
     refused: Refused, executor: dict[str, Any], told: str
 ) -> None:
-    """The line and the words are the file's, not those of the block that was made of it."""
+    """The line and the keys are those of the file, not those of the converted block."""
     orchestrator = {"provider": "openrouter", "model": "m"}
     lines = refused(run({**PAIR, "orchestrator": orchestrator, "executor": executor}), name="run.json")
     assert len(lines) == 1, lines
@@ -167,7 +167,7 @@ def test_what_is_wrong_in_an_executor_is_told_as_it_is_written(
 
 
 def test_claude_code_is_a_command(load: Load) -> None:
-    """Path, model and more arguments go to the preset; with none of them the preset's own are used."""
+    """Path, model and arguments go to the preset; without them the preset's own are used."""
     assert part(
         block(load(run(CLAUDE))),
         type="command",
@@ -182,20 +182,20 @@ def test_claude_code_is_a_command(load: Load) -> None:
 @pytest.mark.parametrize(
     "override", ["agent.claudePath=/new", "agent.claude_path=/new", "agent.program=/new"]
 )
-def test_a_converted_key_is_overridden_in_either_words(load: Load, override: str) -> None:
-    """The command line may use the file's words or ours."""
+def test_a_converted_key_is_overridden_by_either_name(load: Load, override: str) -> None:
+    """The command line may use the key of the file or ours."""
     assert block(load(run(CLAUDE), override))["program"] == "/new"
 
 
 def test_the_command_line_can_name_an_agent_of_browseros(load: Load) -> None:
-    """An override is read as the file is."""
+    """Overrides are converted like the file."""
     assert part(block(load(run("noop"), "agent=claude-code")), type="command", preset="claude-code")
     found = block(load(run({**PAIR, "executor": ACTIONS}), "agent.executor.baseUrl=https://other.example/p"))
     assert found["executor"]["url"] == "https://other.example/p"
 
 
-def test_wrong_values_of_converted_keys_are_told_by_the_file_s_words(refused: Refused) -> None:
-    """A list that is none, and a key that is not there."""
+def test_problems_of_converted_keys_have_the_keys_of_the_file(refused: Refused) -> None:
+    """A value that is not a list, and an unknown key."""
     lines = refused(run({**CLAUDE, "extraArgs": 5, "nope": 1}), name="run.json")
     assert [line.partition(": ")[0] for line in lines] == ["evals/run.json:6", "evals/run.json:7"]
     assert "agent.extraArgs: expected a list, not 5." in lines[0]
@@ -203,7 +203,7 @@ def test_wrong_values_of_converted_keys_are_told_by_the_file_s_words(refused: Re
 
 
 def test_an_agent_of_a_plugin_keeps_its_name(tmp_path: Path) -> None:
-    """A project's own agent of the name comes first."""
+    """An agent of the project takes precedence over the name in BrowserOS."""
 
     class Own(NoopConfig):
         type: Literal["claude-code"] = "claude-code"  # type: ignore[assignment]
@@ -220,15 +220,17 @@ def test_an_agent_of_a_plugin_keeps_its_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("agent", "turns"), [(GEMINI, 25), (YUTORI, 30)])
 def test_an_endpoint_makes_a_computer_use_agent(load: Load, agent: dict[str, Any], turns: int) -> None:
-    """With an OpenAI-compatible endpoint in the block, points are read as parts of a thousand."""
+    """With an OpenAI-compatible endpoint in the block, coordinates are parts of a thousand."""
     found = block(load(run({**agent, **ENDPOINT})))
     assert part(found, type="computer-use", provider="openai-compatible", coordinates="normalized")
     assert part(found, base_url=ENDPOINT["baseUrl"], api_key=agent["apiKey"], max_turns=turns)
 
 
 @pytest.mark.parametrize("agent", [GEMINI, {**YUTORI, "baseUrl": "https://x.example/v1"}])
-def test_without_an_endpoint_the_line_to_write_is_told(refused: Refused, agent: dict[str, Any]) -> None:
-    """The refusal holds a whole line, which loads as it stands."""
+def test_without_an_endpoint_the_message_has_the_line_to_write(
+    refused: Refused, agent: dict[str, Any]
+) -> None:
+    """The line in the message loads as it is."""
     lines = refused(run(agent), name="run.json")
     assert len(lines) == 1
     assert lines[0].startswith(
@@ -238,7 +240,7 @@ def test_without_an_endpoint_the_line_to_write_is_told(refused: Refused, agent: 
 
 
 def test_the_lines_of_the_refusals_load(load: Load, refused: Refused) -> None:
-    """What a message tells to write is right."""
+    """The advice in a message is right."""
     for agent in (GEMINI, YUTORI):
         line = refused(run(agent))[0].partition("write `")[2].removesuffix("`")
         assert load(f"{line}\ndataset: rows.jsonl\n").variants["default"].type == "computer-use"
@@ -250,7 +252,7 @@ def viewport(config: EvalConfig) -> tuple[int, int]:
 
 
 def test_the_screen_s_size_is_the_browser_s(load: Load) -> None:
-    """It is set unless the browser's block says one, and noted where it has no effect."""
+    """It is used unless the browser's block has a size, and noted if it has no effect."""
     agent = {**GEMINI, **ENDPOINT}
     assert viewport(load(run(agent))) == (1440, 900)
     own = load(run(agent, browser={"viewport": {"width": 1000, "height": 700}}))
@@ -261,7 +263,7 @@ def test_the_screen_s_size_is_the_browser_s(load: Load) -> None:
 
 
 def test_two_sizes_in_one_run_are_refused(refused: Refused) -> None:
-    """A run has one size of page."""
+    """A run has one size of pages."""
     variants = {
         "g": {**GEMINI, **ENDPOINT},
         "y": {**YUTORI, **ENDPOINT, "screenSize": {"width": 1280, "height": 800}},
@@ -284,10 +286,10 @@ def test_two_sizes_in_one_run_are_refused(refused: Refused) -> None:
         ({"turnLimit": "many"}, "agent.turnLimit: expected a whole number, not 'many'."),
     ],
 )
-def test_wrong_limits_are_told_by_the_file_s_words(
+def test_problems_of_limits_have_the_keys_of_the_file(
     refused: Refused, change: dict[str, Any], told: str
 ) -> None:
-    """Values that moved elsewhere are told where they stand."""
+    """Values that were moved are named as in the file."""
     assert told in refused(run({**GEMINI, **ENDPOINT, **change}))[0]
 
 
@@ -317,7 +319,7 @@ def told_for(load: Load, tree: Any, *overrides: str) -> list[str]:
 def test_nothing_in_a_file_breaks_the_conversion(
     load: Load, agent: dict[str, Any], kind: dict[str, Any]
 ) -> None:
-    """A wrong value at any place is refused in words, or has no effect; it is never an exception of ours."""
+    """A wrong value in any place is refused or has no effect; it never raises another error."""
     for place, junk in product(PLACES, JUNK):
         tree = json.loads(run(agent, browseros={"server_url": "http://127.0.0.1:1"}, **kind))
         override = f"{place}={json.dumps(junk)}"

@@ -63,8 +63,8 @@ def test_a_run_config_loads_unchanged(load: Load, tmp_path: Path) -> None:
     assert config.output_dir.resolve() == tmp_path / "results"
 
 
-def test_what_has_no_effect_is_noted(load: Load) -> None:
-    """Every key that is read and not used is named, with the reason; so is the browser that is used."""
+def test_keys_without_effect_are_noted(load: Load) -> None:
+    """Every unused key is named with the reason, and so is the browser."""
     ports = "browseros.base_cdp_port, browseros.base_server_port, browseros.base_extension_port"
     captcha = "captcha.api_key_env, captcha.wait_timeout_ms, captcha.poll_interval_ms"
     assert load(run()).notes == (
@@ -83,7 +83,7 @@ def test_what_has_no_effect_is_noted(load: Load) -> None:
 
 
 def test_the_graders_model_becomes_the_judge(load: Load) -> None:
-    """One judge for all graders: at OpenAI unless they say where else; the command line may change it."""
+    """One judge for all graders, at OpenAI by default; the command line may change it."""
     judge = load(run()).judge
     assert judge is not None
     assert (judge.provider, judge.model_name, judge.url) == (
@@ -112,20 +112,20 @@ def browser(config: EvalConfig) -> dict[str, Any]:
     "server", ["http://localhost:9100", "http://localhost:9100/", "http://localhost:9100/mcp"]
 )
 def test_the_server_of_browseros_is_driven_over_mcp(load: Load, server: str) -> None:
-    """The address of the server is where its tools are, whatever slash it ends with."""
+    """The tools are at the address of the server, with or without a slash at its end."""
     found = browser(load(run(browseros={"server_url": server})))
     assert (found["type"], found["url"]) == ("mcp", "http://localhost:9100/mcp")
 
 
-def test_a_token_in_the_address_is_used_and_not_told(load: Load) -> None:
-    """Notes are printed; what stands behind the question mark is not part of them."""
+def test_a_token_in_the_address_is_used_and_not_printed(load: Load) -> None:
+    """Notes are printed, so they have no query of an address."""
     config = load(run(browseros={"server_url": "http://localhost:9100?token=secret-0123"}))
     assert browser(config)["url"] == "http://localhost:9100/mcp?token=secret-0123"
     assert "secret" not in str(config.notes)
 
 
 def test_a_debugging_port_alone_is_attached_to(load: Load) -> None:
-    """Without a server the browser behind the debugging port is used."""
+    """Without a server, the browser of the debugging port is used."""
     config = load(run(browseros={"base_cdp_port": 9010, "headless": True}))
     assert browser(config) == {"type": "cdp", "url": "http://127.0.0.1:9010"}
     assert config.notes[0].startswith("browseros.base_cdp_port: windows are opened in the browser at http:")
@@ -144,7 +144,7 @@ def test_a_debugging_port_alone_is_attached_to(load: Load) -> None:
     ],
 )
 def test_agents_that_point_use_the_debugging_port(load: Load, agent: dict[str, Any]) -> None:
-    """They need our tools that act at points, which a browser behind an MCP server does not have."""
+    """They need our tools, which a browser behind an MCP server does not have."""
     both = {"server_url": "http://x", "base_cdp_port": 9010}
     config = load(run(agent=agent, browseros=both))
     assert browser(config)["url"] == "http://127.0.0.1:9010"
@@ -154,7 +154,7 @@ def test_agents_that_point_use_the_debugging_port(load: Load, agent: dict[str, A
 
 @pytest.mark.parametrize("headless", [True, False])
 def test_without_an_address_a_chromium_is_started(load: Load, headless: bool) -> None:  # noqa: FBT001 a table
-    """With neither server nor port it is our own browser, with windows if the machine can show them."""
+    """Without server and port it is our own browser, with windows if the machine can show them."""
     found = browser(load(run(browseros={"headless": headless})))
     assert found == {"type": "playwright", "headless": headless or "auto"}
 
@@ -163,7 +163,7 @@ def test_without_an_address_a_chromium_is_started(load: Load, headless: bool) ->
     "own", ["playwright", {"type": "playwright"}, {"viewport": {"width": 800, "height": 600}}]
 )
 def test_a_browser_of_one_s_own_wins(load: Load, own: Any) -> None:
-    """What the file says in our words is used, and what it says in BrowserOS's is noted."""
+    """A `browser` block takes precedence, and the keys of BrowserOS are noted."""
     block = {"server_url": "http://x", "headless": False}
     config = load(run(browser=own, browseros=block, restart_server_per_task=False))
     assert isinstance(config.browser, PlaywrightBrowserConfig)
@@ -172,7 +172,7 @@ def test_a_browser_of_one_s_own_wins(load: Load, own: Any) -> None:
 
 
 def test_headless_is_noted_where_the_chosen_browser_runs_already(load: Load) -> None:
-    """An attached browser is as it is."""
+    """A browser that runs already cannot be changed."""
     block = {"server_url": "http://x", "headless": True}
     config = load(run(browser={"type": "cdp", "url": "http://127.0.0.1:9222"}, browseros=block))
     assert browser(config)["url"] == "http://127.0.0.1:9222"
@@ -190,13 +190,13 @@ def test_headless_is_noted_where_the_chosen_browser_runs_already(load: Load) -> 
     ],
 )
 def test_the_command_line_chooses_the_browser(load: Load, override: str, kind: str, url: str | None) -> None:
-    """BrowserOS's words and ours both override what the file says."""
+    """Keys of BrowserOS and ours both override the file."""
     found = browser(load(run(browseros={"server_url": "http://x"}), override))
     assert (found["type"], found.get("url")) == (kind, url)
 
 
-def test_an_option_that_the_browser_lacks_is_told(refused: Refused) -> None:
-    """One option on the command line does not choose another browser in silence."""
+def test_an_option_that_the_browser_lacks_is_refused(refused: Refused) -> None:
+    """One option on the command line does not silently choose another browser."""
     told = "--eval-set 'browser.headless=false': browser.headless: unknown key."
     assert refused(run(), "browser.headless=false")[0].startswith(told)
 
@@ -227,7 +227,7 @@ def test_an_option_that_the_browser_lacks_is_told(refused: Refused) -> None:
     ],
 )
 def test_a_wrong_run_config_is_refused(refused: Refused, changes: dict[str, Any], told: str) -> None:
-    """Keys of BrowserOS are checked as ours are, and told as they were written."""
+    """Keys of BrowserOS are checked like ours, and named as they are written."""
     lines = refused(run(**changes), name="run.json")
     assert len(lines) == 1
     assert lines[0].startswith("evals/run.json:")

@@ -45,7 +45,7 @@ def part(block: dict[str, Any], **wanted: Any) -> bool:
 
 
 def test_a_suite_takes_its_variant_from_the_environment(load: Load) -> None:
-    """A suite is read with the model of the EVAL_AGENT variables; the key stays in its variable."""
+    """The model comes from the EVAL_AGENT variables; the key stays in its variable."""
     environ = {**MODEL, "EVAL_VARIANT": "kimi", "EVAL_AGENT_SUPPORTS_IMAGES": "Yes"}
     config = load(suite(), name="suite.json", environ=environ)
     assert (config.name, list(config.variants), config.num_workers) == ("smoke", ["kimi"], 2)
@@ -57,7 +57,7 @@ def test_a_suite_takes_its_variant_from_the_environment(load: Load) -> None:
 
 
 def test_a_suite_has_defaults(load: Load) -> None:
-    """Without a variant's name and provider the ones of BrowserOS are taken."""
+    """Without a name and a provider of the variant, those of BrowserOS are used."""
     agent = {"type": "single", "executorBackend": "tool-loop"}
     config = load(suite(agent=agent, browseros=None), name="s.json", environ=SERVER)
     assert part(
@@ -73,7 +73,7 @@ def test_a_suite_has_defaults(load: Load) -> None:
 
 
 def test_a_pair_of_models_loads_unchanged(load: Load) -> None:
-    """The executor's model, address and key are in variables of their own."""
+    """The executor's model, address and key have variables of their own."""
     environ = {
         **MODEL,
         "EVAL_EXECUTOR_MODEL": "small",
@@ -91,7 +91,7 @@ def test_a_pair_of_models_loads_unchanged(load: Load) -> None:
 
 
 def test_an_executor_without_an_address_is_asked_where_the_orchestrator_is(load: Load) -> None:
-    """The same server and key serve both, and that is told."""
+    """Both use the same server and key, which is noted."""
     environ = {**SERVER, "EVAL_AGENT_API_KEY": "sk-very-secret", "EVAL_EXECUTOR_MODEL": "small"}
     environ["EVAL_AGENT_SUPPORTS_IMAGES"] = "1"
     config = load(suite(agent=PAIR_OF_MODELS), name="suite.json", environ=environ)
@@ -109,7 +109,7 @@ def test_an_executor_without_an_address_is_asked_where_the_orchestrator_is(load:
 
 @pytest.mark.parametrize("address", ["EVAL_EXECUTOR_BASE_URL", "CLADO_ACTION_BASE_URL", "CLADO_ACTION_URL"])
 def test_an_executor_that_predicts_actions_loads_unchanged(load: Load, address: str) -> None:
-    """Its address is the first that is set, as in BrowserOS; its model's name has no place here."""
+    """The first address that is set is used, as in BrowserOS; the name of its model is not."""
     environ = {**MODEL, "CLADO_ACTION_URL": "http://late.example/p", address: "http://first.example/p"}
     environ |= {"CLADO_ACTION_API_KEY": "clado-secret", "CLADO_ACTION_MODEL": "action-1"}
     config = load(suite(agent=PAIR_WITH_ACTIONS), name="suite.json", environ=environ)
@@ -122,7 +122,7 @@ def test_an_executor_that_predicts_actions_loads_unchanged(load: Load, address: 
 
 @pytest.mark.parametrize("environ", [{}, {"EVAL_AGENT_MODEL": "opus", "EVAL_AGENT_API_KEY": "sk-secret-0"}])
 def test_claude_code_needs_no_model(load: Load, environ: dict[str, str]) -> None:
-    """The program has its own; a variable for it is used, one that it does not read is noted."""
+    """The program has its own; a variable for it is used, and other variables are noted."""
     config = load(suite(agent={"type": "claude-code"}, browseros=None), name="suite.json", environ=environ)
     assert part(block(config), type="command", preset="claude-code", model=environ.get("EVAL_AGENT_MODEL"))
     note = "EVAL_AGENT_API_KEY is not used: the program has its own address and key."
@@ -130,7 +130,7 @@ def test_claude_code_needs_no_model(load: Load, environ: dict[str, str]) -> None
 
 
 def test_models_in_a_suite_s_own_file_are_kept(load: Load) -> None:
-    """The environment comes before the file, and is not asked for what the file says."""
+    """The environment takes precedence over the file, and need not repeat it."""
     own = {"type": "single", "provider": "openai", "model": "gpt-4o"}
     found = block(load(suite(agent=own), name="suite.json", environ={"EVAL_AGENT_MODEL": "newer"}))
     assert part(found, provider="openai", model="newer")
@@ -180,7 +180,7 @@ AGENT = [
 def test_a_variable_that_is_not_set_is_named(
     refused: Refused, agent: dict[str, Any], environ: dict[str, str], told: list[str]
 ) -> None:
-    """All that is missing is told at once, each with what to set."""
+    """All missing variables are reported at once, each with what to set."""
     assert refused(suite(agent=agent), name="suite.json", environ=environ) == told
 
 
@@ -210,8 +210,8 @@ def test_a_wrong_agent_of_a_suite_is_refused(refused: Refused, agent: dict[str, 
     assert told in lines[0]
 
 
-def test_wrong_variables_are_told_by_name(refused: Refused) -> None:
-    """A problem with a value of the environment names its variable."""
+def test_wrong_variables_are_named(refused: Refused) -> None:
+    """A problem with a value from the environment names its variable."""
     environ = {"EVAL_AGENT_MODEL": "m", "EVAL_AGENT_BASE_URL": "nowhere", "EVAL_AGENT_PROVIDER": "opnai"}
     environ |= {"CLADO_ACTION_URL": "nowhere"}
     lines = refused(suite(agent=PAIR_WITH_ACTIONS), name="suite.json", environ=environ)
@@ -226,7 +226,7 @@ def test_wrong_variables_are_told_by_name(refused: Refused) -> None:
 
 
 def test_the_command_line_beats_a_suite(load: Load) -> None:
-    """Keys of a converted suite are overridden by the words of BrowserOS and by ours."""
+    """Keys of BrowserOS and ours override those of a converted suite."""
     words = ("workers=7", "timeout_ms=31000", "variants.default.model=x", "agent.temperature=0.5")
     config = load(suite(), *words, name="s.json", environ=SERVER)
     assert (config.num_workers, config.limits.timeout_ms) == (7, 31_000)
@@ -244,9 +244,7 @@ def test_the_command_line_beats_a_suite(load: Load) -> None:
         ),
     ],
 )
-def test_what_the_command_line_says_need_not_be_set(
-    load: Load, agent: dict[str, Any], words: tuple[str, ...]
-) -> None:
-    """As in BrowserOS, what is typed comes first and the environment is asked for the rest."""
+def test_overrides_replace_variables(load: Load, agent: dict[str, Any], words: tuple[str, ...]) -> None:
+    """As in BrowserOS, the command line comes first, and the environment fills the rest."""
     config = load(suite(agent=agent), *words, name="s.json")
     assert list(config.variants) == ["default"]
