@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.graders.base import GraderConfig, GraderFault, Recorded
+from pytest_browsereval.graders.values import describe_invalid
 from pytest_browsereval.graders.verifiers import run_verifier
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
@@ -153,12 +154,9 @@ class CommandGrader(GraderConfig):
         try:
             return Judgement.model_validate_json(last)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            where = ".".join(map(str, first["loc"]))
             raise GraderFault(
                 f"{self._describe_program()} printed {beginning(last, 200)!r} as its last line, which is not "
-                f"a judgement: {where + ': ' if where else ''}{first['msg']}. Print an object such as "
-                '{"pass": true}',
+                f'a judgement: {describe_invalid(error)}. Print an object such as {{"pass": true}}'
             ) from None
 
 

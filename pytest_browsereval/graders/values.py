@@ -15,7 +15,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, cast
 
-from pydantic import JsonValue
+from pydantic import JsonValue, ValidationError
 
 from pytest_browsereval.graders.base import GraderFault
 from pytest_browsereval.graders.evaluation import EVALUATION_LIMIT_S, evaluate
@@ -60,6 +60,8 @@ json.dump([None, None] if count > limit else [found, problem], sys.stdout)
 DEEPEST = 30
 """How deeply a value of an answer may be nested."""
 SHOWN_LIMIT = 300
+# A judge or a program may make up keys of any length.
+_PLACE_LIMIT = 80
 
 
 def show(value: JsonValue, limit: int = SHOWN_LIMIT) -> str:
@@ -72,6 +74,13 @@ def clip(value: JsonValue) -> JsonValue:
     """Return a value as it is, or as cut text where it is too long for a report."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return value if len(text) <= SHOWN_LIMIT else f"{beginning(text, SHOWN_LIMIT)}… ({len(text)} characters)"
+
+
+def describe_invalid(error: ValidationError) -> str:
+    """Return where a block is wrong first, and how; its value is left out, which may be of any size."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    place = beginning(".".join(map(str, first["loc"])), _PLACE_LIMIT)
+    return f"{place}: {first['msg']}" if place else first["msg"]
 
 
 # -- text

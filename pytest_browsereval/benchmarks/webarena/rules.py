@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from pytest_browsereval.benchmarks.webarena.programs import check_locator, check_target
 from pytest_browsereval.graders.criteria import make_criterion
-from pytest_browsereval.graders.values import show
+from pytest_browsereval.graders.values import describe_invalid, show
 from pytest_browsereval.model.grades import Criterion
 from pytest_browsereval.redaction.known import beginning
 
@@ -121,8 +121,7 @@ def read_rules(blocks: Iterable[Mapping[str, JsonValue]]) -> list[Rules]:
         try:
             rules = Rules.model_validate(block)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            raise ValueError(f"evals: {'.'.join(map(str, first['loc']))}: {first['msg']}.") from None
+            raise ValueError(f"evals: {describe_invalid(error)}.") from None
         _check(rules)
         found.append(rules)
     return found

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pytest_browsereval.graders.judging.fences import Fence
+from pytest_browsereval.graders.values import describe_invalid
 from pytest_browsereval.llm.judge import Output
 from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.redaction.text import redact_json
@@ -29,8 +30,6 @@ Your reply is one JSON object and nothing else. It follows this JSON schema:
 """
 
 _FENCED = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL)
-# Characters of where in a reply something is wrong: a judge may make up keys of any length.
-_PLACE = 80
 
 _LEFT_OUT = ("title", "default")
 
@@ -103,9 +102,7 @@ def read_reply(text: str, reply: type[ReplyT], mode: Output, fence: Fence) -> Re
     try:
         return reply.model_validate_json(json_text)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = beginning(".".join(map(str, first["loc"])), _PLACE)
-        raise Unparseable(f"{place}: {first['msg']}" if place else first["msg"]) from None
+        raise Unparseable(describe_invalid(error)) from None
 
 
 def _check_keys(json_text: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -17,7 +16,7 @@ from pytest_browsereval.benchmarks.webarena.verified.kinds import (
     read_expected_value,
     read_seen_value,
 )
-from pytest_browsereval.graders.values import read_json
+from pytest_browsereval.graders.values import read_json, show
 from pytest_browsereval.model.grades import Criterion, Verdict
 from pytest_browsereval.redaction.known import beginning
 
@@ -141,13 +140,7 @@ def differences(
 
 
 def _describe_difference(path: str, expected: Any, actual: Any) -> str:
-    return f"{path or 'the value'} is {show(actual)}, not {show(expected)}"
-
-
-def show(value: Any, limit: int = 200) -> str:
-    """Return a value as a sentence shows it."""
-    text = json.dumps(plain(value), ensure_ascii=False, default=str)
-    return text if len(text) <= limit else f"{beginning(text, limit)}..."
+    return f"{path or 'the value'} is {show(plain(actual), 200)}, not {show(plain(expected), 200)}"
 
 
 def plain(value: Any) -> Any:
@@ -165,7 +158,7 @@ def _objects(
     expected: Mapping[str, Any], actual: Any, *, ordered: bool, path: str, extra_keys: bool
 ) -> list[str]:
     if not isinstance(actual, Mapping):
-        return [f"{path or 'the value'} is {show(actual)}, and an object was expected"]
+        return [f"{path or 'the value'} is {show(plain(actual), 200)}, and an object was expected"]
     found: list[str] = []
     if missing := sorted(expected.keys() - actual.keys()):
         found.append(f"{path or 'the value'} lacks {', '.join(missing)}")
@@ -182,7 +175,7 @@ def _objects(
 
 def _arrays(expected: Sequence[Any], actual: Any, *, ordered: bool, path: str, extra_keys: bool) -> list[str]:
     if not isinstance(actual, list | tuple):
-        return [f"{path or 'the value'} is {show(actual)}, and a list was expected"]
+        return [f"{path or 'the value'} is {show(plain(actual), 200)}, and a list was expected"]
 
     def is_same(one: Any, other: Any) -> bool:
         return not differences(one, other, ordered=ordered, extra_keys=extra_keys)
@@ -203,7 +196,7 @@ def _arrays(expected: Sequence[Any], actual: Any, *, ordered: bool, path: str, e
     order = " in order" if ordered else ""
     message = f"{path or 'the list'} has {matched} of the {len(expected)} expected values{order}"
     more = len(actual) - matched
-    return [] if fits else [f"{message}{f' and {more} others' if more else ''}: {show(actual)}"]
+    return [] if fits else [f"{message}{f' and {more} others' if more else ''}: {show(plain(actual), 200)}"]
 
 
 def make_criterion(name: str, expected: Any, actual: Any, problem: str) -> Criterion:

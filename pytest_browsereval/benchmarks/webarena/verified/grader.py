@@ -16,6 +16,7 @@ from pytest_browsereval.benchmarks.webarena.verified.traffic import TrafficRules
 from pytest_browsereval.capture.har import HAR_FILE
 from pytest_browsereval.graders.base import Golden, GraderConfig, Recorded
 from pytest_browsereval.graders.criteria import list_failed
+from pytest_browsereval.graders.values import describe_invalid
 from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.traffic import Traffic
@@ -116,9 +117,7 @@ def _read(block: dict[str, JsonValue]) -> ResponseRules | TrafficRules:
     try:
         return _RULES[str(name)].model_validate(given)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise ValueError(f"evals: {name}: {place}: {first['msg']}.") from None
+        raise ValueError(f"evals: {name}: {describe_invalid(error)}.") from None
 
 
 # -- attempts with known grades
