@@ -29,14 +29,7 @@ from pydantic import JsonValue
 from pytest_browsereval.errors import nearest
 from pytest_browsereval.graders.criteria import make_criterion
 from pytest_browsereval.graders.patterns import check_pattern, has_match
-from pytest_browsereval.graders.values import (
-    TEXT_LIMIT,
-    fold,
-    has_token,
-    read_date,
-    read_number,
-    show,
-)
+from pytest_browsereval.graders.values import TEXT_LIMIT, fold, has_token, read_date, read_number, show
 from pytest_browsereval.model.grades import Criterion
 from pytest_browsereval.redaction.known import beginning
 

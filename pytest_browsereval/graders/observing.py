@@ -115,7 +115,7 @@ async def live_page(window: Window) -> AsyncIterator[LivePage]:
     if not isinstance(window, PlaywrightWindow):
         raise GraderFault(
             f"a {type(window).__name__} has no page that can be read. Use a browser of the type playwright "
-            "or cdp, or a grader that needs no live page",
+            "or cdp, or a grader that needs no live page"
         )
     if window.dead:
         raise GraderFault(f"the page is gone: {window.dead}")

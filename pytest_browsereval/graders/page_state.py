@@ -16,12 +16,7 @@ from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.origins import cap_text
 from pytest_browsereval.errors import Fault, nearest
 from pytest_browsereval.graders.base import Golden, GraderConfig, GraderFault, Recorded
-from pytest_browsereval.graders.comparators import (
-    Comparator,
-    Reading,
-    read_comparator,
-    read_weight,
-)
+from pytest_browsereval.graders.comparators import Comparator, Reading, read_comparator, read_weight
 from pytest_browsereval.graders.criteria import compute_share, list_failed, summarize
 from pytest_browsereval.graders.observing import (
     PAGE_KEYS,
@@ -315,7 +310,7 @@ def _describe_role(check: PageCheck, criterion: Criterion) -> Criterion:
 def _describe_text(check: PageCheck, criterion: Criterion, seen: Mapping[str, Any]) -> Criterion:
     if seen["text"].get("cut"):
         raise GraderFault(
-            f"{check.title} cannot be decided: the page has more text than is read. Check it by role or js",
+            f"{check.title} cannot be decided: the page has more text than is read. Check it by role or js"
         )
     lines = [line.strip() for line in str(seen["text"]["value"]).splitlines()[:500] if 0 < len(line) < 200]
     # The nearest line shows a typing error of the row at a glance.

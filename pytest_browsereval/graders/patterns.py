@@ -64,7 +64,7 @@ def has_match(pattern: str, text: str, *, ignore_case: bool = False) -> bool:
     except TimeoutError:
         raise GraderFault(
             f"the pattern {show(pattern)} was searched for {SEARCH_LIMIT_S:g} s in {len(text)} characters "
-            "without an end. Write it without repetitions inside repetitions, such as (a+)+",
+            "without an end. Write it without repetitions inside repetitions, such as (a+)+"
         ) from None
     except ValueError as error:
         raise GraderFault(f"the pattern {show(pattern)} cannot be searched: {error}") from None

@@ -13,12 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.errors import Fault
 from pytest_browsereval.graders.base import Golden, GraderConfig, GraderFault, Recorded
-from pytest_browsereval.graders.comparators import (
-    Comparator,
-    Reading,
-    read_comparator,
-    read_weight,
-)
+from pytest_browsereval.graders.comparators import Comparator, Reading, read_comparator, read_weight
 from pytest_browsereval.graders.criteria import compute_share, summarize
 from pytest_browsereval.graders.observing import (
     PAGE_KEYS,

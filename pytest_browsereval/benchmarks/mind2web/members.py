@@ -13,8 +13,5 @@ def pytest_browsereval_register(registry: Registry) -> None:
         "grader",
         "mind2web",
         f"{__package__}.grader:Mind2WebGrader",
-        aliases=(
-            "mind2web_judge",
-            "mind2web_grader",
-        ),
+        aliases=("mind2web_judge", "mind2web_grader"),
     )

@@ -10,12 +10,7 @@ from pytest_browsereval.benchmarks.webarena.family import KEPT, WebArenaRows, ev
 from pytest_browsereval.datasets.benchmark import Dropped, RowProblem, text_of
 
 # Beside the keys of WebArena's own rows.
-_VISUAL_KEYS = (
-    "viewport_size",
-    "reasoning_difficulty",
-    "visual_difficulty",
-    "comments",
-)
+_VISUAL_KEYS = ("viewport_size", "reasoning_difficulty", "visual_difficulty", "comments")
 _CHORE_KEYS = (
     "start_url_lite",
     "required_obs",

@@ -17,16 +17,7 @@ from pytest_browsereval.datasets.source import Row
 from pytest_browsereval.errors import DatasetError, nearest
 from pytest_browsereval.model.display import format_count
 
-SITES = (
-    "shopping",
-    "shopping_admin",
-    "reddit",
-    "gitlab",
-    "map",
-    "wikipedia",
-    "homepage",
-    "classifieds",
-)
+SITES = ("shopping", "shopping_admin", "reddit", "gitlab", "map", "wikipedia", "homepage", "classifieds")
 """Sites that rows name, ``__SHOPPING__`` and so on."""
 
 PROGRAMS = (
