@@ -168,8 +168,7 @@ def _set_equals(this: Comparator, actual: JsonValue, reading: Reading) -> str:
     return f"the list {' and '.join(parts)}" if parts else ""
 
 
-def _number(this: Comparator, actual: JsonValue, reading: Reading) -> str:
-    del reading
+def _number(this: Comparator, actual: JsonValue, _: Reading) -> str:
     wanted, number = read_number(this.expected), read_number(actual)
     if number is None or wanted is None:
         return f"{show(actual, 80)} cannot be read as a number for sure"
@@ -179,8 +178,7 @@ def _number(this: Comparator, actual: JsonValue, reading: Reading) -> str:
     return f"it is {number}, not {wanted}{within}"
 
 
-def _date(this: Comparator, actual: JsonValue, reading: Reading) -> str:
-    del reading
+def _date(this: Comparator, actual: JsonValue, _: Reading) -> str:
     wanted = read_date(this.expected, day_first=this.day_first)
     date = read_date(actual, day_first=this.day_first)
     if wanted is None or date is None:
@@ -189,8 +187,7 @@ def _date(this: Comparator, actual: JsonValue, reading: Reading) -> str:
     return f"{show(actual, 80)} is not {show(this.expected, 80)}: {mismatch}" if mismatch else ""
 
 
-def _bound(this: Comparator, actual: JsonValue, reading: Reading) -> str:
-    del reading
+def _bound(this: Comparator, actual: JsonValue, _: Reading) -> str:
     bound, number = read_number(this.expected), read_number(actual)
     if number is None or bound is None:
         return f"{show(actual, 80)} cannot be read as a number for sure"
@@ -198,8 +195,7 @@ def _bound(this: Comparator, actual: JsonValue, reading: Reading) -> str:
     return "" if is_within else f"it is {number}, {'less' if this.kind == 'min' else 'more'} than {bound}"
 
 
-def _exists(this: Comparator, actual: JsonValue, reading: Reading) -> str:
-    del reading
+def _exists(this: Comparator, actual: JsonValue, _: Reading) -> str:
     if (actual is not None) == this.expected:
         return ""
     return "it does not exist, or is null" if this.expected else f"it exists: {show(actual, 80)}"

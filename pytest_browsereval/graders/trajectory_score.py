@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
@@ -64,20 +63,8 @@ class Rated(JudgeReply):
     score: float = Field(ge=0, le=1, description="From 0 to 1.")
 
 
-@dataclass(frozen=True)
-class Categories:
-    """The four scores, each from 0 to 1."""
-
-    goalCompletion: float  # noqa: N815 the design documents' names
-    planCorrectness: float  # noqa: N815 the same
-    successRatio: float  # noqa: N815 the same
-    contextEfficiency: float  # noqa: N815 the same
-
-    @property
-    def total(self) -> float:
-        """The weighted sum."""
-        values = asdict(self)
-        return float(round(sum(weight * values[name] for name, weight in WEIGHTS.items()), 6))
+Categories = dict[str, float]
+"""The four scores by their names, each from 0 to 1."""
 
 
 class TrajectoryScoreGrader(ModelGrader):
@@ -151,24 +138,26 @@ class TrajectoryScoreGrader(ModelGrader):
             if isinstance(one, Fault):
                 raise one
         goal, plan = (one for one in rated if isinstance(one, Rated))
-        counted = replace(score_by_rules(messages), goalCompletion=goal.score, planCorrectness=plan.score)
-        return self._opinion(counted, messages, f"Goal: {goal.reasoning} Plan: {plan.reasoning}")
+        judged = {"goalCompletion": goal.score, "planCorrectness": plan.score}
+        return self._opinion(
+            score_by_rules(messages) | judged, messages, f"Goal: {goal.reasoning} Plan: {plan.reasoning}"
+        )
 
     def _opinion(self, scores: Categories, messages: Sequence[Message], reasoning: str) -> Opinion:
         calls = list_calls(messages)
-        verdict: Literal["passed", "failed"] = "passed" if scores.total >= self.threshold else "failed"
-        sign = ">=" if verdict == "passed" else "<"
-        scored = ", ".join(f"{name} {value:.2f}" for name, value in asdict(scores).items())
-        why = f"{self.method}: {scores.total:.2f} {sign} {self.threshold:g} ({scored}). {reasoning}".strip()
+        total = round(sum(weight * scores[name] for name, weight in WEIGHTS.items()), 6)
+        passes = total >= self.threshold
+        scored = ", ".join(f"{name} {value:.2f}" for name, value in scores.items())
+        limit = f"{'>=' if passes else '<'} {self.threshold:g}"
         return Opinion(
-            verdict,
-            scores.total,
-            why,
+            "passed" if passes else "failed",
+            total,
+            f"{self.method}: {total:.2f} {limit} ({scored}). {reasoning}".strip(),
             criteria=tuple(self._criteria(scores)),
             details={
                 "method": self.method,
-                **asdict(scores),
-                "weightedTotal": scores.total,
+                **scores,
+                "weightedTotal": total,
                 **_count_calls(calls),
                 **({"reasoning": reasoning} if reasoning else {}),
                 "tokens": estimate_tokens(messages),
@@ -180,9 +169,9 @@ class TrajectoryScoreGrader(ModelGrader):
         return [
             Criterion(
                 name=name,
-                verdict=Verdict.PASSED if getattr(scores, name) >= self.threshold else Verdict.FAILED,
+                verdict=Verdict.PASSED if scores[name] >= self.threshold else Verdict.FAILED,
                 expected=f">= {self.threshold:g}",
-                actual=round(getattr(scores, name), 4),
+                actual=round(scores[name], 4),
                 weight=weight,
             )
             for name, weight in WEIGHTS.items()
@@ -211,13 +200,13 @@ def score_by_rules(messages: Sequence[Message]) -> Categories:
         plan = 0.3
     else:
         plan = 0.7 if names & set(PLANNING) else 0.5
-    return Categories(
+    return {
         # Fixed figures of the published heuristic: who calls the finishing tool has probably got somewhere.
-        goalCompletion=0.8 if names & set(FINISHING) else 0.3,
-        planCorrectness=plan,
-        successRatio=compute_success_ratio(calls),
-        contextEfficiency=next((score for most, score in BANDS if estimate_tokens(messages) <= most), 0.2),
-    )
+        "goalCompletion": 0.8 if names & set(FINISHING) else 0.3,
+        "planCorrectness": plan,
+        "successRatio": compute_success_ratio(calls),
+        "contextEfficiency": next((score for most, score in BANDS if estimate_tokens(messages) <= most), 0.2),
+    }
 
 
 def compute_success_ratio(calls: Sequence[Call]) -> float:

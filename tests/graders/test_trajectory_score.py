@@ -100,7 +100,7 @@ def test_ten_calls_two_failed_one_retry(tmp_path: Path) -> None:
 def test_goal_and_plan_by_rules(tools: list[str], plan: float, goal: float) -> None:
     """Named tools and the number of calls decide, exactly as in the table."""
     scores = score_by_rules(play(*((tool, OK) for tool in tools)))
-    assert (scores.planCorrectness, scores.goalCompletion) == (plan, goal)
+    assert (scores["planCorrectness"], scores["goalCompletion"]) == (plan, goal)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_goal_and_plan_by_rules(tools: list[str], plan: float, goal: float) -> N
 )
 def test_token_bands(characters: int, score: float) -> None:
     """Four characters are a token; each band ends with its own last token."""
-    assert score_by_rules([UserMessage(content="x" * characters)]).contextEfficiency == score
+    assert score_by_rules([UserMessage(content="x" * characters)])["contextEfficiency"] == score
 
 
 def test_results_are_read_by_their_contract(tmp_path: Path) -> None:
