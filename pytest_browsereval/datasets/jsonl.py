@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from pytest_browsereval.config_text import DocumentError
 from pytest_browsereval.config_text.json_text import json_value
-from pytest_browsereval.datasets.base import RowRef
+from pytest_browsereval.datasets.base import RowRef, Select
 from pytest_browsereval.datasets.rows import RowFile, RowIndex
 from pytest_browsereval.datasets.selection import select_rows
 from pytest_browsereval.datasets.source import refuse_unreadable
 from pytest_browsereval.model.tasks import Task
 
 BOM = b"\xef\xbb\xbf"
-
-FEW = 50
-"""Up to this many ids are searched for in the bytes; for more it is faster to read every id."""
 
 _TEXT = rb'"(?:[^"\\]|\\.)*+"'
 _SCALAR = rb"(?:" + _TEXT + rb"|[-+.\w]+)"
@@ -41,13 +38,14 @@ class JsonLinesConfig(RowFile):
             DatasetError: the file cannot be read or is empty, a row has no id, ids clash.
         """
         path = self.file(base_dir)
-        with refuse_unreadable(path):
-            if ids is not None and len(ids) <= FEW and self.select == type(self.select)():
-                found = self._search(path, ids)
-                if found is not None:
-                    return found
-            with path.open("rb") as file:
-                refs = self._scan(path, file)
+        with refuse_unreadable(path), path.open("rb") as file:
+            # A named row can be run while others are still broken. A sample needs all rows, in any case.
+            if ids is not None and self.select == Select():
+                named = self._scan(file, RowIndex(path, self.id_column, ids))
+                if named.is_complete:
+                    return named.finish()
+                file.seek(0)
+            refs = self._scan(file, RowIndex(path, self.id_column)).finish()
         return select_rows(refs, self.select, lambda ref: self.map_columns(self._row(ref)), path, ids)
 
     def read(self, ref: RowRef) -> Task:
@@ -66,10 +64,9 @@ class JsonLinesConfig(RowFile):
             except (DocumentError, UnicodeDecodeError) as error:
                 raise DocumentError(_describe_error(error), ref.line) from None
 
-    def _scan(self, path: Path, file: BinaryIO) -> list[RowRef]:
+    def _scan(self, file: BinaryIO, rows: RowIndex) -> RowIndex:
         key = json.dumps(self.id_column).encode()
         find_id = _id_pattern(key).match
-        rows = RowIndex(path, self.id_column)
         offset = 0
         # The pattern finds an id faster than `json.loads` parses a row, and a file may have 100,000 rows.
         for line, raw in enumerate(file, 1):
@@ -85,37 +82,7 @@ class JsonLinesConfig(RowFile):
                 skipped = len(BOM) if line == 1 and raw.startswith(BOM) else 0
                 _parse_id(rows, raw[skipped:], line, offset + skipped)
             offset += length
-        return rows.finish()
-
-    def _search(self, path: Path, ids: Collection[str]) -> list[RowRef] | None:
-        """Return the named rows without reading the others; None if one is not found."""
-        data = path.read_bytes()
-        rows = RowIndex(path, self.id_column)
-        starts: set[int] = set()
-        for query_id in ids:
-            found = set(self._starts(data, query_id))
-            if not found:
-                return None
-            starts |= found
-        for start in sorted(starts):
-            raw = _line_at(data, start)
-            _parse_id(rows, raw, data.count(b"\n", 0, start) + 1, start)
-        return rows.finish()
-
-    def _starts(self, data: bytes, query_id: str) -> Iterator[int]:
-        """Yield the start of each line that has this id."""
-        needle = json.dumps(query_id, ensure_ascii=False).encode(errors="replace")
-        place = data.find(needle)
-        while place >= 0:
-            start = data.rfind(b"\n", 0, place) + 1
-            start += len(BOM) if start == 0 and data.startswith(BOM) else 0
-            try:
-                row = json.loads(_line_at(data, start))
-            except ValueError:
-                row = None
-            if isinstance(row, dict) and row.get(self.id_column) == query_id:
-                yield start
-            place = data.find(needle, place + 1)
+        return rows
 
 
 def _id_pattern(key: bytes) -> re.Pattern[bytes]:
@@ -124,11 +91,6 @@ def _id_pattern(key: bytes) -> re.Pattern[bytes]:
     pair = rb"\s*+" + _TEXT + rb"\s*+:\s*+" + _SCALAR + rb"\s*+,"
     before = rb"(?:(?!\s*+" + re.escape(key) + rb")" + pair + rb")*+"
     return re.compile(rb"\s*+\{" + before + rb"\s*+" + re.escape(key) + rb'\s*+:\s*+"([^"\\\x00-\x1f]++)"')
-
-
-def _line_at(data: bytes, start: int) -> bytes:
-    end = data.find(b"\n", start)
-    return data[start:] if end < 0 else data[start : end + 1]
 
 
 def _parse_id(rows: RowIndex, raw: bytes, line: int, offset: int) -> None:

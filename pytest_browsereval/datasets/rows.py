@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
@@ -183,22 +183,30 @@ def _holds_one(path: Path, texts: Sequence[bytes]) -> bool:
 
 
 class RowIndex:
-    """Collect the rows of a file, and what is wrong with their ids."""
+    """Collect the rows of a file, and what is wrong with their ids.
 
-    def __init__(self, path: Path, id_column: str) -> None:
+    Args:
+        path: the file.
+        id_column: the column with the ids.
+        ids: if given, only rows with these ids; problems of other rows are ignored.
+    """
+
+    def __init__(self, path: Path, id_column: str, ids: Collection[str] | None = None) -> None:
         self.path = path
         self._column = id_column
+        self._ids = None if ids is None else frozenset(ids)
         self._refs: dict[str, RowRef] = {}
         self._problems: list[str] = []
 
     def add(self, query_id: str, line: int, offset: int, length: int = 0) -> None:
         """Add a row whose id is a text."""
+        if self._ids is not None and query_id not in self._ids:
+            return
         ref = RowRef(query_id, self.path, line, offset, length)
         first = self._refs.setdefault(query_id, ref)
         if first is not ref:
-            self.report(
-                line, f"the id {query_id!r} is also in line {first.line}. Ids must differ; rename one."
-            )
+            message = f"the id {query_id!r} is also in line {first.line}. Ids must differ; rename one."
+            self._problems.append(f"{format_path(self.path)}:{line}: {message}")
         elif not query_id:
             self.report(line, f"{self._column} is empty. Give every row an id.")
 
@@ -217,8 +225,14 @@ class RowIndex:
             self.add(row[self._column], line, offset, length)
 
     def report(self, line: int, message: str) -> None:
-        """Note a problem of a line."""
-        self._problems.append(f"{format_path(self.path)}:{line}: {message}")
+        """Note a problem of a line that has no usable id."""
+        if self._ids is None:
+            self._problems.append(f"{format_path(self.path)}:{line}: {message}")
+
+    @property
+    def is_complete(self) -> bool:
+        """True if every wanted id was found."""
+        return self._ids is not None and self._ids <= self._refs.keys()
 
     def finish(self) -> list[RowRef]:
         """Return the rows.
