@@ -59,7 +59,7 @@ class Recorded:
     started_at: str = ""
     """When the attempt began: ISO 8601, UTC."""
     agent_duration_ms: float | None = None
-    """How long the agent worked; None if nobody measured it."""
+    """How long the agent worked; None if it was not measured."""
     usage: Usage = field(default_factory=Usage)
     """What the agent's model calls used."""
     redact: Callable[[str], str] = str
@@ -143,7 +143,7 @@ class GraderConfig(Component):
     def needs(self, task: Task) -> Needs:
         """Return what it needs to judge this row: see ``Needs``. It never raises.
 
-        It is asked before ``check`` too: of a row that ``check`` refuses, tell at least ``trust`` and
+        It is called before ``check`` too: for a row that ``check`` refuses, return at least ``trust`` and
         ``addresses``.
 
         Args:

@@ -87,7 +87,7 @@ class Comparator:
 
 
 def is_same(expected: JsonValue, actual: JsonValue, reading: Reading) -> bool:
-    """Tell whether two JSON values are equal in a reading."""
+    """Return whether two JSON values are equal in a reading."""
     # Python says that True == 1, and JSON that they are different values.
     if isinstance(expected, bool) or isinstance(actual, bool):
         return expected is actual
@@ -108,7 +108,7 @@ def _is_spelled_alike(expected: JsonValue, actual: JsonValue) -> bool:
 
 
 def is_close(expected: Decimal, actual: Decimal, tolerance: float) -> bool:
-    """Tell whether two numbers differ by no more than the tolerance."""
+    """Return whether two numbers differ by no more than the tolerance."""
     return abs(expected - actual) <= Decimal(str(tolerance)) + _EPSILON * abs(expected)
 
 

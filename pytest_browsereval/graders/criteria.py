@@ -1,4 +1,4 @@
-"""Criteria of a grade, a line each, and what several of them come to."""
+"""Criteria of a grade, and their summary in a sentence and a share."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _until: ContextVar[float] = ContextVar("until", default=float("inf"))
 
 @contextmanager
 def limit_evaluations(limit_s: float) -> Iterator[None]:
-    """Have no evaluation of the block go on after its limit, in threads that the block starts as well."""
+    """Limit the time of all evaluations in the block, also in threads that it starts."""
     token = _until.set(time.monotonic() + limit_s)
     try:
         yield
@@ -32,7 +32,7 @@ def limit_evaluations(limit_s: float) -> Iterator[None]:
 
 
 def evaluate(script: str, given: JsonValue, limit_s: float = EVALUATION_LIMIT_S) -> JsonValue:
-    """Return what a script of ours writes about what it is given, both as JSON; blocks.
+    """Run one of our scripts on a JSON value and return the JSON value that it writes; blocks.
 
     Args:
         script: reads standard input and writes to standard output.

@@ -1,4 +1,4 @@
-"""A grader tried on its own golden attempts: does it still tell right from wrong?"""
+"""Runs a grader on its own golden attempts, to see that it still tells right from wrong."""
 
 from __future__ import annotations
 

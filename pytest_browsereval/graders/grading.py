@@ -1,4 +1,4 @@
-"""One grader asked about an attempt: within its limit, and whatever breaks makes the grade *errored*."""
+"""Asks one grader about an attempt, within its time limit. If anything breaks, the grade is *errored*."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the message log of an attempt tells without a model: calls, failures, repetitions, tokens."""
+"""Measures of an attempt from its message log, without a model: calls, failures, repetitions, tokens."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_browsereval.graders.values import read_json
 from pytest_browsereval.model.messages import Message, ToolCallMessage, ToolResultMessage
 
 CHARACTERS_A_TOKEN = 4
-"""The usual rule of thumb, for logs of agents that tell no usage."""
+"""The usual rule of thumb, for agents that report no usage."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Call:
     has_known_shape: bool = True
     """False: the result is neither a text nor ``{ok, output}``, so that the log's own mark decides."""
     duration_ms: float | None = None
-    """None: nobody measured it."""
+    """None: it was not measured."""
 
     @property
     def failed(self) -> bool:
@@ -69,7 +69,7 @@ def _read_success(result: Any) -> bool | None:
 
 
 def count_retries(calls: Sequence[Call]) -> int:
-    """Return how often a tool was called twice in a row, whatever the arguments."""
+    """Return how often a tool was called twice in a row, with any arguments."""
     return sum(before.tool == after.tool for before, after in pairwise(calls))
 
 

@@ -201,7 +201,7 @@ class LivePage:
         return await self._read(what, read_value(self._session, reply["result"]))
 
     async def _evaluate_apart(self, what: str, expression: str) -> JsonValue:
-        """Evaluate in a world of its own, which the page's scripts cannot have tampered with."""
+        """Evaluate in an isolated world, which the page's scripts cannot change."""
         tree = await self._send(what, "Page.getFrameTree")
         frame_id = tree["frameTree"]["frame"]["id"]
         world = await self._send(what, "Page.createIsolatedWorld", frameId=frame_id, worldName=_WORLD)
@@ -234,7 +234,7 @@ class LivePage:
     # -- storage
 
     async def read_storage(self, place: str, homes: Iterable[str]) -> str | None:
-        """Return what a storage holds: of the page's own origin or, where it lacks the key, of its homes.
+        """Return a value of the page's storage, or of the storage of its homes if the page has no such key.
 
         Args:
             place: ``local:KEY`` or ``session:KEY``.

@@ -1,4 +1,4 @@
-"""JSON values of a live page, read by the browser itself: the page's own scripts have no say in it.
+"""JSON values of a live page, read by the browser itself, so that the page's scripts cannot change them.
 
 A page may have replaced ``JSON.stringify``, ``toJSON`` or methods of arrays, by malice or by an old library.
 So objects cross the protocol by value, and what we run in the page is made of syntax only.
@@ -54,7 +54,7 @@ class NoValue(BrowserEvalError):
 
 
 class _HoldsProxy(Exception):
-    """The browser does not look into a proxy by itself."""
+    """The browser does not serialize the target of a proxy."""
 
 
 def make_plain(value: Any, depth: int = 0) -> JsonValue:

@@ -50,7 +50,7 @@ def _is_cheap(pattern: str, text: str) -> bool:
 
 
 def has_match(pattern: str, text: str, *, ignore_case: bool = False) -> bool:
-    """Tell whether the pattern matches anywhere in the text's first 100,000 characters; blocks.
+    """Return whether the pattern matches anywhere in the text's first 100,000 characters; blocks.
 
     Raises:
         Fault: source *grader*, when the search takes longer than its limit.

@@ -101,7 +101,7 @@ class Facts:
     unique_tool_names: tuple[str, ...]
     termination_reason: str
     input_tokens: int | None
-    """None where the agent tells no usage."""
+    """None if the agent reports no usage."""
     output_tokens: int | None
     wasted_steps: int
     """Failed, never answered, or the same as the step before."""
@@ -132,7 +132,7 @@ class PerformanceGrader(ModelGrader):
         """Return what was measured, and the material.
 
         Raises:
-            Fault: nobody measured the time, or there is no picture or no record of the actions.
+            Fault: the time was not measured, or there is no picture or no record of the actions.
         """
         del judge
         messages = await asyncio.to_thread(load_messages, recorded)
@@ -224,7 +224,7 @@ def measure_attempt(recorded: Recorded, calls: list[Call], pictures: int) -> Fac
     """Return the facts of an attempt.
 
     Raises:
-        Fault: nobody measured how long the agent worked.
+        Fault: it was not measured how long the agent worked.
     """
     if recorded.agent_duration_ms is None:
         raise GraderFault("nobody measured how long the agent worked, so speed cannot be judged")

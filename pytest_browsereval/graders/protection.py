@@ -24,8 +24,8 @@ _NAMES = frozenset({"type", "name", "answer", "path", "query", "script", "evalua
 def mask_of(task: Task) -> Callable[[str], str]:
     """Return what takes the reference answer of a protected task out of a text; ``str`` for other tasks.
 
-    It is found in any case and punctuation. Its numbers and longer words are hidden by themselves too, since
-    a judge tells them in its own order, unless the instruction has them anyway.
+    It is found in any case and punctuation. Its numbers and longer words are also hidden one by one, since
+    a judge may change their order, unless they are in the instruction.
     """
     pattern = compile_answer(task.answer, task.query) if task.protected else None
     return str if pattern is None else lambda text: pattern.sub(WITHHELD, unicodedata.normalize("NFC", text))

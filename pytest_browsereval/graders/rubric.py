@@ -83,7 +83,7 @@ class _Prepared:
 class RubricGrader(ModelGrader):
     """Scores the work by the row's rubric, or by one made of the task alone, and asks if the task is done.
 
-    Each criterion is scored twice: by the actions first, then with the pictures that tell most of it. The
+    Each criterion is scored twice: by the actions first, then with the most relevant pictures. The
     score is that of the work; whether the task is done is a strict yes or no beside it. What stood in the way
     and was not the agent's fault is kept apart from both.
     """
@@ -100,7 +100,7 @@ class RubricGrader(ModelGrader):
     """``points``: earned points among all of them; ``items``: the share of the criteria that are met."""
     on_blocker: Literal["error", "fail"] = "error"
     """What an attempt is that failed only because of a captcha, a site that was down and the like: ``error``
-    (it tells nothing of the agent) or ``fail``."""
+    (it says nothing about the agent) or ``fail``."""
     max_pictures: int = Field(default=30, ge=5, le=500)
     """How many pictures are considered: spread evenly over the attempt, the last five among them."""
     relevance_threshold: int = Field(default=3, ge=1, le=5)

@@ -45,7 +45,7 @@ class StateSource(BaseModel):
     """``local:KEY`` or ``session:KEY``; an absent key is the state null."""
     url: str | None = Field(default=None, min_length=1)
     """An address that answers with JSON, asked with the window's cookies: ``{shop}/api/state``. A browser
-    behind an MCP server does not tell its cookies; there it is asked without."""
+    behind an MCP server does not show its cookies; the request then has none."""
 
     @model_validator(mode="after")
     def _exactly_one(self) -> StateSource:

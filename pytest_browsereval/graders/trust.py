@@ -75,7 +75,7 @@ def _is_in_a_site(address: str, site_urls: Mapping[str, str]) -> bool:
 
 
 def _describe_host(address: str) -> str:
-    """Return scheme, host and port: what else an address may have can be a secret."""
+    """Return scheme, host and port; the rest of an address may be a secret."""
     try:
         return show(origin_of(address))
     except ValueError:

@@ -71,7 +71,7 @@ def show(value: JsonValue, limit: int = SHOWN_LIMIT) -> str:
 
 
 def clip(value: JsonValue) -> JsonValue:
-    """Return a value as it is, or as cut text where it is too long for a report."""
+    """Return a value, or its beginning as text if it is too long for a report."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return value if len(text) <= SHOWN_LIMIT else f"{beginning(text, SHOWN_LIMIT)}… ({len(text)} characters)"
 
@@ -95,7 +95,7 @@ def fold(text: str, *, case_sensitive: bool = False) -> str:
 
 
 def _is_word(char: str) -> bool:
-    """Tell whether two such characters side by side belong to one word.
+    """Return whether two such characters side by side belong to one word.
 
     Scripts that are written without blanks have no such border: wide East Asian characters, Thai, Lao,
     Burmese and Khmer.
@@ -128,7 +128,7 @@ def _ends_token(text: str, end: int) -> bool:
 
 
 def has_token(needle: str, text: str) -> bool:
-    """Tell whether text holds the needle as whole words and numbers: "5" is not in "15", "5.2" or "-5"."""
+    """Return whether text holds the needle as whole words and numbers: "5" is not in "15", "5.2" or "-5"."""
     at = text.find(needle) if needle else -1
     while at >= 0:
         if _starts_token(text, at) and _ends_token(text, at + len(needle)):
@@ -217,7 +217,7 @@ class Moment:
     zone: tzinfo | None = None
 
     def mismatch(self, other: Moment) -> str | None:
-        """Return which field of ours the other lacks or has otherwise, None if all that we know agrees."""
+        """Return the first field in which the other differs from this one, None if all known fields agree."""
         mine, theirs = self._aligned(other), other._aligned(self)
         for name, want, got in zip(_FIELDS, mine, theirs, strict=True):
             if want is not None and got is None:
@@ -317,7 +317,7 @@ def read_json(text: str, default: Any = None) -> Any:
 
 
 def is_deep(value: Any) -> bool:
-    """Tell whether a value is nested more deeply than any answer: it would be a fault, and no failure."""
+    """Return whether a value is nested so deeply that comparing it would be a fault instead of a failure."""
     level = [value]
     for _ in range(DEEPEST):
         inner = [part for part in level if isinstance(part, dict | list)]
@@ -362,7 +362,7 @@ def look_up(path: str, value: JsonValue) -> tuple[JsonValue, str]:
 
 
 def _is_cheap(parsed: Mapping[str, Any]) -> bool:
-    """Tell whether a path visits each part of a value but once for each of its own, and makes no more."""
+    """Return whether a path visits each part of a value only once for each of its own, and adds none."""
     pending, count, lists = [parsed], 0, 0
     while pending:
         node = pending.pop()

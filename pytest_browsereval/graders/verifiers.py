@@ -31,7 +31,7 @@ END_LIMIT_S = 20.0
 
 @dataclass(frozen=True)
 class Ran:
-    """A program that has come to its end."""
+    """The result of a program."""
 
     output: bytes
     """The end of what it printed."""
@@ -102,7 +102,7 @@ async def _start(
 async def _wait_for_end(
     process: asyncio.subprocess.Process, timeout_s: float, name: str, *outputs: IO[bytes]
 ) -> None:
-    """Wait for the program within its limits; whatever happens, nothing that it has started lives on."""
+    """Wait for the program within its limits, and end everything that it has started in any case."""
     waiting = asyncio.ensure_future(process.wait())
     try:
         async with asyncio.timeout(timeout_s):

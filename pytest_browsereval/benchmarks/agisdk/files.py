@@ -49,7 +49,7 @@ def script_file(package: Path, name: str, version: str | None) -> Path | None:
 
 
 def read_task(package: Path, version: str, task_id: str) -> Mapping[str, Any] | None:
-    """Return a task of the package; None if it has no such."""
+    """Return a task of the package; None if there is none of that id."""
     file = file_inside(tasks_folder(package, version), f"{task_id}.json")
     task = None if file is None else json_value(read_text(file))
     return task if isinstance(task, Mapping) else None

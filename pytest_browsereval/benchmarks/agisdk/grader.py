@@ -290,7 +290,7 @@ class AgisdkGrader(ModelGrader):
         return make_criterion(check.title, problem, expected="SUCCESS", actual=last)
 
     async def opinion(self, recorded: Recorded, judge: Judge, prepared: Any) -> Opinion:
-        """Ask about each requirement of the answer, and put that beside what the programs say.
+        """Ask about each requirement of the answer, and combine the replies with what the programs say.
 
         Raises:
             Fault: the judge gave no verdict.

@@ -23,7 +23,7 @@ def serve(body: bytes) -> str:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            """Answer with the state; whatever else is asked for is not there."""
+            """Answer with the state, and with status 404 to any other request."""
             # Whatever a verifier adds to the address, there is one state.
             is_state = self.path.partition("?")[0].rstrip("/") == STATE
             answer = body if is_state else b'{"error": "only the state was recorded"}'

@@ -55,7 +55,7 @@ class PictureTarget(BaseModel):
 
 
 class Rules(BaseModel):
-    """The block ``eval`` of a row; what nobody reads, annotations say, is left alone."""
+    """The block ``eval`` of a row; other keys, such as annotations, are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -212,7 +212,7 @@ def _tidy(url: str, rules: Rules) -> str:
 
 
 def _contains_address(actual: str, wanted: list[str]) -> bool:
-    """Tell whether the address holds host and path of one, and a value of every parameter of all."""
+    """Return whether the address holds host and path of one, and a value of every parameter of all."""
     here = urlsplit(actual)
     query, needed = parse_qs(here.query), dict[str, set[str]]()
     for one in wanted:

@@ -52,7 +52,7 @@ class Ballot:
         return self.weights.get(part, 1.0)
 
     def decide(self, results: Results) -> Literal["passed", "failed", "undecided"]:
-        """Return what the parts come to, whatever those that are errored would have said; else undecided."""
+        """Return the verdict if no errored part could have changed it; else "undecided"."""
         given = {part: _verdict(result) for part, result in results.items()}
         total = math.fsum(map(self.weight, given))
         passed = math.fsum(self.weight(part) for part, verdict in given.items() if verdict == "passed")
@@ -73,7 +73,7 @@ class Ballot:
 class FaraCombinedGrader(PictureOptions):
     """Verifies by actions, by a rubric and by pictures at once, and lets the three vote.
 
-    A part that is errored has no vote: the grade stands if the others decide alone, and else is errored.
+    A part that is errored has no vote: the grade stands if the others decide alone; otherwise it is errored.
     """
 
     type: Literal["fara_combined"] = "fara_combined"

@@ -28,7 +28,7 @@ def load_messages(recorded: Recorded) -> list[Message]:
     """Return all messages of an attempt, for graders that judge by them.
 
     Raises:
-        Fault: source *grader*; they are not there or damaged, so that nobody can tell what the agent did.
+        Fault: source *grader*; they are missing or damaged, so that it is not known what the agent did.
     """
     try:
         log = (recorded.folder / "messages.jsonl").read_bytes()
@@ -47,7 +47,7 @@ def load_steps(recorded: Recorded) -> list[Step]:
     """Return the tool calls of an attempt.
 
     Raises:
-        Fault: source *grader*; nothing was recorded, so that nobody can tell what the agent did.
+        Fault: source *grader*; nothing was recorded, so that it is not known what the agent did.
     """
     return list_steps(load_messages(recorded))
 
@@ -61,7 +61,7 @@ def give_actions(steps: list[Step], *, results: bool = False, argument: int = AR
 
     Args:
         steps: the tool calls.
-        results: tell also how what each one returned begins.
+        results: include the beginning of what each action returned.
         argument: the most characters of one argument.
     """
     # Shorter texts for longer attempts: the whole has to fit into the judge's context.
@@ -77,12 +77,12 @@ def give_actions(steps: list[Step], *, results: bool = False, argument: int = AR
 
 
 def describe_action(step: Step, result: int = 0, *, tells_page: bool = True, argument: int = ARGUMENT) -> str:
-    """Return an action in exactly one line, whatever its names, addresses and results hold.
+    """Return an action in exactly one line, even if its names, addresses or results have line breaks.
 
     Args:
         step: the tool call.
         result: how many characters of what it returned are shown.
-        tells_page: tell the page's address.
+        tells_page: include the page's address.
         argument: the most characters of one argument.
     """
     parts = [step.line(argument)]

@@ -31,7 +31,7 @@ class ModelGrader(GraderConfig):
     """
 
     prompts: ClassVar[tuple[str, ...]] = ()
-    """All texts of ours that the judge is sent: a change of one changes the fingerprint."""
+    """All our texts that the judge is sent. A change of one changes the fingerprint."""
     replies: ClassVar[Replies] = ()
     """All forms of reply that it asks for: what their fields say is part of the prompts."""
     version: ClassVar[int] = 1
@@ -50,7 +50,7 @@ class ModelGrader(GraderConfig):
         return False
 
     def needs(self, task: Task) -> Needs:
-        """Return that it asks its judge, and whether that one sees pictures."""
+        """Return that it asks its judge, and whether the judge sees pictures."""
         del task
         return Needs(pictures=self.sees_pictures, models=(self._model,), seconds=GRACE_S)
 
@@ -61,7 +61,7 @@ class ModelGrader(GraderConfig):
     async def grade(self, recorded: Recorded) -> GraderResult:
         """Ask the judge as often as it has votes, and take the majority.
 
-        Whatever breaks, the grade says what was paid by then; ``stops_run`` says that a key was refused.
+        If anything breaks, the grade still says what was paid. ``stops_run`` says that a key was refused.
 
         Raises:
             ValueError: there is no judge.
@@ -91,7 +91,7 @@ class ModelGrader(GraderConfig):
         return await judge.gather(*(self.opinion(recorded, judge.vote(n), prepared) for n in votes))
 
     async def decide_without_model(self, recorded: Recorded) -> Opinion | None:
-        """Return the grade where the rule needs no model for it: nothing was answered, say; None else.
+        """Return the grade if the rule needs no model for it, for example without an answer; else None.
 
         Raises:
             Fault: what the judge would be shown is missing.
@@ -174,7 +174,7 @@ class ModelGrader(GraderConfig):
         )
 
     def rules(self) -> Self:
-        """Return the grader without its judge and what else is not a rule: where a package lies, say."""
+        """Return the grader without its judge and other options that are not rules, such as paths."""
         return self.model_copy(update={"judge": None})
 
     def judge_fingerprint(self, judge: JudgeConfig, site_urls: Any = None) -> str:
@@ -207,7 +207,7 @@ def give_reference(task: Task) -> Given | None:
 
 
 def fail_unanswered(recorded: Recorded) -> Opinion | None:
-    """Return the failure of an attempt without a final answer, for rules that ask nobody then; None else."""
+    """Return a failure if there is no final answer, for rules that do not ask the judge then; else None."""
     if (recorded.final_answer or "").strip():
         return None
     why = "the agent gave no final answer; such an attempt fails without asking the judge"

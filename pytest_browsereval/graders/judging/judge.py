@@ -45,7 +45,7 @@ RECORD = "judge"
 """The folder of an attempt with every reply that was paid for."""
 
 SENDING = (RULE, TAGGED, BARE, PARSER, LONGEST, SIDES, QUALITY)
-"""What of ours surrounds every question: a change of it may change every reply."""
+"""Our texts and limits around every question. A change of one may change every reply."""
 
 _FORMAT_WORDS = ("response_format", "json_schema", "json_object", "structured output", "json mode")
 _CONTEXT_WORDS = (
@@ -348,7 +348,7 @@ def _make_content(parts: Sequence[Part], fence: Fence) -> str | list[dict[str, A
 class _Shared:
     gates: dict[JudgeConfig, asyncio.Semaphore] = field(default_factory=dict)
     lowered: dict[JudgeConfig, Output] = field(default_factory=dict)
-    """Of judges whose provider has refused a stricter form: it is not asked for again."""
+    """The form to ask for, of judges whose provider has refused a stricter one."""
     locks: WeakValueDictionary[Path, asyncio.Lock] = field(default_factory=WeakValueDictionary)
     """By the record of a reply: the same question, of two graders or two pictures, is asked once."""
 

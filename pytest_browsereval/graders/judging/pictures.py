@@ -36,7 +36,7 @@ class Shown:
 
     path: Path
     caption: str = ""
-    """What stands before it, in words of ours, since it is not fenced; its number by default."""
+    """The text before it, which is not fenced and therefore written by us; its number by default."""
     detail: Detail = "high"
 
     @property
@@ -65,8 +65,8 @@ def load_pictures(recorded: Recorded, *, else_write: str = "") -> list[Path]:
         else_write: what to write in the grader's block if there are none.
 
     Raises:
-        Fault: source *grader*; there are none, or one that was taken is gone: the others may tell another
-            story.
+        Fault: source *grader*; there are none, or one that was taken is missing: the others may give another
+            impression.
     """
     found = find_pictures(recorded.folder)
     results = (m for m in messages_of(recorded.folder) if isinstance(m, ToolResultMessage))

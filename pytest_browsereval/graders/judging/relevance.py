@@ -97,7 +97,7 @@ class Sorted(Generic[BatchT]):
 async def sort_pictures(
     judge: Judge, reply: type[BatchT], rules: str, parts: Sequence[Given], pictures: Sequence[Path]
 ) -> Sorted[BatchT]:
-    """Have all pictures rated, small and in batches.
+    """Rate all pictures, small and in batches.
 
     Raises:
         Fault: source *grader*; more than a third of the pictures could not be rated.
@@ -170,7 +170,7 @@ def take_turns(ranked: Sequence[Sequence[int]], most: int) -> list[int]:
 
 
 def doubt_failure(opinion: Opinion, unseen: Sequence[int], what: str = "rated") -> Opinion:
-    """Return the vote; a failure decides nothing where a picture that nobody saw may show the contrary.
+    """Return the vote. A failure is undecided if a picture that was not seen may show the contrary.
 
     Args:
         opinion: the vote.

@@ -1,4 +1,4 @@
-"""A judge's reply: the form that it is asked for, and the strict reading of what came."""
+"""A judge's reply: the form that the judge is asked for, and the strict parser of what it replies."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _json_text(text: str, mode: Output, fence: Fence) -> str:
 
 
 def to_record(value: JudgeReply, redact: Callable[[str], str]) -> Any:
-    """Return a reply as it is written: what the judge says is redacted, the words of the form are kept."""
+    """Return a reply as it is recorded: texts of the judge are redacted, the words of the form are kept."""
     fixed = frozenset(_find_fixed_words(schema_of(type(value))))
     return redact_json(value.model_dump(mode="json"), lambda text: text if text in fixed else redact(text))
 

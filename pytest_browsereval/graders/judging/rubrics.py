@@ -64,7 +64,7 @@ class Item:
     description: str
     max_points: float
     required: bool = False
-    """Without it the attempt fails, whatever the sum."""
+    """The attempt fails if it is not met, however high the sum."""
     condition: str = ""
     """When it counts at all; empty: always."""
 
@@ -130,7 +130,7 @@ async def get_rubric(recorded: Recorded, judge: Judge) -> Rubric:
     """Return the row's rubric, or one that the judge makes of the task alone.
 
     Raises:
-        Fault: source *grader*; the judge made none twice. There is no general rubric to stand in.
+        Fault: source *grader*; the judge failed twice to make one. No general rubric replaces it.
         ValueError: the row's rubric does not have the form of one.
     """
     return read_rubric(recorded.task) or await _make_rubric(recorded, judge)
@@ -158,7 +158,7 @@ async def _make_rubric(recorded: Recorded, judge: Judge) -> Rubric:
 def read_rubric(task: Task) -> Rubric | None:
     """Return the rubric that a row carries, None if it carries none.
 
-    It stands under ``rubric`` or, as some benchmarks have it, ``metadata.additional.precomputed_rubric``.
+    It is the value of ``rubric`` or, in some benchmarks, of ``metadata.additional.precomputed_rubric``.
     Reasons and points that are noted in it beforehand are never shown to a judge.
 
     Raises:

@@ -158,7 +158,7 @@ class Scored:
 
 
 def settle_scores(rubric: Rubric, scores: Sequence[CriterionScore], shown: Collection[int] = ()) -> Scored:
-    """Return the score that a judge's marks come to.
+    """Return the score of an attempt from a judge's marks.
 
     Args:
         rubric: what was scored by.

@@ -1,4 +1,4 @@
-"""Several votes of a judge, and what they come to."""
+"""Several votes of a judge, and their majority."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Opinion:
 
 @dataclass(frozen=True)
 class Majority:
-    """What votes come to."""
+    """The result of a vote."""
 
     verdict: Verdict
     score: float | None
@@ -47,7 +47,7 @@ class Majority:
 
 
 def count_votes(opinions: Sequence[Opinion | Fault]) -> Majority:
-    """Return what more than half of all votes say; without such a majority the grade is errored.
+    """Return the verdict of more than half of all votes; without such a majority the grade is errored.
 
     A vote that failed counts for neither side. The score is the mean of the votes that were given.
     """

@@ -56,7 +56,7 @@ def read_expected(value: JsonValue, schema: Schema | None) -> Any:
 
 
 def read_seen(value: JsonValue, schema: Schema | None) -> Any:
-    """Return what was answered or sent with its values typed; as it is where it cannot be read."""
+    """Return what was answered or sent with its values typed; a value that cannot be read stays as it is."""
 
     def read(kind: Kind, part: Any) -> Any:
         typed = read_seen_value(kind, part)
@@ -200,7 +200,7 @@ def _arrays(expected: Sequence[Any], actual: Any, *, ordered: bool, path: str, e
 
 
 def make_criterion(name: str, expected: Any, actual: Any, problem: str) -> Criterion:
-    """Return a criterion that passes unless there is a problem; values stand in it as a whole."""
+    """Return a criterion that passes unless there is a problem; its values are not cut."""
     verdict = Verdict.FAILED if problem else Verdict.PASSED
     reason = beginning(problem, 1_000)
     return Criterion(name=name, verdict=verdict, expected=expected, actual=actual, reason=reason)

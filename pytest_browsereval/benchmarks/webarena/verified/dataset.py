@@ -59,7 +59,7 @@ class WebArenaVerifiedConfig(WebArenaRows):
 
 
 def _is_unreadable(evaluator: Mapping[str, Any]) -> bool:
-    """Tell whether what was to be sent holds a list of one value: a list stands for several choices."""
+    """Return whether what was to be sent holds a list of one value: a list stands for several choices."""
     expected = evaluator.get("expected")
     sent = expected.get("post_data") if isinstance(expected, Mapping) else None
     schema = evaluator.get("post_data_schema")

@@ -18,7 +18,7 @@ _STEP = re.compile(
 
 
 def is_path(key: str) -> bool:
-    """Tell whether a key of a row names a value inside, or matches keys, and is not a plain key."""
+    """Return whether a key of a row names a value inside, or matches keys, and is not a plain key."""
     return key.startswith("$") or is_pattern(key)
 
 

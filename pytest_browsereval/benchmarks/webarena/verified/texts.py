@@ -59,13 +59,13 @@ class Pattern:
 
 
 def is_pattern(value: Any) -> bool:
-    """Tell whether a row's text is a pattern: it begins with ^ and ends with $."""
+    """Return whether a row's text is a pattern: it begins with ^ and ends with $."""
     return isinstance(value, str) and len(value) >= 2 and value.startswith("^") and value.endswith("$")
 
 
 @lru_cache(maxsize=4096)
 def matches(pattern: str, text: str, *, ignore_case: bool = False, whole: bool = True) -> bool:
-    """Tell whether a pattern matches from the start of a text, and to its end; blocks.
+    """Return whether a pattern matches from the start of a text, and to its end; blocks.
 
     Raises:
         Fault: the search takes too long.
@@ -75,7 +75,7 @@ def matches(pattern: str, text: str, *, ignore_case: bool = False, whole: bool =
 
 @lru_cache(maxsize=4096)
 def names(pattern: str, name: str, *, ignore_case: bool = False) -> bool:
-    """Tell whether a pattern is anywhere in the name of a field or parameter; blocks.
+    """Return whether a pattern is anywhere in the name of a field or parameter; blocks.
 
     Raises:
         Fault: the search takes too long.
@@ -196,7 +196,7 @@ def read_markdown(value: Any) -> str:
 
 
 def same_name(expected: str, actual: str) -> bool:
-    """Tell whether two names have nearly the same words, in any order."""
+    """Return whether two names have nearly the same words, in any order."""
     if not expected or not actual:
         return expected == actual
     left, right = _words(expected), _words(actual)
