@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.stats.statistics import Interval, Kappa, Share, cohens_kappa
+from pytest_browsereval.stats.statistics import Kappa, Share, cohens_kappa
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,12 @@ class People:
 
 def share_json(share: Share) -> dict[str, Any]:
     """Return a share with its interval as plain values."""
-    return {"value": share.value, "hits": share.hits, "of": share.of, "interval": _ends(share.interval)}
+    return {
+        "value": share.value,
+        "hits": share.hits,
+        "of": share.of,
+        "interval": share.interval and share.interval.as_json(),
+    }
 
 
 def kappa_json(kappa: Kappa | None) -> dict[str, Any] | None:
@@ -173,12 +178,8 @@ def kappa_json(kappa: Kappa | None) -> dict[str, Any] | None:
     return {
         "value": kappa.value,
         "standard_error": kappa.standard_error,
-        "interval": _ends(kappa.interval),
+        "interval": kappa.interval.as_json(),
     }
-
-
-def _ends(interval: Interval | None) -> list[float] | None:
-    return [interval.low, interval.high] if interval else None
 
 
 def _as_json(one: Disagreement) -> dict[str, Any]:

@@ -434,7 +434,7 @@ def _part_json(part: Comparison) -> dict[str, Any]:
         "confidence": one.confidence,
         "more_tasks_needed": one.more_tasks(part.margin) if part.judgement is Judgement.CANNOT_TELL else None,
         "difference": one.value,
-        "interval": [ends.low, ends.high] if ends else None,
+        "interval": ends and ends.as_json(),
         "p_value": one.p_value,
         "test": str(one.test),
         "tasks_compared": one.tasks,
@@ -445,7 +445,7 @@ def _part_json(part: Comparison) -> dict[str, Any]:
                 "a": m.a,
                 "b": m.b,
                 "change": m.change,
-                "interval": [m.interval.low, m.interval.high] if m.interval else None,
+                "interval": m.interval and m.interval.as_json(),
                 "tasks": m.tasks,
             }
             for m in part.measures

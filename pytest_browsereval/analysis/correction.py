@@ -76,7 +76,7 @@ class Correction:
             "passed": self.seen.hits,
             "judged": self.seen.of,
             "value": found and found.value,
-            "interval": found and [found.interval.low, found.interval.high],
+            "interval": found and found.interval.as_json(),
             "why_not": self.why_not,
             "labels": labels and labels.confusion.total,
             "sensitivity": labels and share_json(labels.sensitivity),

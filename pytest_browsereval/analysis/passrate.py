@@ -109,7 +109,7 @@ class PassRate:
             "passed": self.passed,
             "judged": self.judged,
             "excluded": self.excluded,
-            "interval": [ends.low, ends.high] if ends else None,
+            "interval": ends and ends.as_json(),
             "by_site": _groups_as_json(self.by_site),
             "by_task": _groups_as_json(self.by_task),
         }
@@ -118,8 +118,11 @@ class PassRate:
 def _groups_as_json(found: Clustered | None) -> dict[str, Any] | None:
     if found is None:
         return None
-    ends = [found.interval.low, found.interval.high]
-    return {"groups": found.groups, "standard_error": found.standard_error, "interval": ends}
+    return {
+        "groups": found.groups,
+        "standard_error": found.standard_error,
+        "interval": found.interval.as_json(),
+    }
 
 
 def pass_rate(

@@ -43,6 +43,11 @@ def registry_near(config: Path) -> Registry:
     return registry
 
 
+def add_overrides(parser: argparse.ArgumentParser, what: str = "override a key of the config") -> None:
+    """Add the option that overrides keys, as pytest has it."""
+    parser.add_argument("--eval-set", metavar="KEY=VALUE", action="append", default=[], help=what)
+
+
 _HOOK = b"def pytest_browsereval_register"
 
 

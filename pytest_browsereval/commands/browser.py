@@ -9,9 +9,8 @@ import sys
 from pytest_browsereval.commands.base import Command
 
 
-def install_browser(arguments: argparse.Namespace) -> int:
+def install_browser(_: argparse.Namespace) -> int:
     """Make sure that a browser starts, and print which."""
-    del arguments
     from pytest_browsereval.browsers import install
 
     print(asyncio.run(install.install_browser(lambda line: print(line, file=sys.stderr, flush=True))))

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_browsereval.commands.base import Command, registry_near
+from pytest_browsereval.commands.base import Command, add_overrides, registry_near
 from pytest_browsereval.commands.reporting import add_reports, refuse_unwritable, tell
 from pytest_browsereval.commands.runs import HELP, HELP_OF_BASELINE, add_config, find_baseline, find_run
 from pytest_browsereval.errors import ConfigError, UsageError
@@ -216,13 +216,7 @@ def _gate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--config", metavar="FILE", type=Path, help="the config with the gate (default: as the run had it)"
     )
-    parser.add_argument(
-        "--eval-set",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="override a key of the gate: gate.min_pass_rate=0.9 (repeatable)",
-    )
+    add_overrides(parser, "override a key of the gate: gate.min_pass_rate=0.9 (repeatable)")
     parser.add_argument(
         "--baseline", metavar="RUN", help=f"the baseline, {HELP_OF_BASELINE}; 'latest' is the run before RUN"
     )

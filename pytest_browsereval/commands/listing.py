@@ -9,9 +9,8 @@ import os
 from pytest_browsereval.commands.base import Command, say
 
 
-def providers(arguments: argparse.Namespace) -> int:
+def providers(_: argparse.Namespace) -> int:
     """Print the model providers: address, whether the key's variable is set, what each supports."""
-    del arguments
     from pytest_browsereval.providers import PROVIDERS, REFUSED, list_capabilities
 
     for provider in PROVIDERS.values():
@@ -28,9 +27,8 @@ def providers(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def schema(arguments: argparse.Namespace) -> int:
+def schema(_: argparse.Namespace) -> int:
     """Print the JSON schema of an eval config, with the members of installed packages."""
-    del arguments
     from pytest_browsereval.builtins import load_registry
     from pytest_browsereval.config import config_schema
 

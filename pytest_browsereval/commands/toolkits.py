@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_browsereval.commands.base import Command, registry_near
+from pytest_browsereval.commands.base import Command, add_overrides, registry_near
 
 if TYPE_CHECKING:
     from pytest_browsereval.run.toolsets import Toolsets
@@ -126,9 +126,7 @@ def _choice(toolsets: Toolsets) -> dict[str, Any]:
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("config", metavar="CONFIG", nargs="?", help="an eval config: what it turns on")
     parser.add_argument("--json", action="store_true", help="print plain JSON")
-    parser.add_argument(
-        "--eval-set", metavar="KEY=VALUE", action="append", default=[], help="override a key of the config"
-    )
+    add_overrides(parser)
 
 
 COMMANDS = (

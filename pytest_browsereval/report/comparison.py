@@ -70,7 +70,7 @@ def verdict(part: Comparison) -> str:
     judgement = part.judgement
     if one.value is None:
         return "cannot tell: no task was judged in both runs"
-    figures = f"{_format_change(one.value)} points ({_percent_of(one.confidence)} {_ends(one.interval)})"
+    figures = f"{_format_change(one.value)} points ({one.confidence * 100:g} % {_ends(one.interval)})"
     if judgement is Judgement.CANNOT_TELL:
         more = one.more_tasks(part.margin)
         need = "no number of tasks like these would" if more is None else f"about {more:,} more tasks needed"
@@ -88,7 +88,7 @@ def basis(part: Comparison) -> str:
     one = part.paired
     unchanged = one.tasks - one.gained - one.lost
     return (
-        f"paired over {_tasks(one.tasks)} judged in both: {one.gained:,} gained, {one.lost:,} lost, "
+        f"paired over {format_count(one.tasks, 'task')} judged in both: {one.gained:,} gained, {one.lost:,} lost, "
         f"{unchanged:,} alike; {_test(one)}; bootstrap of tasks, {RESAMPLES:,} "
         f"resamples, seed {SEED}"
     )
@@ -98,10 +98,6 @@ def _test(one: Paired) -> str:
     if one.test is Method.MCNEMAR:
         return f"{one.test} p {_p(one.p_value)}"
     return f"p {_p(one.p_value)} by {one.test}"
-
-
-def _tasks(count: int) -> str:
-    return format_count(count, "task")
 
 
 def counts(part: Comparison) -> str:
@@ -185,10 +181,6 @@ def _format_change(value: float) -> str:
 
 def _ends(interval: Interval | None) -> str:
     return f"{_format_change(interval.low)} to {_format_change(interval.high)}" if interval else "unknown"
-
-
-def _percent_of(confidence: float) -> str:
-    return f"{confidence * 100:g} %"
 
 
 def _p(value: float) -> str:

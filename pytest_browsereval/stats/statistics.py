@@ -20,6 +20,10 @@ class Interval:
     low: float
     high: float
 
+    def as_json(self) -> list[float]:
+        """Return both ends."""
+        return [self.low, self.high]
+
 
 @dataclass(frozen=True)
 class Share:

@@ -150,10 +150,9 @@ class Dashboard:
 
     # -- answers
 
-    async def _home(self, request: Request) -> Response:
+    async def _home(self, _: Request) -> Response:
         from starlette.responses import HTMLResponse, RedirectResponse
 
-        del request
         if self.feed(0) is None:  # the address is printed before the evals are read
             return HTMLResponse(WAITING, 503, headers={"Retry-After": str(AGAIN_S)})
         return RedirectResponse(f"/{self.access.token}/0/")

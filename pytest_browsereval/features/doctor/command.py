@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_browsereval.commands.base import Command, registry_near
+from pytest_browsereval.commands.base import Command, add_overrides, registry_near
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import format_count
 
@@ -114,9 +114,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="run the rows: their own solutions have to pass, doing nothing has to fail",
     )
     parser.add_argument("--ask-judge", action="store_true", help="let models answer, which costs a little")
-    parser.add_argument(
-        "--eval-set", metavar="KEY=VALUE", action="append", default=[], help="override a key of the config"
-    )
+    add_overrides(parser)
     parser.add_argument("--all", action="store_true", help="list every finding")
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
+from typing import TypeVar
 
 from pytest_browsereval.browsers.playwright.manager import WindowManager
 from pytest_browsereval.config import EvalConfig
@@ -41,6 +42,8 @@ from pytest_browsereval.run.manifest import file_hash
 from pytest_browsereval.run.new_trials import NewTrials
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.sites import Sites, check
+
+T = TypeVar("T")
 
 # For a browser, a site or a judge. A cold model on the same machine takes a minute.
 ANSWER_S = 120.0
@@ -140,23 +143,21 @@ def examine(config: EvalConfig, registry: Registry, wishes: Wishes) -> Report:
 
 def _agents(config: EvalConfig) -> Iterator[Check]:
     for name, agent in config.variants.items():
-        try:
-            agent.preflight(config.base_dir)
-        except ConfigError as error:
-            yield Check(State.ERROR, "agent", name, str(error))
-        else:
-            yield Check(State.OK, "agent", name, agent.type)
+        yield _try("agent", name, agent.type, agent.preflight, config.base_dir)
 
 
 def _judge(config: EvalConfig) -> Iterator[Check]:
-    if config.judge is None:
-        return
+    if config.judge is not None:
+        yield _try("judge", _name(config.judge), "has a key", check_key, config.judge)
+
+
+def _try(area: str, subject: str, message: str, check: Callable[[T], object], value: T) -> Check:
+    """Return the result of a check that raises an error of the config."""
     try:
-        check_key(config.judge)
+        check(value)
     except ConfigError as error:
-        yield Check(State.ERROR, "judge", _name(config.judge), str(error))
-    else:
-        yield Check(State.OK, "judge", _name(config.judge), "has a key")
+        return Check(State.ERROR, area, subject, str(error))
+    return Check(State.OK, area, subject, message)
 
 
 def _name(judge: JudgeConfig) -> str:
@@ -222,11 +223,8 @@ def _models(grader: GraderConfig, config: EvalConfig, tasks: Iterable[Task]) -> 
 
 
 def _grader_setups(config: EvalConfig, used: Iterable[_Used]) -> Iterator[Check]:
-    for grader in (one.grader for one in used):
-        try:
-            grader.preflight(config.base_dir)
-        except ConfigError as error:
-            yield Check(State.ERROR, "grader", grader.label, str(error))
+    tried = (_try("grader", one.grader.label, "", one.grader.preflight, config.base_dir) for one in used)
+    yield from (check for check in tried if check.state is State.ERROR)
 
 
 # -- with all that a run starts
@@ -286,18 +284,25 @@ async def _judges(graders: Sequence[_Used]) -> AsyncIterator[Check]:
         if judge in judges:
             continue
         judges.append(judge)
-        client = ChatClient(judge)
-        try:
-            async with asyncio.timeout(ANSWER_S):
-                reply = await client.complete([{"role": "user", "content": QUESTION}])
-        except (BrowserEvalError, TimeoutError) as error:
-            yield Check(State.ERROR, "judge", _name(judge), str(error) or f"no answer in {ANSWER_S:g} s")
-        else:
-            yield Check(
-                State.OK, "judge", _name(judge), f"answers in {(reply.duration_ms or 0) / 1000:.1f} s"
-            )
-        finally:
-            await client.close()
+        yield await _try_live("judge", _name(judge), "no answer", _ask(judge))
+
+
+async def _try_live(area: str, subject: str, late: str, work: Awaitable[str]) -> Check:
+    """Return the result of something that is started, with its message."""
+    try:
+        async with asyncio.timeout(ANSWER_S):
+            return Check(State.OK, area, subject, await work)
+    except (BrowserEvalError, TimeoutError) as error:
+        return Check(State.ERROR, area, subject, str(error) or f"{late} in {ANSWER_S:g} s")
+
+
+async def _ask(judge: JudgeConfig) -> str:
+    client = ChatClient(judge)
+    try:
+        reply = await client.complete([{"role": "user", "content": QUESTION}])
+    finally:
+        await client.close()
+    return f"answers in {(reply.duration_ms or 0) / 1000:.1f} s"
 
 
 async def _sites(config: EvalConfig, folder: Path) -> AsyncIterator[Check]:
@@ -309,29 +314,27 @@ async def _sites(config: EvalConfig, folder: Path) -> AsyncIterator[Check]:
     sites = Sites(config.sites, config.base_dir, folder / "sites")
     try:
         for name in config.sites:
-            try:
-                async with asyncio.timeout(ANSWER_S), sites.lease([name]) as urls:
-                    message = f"answers at {urls[name]}"
-            except (BrowserEvalError, TimeoutError) as error:
-                yield Check(State.ERROR, "site", name, str(error) or f"not up in {ANSWER_S:g} s")
-            else:
-                yield Check(State.OK, "site", name, message)
+            yield await _try_live("site", name, "not up", _start_site(sites, name))
     finally:
         await sites.close()
 
 
+async def _start_site(sites: Sites, name: str) -> str:
+    async with sites.lease([name]) as urls:
+        return f"answers at {urls[name]}"
+
+
 async def _browser(config: EvalConfig) -> Check:
     """Return whether the browser starts and opens a window."""
-    kind = config.browser.type
+    return await _try_live("browser", config.browser.type, "no window", _open_window(config))
+
+
+async def _open_window(config: EvalConfig) -> str:
+    browser = await start_browser(config.browser.prepare(config.base_dir))
+    windows = WindowManager(browser, block=config.browser)
     try:
-        async with asyncio.timeout(ANSWER_S):
-            browser = await start_browser(config.browser.prepare(config.base_dir))
-            windows = WindowManager(browser, block=config.browser)
-            try:
-                await windows.create_window("doctor")
-                return Check(State.OK, "browser", kind, browser.description)
-            finally:
-                await windows.close_all()
-                await browser.close()
-    except (BrowserEvalError, TimeoutError) as error:
-        return Check(State.ERROR, "browser", kind, str(error) or f"no window in {ANSWER_S:g} s")
+        await windows.create_window("doctor")
+        return browser.description
+    finally:
+        await windows.close_all()
+        await browser.close()

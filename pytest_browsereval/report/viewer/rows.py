@@ -185,7 +185,7 @@ class Table:
             "trials": len(self._last),
             "judged": share.of,
             "rate": share.value,
-            "interval": None if interval is None else [interval.low, interval.high],
+            "interval": interval and interval.as_json(),
             "cost": total_cost(self._costs.values()),
         }
 

@@ -76,9 +76,8 @@ def expired_date(row: Row, given: Given) -> Iterator[Finding]:
         )
 
 
-def hard_coded_year(row: Row, given: Given) -> Iterator[Finding]:
+def hard_coded_year(row: Row, _: Given) -> Iterator[Finding]:
     """Find a year in what is expected while the goal asks for what is current."""
-    del given
     query = row.task.query
     asks = RELATIVE.search(query) or _LATEST.search(query)
     if asks is None:

@@ -20,9 +20,8 @@ _PORT_KEYS = {"app_port", "app_base_port"}
 _PROTECTED = re.compile(r"browsecomp|bu[-_ ]?bench|stealth[-_ ]?bench|gaia|assistantbench", re.IGNORECASE)
 
 
-def unsafe_id(row: Row, given: Given) -> Iterator[Finding]:
+def unsafe_id(row: Row, _: Given) -> Iterator[Finding]:
     """Find ids that are not plain names."""
-    del given
     query_id = row.task.query_id
     if found := _UNSAFE_ID.search(query_id):
         message = f"the id has {found[0]!r}; folders and node ids are made of an encoded form."
@@ -31,9 +30,8 @@ def unsafe_id(row: Row, given: Given) -> Iterator[Finding]:
         )
 
 
-def missing_start_url(row: Row, given: Given) -> Iterator[Finding]:
+def missing_start_url(row: Row, _: Given) -> Iterator[Finding]:
     """Find rows that begin on an empty page."""
-    del given
     if row.task.start_url is None and not re.search(r"https?://", row.task.query):
         message = "it has no start page, and the goal names no address: the window opens empty."
         yield row.report("missing-start-url", Level.WARNING, message, 'Write a "start_url".')
@@ -54,9 +52,8 @@ def unresolved_placeholder(row: Row, given: Given) -> Iterator[Finding]:
         yield row.report("unresolved-placeholder", Level.ERROR, message, "Add it to the key `sites`.")
 
 
-def baked_port(row: Row, given: Given) -> Iterator[Finding]:
+def baked_port(row: Row, _: Given) -> Iterator[Finding]:
     """Find the port of an app in the row: another program may listen there."""
-    del given
     task = row.task
     texts = {"start_url": task.start_url or "", "query": task.query, "checks": str(task.checks)}
     advice = "Run the app as a site of the config (`sites`), and write its name in braces."
@@ -67,9 +64,8 @@ def baked_port(row: Row, given: Given) -> Iterator[Finding]:
         yield row.report("baked-port", Level.NOTE, f"metadata.additional.{name} is not used here.", advice)
 
 
-def plain_gold(row: Row, given: Given) -> Iterator[Finding]:
+def plain_gold(row: Row, _: Given) -> Iterator[Finding]:
     """Find answers of a protected set that stand in the file in clear."""
-    del given
     task = row.task
     is_plain = row.dataset.type in set(TYPE_BY_SUFFIX.values())
     if not is_plain or (task.answer is None and task.metadata.source is None):

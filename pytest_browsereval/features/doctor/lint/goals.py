@@ -58,9 +58,8 @@ def _is_of_one_id(check: Mapping[str, Any]) -> bool:
     return isinstance(where, str) and bool(_AN_ID.search(where)) and "equals" in check
 
 
-def underspecified_answer(row: Row, given: Given) -> Iterator[Finding]:
+def underspecified_answer(row: Row, _: Given) -> Iterator[Finding]:
     """Find expected texts that other texts hold by chance, or that many right answers are not."""
-    del given
     is_loose = any(getattr(g, "match", "") == "includes" for g in row.graders)
     for key, text in row.expectations():
         is_contained = key.endswith((".contains", ".text")) or (key.startswith("answer") and is_loose)
@@ -90,9 +89,8 @@ def underspecified_answer(row: Row, given: Given) -> Iterator[Finding]:
         )
 
 
-def rubric_mismatch(row: Row, given: Given) -> Iterator[Finding]:
+def rubric_mismatch(row: Row, _: Given) -> Iterator[Finding]:
     """Find rubrics whose points do not add up, or whose criteria overlap or hang on what is not said."""
-    del given
     rubric = row.task.rubric
     items = rubric.get("items") if isinstance(rubric, Mapping) else None
     if not isinstance(items, list):
@@ -120,11 +118,10 @@ def _wrong_in(row: Row, rubric: Any, items: list[Mapping[str, Any]]) -> Iterator
             yield message, Level.NOTE
 
 
-def needs_login(row: Row, given: Given) -> Iterator[Finding]:
+def needs_login(row: Row, _: Given) -> Iterator[Finding]:
     """Find goals on live sites that need a login."""
     is_live = "://" in (row.task.start_url or "")
     required = row.task.metadata.additional.get("require_login") is True
-    del given
     if (found := _LOGIN.search(row.task.query)) and is_live:
         message = f"the goal says {found[0]!r}: without an account it cannot be reached."
     elif required:
@@ -139,9 +136,8 @@ def needs_login(row: Row, given: Given) -> Iterator[Finding]:
     )
 
 
-def needs_captcha(row: Row, given: Given) -> Iterator[Finding]:
+def needs_captcha(row: Row, _: Given) -> Iterator[Finding]:
     """Find goals that speak of a captcha."""
-    del given
     if found := _CAPTCHA.search(row.task.query):
         message = f"the goal says {found[0]!r}: a wall against agents is the environment's, not the agent's."
         yield row.report("needs-captcha", Level.NOTE, message, "Leave the row out, or read its result so.")
