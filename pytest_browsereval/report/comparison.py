@@ -88,9 +88,9 @@ def basis(part: Comparison) -> str:
     one = part.paired
     unchanged = one.tasks - one.gained - one.lost
     return (
-        f"paired over {format_count(one.tasks, 'task')} judged in both: {one.gained:,} gained, {one.lost:,} lost, "
-        f"{unchanged:,} alike; {_test(one)}; bootstrap of tasks, {RESAMPLES:,} "
-        f"resamples, seed {SEED}"
+        f"paired over {format_count(one.tasks, 'task')} judged in both: {one.gained:,} gained, "
+        f"{one.lost:,} lost, {unchanged:,} alike; {_test(one)}; bootstrap of tasks, {RESAMPLES:,} resamples, "
+        f"seed {SEED}"
     )
 
 
