@@ -55,7 +55,7 @@ class Interpolation:
             self.problems.append(Problem(path, f"{message} Set it, or write `$${{` for a plain `${{`."))
             return match[0]
         value = self.environ[name]
-        # To redact a short value, `1` say, would spoil every number in a report.
+        # To redact a short value such as `1` would spoil every number in a report.
         if is_secret_name(name, "variable") and len(value) >= SHORTEST_SECRET:
             self.named[name] = value
         elif value:

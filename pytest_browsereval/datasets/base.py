@@ -69,8 +69,8 @@ class DatasetConfig(Component):
     """The file; relative to the eval config."""
     select: Select = Select()
     trusted: bool = Field(default=False, exclude=True)
-    """True if somebody has read the rows: their graders may then start programs, and ask models and addresses
-    of their own. Otherwise such a row is refused, because rows often come from elsewhere."""
+    """True lets graders of the rows start programs, and ask models and addresses of their own. Otherwise such
+    a row is refused, because rows often come from elsewhere: read them before you trust them."""
 
     @property
     def own_graders(self) -> Sequence[str | dict[str, JsonValue]]:

@@ -67,7 +67,8 @@ class RowFile(DatasetConfig):
         quote = '"' if self.type in ("jsonl", "json") else ""
         names = [f"{quote}{self.columns.get(key, key)}{quote}".encode() for key in RELATING]
         try:
-            return _holds_one(self.file(base_dir), names)
+            with self.file(base_dir).open("rb") as file:
+                return any(name in line for line in file for name in names)
         except OSError:
             return False  # `index` reports it
 
@@ -165,21 +166,6 @@ def _put_inside(row: dict[str, Any], path: list[str], value: Any) -> None:
 
 
 # -- all rows of a file
-
-CHUNK_BYTES = 1 << 20
-
-
-def _holds_one(path: Path, texts: Sequence[bytes]) -> bool:
-    """Return True if a file contains one of the texts."""
-    # Read in parts to bound the memory; they overlap, as a text may begin in one part and end in the next.
-    overlap, last = max(map(len, texts)) - 1, b""
-    with path.open("rb") as file:
-        while part := file.read(CHUNK_BYTES):
-            seen = last + part
-            if any(text in seen for text in texts):
-                return True
-            last = seen[-overlap:]
-    return False
 
 
 class RowIndex:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Traffic:
-    """What a grader looks at in the traffic, besides addresses, headers, what was sent and the status."""
+    """What a grader reads from the traffic, besides addresses, headers, what was sent and the status."""
 
     replies: bool = False
     """Replies in JSON."""
     cookies: frozenset[str] = frozenset()
-    """Cookies by their names, preferences say; all others are taken out."""
+    """The names of cookies to keep, preferences for example; all others are removed."""
 
     @classmethod
     def all_of(cls, wanted: Iterable[Traffic | None]) -> Traffic:

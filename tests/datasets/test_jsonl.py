@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from pytest_browsereval.datasets import rows
 from pytest_browsereval.datasets.jsonl import JsonLinesConfig
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.model.tasks import Task
@@ -338,6 +337,7 @@ def test_any_row_is_a_task_or_refused(jsonl: Make, tmp_path: Path) -> None:
         ({"sites": ["bank"]}, True),
         ({"depends_on": ["b"]}, True),
         ({"requires_reset": True}, True),
+        ({"tags": ["depends_on_nothing"]}, False),
     ],
 )
 def test_related_rows_are_found_in_the_bytes(jsonl: Any, fields: Any, relates: bool) -> None:  # noqa: FBT001
@@ -350,13 +350,3 @@ def test_related_rows_are_found_by_renamed_columns(jsonl: Any) -> None:
     dataset = jsonl({"query_id": "a", "query": "q", "after": ["b"]}, columns={"depends_on": "after"})
     assert dataset.relates(Path())
     assert not dataset.relates(Path("nowhere"))
-
-
-@pytest.mark.parametrize("size", range(1, 40))
-def test_relating_keys_are_found_wherever_parts_of_the_file_begin(
-    jsonl: Any, monkeypatch: pytest.MonkeyPatch, size: int
-) -> None:
-    """A file is read in parts, and a key may begin in one and end in the next."""
-    monkeypatch.setattr(rows, "CHUNK_BYTES", size)
-    assert jsonl(row("a"), row("b", depends_on=["a"])).relates(Path())
-    assert not jsonl(row("a"), row("b", tags=["depends_on_nothing"])).relates(Path())

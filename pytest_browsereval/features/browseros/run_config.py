@@ -51,7 +51,7 @@ _JUDGE = {"grader_model": "model", "grader_api_key_env": "api_key", "grader_base
 """Keys of BrowserOS's judge, and the keys of ours."""
 
 HEADERS = {"X-BrowserOS-Source": "sdk-internal"}
-"""The header by which BrowserOS's own harness says to the server where a call comes from."""
+"""The header that BrowserOS's own harness sends to the server with each call."""
 
 _ATTACHED = ("mcp", "cdp")
 """Types of browsers that run already."""
