@@ -176,6 +176,7 @@ def merge_needs(each: Iterable[Needs]) -> Needs:
         each: of the parts of a member, or of the graders of a row.
     """
     each = tuple(each)
+    # None says nothing of the page, which is not the same as needing none.
     pages, traffic = {needs.page for needs in each}, [needs.traffic for needs in each]
     return Needs(
         page=True if True in pages else None if None in pages else False,
@@ -215,6 +216,7 @@ def find_misfits(asker: Asker, needs: Needs, offers: Offers) -> Iterator[str]:
             f"Playwright's. {asker.instead}, or use a browser of type playwright or cdp."
         )
     if needs.cdp and offers.no_cdp is not None:
+        # In the browser's own words: only it knows what would help.
         yield offers.no_cdp
     if needs.tools and offers.no_tools is not None:
         yield (

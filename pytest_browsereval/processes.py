@@ -72,6 +72,7 @@ def main(command: list[str], grace_s: float, *, relay: bool = False, stdin: str 
     except OSError as error:
         print(f"cannot run {command[0]!r}: {error.strerror}", file=sys.stderr)  # noqa: T201 the site's log
         return NOT_STARTED
+    # In its own group the command gets no Ctrl-C: we pass the end on.
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda _number, _frame: _end_all(child, grace_s))
     threading.Thread(target=_end_when_abandoned, args=(child, grace_s), daemon=True).start()
@@ -134,6 +135,7 @@ def _adopt_orphans() -> None:
     if _IS_LINUX:
         import ctypes
 
+        # Python has no call for it; see prctl(2), PR_SET_CHILD_SUBREAPER.
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
@@ -144,6 +146,7 @@ def _descendants() -> list[int]:
     for name in os.listdir("/proc") if _IS_LINUX else ():  # noqa: PTH208 pathlib takes longer to import
         with contextlib.suppress(OSError, ValueError, IndexError):
             with open(f"/proc/{int(name)}/stat", "rb") as file:  # noqa: PTH123 the same
+                # From the last bracket on: the name before it may hold blanks and brackets.
                 state, parent = file.read().rpartition(b")")[2].split()[:2]
             parents[int(name)] = int(parent)
             if state in (b"Z", b"X"):

@@ -131,6 +131,7 @@ class ConsoleLog:
 
     def _safe(self, text: str) -> str:
         """Return a text, or the beginning of a long one, without secrets: none is cut before it is found."""
+        # Most texts hold no secret: the whole is searched only where its beginning has one.
         beginning = text[: 10 * LONGEST]
         safe = self._redact(beginning)
         return safe if safe == beginning else self._redact(text)

@@ -58,6 +58,7 @@ class HarAnswers(RecordedAnswers):
             OSError: the recording cannot be read.
             ValueError: it is not a HAR file.
         """
+        # Recordings have megabytes, and other lanes share the loop.
         entries = await asyncio.to_thread(_read_entries, self.har)
         known, recorded = _index_requests(entries), match_recorded(self.live)
 
@@ -65,6 +66,7 @@ class HarAnswers(RecordedAnswers):
             if recorded.match(request.url):
                 self._note(request, known.get((request.method, request.url), []))
 
+        # Before the route: nothing that fails may go by unseen.
         context.on("requestfailed", note)
         await context.route_from_har(self.har, url=recorded, not_found="abort")
         if lookup := RequestLookup(entries):  # asked first, since it is added last

@@ -198,12 +198,14 @@ class CallReplayer(AttemptCalls):
         asked, now = mark_volatile(self._clean_request(role, request))
         waiting = [place for place, (call, _, _) in enumerate(self._left) if call.role == role]
         digest = compute_digest(asked)
+        # Not simply the next one: graders and lanes ask several things at once.
         found = next((place for place in waiting if compute_digest(self._left[place][1]) == digest), None)
         if found is None:
             raise self._refuse(role, asked, [self._left[place][:2] for place in waiting])
         call, _, then = self._left.pop(found)
         if call.fault is not None:
             raise _rebuild_fault(call.fault)
+        # Given up then, because a limit was over; now the limit has to end it again.
         if call.reply is None:
             raise await self._wait_for_end(call)
         reply, mask = replace_volatile(call.reply, then, now), self._mask(role)

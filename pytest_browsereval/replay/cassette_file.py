@@ -72,6 +72,7 @@ def _shorten_calls(calls: Iterable[RecordedCall]) -> Iterator[dict[str, Any]]:
             name for name, value in call.request.items() if name != "messages" and last.get(name) == value
         )
         request = {name: value for name, value in call.request.items() if name not in same}
+        # A conversation is sent whole with each request: written out, files would grow with its square.
         kept = _count_common(last.get("messages"), call.request.get("messages"))
         if kept:
             request["messages"] = request["messages"][kept:]
@@ -131,6 +132,7 @@ def _read_lines(file: str, lines: Sequence[str]) -> Iterator[dict[str, Any]]:
             why = "the cassette was cut off" if number == len(lines) > 1 else "this is no line of a cassette"
             raise CassetteError(f"{where}: {why}. {RECORD_AGAIN}") from None
         version = record.get("cassette", FORMAT)
+        # Before the digest: a newer version may compute it in another way.
         if isinstance(version, int) and version > FORMAT:
             raise CassetteError(
                 f"{where}: the cassette has format {version}, of a newer version than this one, which knows "

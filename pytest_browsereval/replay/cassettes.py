@@ -149,6 +149,7 @@ class Cassettes:
             raise CassetteError("\n".join([*problems[:MOST_LISTED], *rest]))
 
     def _check_folder(self) -> None:
+        # The first attempt makes the folder: what counts is the nearest one that is there.
         there = next(place for place in (self.root, *self.root.parents) if place.exists())
         if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
             raise CassetteError(
@@ -175,6 +176,7 @@ class Cassettes:
         path = self.path(name)
         cassette = _read(read_cassette, path)
         return CallReplayer(
+            # Recorded with other secrets in the environment, the same request has other marks.
             [replace(call, request=redactor.normalize(call.request)) for call in cassette.calls],
             where=format_path(path),
             ended=cassette.ended,

@@ -29,6 +29,7 @@ class RequestLookup:
             request = entry["request"]
             url, sent = request["url"], request.get("postData") or {}
             body = sent.get("text", "")
+            # All others are found by Playwright itself.
             if TOKEN_MARK.search(url + body):
                 self._known.add((request["method"], url, body))
                 shape = (request["method"], _shape(url), _shape(body, sent.get("mimeType", "")))

@@ -58,6 +58,7 @@ class AnswerMask:
 
     def _mask_text(self, text: str) -> str:
         text = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)
+        # An accent may be a character of its own, and the answer would not be found.
         text = unicodedata.normalize("NFC", text)
         spans = find_volatile(text)
 

@@ -45,6 +45,7 @@ def make_recording(content: dict[str, Any], folder: Path, live: Sequence[str]) -
         folder: where it put the bodies of requests and replies.
         live: origins whose replies are left out.
     """
+    # The record for graders is made of the same content.
     entries = copy.deepcopy(content["log"]["entries"])
     for entry in entries:
         for body in (entry["request"].get("postData"), entry["response"].get("content")):
@@ -92,6 +93,7 @@ def read_recording(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError) as error:
         why = f"is no whole recording of pages: {type(error).__name__}: {error}"
         raise CassetteError(f"{format_path(path)}: {why}. {RECORD_AGAIN}") from None
+    # In the comment: other readers of HAR files pass it over.
     if comment != _SIGNED + compute_digest(entries):
         raise refuse_edited(f"{format_path(path)}: the recording was edited: its entries are")
     return content

@@ -71,6 +71,7 @@ def replace_volatile(value: Any, then: Sequence[str], now: Sequence[str]) -> Any
     """
     became: dict[str, set[str]] = {}
     for old, new in zip(then, now, strict=True):
+        # What was one text then may be two now: which one a reply means, nobody knows.
         became.setdefault(old, set()).add(new)
     present = {old: new for old, (new, *others) in became.items() if not others}
     return map_texts(value, lambda text: _VOLATILE.sub(lambda match: present.get(match[0], match[0]), text))
@@ -78,6 +79,7 @@ def replace_volatile(value: Any, then: Sequence[str], now: Sequence[str]) -> Any
 
 def compute_digest(value: Any, before: str = "") -> str:
     """Return 16 hex digits over plain JSON, and over what stands before it."""
+    # Sorted: the same request may be put together in another order.
     text = before + json.dumps(value, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 

@@ -94,6 +94,7 @@ class PageOptions(BrowserConfig):
     def _timezone_exists(cls, value: str | None) -> str | None:
         if value is None or value == "UTC":  # known everywhere; the list is read from hundreds of files
             return value
+        # Chromium refuses a wrong name only when the first window opens.
         known = available_timezones()
         if known and value not in known:
             raise ValueError(

@@ -43,6 +43,7 @@ class Downloads:
 
 async def _describe_download(download: Download, limit_s: float) -> str:
     name = shorten(download.suggested_filename, 80)
+    # Playwright deletes the file with its context: its size is told now.
     path = await quietly(download.path(), limit_s)
     if path is None:
         return f"The download of {name!r} failed or is not complete yet."

@@ -57,11 +57,13 @@ class OriginGuard:
 
     def on_navigated(self, frame: Frame) -> None:
         """Leave a page again that is not allowed; tell of one that the filter has refused."""
+        # The filter sees hosts only: that a page failed for it shows here.
         if self._latest and frame.url.startswith(_ERROR_PAGE):
             self._tell(self._latest)
             self._latest = ""
         if not self.allowed.allow(frame.url):
             self._tell(frame.url)
+            # A redirect was answered before anybody asked us; Playwright routes the first request only.
             self._background.spawn(frame.goto("about:blank"))
 
     async def _on_request(self, route: Route) -> None:

@@ -57,6 +57,7 @@ class OriginPattern:
         except ValueError:
             return False
         host = parts.hostname or ""
+        # An IPv6 address is compared in its brackets, as patterns are written.
         wanted = re.escape(self.host).replace(r"\*", ".*")
         is_host = re.fullmatch(wanted, f"[{host}]" if ":" in host else host) is not None
         return is_host and self.port in ("*", str(port))

@@ -80,6 +80,7 @@ class Camera:
         return await self._in_time(tab, self._markup(tab), limit_s)
 
     async def _in_time(self, tab: OpenTab, work: Coroutine[Any, Any, T], limit_s: float) -> T:
+        # A page that hangs would cost each step of the attempt the whole limit.
         limit_s = STUCK_S if tab.is_stuck else limit_s
         try:
             data = await self._dialogs.watch(work, limit_s)
@@ -129,12 +130,14 @@ class Camera:
             if not is_playwright_error(error) or tab.is_crashed:
                 raise
             tab.session = None
+            # Slower, but Playwright attaches by itself: our own session may be lost.
             return await tab.page.screenshot(type=picture, scale="css", **options)
 
     async def _in_css_pixels(self, session: CDPSession, page: Page, options: dict[str, Any]) -> bytes:
         """Draw a page, once more if the picture is not as wide as the viewport."""
         data = await self._capture(session, page, options)
         size, viewport = size_of(data), page.viewport_size
+        # A browser that was started at another scale draws larger pictures, and does not say so.
         if size is None or viewport is None or abs(size[0] - viewport["width"]) < 1:
             return data
         self._density *= size[0] / viewport["width"]
@@ -162,6 +165,7 @@ class Camera:
 
 
 async def _read_frame(frame: Frame) -> str:
+    # Two hyphens would end the comment.
     url = frame.url.replace("--", "%2D%2D")
     try:
         return f"\n<!-- frame {url} -->\n{await frame.content()}"

@@ -42,6 +42,7 @@ async def go_to_start(window: PlaywrightWindow, request: WindowRequest) -> None:
     except Exception as error:
         if not is_playwright_error(error):
             raise
+        # Playwright tells first that the page has gone, and the cause is the browser.
         if window.dead:
             raise Fault(ErrorSource.BROWSER, window.dead) from error
         raise Fault(ErrorSource.NAVIGATION, f"{url}: {plainly(error)}") from error
@@ -56,6 +57,7 @@ def plainly(error: Exception) -> str:
 async def _load(window: PlaywrightWindow, url: str) -> None:
     response = await window.goto(url)
     await window.settle()
+    # An attempt on an error page would blame the agent for what the site did.
     if response is not None and response.status >= 400:
         status = f"HTTP {response.status} {response.status_text}".strip()
         raise Fault(ErrorSource.NAVIGATION, f"The start page {url} answered {status}.")

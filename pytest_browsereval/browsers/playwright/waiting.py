@@ -57,6 +57,7 @@ class DialogWatch:
     def on_dialog(self, dialog: Dialog) -> None:
         """Hold a dialog that has just opened."""
         self.open.append(dialog)
+        # A new future first: whoever wakes up may wait for the next dialog at once.
         opened, self._next = self._next, asyncio.get_running_loop().create_future()
         opened.set_result(None)
 
@@ -78,6 +79,7 @@ class DialogWatch:
         finally:
             if not task.done():
                 self._keep(task)
+                # What a dialog holds up goes on once that is answered; anything else is given up.
                 if not dialog.done():
                     task.cancel()
         if task.done():
@@ -103,6 +105,7 @@ class DialogWatch:
         if not self.open:
             raise LookupError("No dialog is open.")
         dialog = self.open.pop(0)
+        # The answer itself may be under way in a watch of its own.
         held_up = list(self._under_way - {asyncio.current_task()})
         typed = dialog.default_value if text is None else text
         options = {"prompt_text": typed} if dialog.type == "prompt" else {}

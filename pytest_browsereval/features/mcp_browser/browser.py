@@ -153,9 +153,11 @@ class McpBrowser(Browser):
             Fault: source *window_creation* or *navigation*; nothing is left open.
             StopRun: the server lists other tools than before.
         """
+        # Checked before the run too; a hook may have changed the request since.
         self._refuse(request)
         assert self._mapped is not None  # noqa: S101 started
         session, self._spare = self._spare, None
+        # The spare may have ended while nobody used it.
         is_fresh = session is None or session.gone is not None
         if session is not None and is_fresh:
             await session.close()

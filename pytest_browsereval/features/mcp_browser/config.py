@@ -94,7 +94,9 @@ class McpBrowserConfig(BrowserConfig):
     def secrets(self) -> tuple[str, ...]:
         """Return the values of headers and of the query, and of variables named such as ``API_KEY``."""
         given = [value.get_secret_value() for value in self.headers.values()]
+        # Of `Bearer TOKEN` the token alone is a secret too: servers repeat it in messages.
         given += [word for value in given for word in value.split()[1:]]
+        # Keys stand in queries of hosted servers.
         query = urlsplit(self.url or "").query
         given += [query, *(value for _, value in parse_qsl(query))]
         given += [v.get_secret_value() for name, v in self.env.items() if is_secret_name(name, "variable")]
@@ -112,6 +114,7 @@ class McpBrowserConfig(BrowserConfig):
         cwd = base_dir / (self.cwd or "")
         if not cwd.is_dir():
             raise ConfigError(f"browser.cwd is {str(self.cwd)!r}, and there is no folder {cwd}. Create it.")
+        # A program on PATH, or one beside the config.
         first = self.command[0]
         own_path = self.env["PATH"].get_secret_value() if "PATH" in self.env else None
         if shutil.which(str(cwd / first) if "/" in first else first, path=own_path) is None:

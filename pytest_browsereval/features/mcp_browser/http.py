@@ -97,6 +97,8 @@ def _watch_transport(endpoint_url: str, watch: Watch) -> httpx2.AsyncBaseTranspo
                 response.stream = _limit_stream(response.stream, watch)
                 return response
             body = await _beginning(response.stream)
+            # The specification has 404 say so; servers wrap it in an error of the protocol that the SDK
+            # passes on.
             has_lost = response.status_code == _NOT_FOUND and _SESSION in request.headers
             if has_lost or not _is_error(body):
                 watch.refusal = _describe_refusal(response.status_code, response.reason_phrase, body)
@@ -139,6 +141,7 @@ def _limit_stream(stream: httpx2.AsyncByteStream, watch: Watch) -> httpx2.AsyncB
 
 
 def _is_refusal(status: int, content_type: str) -> bool:
+    # Accepted without an answer: what a notification gets.
     if status == 202:
         return False
     return status >= 300 or not content_type.lower().startswith(_MESSAGES)

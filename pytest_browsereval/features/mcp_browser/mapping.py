@@ -157,6 +157,7 @@ def map_tools(declared: ToolUses, tools: Sequence[ForeignTool], *, has_process: 
         MappingProblem: with everything that is missing, and what to write.
     """
     schemas = {tool.name: tool.schema for tool in tools}
+    # By its tools: names and versions of servers change, and forks keep neither.
     known = next((server for server in KNOWN if server.marks <= schemas.keys()), None)
     uses: dict[Purpose, ToolUse] = {}
     problems: list[str] = []
@@ -185,6 +186,7 @@ def _find_known_use(block: Mapping[str, Any] | None, schemas: Mapping[str, dict[
     if block is None or block["tool"] not in schemas:
         return None
     use = ToolUse.model_validate(block)
+    # Versions of one server differ in the arguments that they take.
     takes = _properties(schemas[use.tool])
     return use.model_copy(update={"arguments": {k: v for k, v in use.arguments.items() if k in takes}})
 
@@ -204,6 +206,7 @@ def _complete_arguments(purpose: Purpose, use: ToolUse, schema: Mapping[str, Any
         for name, own in properties.items():
             if name not in arguments and {"png", "jpeg"} <= set(map(str, own.get("enum", ()))):
                 arguments[name] = "{format}"
+    # A default of the schema is what the server would take itself, were it not required.
     for name in required - arguments.keys():
         if "default" in properties.get(name, {}):
             arguments[name] = properties[name]["default"]

@@ -38,6 +38,7 @@ def convert_picture(encoded: str, picture: PictureFormat, quality: int) -> bytes
 
     written = io.BytesIO()
     try:
+        # Only these: other formats of Pillow start programs or read further files.
         with Image.open(io.BytesIO(data), formats=("JPEG", "PNG", "WEBP", "GIF", "BMP")) as image:
             image.convert("RGB").save(written, picture.upper(), quality=quality)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:

@@ -56,6 +56,7 @@ class ServerProcess:
     """
 
     def __init__(self, program: Program) -> None:
+        # A file and not a pipe: a pipe that nobody reads stops the server once it is full.
         self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 closed by end()
         self._folder = tempfile.TemporaryDirectory(prefix="browsereval-mcp-", ignore_cleanup_errors=True)
         self._writer: asyncio.StreamWriter | None = None

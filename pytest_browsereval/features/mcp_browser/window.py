@@ -128,6 +128,7 @@ class McpWindow(Window):
             raise Fault(ErrorSource.NAVIGATION, f"{url} was not opened: {_short(text)}")
         self._url = url
         await self._locate(use.tool, text)
+        # Servers report that the navigation went well, and Chromium shows a page of its own.
         if self._url.startswith(_ERROR_PAGE):
             raise Fault(ErrorSource.NAVIGATION, f"{url} was not opened: the browser shows {self._url}")
 
@@ -170,6 +171,7 @@ class McpWindow(Window):
         try:
             answer = await self._session.call(name, arguments, self._call_s)
             result = ForeignResult(not answer.is_error, _output(answer))
+            # Rather no address than one that the call may have left.
             if not self._tells_where:
                 self._url = self._title = ""
             await self._locate(name, beginning("\n".join(answer.texts), _READ_LENGTH))
@@ -221,6 +223,7 @@ class McpWindow(Window):
         """Close what was opened, and the session; never raises, and closing twice is harmless."""
         if self._is_closed:
             return
+        # A process of the attempt's own takes its pages along.
         if self._closes and self._session.gone is None:
             await self._close_pages()
         self._is_closed = True

@@ -140,6 +140,7 @@ class McpSession:
         from mcp import Client
 
         transport = self._over_stdio() if self._endpoint.program else self._over_http()
+        # Without its cache: a server that changes its tools has to be noticed.
         async with Client(transport, cache=None) as client:
             yield client
 
@@ -253,6 +254,7 @@ class McpSession:
                 pictures.append(block.data)
             elif block.type == "resource" and (text := getattr(block.resource, "text", None)):
                 texts.append(text)
+        # Newer servers answer with an object alone.
         if not texts and result.structured_content is not None:
             texts.append(json.dumps(result.structured_content, ensure_ascii=False))
         return Answer(bool(result.is_error), tuple(texts), tuple(pictures))

@@ -109,6 +109,7 @@ class CommandAgentConfig(AgentConfig):
         name, env = value.get("preset"), value.get("env", {})
         if not isinstance(name, str):
             return value
+        # Here and not in `build`: the block is checked and recorded with what the preset adds.
         base = preset(name).block()
         return {**base, **value, "env": {**base["env"], **env} if isinstance(env, Mapping) else env}
 
@@ -187,6 +188,7 @@ class CommandAgentConfig(AgentConfig):
             )
         env = environment(self._passed(), self.env)
         program = self._program(base_dir)
+        # By the PATH that the program gets, which the block may have changed.
         if shutil.which(program, path=env.get("PATH")) is None:
             how = f"Install {own.title}:  {own.install}" if own else "Install it, or write its path"
             raise ConfigError(
@@ -194,6 +196,7 @@ class CommandAgentConfig(AgentConfig):
                 f"executable. {how}  (a path is relative to the config; `program` stands in for the first "
                 "word of the command)."
             )
+        # Its home is an empty folder, so that no setting of the user's changes results.
         if own and own.needs_one_of and not any(env.get(name) for name in own.needs_one_of):
             names = " or ".join(own.needs_one_of)
             raise ConfigError(
@@ -236,6 +239,7 @@ class CommandAgentConfig(AgentConfig):
             passed=self._passed(),
             env=self.env,
             answer=self.answer,
+            # Steps by MCP are recorded where they are served: told once more, they would count twice.
             events=self.events if self.cdp else self.events.model_copy(update={"step": None}),
             usage=self.usage,
             grace_s=self.grace_s,

@@ -57,6 +57,7 @@ class DataRedactor:
         Raises:
             NotSearched: it is an archive that cannot be looked into.
         """
+        # A limit of depth: archives can hold themselves.
         if depth and data.startswith(_ZIP):
             return self._zip(data, depth)
         for magic, (unpack, pack) in _PACKED.items():
@@ -73,6 +74,7 @@ class DataRedactor:
             safe = self.redact_text(text)
             if safe != text:
                 return data[:2] + safe.encode(encoding, "surrogatepass")
+        # Databases and binaries of Windows hold texts without a mark of their order.
         for encoding, pattern in _WIDE.items() if b"\0" in data else ():
             data = pattern.sub(lambda run, e=encoding: self._same_length(run[0], e), data)  # type: ignore[misc]
         text = data.decode("utf-8", "surrogateescape")  # whatever bytes they are, they come out as they were
@@ -123,6 +125,7 @@ class DataRedactor:
                         inner = self._read(file)
                     safe, name = self.redact(inner, depth - 1), self.redact_text(member.filename)
                     has_changed |= (safe, name) != (inner, member.filename)
+                    # Names of members may hold secrets as well.
                     copy = zipfile.ZipInfo(name, member.date_time)
                     copy.compress_type, copy.external_attr = member.compress_type, member.external_attr
                     new.writestr(copy, safe)

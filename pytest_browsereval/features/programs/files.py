@@ -44,6 +44,7 @@ def redact_folder(folder: Path, redact: Callable[[str], str], token: str) -> tup
             if number >= MOST_FILES or size > rest:
                 left.append(path)
                 continue
+            # Counted before it is read: a folder may hold more than fits into memory.
             rest -= size
             if not _redact_file(path, redactor):
                 left.append(path)

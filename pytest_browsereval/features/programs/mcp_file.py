@@ -68,6 +68,7 @@ class McpFile(BaseModel):
         """
         path = folder / self.path
         path.parent.mkdir(parents=True, exist_ok=True)
+        # Made before it has content: the token in it lets anybody use the browser.
         path.touch(mode=0o600)
         path.write_text(self.text(form, values), encoding="utf-8")
         return path
@@ -82,6 +83,7 @@ def _tables(content: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[str]:
     if path:
         yield f"[{'.'.join(map(_text, path))}]"
     for key, value in content.items():
+        # In TOML the keys of a table stand before the tables in it.
         if not isinstance(value, Mapping):
             yield f"{_text(key)} = {_value(value)}"
     for key, value in content.items():

@@ -42,6 +42,7 @@ def check(value: Any, allowed: Iterable[str], where: str) -> None:
 def filled(value: Any, values: Mapping[str, str]) -> Any:
     """Return the value with its placeholders filled in; what is filled in is not looked at again."""
     if isinstance(value, str):
+        # In one pass: a task that holds braces is not a place to fill in.
         return _PLACEHOLDER.sub(lambda match: f"{{{match[1]}}}" if match[1] else values[match[2]], value)
     if isinstance(value, Mapping):
         return {key: filled(inner, values) for key, inner in value.items()}

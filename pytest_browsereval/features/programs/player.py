@@ -96,6 +96,7 @@ class ProgramPlayer(AgentEvaluator):
                 self._capture.add_warning(ErrorSource.AGENT, ENDED_EARLY)
             raise
         finally:
+            # A cost that nobody told is unknown, and not 0.
             if self._was_started and not self._has_told_usage:
                 self._capture.spend_unseen()
         return self._result(code)
@@ -112,6 +113,7 @@ class ProgramPlayer(AgentEvaluator):
             own = {"mcp_url": endpoint.url, "mcp_token": endpoint.token, "output_dir": str(self._folder)}
             path = self._orders.mcp_file.write(self._folder, self._orders.mcp, own)
             values["mcp_config"] = str(path)
+        # Registered before the program starts, so that it runs after that has ended.
         stack.push_async_callback(self._redact_files, endpoint.token if endpoint else "")
         self._out, self._err = (
             OutputLog(self._folder / name, self._capture.config.redact)
@@ -129,6 +131,7 @@ class ProgramPlayer(AgentEvaluator):
         program = await stack.enter_async_context(running(launch, self._take_line, self._take_error))
         self._was_started = True
         code = await self._until_over(program, endpoint)
+        # Only now is it known that no line was an object, so that all of them together may be one.
         for record in self._reader.rest():
             await self._take(record)
         return code
@@ -192,6 +195,7 @@ class ProgramPlayer(AgentEvaluator):
                 waits = {*over, asyncio.create_task(desk.is_done.wait())}
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
             limit_s = self._orders.linger_s
+            # Many programs tell their usage after the last call.
             await asyncio.wait(over, timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
             if endpoint is not None and endpoint.desk.ending is not None:
                 raise endpoint.desk.ending
@@ -259,6 +263,7 @@ class ProgramPlayer(AgentEvaluator):
         if code:
             said = self._err.last_words or self._out.last_words
             told = f"the program ended with code {code}: {ending(said, 500) or 'it printed nothing'}"
+            # A program that fails while it tidies up has done its task all the same.
             if not tools.is_done:
                 raise Fault(ErrorSource.AGENT, f"{told} (its output is in {self._folder.name}/*.log)")
             warn(ErrorSource.AGENT, told)
@@ -278,6 +283,7 @@ class ProgramPlayer(AgentEvaluator):
     def _from_file(self) -> str | None:
         assert isinstance(self._orders.answer, AnswerFile)  # noqa: S101 asked by the caller
         path = self._folder / self._orders.answer.file
+        # The program may have left a link to a file of the user's there.
         if not path.is_file() or not path.resolve().is_relative_to(self._folder):
             return None
         with path.open("rb") as file:

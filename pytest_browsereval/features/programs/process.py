@@ -102,6 +102,7 @@ class Program:
         """
         while (code := self._process.poll()) is None:
             done, pending = await asyncio.wait(self._readers, timeout=_POLL_S)
+            # What a reader has raised ends the attempt: a limit, or too much output.
             for reader in done:
                 reader.result()
             if not pending:
@@ -125,8 +126,10 @@ class Program:
             while chunk := await reader.read(_CHUNK_BYTES):
                 with self._at_work():
                     self._count(chunk)
+                    # Split as bytes: a chunk may end within a character.
                     *lines, rest = (rest + chunk).split(b"\n")
                     if len(rest) > LINE_LIMIT_BYTES:
+                        # Not all of it: a secret that is cut in two would not be found in either part.
                         head = _head_of(rest)
                         lines, rest = [*lines, head], rest[len(head) :]
                     for line in lines:
@@ -177,6 +180,7 @@ class Program:
 def _kill_marked(mark: str) -> None:
     """Kill what has the mark among its variables, where the system shows them: on Linux."""
     deadline = time.monotonic() + _KILLING_S
+    # Again and again: what forks without end is not all there at the first look.
     while (found := list(_marked(mark.encode()))) and time.monotonic() < deadline:
         for pid in found:
             with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -95,6 +95,7 @@ class UsageRule(_Rule):
         if not _found(self.when, record):
             return None
         names = ("input_tokens", "output_tokens", "cache_read_tokens", "requests")
+        # Programs print whatever they like: a count below 0 would give tokens back.
         told = {name: max(0, int(_number(_found(getattr(self, name), record)) or 0)) for name in names}
         cost = _number(_found(self.cost_usd, record))
         return Usage(**{**told, "requests": told["requests"] or 1}, cost_usd=cost)
@@ -136,6 +137,7 @@ class OutputReader:
         """Return the line's object, if it is one."""
         if line.strip():
             self._last_line = line.strip()
+        # Kept for a program that prints one object over many lines, or whose output is the answer.
         if self._length < MAX_DOCUMENT:
             self._kept.append(line)
             self._length += len(line) + 1

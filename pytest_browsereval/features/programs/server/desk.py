@@ -72,6 +72,7 @@ class ToolDesk:
         )
         self._running.add(task)
         task.add_done_callback(self._running.discard)
+        # A caller that hangs up cancels its request: what was begun in the page is recorded all the same.
         return await asyncio.shield(task)
 
     async def _take_turn(self, name: str, arguments: dict[str, Any]) -> Answer:
@@ -94,6 +95,7 @@ class ToolDesk:
         self.has_ended.set()
 
     async def _run(self, name: str, arguments: dict[str, Any]) -> Answer:
+        # Not listed, but programs call what they remember.
         if name in self._vetoed:
             refused = await self._tools.refuse(
                 name, arguments, f"{name} is not offered: {self._vetoed[name]}"

@@ -86,6 +86,7 @@ class ToolServer:
     async def _start(self) -> None:
         import uvicorn
 
+        # Opened here, so that the port is known before the first request.
         listener = socket.create_server((HOST, 0))
         config = uvicorn.Config(
             self,
@@ -113,6 +114,7 @@ class ToolServer:
             return
         server, listener = self._server, self._listener
         self._server = self._listener = None
+        # Connections that programs keep open would hold the end up.
         server.force_exit = True
         await server.shutdown(sockets=[listener] if listener else None)
 
@@ -126,6 +128,7 @@ class ToolServer:
             return
         entry = self._attempts.get(match[1])
         given = dict(scope["headers"]).get(b"authorization", b"")
+        # Compared in any case, so that the time does not tell which attempts run.
         expected = f"Bearer {entry[0].token if entry else new_token()}".encode()
         if not hmac.compare_digest(given, expected) or entry is None:
             if entry is not None:

@@ -61,6 +61,7 @@ class ServedDesk:
             raise
         finally:
             waiting.cancel()
+        # It ended before it was ready: raises why.
         if self._host.done():
             self._host.result()
 
