@@ -1,4 +1,4 @@
-"""The door of a config: keys in camelCase become snake_case, and messages go on to name them as written."""
+"""The door of a config: keys become snake_case, and messages still name them as they are written."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ def rename_keys(draft: Draft, registry: Registry) -> None:
         registry: the members that blocks may name.
     """
     for path, block, kind in walk(draft.tree, ConfigFile, registry):
-        # Names of variants, headers and variables stay as they are, and so do keys of plug-ins that have not
-        # asked for two spellings. A block that nobody describes is renamed too, as a reader of another
-        # system's words may know it; not what is inside, which may be data.
+        # Names of variants, headers and variables stay as they are, and so do keys of plug-ins that accept
+        # one spelling only. Keys of a block that no model describes are renamed, because a reader of another
+        # system may know them; keys further inside are not, because they may be data.
         if not isinstance(block, dict) or not (kind is None or accepts_camel_case(kind)):
             continue
         items = list(block.items())
         block.clear()
         for key, value in items:
-            name = canonical_key(key)
+            # A marker of a test may have other keys than texts, which validation refuses.
+            name = canonical_key(key) if isinstance(key, str) else key
             if name != key and name in dict(items):
                 draft.report((*path, key), f"also given as {name!r}. Leave one out.")
                 continue

@@ -3,6 +3,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import pytest
@@ -10,10 +11,12 @@ from pydantic import ConfigDict
 from pydantic.alias_generators import to_camel
 
 from pytest_browsereval.agents.noop import NoopConfig
-from pytest_browsereval.config import EvalConfig
+from pytest_browsereval.builtins import builtin_registry
+from pytest_browsereval.config import EvalConfig, config_from
 from pytest_browsereval.config.draft import Draft
 from pytest_browsereval.config.environment import Interpolation
 from pytest_browsereval.config.keys import rename_keys
+from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.validation_errors import accepts_camel_case, canonical_key
 
@@ -121,6 +124,13 @@ def test_other_keys_stay(key: str) -> None:
 def test_names_that_differ_in_spelling_are_two(load: Load) -> None:
     """Variants named ``aB`` and ``a_b`` are two variants."""
     assert list(load("variants: {aB: noop, a_b: noop}\n" + DATA).variants) == ["aB", "a_b"]
+
+
+def test_other_keys_than_texts_are_refused(tmp_path: Path) -> None:
+    """A marker may hold any mapping."""
+    value = {"agent": "noop", "dataset": "rows.jsonl", "limits": {1: 2}}
+    with pytest.raises(ConfigError, match=r"limits\.1: "):
+        config_from(value, path=tmp_path / "test_a.py", registry=builtin_registry())
 
 
 def test_a_typed_key_finds_the_written_one(load: Load, refused: Refused) -> None:
