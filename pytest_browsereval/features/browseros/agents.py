@@ -122,7 +122,7 @@ def _name_executor(draft: Draft, path: KeyPath) -> None:
     for key in [key for key in ("model", "provider_id") if key in block]:
         block.pop(key)
         draft.notes.append(
-            f"{draft.format_keys((*path, key))} is not used: the address says which model answers."
+            f"{draft.format_keys((*path, key))} is not used: the address determines the model."
         )
     draft.move((*path, "base_url"), (*path, "url"))
     if "url" not in block:

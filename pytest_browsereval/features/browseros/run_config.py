@@ -139,7 +139,7 @@ def _select_browser(draft: Draft) -> str:
     if own is not None and not is_options:
         if _kind(own) in ("", "playwright"):
             _move_headless(draft)
-        return "`browser` says which browser to use"
+        return "`browser` selects another browser"
     given = draft.tree.get("browseros")
     block = given if isinstance(given, dict) else {}
     url, port = block.get("server_url"), block.get("base_cdp_port")
@@ -207,7 +207,7 @@ def _set_viewport(draft: Draft, sizes: list[ScreenSize]) -> None:
         return
     if _kind(browser) in _ATTACHED or (isinstance(browser, dict) and "viewport" in browser):
         names = ", ".join(draft.format_keys(size.path) for size in sizes)
-        reason = "the browser runs already" if _kind(browser) in _ATTACHED else "browser.viewport says it"
+        reason = "the browser runs already" if _kind(browser) in _ATTACHED else "browser.viewport is set"
         draft.notes.append(f"{names} {_is(sizes)} not used: {reason}.")
         return
     first, *others = sizes

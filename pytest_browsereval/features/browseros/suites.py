@@ -161,7 +161,7 @@ def _action_executor(variant: _Variant) -> dict[str, Any]:
     executor: dict[str, Any] = {"provider": ACTION_PROVIDER}
     variant.need(executor, "base_url", *_ACTION["base_url"], path=("executor",))
     variant.take(executor, "api_key", *_ACTION["api_key"], path=("executor",))
-    variant.note_unused(list(_ACTION["model"]), "the address says which model predicts actions")
+    variant.note_unused(list(_ACTION["model"]), "the address determines the model")
     return executor
 
 

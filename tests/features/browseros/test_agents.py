@@ -127,7 +127,7 @@ def test_an_executor_that_predicts_actions_is_asked_over_http(load: Load) -> Non
     assert part(found["executor"], type="visual-action", url=ACTIONS["baseUrl"], api_key=ACTIONS["apiKey"])
     assert found["executor"]["history"] == "text"
     assert found["max_steps_per_delegation"] == 9
-    assert config.notes == ("agent.executor.model is not used: the address says which model answers.",)
+    assert config.notes == ("agent.executor.model is not used: the address determines the model.",)
 
 
 def test_any_block_of_browseros_can_be_an_executor(load: Load) -> None:
@@ -257,7 +257,7 @@ def test_the_screen_s_size_is_the_browser_s(load: Load) -> None:
     assert viewport(load(run(agent))) == (1440, 900)
     own = load(run(agent, browser={"viewport": {"width": 1000, "height": 700}}))
     assert viewport(own) == (1000, 700)
-    assert own.notes == ("agent.screenSize is not used: browser.viewport says it.",)
+    assert own.notes == ("agent.screenSize is not used: browser.viewport is set.",)
     attached = load(run(agent, browseros={"server_url": "http://127.0.0.1:9110"}))
     assert attached.notes[1] == "agent.screenSize is not used: the browser runs already."
 

@@ -41,7 +41,7 @@ RUN: dict[str, Any] = {
     "grader_api_key_env": "OPENAI_API_KEY",
     "grader_base_url": "https://api.openai.com/v1",
 }
-CHOSEN = "`browser` says which browser to use"
+CHOSEN = "`browser` selects another browser"
 
 
 def run(**changes: Any) -> str:

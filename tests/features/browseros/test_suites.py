@@ -115,9 +115,7 @@ def test_an_executor_that_predicts_actions_loads_unchanged(load: Load, address: 
     config = load(suite(agent=PAIR_WITH_ACTIONS), name="suite.json", environ=environ)
     assert part(block(config)["executor"], type="visual-action", url="http://first.example/p")
     assert block(config)["executor"]["api_key"] == "CLADO_ACTION_API_KEY"
-    assert config.notes[0] == (
-        "CLADO_ACTION_MODEL is not used: the address says which model predicts actions."
-    )
+    assert config.notes[0] == ("CLADO_ACTION_MODEL is not used: the address determines the model.")
 
 
 @pytest.mark.parametrize("environ", [{}, {"EVAL_AGENT_MODEL": "opus", "EVAL_AGENT_API_KEY": "sk-secret-0"}])
