@@ -254,7 +254,7 @@ def _max_fpr(one: Agreement, ceiling: float, *, is_strict: bool) -> RuleResult:
     share = one.confusion.false_positive_rate
     name = f"max_fpr[{one.grader}]"
     if share.value is None or share.interval is None:
-        message = "no compared attempt is labelled fail, so nobody knows what it passes wrongly"
+        message = "no compared attempt is labelled fail, so what it passes wrongly is unknown"
         return RuleResult(name, is_met=False, message=f"{_name_grade(one)}: {message}")
     reached = share.interval.high if is_strict else share.value
     digits = digits_apart(ceiling, share.value, reached)

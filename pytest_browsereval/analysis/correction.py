@@ -194,7 +194,7 @@ def _correct(
 
 def _another(fingerprint: str, others: Sequence[str]) -> str:
     if not fingerprint:
-        return "its grades have no fingerprint, so nobody knows whether it is the judge that was calibrated"
+        return "its grades have no fingerprint, so it may be another judge than the calibrated one"
     known = " and ".join(other or "one without a fingerprint" for other in others)
     return f"it is not the judge that was calibrated: {fingerprint} here, {known} there"
 

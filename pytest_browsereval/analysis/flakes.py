@@ -164,7 +164,7 @@ def flakes(runs: Iterable[RunTrials]) -> Flakes:
     found = repeats((trial.metadata, trial.attempts) for own in chosen.kept for trial in own)
     if found is None:
         raise UsageError(
-            "no task of these runs has more than one trial, so that nobody can tell whether it is flaky. "
+            "no task of these runs has more than one trial, so whether it is flaky is unknown. "
             "Name more runs, or add earlier ones by --last 5."
         )
     tasks = {_key(trial) for own in chosen.kept for trial in own}

@@ -178,7 +178,7 @@ def _floor(
     return _build_undecided(name, f"{figures} neither meets nor misses {bound}; {_more(rate, floor)}", gate)
 
 
-_ONE_TASK = "it is all of one task, which does not tell how tasks differ"
+_ONE_TASK = "it is all of one task, which does not show how tasks differ"
 
 
 def _build_undecided(name: str, message: str, gate: GateConfig) -> RuleResult:
@@ -191,9 +191,9 @@ def _ends(interval: Interval, confidence: float, digits: int) -> str:
 
 
 def _more(rate: PassRate, floor: float) -> str:
-    """Return how many more trials would tell, with a power of 80 %, if they are like these.
+    """Return how many more trials would decide, with a power of 80 %, if they are like these.
 
-    Where tasks have several trials these are tasks: further trials of the same ones tell less and less.
+    Where tasks have several trials these are tasks: further trials of the same ones add less and less.
     """
     have, cases, word = rate.judged, float(rate.judged), "trial"
     if rate.by_task is not None:
@@ -201,13 +201,13 @@ def _more(rate: PassRate, floor: float) -> str:
     distance = abs((rate.value or 0.0) - floor)
     ratio = quantile(rate.confidence) + quantile(2 * POWER - 1)
     if distance * distance * 1e7 < ratio * ratio * floor * (1 - floor):
-        return f"no number of {word}s like these would tell"
+        return f"no number of {word}s like these would decide"
     needed = math.ceil(ratio * ratio * floor * (1 - floor) / (distance * distance) * have / cases)
     if rate.by_task is not None:  # few tasks: Student's t is far from normal
         needed = max(needed, have + 1)
         while needed < _MANY and not _tells(needed * cases / have, needed, distance, floor, rate.confidence):
             needed += 1
-    return f"about {format_count(max(1, needed - have), f'more {word}')} would tell"
+    return f"about {format_count(max(1, needed - have), f'more {word}')} would decide"
 
 
 def _tells(cases: float, tasks: int, distance: float, floor: float, confidence: float) -> bool:
@@ -277,7 +277,7 @@ def _max_error_rate(data: Iterable[AttemptDigest], ceiling: float) -> RuleResult
 def _max_cost(cost: float | None, ceiling: float) -> RuleResult:
     if cost is None or math.isnan(cost):
         message = (
-            "the cost is not known: a model has no price (write prices into its block), or a program tells "
+            "the cost is not known: a model has no price (write prices into its block), or a program reports "
             "no usage"
         )
         return RuleResult("max_cost_usd", is_met=False, message=message)
@@ -396,7 +396,7 @@ def _max_drop(compared: RunComparison, ceiling: float, gate: GateConfig) -> Rule
     more = one.more_tasks_beside(-ceiling)
     many = "no number of tasks like these" if more is None else f"about {format_count(more, 'more task')}"
     return _build_undecided(
-        name, f"{figures} is neither within nor over a drop of {allowed}; {many} would tell", gate
+        name, f"{figures} is neither within nor over a drop of {allowed}; {many} would decide", gate
     )
 
 

@@ -60,7 +60,7 @@ class TaskRepeats:
         return self.passed + self.failed
 
     def verdict(self, needed: int | None) -> Verdict:
-        """Return what the task comes to; *errored* where an errored trial, had it passed, would tell.
+        """Return what the task comes to; *errored* where an errored trial, had it passed, would decide.
 
         Args:
             needed: how many of its trials have to pass; None is all of them.

@@ -106,7 +106,7 @@ def test_so_many_more_tasks_tell_whether_the_drop_is_allowed(tmp_path: Path, tim
     found = rules(tmp_path, now, max_drop=0.15, confidence=0.95)["max_drop"]
     assert found.word == word
     if times == 1:
-        assert found.message.endswith("about 762 more tasks would tell")
+        assert found.message.endswith("about 762 more tasks would decide")
 
 
 def test_a_drop_that_is_just_allowed(tmp_path: Path) -> None:

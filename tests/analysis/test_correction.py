@@ -121,7 +121,7 @@ def test_only_trials_count_that_the_judge_decides() -> None:
             {"fingerprint": "j/2"},
             f"it is not the judge that was calibrated: j/2 here, {PRINT} there",
         ),
-        (JUDGE.confusion, {"fingerprint": ""}, "its grades have no fingerprint, so nobody knows whether"),
+        (JUDGE.confusion, {"fingerprint": ""}, "its grades have no fingerprint, so it may be another judge"),
     ],
     ids=["few passes", "few fails", "a coin", "another judge", "no fingerprint"],
 )

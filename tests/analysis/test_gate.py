@@ -219,7 +219,7 @@ def test_rates_can_be_undecided(passed: int, of: int, floor: float, word: str) -
     if word == "undecided":
         assert found.message == (
             "pass rate 90.0% (18/20), 95 % interval 69.9% to 97.2%, neither meets nor misses 80.0%; "
-            "about 106 more trials would tell"
+            "about 106 more trials would decide"
         )
         lets = rule(run, "min_pass_rate", min_pass_rate=floor, confidence=0.95, undecided="pass")
         assert (lets.word, lets.is_met) == ("undecided", True)
@@ -240,7 +240,7 @@ def test_one_task_does_not_tell_how_tasks_differ(key: str) -> None:
     trials = [attempt("a", PASSED if n > 5 else FAILED, variant=f"v{n}") for n in range(1, 101)]
     found = rule(summary(*trials), key, **{key: 0.85}, confidence=0.95)
     assert found.word == "undecided"
-    assert "neither meets nor misses 85.0%: it is all of one task, which does not tell" in found.message
+    assert "neither meets nor misses 85.0%: it is all of one task, which does not show" in found.message
     assert rule(summary(*trials), key, **{key: 0.85}).word == "met"
     assert rule(summary(*trials), key, **{key: 1}, confidence=0.95).word == "not met"
     two = [attempt("a", FAILED, variant=name) for name in ("v1", "v2")]
@@ -268,7 +268,7 @@ def test_so_many_more_would_tell(trials: int, more: str) -> None:
         made = (attempt(f"{n}", PASSED if n % 5 else FAILED, trial=t) for n in range(tasks) for t in every)
         return rule(summary(*made), "min_pass_rate", min_pass_rate=0.7, confidence=0.95)
 
-    assert found(45).message.endswith(f"about {more} would tell")
+    assert found(45).message.endswith(f"about {more} would decide")
     assert found(200).word == "met"
 
 
@@ -276,7 +276,7 @@ def test_two_tasks_are_far_from_enough() -> None:
     """Their own likeness is hardly known, which Student's t knows: one more does not tell."""
     made = (attempt("ab"[n % 2], PASSED if n > 4 else FAILED, trial=n + 1) for n in range(100))
     found = rule(summary(*made), "min_pass_rate", min_pass_rate=0.85, confidence=0.95)
-    assert found.message.endswith("about 3 more tasks would tell")
+    assert found.message.endswith("about 3 more tasks would decide")
 
 
 def test_runs_that_lack_trials_are_told() -> None:
@@ -319,7 +319,7 @@ def test_a_task_passes_by_so_many_of_its_trials(
     is_met: bool,  # noqa: FBT001
     message: str,
 ) -> None:
-    """Where an errored trial would tell, the task is in neither number."""
+    """Where an errored trial would decide, the task is in neither number."""
     found = rule(REPEATED, "min_task_rate", min_task_rate=floor, passed_trials=needed)
     assert found == RuleResult("min_task_rate", is_met, message)
 

@@ -44,7 +44,7 @@ def unresolved_placeholder(row: Row, given: Given) -> Iterator[Finding]:
     texts |= {f"checks.{place}": str(check) for place, check in enumerate(task.checks)}
     for key, text in texts.items():
         if found := _MARK.search(text):
-            message = f"{key} has {found[0]!r}, which nobody filled in."
+            message = f"{key} has {found[0]!r}, which was not filled in."
             yield row.report("unresolved-placeholder", Level.ERROR, message, "Put the site's address there.")
     refused = {name for _, name in unknown_sites({"start_url": task.start_url}, given.config.sites)}
     for name in sorted(names_in(task.start_url or "") - set(given.config.sites) - refused):

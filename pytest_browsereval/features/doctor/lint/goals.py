@@ -125,7 +125,7 @@ def needs_login(row: Row, _: Given) -> Iterator[Finding]:
     if (found := _LOGIN.search(row.task.query)) and is_live:
         message = f"the goal says {found[0]!r}: without an account it cannot be reached."
     elif required:
-        message = "the benchmark says that somebody has to be logged in."
+        message = "the benchmark says that a user has to be logged in."
     else:
         return
     yield row.report(
