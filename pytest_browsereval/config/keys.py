@@ -12,7 +12,7 @@ from pytest_browsereval.validation_errors import accepts_camel_case, canonical_k
 
 
 class ConfigFile(EvalConfig):
-    """The blocks that a file may have; only its annotations are used."""
+    """The keys that a file may have; no value is validated by this class."""
 
     agent: Annotated[AgentConfig, Plugged("agent")]
 

@@ -13,22 +13,20 @@ from pydantic import ValidationError
 from pytest_browsereval.config.draft import Draft
 from pytest_browsereval.config.environment import Interpolation
 from pytest_browsereval.config.gate import GateConfig
-from pytest_browsereval.config.keys import rename_keys
+from pytest_browsereval.config.keys import ConfigFile, rename_keys
 from pytest_browsereval.config.model import MAX_NAME, EvalConfig
 from pytest_browsereval.config.refusals import take_refused
 from pytest_browsereval.config_text import Document, DocumentError, KeyPath, format_path, parse, read_text
 from pytest_browsereval.datasets.rows import TYPE_BY_SUFFIX
-from pytest_browsereval.errors import ConfigError, nearest
+from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.redaction.known import know_secrets
 from pytest_browsereval.redaction.spellings import list_spellings
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.validation_errors import (
     Problem,
     canonical_key,
-    list_fields,
     list_problems,
     shorten,
-    snake,
     wrong_booleans,
 )
 
@@ -325,7 +323,7 @@ def _validate(draft: Draft, registry: Registry) -> EvalConfig | None:
         return EvalConfig.model_validate(draft.tree, context={"registry": registry})
     except ValidationError as error:
         known = {problem.path for problem in draft.problems}
-        found = list_problems(error, EvalConfig, draft.tree, registry)
+        found = list_problems(error, ConfigFile, draft.tree, registry)
         for problem in found:
             # Validation sees the same fault once more, `${NAME}` in the place of a URL for example.
             covered = problem.kind != "extra_forbidden" and any(
@@ -333,19 +331,10 @@ def _validate(draft: Draft, registry: Registry) -> EvalConfig | None:
             )
             if problem.kind == "too_short" and any(_is_inside(other.path, problem.path) for other in found):
                 continue  # the list is only too short because its entry is wrong
-            if not covered or not known:
-                draft.problems.append(_top_level(problem))
+            if not covered:
+                draft.problems.append(problem)
         return None
 
 
 def _is_inside(path: KeyPath, outer: KeyPath) -> bool:
     return len(path) > len(outer) and path[: len(outer)] == outer
-
-
-def _top_level(problem: Problem) -> Problem:
-    """Return the problem of an unknown top-level key, with ``agent`` among the known ones."""
-    if problem.kind != "extra_forbidden" or len(problem.path) != 1:
-        return problem
-    known = sorted({*list_fields(EvalConfig), "agent"})
-    hint = nearest(snake(str(problem.path[0])), known)
-    return Problem(problem.path, f"unknown key.{hint} Allowed: {', '.join(known)}.")
