@@ -17,9 +17,9 @@ from pytest_browsereval.features.dashboard.flights import PICTURES
 from pytest_browsereval.features.dashboard.form import live_form
 from pytest_browsereval.local_server import PAGE_HEADERS, PageAccess
 from pytest_browsereval.redaction.text import well_formed
-from pytest_browsereval.report.viewer.attempts import message_log, names_in, read_attempt
+from pytest_browsereval.report.viewer.attempts import read_attempt
 from pytest_browsereval.report.viewer.page import page, policy_of
-from pytest_browsereval.report.viewer.records import records_of
+from pytest_browsereval.report.viewer.records import details_of
 from pytest_browsereval.run.store import TrialKey
 
 if TYPE_CHECKING:
@@ -183,11 +183,7 @@ class Dashboard:
         if folder is None:
             return _refuse(404, "there is no such attempt")
         stored = read_attempt(str(folder), key)
-        log, left_out = message_log(str(folder))
-        names = names_in(str(folder))
-        records = records_of(str(folder), names.files, ())  # files and markup are not served
-        parts = [stored.text, log, [], names.pictures, left_out, stored.problem, records]
-        return Response(_as_bytes(parts), media_type=_JSON)
+        return Response(_as_bytes(details_of(stored, is_served=True)), media_type=_JSON)
 
     async def _picture(self, request: Request) -> Response:
         from starlette.responses import Response

@@ -12,6 +12,7 @@ from pytest_browsereval.capture.dom import DOM_FOLDER, INERT
 from pytest_browsereval.capture.har import HAR_FILE
 from pytest_browsereval.capture.output import OUTPUT_FILE
 from pytest_browsereval.capture.trajectory import open_written
+from pytest_browsereval.report.viewer.attempts import StoredAttempt, message_log, names_in
 
 # Bytes. It is four times what the capture writes.
 LONGEST_CONSOLE = 4 << 20
@@ -31,6 +32,20 @@ LONGEST_ADDRESS = 1_000
 
 # A page that stands alone leaves these out when they do not fit.
 TEXTS = {"output": OUTPUT_FILE, "console": CONSOLE_FILE, "har": HAR_FILE}
+
+
+def details_of(attempt: StoredAttempt, *, is_served: bool = False) -> list[Any]:
+    """Return the details of an attempt, in the places where the page's script looks for them.
+
+    Args:
+        attempt: what is stored of it.
+        is_served: whether the dashboard serves it: pictures, and no other file.
+    """
+    log, left_out = message_log(attempt.folder)
+    names = names_in(attempt.folder)
+    records = records_of(attempt.folder, names.files, [] if is_served else names.folders)
+    files = [] if is_served else names.files
+    return [attempt.text, log, files, names.pictures, left_out, attempt.problem, records]
 
 
 def records_of(folder: str, files: Sequence[str], folders: Sequence[str]) -> dict[str, Any]:

@@ -118,27 +118,22 @@ class Table:
         task, variant, trial, _ = attempt.key.split("/")
         share, verdict = self._word, DAMAGED if attempt.problem else UNFINISHED
         message = attempt.problem or "It has no metadata.json: it is running, or was killed."
-        return [
-            attempt.key,
-            chunk,
-            share("verdict", verdict),
-            query_id or task,
-            one_line(query, LONGEST),
-            one_line(message, LONGEST),
-            share("dataset", ""),
-            share("site", ""),
-            [],
-            share("variant", variant),
-            int(trial) if trial.isascii() and trial.isdecimal() and len(trial) < 10 else 0,
-            attempt.number,
-            1,
-            share("source", ""),
-            share("end", ""),
-            None,
-            None,
-            None,
-            "",
-        ]
+        known = {
+            "key": attempt.key,
+            "chunk": chunk,
+            "verdict": share("verdict", verdict),
+            "id": query_id or task,
+            "query": one_line(query, LONGEST),
+            "reason": one_line(message, LONGEST),
+            "tags": [],
+            "variant": share("variant", variant),
+            "trial": int(trial) if trial.isascii() and trial.isdecimal() and len(trial) < 10 else 0,
+            "attempt": attempt.number,
+            "tries": 1,
+            "started": "",
+            **{name: share(name, "") for name in ("dataset", "site", "source", "end")},
+        }
+        return [known.get(name) for name in COLUMNS]
 
     def _word(self, name: str, text: str) -> int:
         words = self._words[name]

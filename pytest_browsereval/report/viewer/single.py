@@ -17,12 +17,11 @@ from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.report.viewer.attempts import (
     StoredAttempt,
     iter_attempts,
-    message_log,
     names_in,
     read_attempt,
 )
 from pytest_browsereval.report.viewer.page import in_html, page
-from pytest_browsereval.report.viewer.records import TEXTS, records_of, without_texts
+from pytest_browsereval.report.viewer.records import TEXTS, details_of, without_texts
 from pytest_browsereval.report.viewer.rows import DAMAGED, Table
 from pytest_browsereval.report.viewer.writing import Written, build_run_data, check_page, check_run, title_of
 from pytest_browsereval.run.store import RunStore
@@ -80,9 +79,8 @@ class _Page:
 
     def add(self, number: int, attempt: StoredAttempt) -> None:
         """Add an attempt without its message log and records: what it came to is never left out."""
-        log, left_out = message_log(attempt.folder)
-        whole = _whole(attempt, log, left_out)
-        text, _, files, pictures, _, problem, records = whole.value
+        whole = _Block(attempt.key, details_of(attempt))
+        text, log, files, pictures, left_out, problem, records = whole.value
         bytes_out = len(log.encode()) + left_out
         less = [text, "", files, pictures, bytes_out, problem, without_texts(records)]
         short = _Block(attempt.key, less)
@@ -105,7 +103,7 @@ class _Page:
             return
         if texts.more <= self.room:
             attempt = read_attempt(str(folder), key)
-            whole = _whole(attempt, *message_log(attempt.folder))
+            whole = _Block(attempt.key, details_of(attempt))
             more = whole.size(number) - texts.size  # of an attempt that goes on it has grown
             if more <= self.room:
                 self.room -= more
@@ -127,13 +125,6 @@ class _Page:
             return
         self.blocks[number].pictures[file.name] = f"data:image/{_TYPES[file.suffix]};base64,{data}"
         self.room -= size
-
-
-def _whole(attempt: StoredAttempt, log: str, left_out: int) -> _Block:
-    names = names_in(attempt.folder)
-    records = records_of(attempt.folder, names.files, names.folders)
-    value = [attempt.text, log, names.files, names.pictures, left_out, attempt.problem, records]
-    return _Block(attempt.key, value)
 
 
 def write_single(run: Path, file: Path, most_bytes: int = MOST_MB * 1_000_000) -> tuple[Written, str]:

@@ -19,9 +19,9 @@ from pytest_browsereval.capture.trajectory import write_whole
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.redaction.text import well_formed
 from pytest_browsereval.report.links import PAGE
-from pytest_browsereval.report.viewer.attempts import StoredAttempt, iter_attempts, message_log, names_in
+from pytest_browsereval.report.viewer.attempts import StoredAttempt, iter_attempts
 from pytest_browsereval.report.viewer.page import as_script, page
-from pytest_browsereval.report.viewer.records import records_of
+from pytest_browsereval.report.viewer.records import details_of
 from pytest_browsereval.report.viewer.rows import DAMAGED, Table, about_run
 from pytest_browsereval.report.viewer.standing import quarantine_of, repeats_of, resumes_of
 from pytest_browsereval.run.store import RunStore
@@ -64,11 +64,7 @@ class Details:
 
     def add(self, attempt: StoredAttempt) -> int:
         """Write down an attempt's details, and return the number of the script that they are in."""
-        log, left_out = message_log(attempt.folder)
-        names = names_in(attempt.folder)
-        records = records_of(attempt.folder, names.files, names.folders)
-        value = [names.files, names.pictures, left_out, attempt.problem, records]
-        part = f"{as_script(attempt.key)}:[{as_script(attempt.text)},{as_script(log)},{as_script(value)[1:]}"
+        part = f"{as_script(attempt.key)}:{as_script(details_of(attempt))}"
         if self._parts and self._size + len(part) > CHUNK:
             self.flush()
         self._parts.append(part)
