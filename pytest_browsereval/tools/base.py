@@ -368,7 +368,10 @@ class Toolbox:
                 f"unknown tool {name!r:.80}.{nearest(name, self._tools)} Tools: {known_names}."
             )
         try:
-            return await self._perform(known, arguments, guard)
+            values = self._check(known, arguments, guard)
+            if isinstance(values, ToolResult):
+                return values
+            return self._end(name, values) if name in ENDINGS else await self._run(known, values)
         except (Fault, LimitReached):
             raise
         except ToolError as error:
@@ -381,13 +384,14 @@ class Toolbox:
                 ok=False, output=str(error) or kind, raised=f"{name} raised {kind}: {error!s:.{BRIEF}}"
             )
 
-    async def _perform(self, known: Tool, arguments: dict[str, Any], guard: Guard | None) -> ToolResult:
+    def _check(
+        self, known: Tool, arguments: dict[str, Any], guard: Guard | None
+    ) -> dict[str, Any] | ToolResult:
+        """Return the arguments of a call as its tool takes them, or why the call is refused."""
         try:
             values = known.check_arguments(arguments)
         except ValueError as error:
             return ToolResult.refusal(f"wrong arguments for {known.name}: {error}")
         if guard is not None and (why := guard(known.name, values)) is not None:
             return ToolResult.refusal(why)
-        if known.name in ENDINGS:
-            return self._end(known.name, values)
-        return await self._run(known, values)
+        return values

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from pytest_browsereval.browsers.base import Window
@@ -35,8 +36,11 @@ def runner_for(window: Window) -> ToolRunner:
     return WindowToolRunner(window) if isinstance(window, PlaywrightWindow) else OutsideToolRunner(window)
 
 
-async def _call_body(tool: Tool, window: Window, arguments: dict[str, Any]) -> str:
-    """Run a tool's body; what would end the loop, or pass for a call that was cut off, is its error."""
+async def _run_body(tool: Tool, window: Window, arguments: dict[str, Any], said: list[str]) -> None:
+    """Run a tool's body, note what it says, and wait until the page is at rest.
+
+    What would end the loop, or pass for a call that was cut off, is the tool's error.
+    """
     try:
         output = await tool.body(window, **arguments)
     except Exception:
@@ -46,33 +50,30 @@ async def _call_body(tool: Tool, window: Window, arguments: dict[str, Any]) -> s
             raise
         raise RuntimeError(repr(error)) from error
     if not isinstance(output, str):
-        raise TypeError(f"it returned {output!r:.80}, which is no text")
-    return well_formed(output)
+        raise TypeError(f"it returned {output!r:.80}, which is not a text")
+    said[0] = well_formed(output)
+    if isinstance(window, PlaywrightWindow):
+        await window.settle()  # within the time of the call: its result tells where the page is
 
 
-class _OneAtATime(ABC):
+class _OneAtATime:
     """Runs tools in a window one after the other, as long as it lives."""
 
-    _window: Window
-
-    def __init__(self) -> None:
+    def __init__(self, window: Window) -> None:
         self._lock = asyncio.Lock()
+        self._lives_in = window
 
-    async def __call__(self, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
-        """Run the tool and return the envelope, with what happened beside it.
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        """Let nobody else run a tool meanwhile.
 
         Raises:
             Fault: source *browser*, when the window has died.
         """
         async with self._lock:
-            result = await self._run(tool, arguments)
-        if self._window.dead:
-            raise Fault(ErrorSource.BROWSER, self._window.dead)
-        return result
-
-    @abstractmethod
-    async def _run(self, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
-        """Run the tool; nobody else does meanwhile."""
+            yield
+        if self._lives_in.dead:
+            raise Fault(ErrorSource.BROWSER, self._lives_in.dead)
 
 
 class OutsideToolRunner(_OneAtATime):
@@ -83,17 +84,27 @@ class OutsideToolRunner(_OneAtATime):
     """
 
     def __init__(self, window: Window) -> None:
-        super().__init__()
+        super().__init__(window)
         self._window = window
 
-    async def _run(self, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
-        try:
-            async with asyncio.timeout(OUTSIDE_S):
-                return ToolResult(ok=True, output=await _call_body(tool, self._window, arguments))
-        except ToolError as error:
-            return ToolResult(ok=False, output=str(error))
-        except TimeoutError:
-            return ToolResult(ok=False, output=f"{tool.name} took longer than {OUTSIDE_S:g} s.")
+    async def __call__(self, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
+        """Run the tool and return the envelope.
+
+        Raises:
+            Fault: source *browser*, when the window has died.
+        """
+        said = [""]
+        async with self._turn():
+            try:
+                async with asyncio.timeout(OUTSIDE_S):
+                    await _run_body(tool, self._window, arguments, said)
+            except ToolError as error:
+                result = ToolResult(ok=False, output=str(error))
+            except TimeoutError:
+                result = ToolResult(ok=False, output=f"{tool.name} took longer than {OUTSIDE_S:g} s.")
+            else:
+                result = ToolResult(ok=True, output=said[0])
+        return result
 
 
 class WindowToolRunner(_OneAtATime):
@@ -103,10 +114,8 @@ class WindowToolRunner(_OneAtATime):
         window: where the tools act; a Playwright window, which our own tools are written for.
     """
 
-    _window: PlaywrightWindow
-
     def __init__(self, window: Window) -> None:
-        super().__init__()
+        super().__init__(window)
         if not isinstance(window, PlaywrightWindow):
             raise Fault(
                 ErrorSource.HARNESS,
@@ -115,25 +124,32 @@ class WindowToolRunner(_OneAtATime):
             )
         self._window = window
 
-    async def _run(self, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
+    async def __call__(self, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
+        """Run the tool and return the envelope, with what happened beside it.
+
+        Raises:
+            Fault: source *browser*, when the window has died.
+        """
         window = self._window
-        if window.dialog is not None and tool.name != HANDLE_DIALOG:
-            return ToolResult(ok=False, output=f"{self._open_dialog()} Until then {tool.name} cannot run.")
-        url, said = window.url, [""]
-        with window.pace() as pace:
-            # Measured beside the call: afterwards nobody could tell a slow page from a slow machine.
-            is_ok = await self._tried(tool, arguments, said)
-        if window.dead is None:
-            if not is_ok and pace.slowest_s >= BUSY_S:
-                window.warn(_busy(tool.name, pace.slowest_s))
-            said += await self._notes(tool, url, said[0])
+        async with self._turn():
+            if window.dialog is not None and tool.name != HANDLE_DIALOG:
+                why = f"{self._open_dialog()} Until then {tool.name} cannot run."
+                return ToolResult(ok=False, output=why)
+            url, said = window.url, [""]
+            with window.pace() as pace:
+                # Measured beside the call: afterwards nobody could tell a slow page from a slow machine.
+                is_ok = await self._try(tool, arguments, said)
+            if window.dead is None:
+                if not is_ok and pace.slowest_s >= BUSY_S:
+                    window.warn(_busy(tool.name, pace.slowest_s))
+                said += await self._notes(tool, url, said[0])
         return ToolResult(ok=is_ok, output=" ".join(filter(None, said)))
 
-    async def _tried(self, tool: Tool, arguments: dict[str, Any], said: list[str]) -> bool:
+    async def _try(self, tool: Tool, arguments: dict[str, Any], said: list[str]) -> bool:
         """Run the tool, add to what is said of it, and return whether it has done what it is for."""
         window, limit_s = self._window, self.limit_s(tool, arguments)
         try:
-            await window.watch(self._perform(tool, arguments, said), limit_s)
+            await window.watch(_run_body(tool, window, arguments, said), limit_s)
         except DialogOpened:
             said.append(self._open_dialog())
         except TimeoutError:
@@ -155,11 +171,6 @@ class WindowToolRunner(_OneAtATime):
                 await window.look()
             return False
         return True
-
-    async def _perform(self, tool: Tool, arguments: dict[str, Any], said: list[str]) -> None:
-        said[0] = await _call_body(tool, self._window, arguments)
-        # Within the time of the call: its result tells where the page is.
-        await self._window.settle()
 
     def limit_s(self, tool: Tool, arguments: dict[str, Any]) -> float:
         """Return how long a call may take; its own waits are shorter, so that they report first."""

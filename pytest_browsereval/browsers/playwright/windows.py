@@ -321,14 +321,14 @@ class PlaywrightWindow(Window):
         """Tell the reader of the report, once."""
         self._notes.warn(text)
 
-    async def watch(self, work: Coroutine[Any, Any, T], limit_s: float) -> T:
+    def watch(self, work: Coroutine[Any, Any, T], limit_s: float) -> Coroutine[Any, Any, T]:
         """Await work in the page, but no longer than until a dialog opens or the time is up.
 
         Raises:
             DialogOpened: the work goes on in the background once the dialog is answered.
             TimeoutError: it was cancelled.
         """
-        return await self._dialogs.watch(work, limit_s)
+        return self._dialogs.watch(work, limit_s)
 
     async def answer_dialog(self, *, accept: bool, text: str | None = None) -> bool:
         """Answer the oldest open dialog, then let what it held up go on.
