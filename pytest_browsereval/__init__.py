@@ -79,11 +79,11 @@ if TYPE_CHECKING:
     from pytest_browsereval.tools.base import ToolError as ToolError
     from pytest_browsereval.tools.base import ToolResult as ToolResult
     from pytest_browsereval.tools.base import tool as tool
-    from pytest_browsereval.tools.kit import Directive as Directive
-    from pytest_browsereval.tools.kit import Policy as Policy
-    from pytest_browsereval.tools.kit import Toolkit as Toolkit
-    from pytest_browsereval.tools.kit import ToolkitConfig as ToolkitConfig
-    from pytest_browsereval.tools.kit import Turn as Turn
+    from pytest_browsereval.tools.toolkit import Directive as Directive
+    from pytest_browsereval.tools.toolkit import Policy as Policy
+    from pytest_browsereval.tools.toolkit import Toolkit as Toolkit
+    from pytest_browsereval.tools.toolkit import ToolkitConfig as ToolkitConfig
+    from pytest_browsereval.tools.toolkit import Turn as Turn
 
 _HOMES = {
     "AgentConfig": "agents.base",
@@ -105,7 +105,7 @@ _HOMES = {
     "DatasetError": "errors",
     "DelegationMessage": "model.messages",
     "DelegationResultMessage": "model.messages",
-    "Directive": "tools.kit",
+    "Directive": "tools.toolkit",
     "ErrorMessage": "model.messages",
     "ErrorSource": "errors",
     "EvalConfig": "config",
@@ -128,7 +128,7 @@ _HOMES = {
     "Needs": "needs",
     "PictureFormat": "browsers.base",
     "PlaywrightWindow": "browsers.playwright.windows",
-    "Policy": "tools.kit",
+    "Policy": "tools.toolkit",
     "Recorded": "graders.base",
     "Registry": "registry",
     "RowRef": "datasets.base",
@@ -148,11 +148,11 @@ _HOMES = {
     "ToolResult": "tools.base",
     "ToolResultMessage": "model.messages",
     "Toolbox": "tools.base",
-    "Toolkit": "tools.kit",
-    "ToolkitConfig": "tools.kit",
+    "Toolkit": "tools.toolkit",
+    "ToolkitConfig": "tools.toolkit",
     "Traffic": "model.traffic",
     "TrialOutcome": "analysis.summary",
-    "Turn": "tools.kit",
+    "Turn": "tools.toolkit",
     "Usage": "model.usage",
     "UserMessage": "model.messages",
     "Verdict": "model.grades",

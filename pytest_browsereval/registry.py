@@ -1,7 +1,7 @@
 """Registry of families and members: how a config class becomes a plug-in.
 
 A *member* is a frozen pydantic class with a literal ``type``, its options as fields and a ``build`` method.
-Fields name a family through :class:`Plugged`. A block's member is looked up by its ``type`` in the registry
+Fields name a family through :class:`MemberOf`. A block's member is looked up by its ``type`` in the registry
 of the validation context, so that members registered later need no rebuilt unions.
 """
 
@@ -306,8 +306,8 @@ def read_block(member: type[Component], options: Mapping[str, Any], context: Any
         ) from error
 
 
-class Plugged:
-    """Marks a field for a member of a family: ``agent: Annotated[AgentConfig, Plugged("agent")]``.
+class MemberOf:
+    """Marks a field for a member of a family: ``agent: Annotated[AgentConfig, MemberOf("agent")]``.
 
     The ``type`` of the block selects the member; a text is short for ``{"type": text}``.
 
@@ -354,7 +354,7 @@ class Plugged:
             )
         registry = (info.context or {}).get("registry")
         if registry is None:
-            raise RuntimeError("a Plugged field needs a registry in the validation context")
+            raise RuntimeError("a `MemberOf` field needs a registry in the validation context")
         name = block.get("type", self.default)
         if not isinstance(name, str):
             raise PydanticCustomError(

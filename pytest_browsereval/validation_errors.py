@@ -16,7 +16,7 @@ from pydantic_core import ErrorDetails
 from pytest_browsereval.errors import RegistryError, nearest
 from pytest_browsereval.redaction.config import hide_secrets, is_secret_path
 from pytest_browsereval.redaction.marks import HIDDEN
-from pytest_browsereval.registry import Plugged, Registry
+from pytest_browsereval.registry import MemberOf, Registry
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ def _resolve(kind: Any, value: object, registry: Registry | None) -> Any:
     while get_origin(kind) is Annotated:
         base, *extras = get_args(kind)
         for extra in extras:
-            if isinstance(extra, Plugged):
+            if isinstance(extra, MemberOf):
                 return _member(extra, value, registry)
         kind = base
     if get_origin(kind) in (Union, UnionType):
@@ -223,12 +223,12 @@ def _fitting(branches: Iterable[Any], value: object, registry: Registry | None) 
             yield resolved
 
 
-def _member(plugged: Plugged, value: object, registry: Registry | None) -> Any:
-    name = value.get("type", plugged.default) if isinstance(value, Mapping) else value
+def _member(field: MemberOf, value: object, registry: Registry | None) -> Any:
+    name = value.get("type", field.default) if isinstance(value, Mapping) else value
     if registry is None or not isinstance(name, str):
         return None
     try:
-        return registry.get(plugged.family, name)
+        return registry.get(field.family, name)
     except RegistryError:
         return None
 
@@ -240,8 +240,8 @@ def _step(kind: Any, part: str | int) -> Any:
         if field is None:
             # Any: a plug-in's own validator may know the key, and its value is nobody else's business.
             return None if accepts_camel_case(kind) else Any
-        plugged = next((extra for extra in field.metadata if isinstance(extra, Plugged)), None)
-        return Annotated[field.annotation, plugged] if plugged else field.annotation
+        marker = next((extra for extra in field.metadata if isinstance(extra, MemberOf)), None)
+        return Annotated[field.annotation, marker] if marker else field.annotation
     args = [arg for arg in get_args(kind) if arg is not Ellipsis]
     return args[-1] if args else Any
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef
 from pytest_browsereval.errors import RegistryError
 from pytest_browsereval.model.tasks import Task
-from pytest_browsereval.registry import FAMILIES, Component, Plugged, Registry
+from pytest_browsereval.registry import FAMILIES, Component, MemberOf, Registry
 
 
 class Member(DatasetConfig):
@@ -28,12 +28,12 @@ class First(Member):
 
 class Second(Member):
     type: Literal["acme/second"] = "acme/second"
-    first: Annotated[DatasetConfig, Plugged("dataset")] | None = None
+    first: Annotated[DatasetConfig, MemberOf("dataset")] | None = None
 
 
 class Holder(BaseModel):
-    one: Annotated[DatasetConfig, Plugged("dataset")]
-    more: tuple[Annotated[DatasetConfig, Plugged("dataset")], ...] = ()
+    one: Annotated[DatasetConfig, MemberOf("dataset")]
+    more: tuple[Annotated[DatasetConfig, MemberOf("dataset")], ...] = ()
 
 
 @pytest.fixture
@@ -200,7 +200,7 @@ def test_a_bare_name_is_a_block_without_options() -> None:
 
     registry = Registry()
     registry.register(Plain)
-    adapter: TypeAdapter[Any] = TypeAdapter(Annotated[Component, Plugged("agent")])
+    adapter: TypeAdapter[Any] = TypeAdapter(Annotated[Component, MemberOf("agent")])
     assert adapter.validate_python("plain", context={"registry": registry}) == Plain()
 
 

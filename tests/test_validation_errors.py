@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
-from pytest_browsereval.registry import Plugged, Registry
+from pytest_browsereval.registry import MemberOf, Registry
 from pytest_browsereval.validation_errors import list_fields, list_problems, shorten, snake
 
 
@@ -23,7 +23,7 @@ class Inner(BaseModel):
 
 class Pair(AgentConfig):
     type: Literal["pair"] = "pair"
-    executor: Annotated[AgentConfig, Plugged("agent")]
+    executor: Annotated[AgentConfig, MemberOf("agent")]
     turns: Annotated[int, Field(gt=0)] = 1
 
     def build(self, context: AgentContext) -> AgentEvaluator:
@@ -38,7 +38,7 @@ class Outer(BaseModel):
     many: tuple[Inner, ...] = ()
     by_name: dict[str, Inner] = Field(default_factory=dict)
     either: int | tuple[Inner, ...] | Inner | None = None
-    agents: dict[str, Annotated[AgentConfig, Plugged("agent")]] = Field(default_factory=dict)
+    agents: dict[str, Annotated[AgentConfig, MemberOf("agent")]] = Field(default_factory=dict)
     flag: bool = False
     rate: float = 0.0
 

@@ -17,7 +17,7 @@ from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import Needs
 from pytest_browsereval.registry import Component
 from pytest_browsereval.tools.base import Tool, Toolbox
-from pytest_browsereval.tools.kit import Toolkit
+from pytest_browsereval.tools.toolkit import Toolkit
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from pytest_browsereval.llm.conversation import Conversation
 from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.tools.base import ENDINGS, Tool, ToolResult
 from pytest_browsereval.tools.guidance import Offer
-from pytest_browsereval.tools.kit import Turn
+from pytest_browsereval.tools.toolkit import Turn
 
 MAX_BAD_ENDINGS = 3
 """How often an attempt may be ended with wrong arguments; such calls are no steps, so no limit meets them."""

@@ -11,7 +11,7 @@ from pytest_browsereval.errors import nearest
 from pytest_browsereval.llm.config import BOTH_SPELLINGS
 from pytest_browsereval.tools.base import ENDINGS, Tool
 from pytest_browsereval.tools.guidance import Offer, offer, policy_text, vetoes
-from pytest_browsereval.tools.kit import Directive, ToolChoice, Toolkit, Turn
+from pytest_browsereval.tools.toolkit import Directive, ToolChoice, Toolkit, Turn
 
 Turns = Literal["first", "every", "later"]
 

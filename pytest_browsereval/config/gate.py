@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from pytest_browsereval.config.block import Block
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.rules import RuleResult
-from pytest_browsereval.registry import Component, Plugged
+from pytest_browsereval.registry import Component, MemberOf
 
 ON_VERDICTS = (
     "min_pass_rate",
@@ -96,7 +96,7 @@ class GateConfig(Block):
     of a rate, the rule is undecided. Without it, rates are compared as they are."""
     undecided: Literal["fail", "pass"] = "fail"
     """What happens to a rule that is undecided."""
-    rules: tuple[Annotated[GateRule, Plugged("rule")], ...] = ()
+    rules: tuple[Annotated[GateRule, MemberOf("rule")], ...] = ()
     """Rules of plug-ins, each a block with its type: ``[{type: acme/max_clicks, most: 3}]``."""
     rows: Literal["xfail", "fail"] = "xfail"
     """How to show rows that did not pass. ``xfail`` leaves the verdict to the gate; ``fail`` shows them red,

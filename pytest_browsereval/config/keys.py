@@ -7,14 +7,14 @@ from typing import Annotated
 from pytest_browsereval.agents.base import AgentConfig
 from pytest_browsereval.config.draft import Draft
 from pytest_browsereval.config.model import EvalConfig
-from pytest_browsereval.registry import Plugged, Registry
+from pytest_browsereval.registry import MemberOf, Registry
 from pytest_browsereval.validation_errors import accepts_camel_case, canonical_key, walk
 
 
 class ConfigFile(EvalConfig):
     """The keys that a file may have; no value is validated by this class."""
 
-    agent: Annotated[AgentConfig, Plugged("agent")]
+    agent: Annotated[AgentConfig, MemberOf("agent")]
 
 
 def rename_keys(draft: Draft, registry: Registry) -> None:

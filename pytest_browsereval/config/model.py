@@ -29,9 +29,9 @@ from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.graders.verdicts import PassWhen, Primary
 from pytest_browsereval.llm.judge import JudgeConfig
 from pytest_browsereval.redaction.config import redact_config
-from pytest_browsereval.registry import Plugged
+from pytest_browsereval.registry import MemberOf
 from pytest_browsereval.sites import SiteConfig
-from pytest_browsereval.tools.kit import ToolkitConfig
+from pytest_browsereval.tools.toolkit import ToolkitConfig
 
 MAX_NAME = 100
 
@@ -132,11 +132,11 @@ class EvalConfig(Block):
 
     name: str = Field(min_length=1, max_length=MAX_NAME)
     """The name of the run; by default the stem of the file, or the name of its folder if that is ``eval``."""
-    variants: dict[VariantName, Annotated[AgentConfig, Plugged("agent")]] = Field(min_length=1)
+    variants: dict[VariantName, Annotated[AgentConfig, MemberOf("agent")]] = Field(min_length=1)
     """Agents by name; each runs on every row. A single one may be given as ``agent``."""
-    dataset: tuple[Annotated[DatasetConfig, Plugged("dataset")], ...] = Field(min_length=1)
+    dataset: tuple[Annotated[DatasetConfig, MemberOf("dataset")], ...] = Field(min_length=1)
     """The source of rows: a path, or a list of blocks ``{type, path, select}``."""
-    graders: tuple[Annotated[GraderConfig, Plugged("grader")], ...] = ()
+    graders: tuple[Annotated[GraderConfig, MemberOf("grader")], ...] = ()
     """Graders of every row; if there are any, they replace those of the rows."""
     pass_when: PassWhen = "all"  # noqa: S105 a rule, not a password
     """Which grades have to pass for the verdict: ``all``, ``any``, a ``majority``, or ``{primary: NAME}``."""
@@ -147,9 +147,9 @@ class EvalConfig(Block):
     changes no result."""
     tools: dict[str, bool] = Field(default_factory=dict)
     """Switches by the name of a tool or a toolkit; a toolkit that is off switches off its tools."""
-    toolkits: tuple[Annotated[ToolkitConfig, Plugged("toolkit")], ...] = ()
+    toolkits: tuple[Annotated[ToolkitConfig, MemberOf("toolkit")], ...] = ()
     """Toolkits of plug-ins, besides the built-in ones; their switches are in ``tools`` too."""
-    browser: Annotated[BrowserConfig, Plugged("browser")]
+    browser: Annotated[BrowserConfig, MemberOf("browser")]
     """The browser; Playwright's Chromium by default."""
     sites: dict[SiteName, SiteConfig] = Field(default_factory=dict)
     """Local web apps under test; rows write ``{name}`` for the base URL of one."""

@@ -17,7 +17,7 @@ from pytest_browsereval.tools.catalog import Catalog
 from pytest_browsereval.tools.toolkits import CATALOG
 
 PLACEHOLDER = "x-browsereval-family"
-"""Marks the place of a member of a family; see ``Plugged``."""
+"""Marks the place of a member of a family; see ``MemberOf``."""
 
 DEFAULT = "x-browsereval-default"
 """The type of a block without a type at that place."""

@@ -19,14 +19,14 @@ from pytest_browsereval.model.grades import Criterion, GraderResult, Verdict, co
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
 from pytest_browsereval.needs import Needs, merge_needs
-from pytest_browsereval.registry import Plugged
+from pytest_browsereval.registry import MemberOf
 
 GRACE_S = 5.0
 """How much longer than its slowest part the whole may take, so that the part's own limit is met first."""
 
 HALF = 0.5
 
-AnyGrader = Annotated[GraderConfig, Plugged("grader")]
+AnyGrader = Annotated[GraderConfig, MemberOf("grader")]
 
 
 class CombinedGrader(GraderConfig):

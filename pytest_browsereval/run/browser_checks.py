@@ -11,7 +11,7 @@ from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.contracts import check_result, describe_member, naming
 from pytest_browsereval.errors import BrowserEvalError, PluginError
 from pytest_browsereval.needs import Asker, Needs, Offers, ask_needs, check_fit, find_misfits
-from pytest_browsereval.tools.kit import Toolkit
+from pytest_browsereval.tools.toolkit import Toolkit
 
 
 async def survey_of(browser: BrowserConfig) -> Survey:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pytest_browsereval.datasets.plugged import read_row
+from pytest_browsereval.datasets.reader import read_row
 from pytest_browsereval.errors import DatasetError
 from pytest_browsereval.graders.base import GraderConfig
 from pytest_browsereval.model.tasks import Task

@@ -29,7 +29,7 @@ from pytest_browsereval.run.plan import Entry, Plan
 from pytest_browsereval.run.record import AttemptRecord
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.run.toolsets import Toolsets
-from pytest_browsereval.tools.kit import Toolkit
+from pytest_browsereval.tools.toolkit import Toolkit
 from pytest_browsereval.tools.toolkits import build_plugged_kits, kits_for
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.messages import SCHEMA_VERSION, now
 from pytest_browsereval.tools.base import Tool
-from pytest_browsereval.tools.kit import Toolkit
+from pytest_browsereval.tools.toolkit import Toolkit
 
 PACKAGES = (
     "pytest-browsereval",

@@ -13,7 +13,7 @@ from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.contracts import naming
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef, Select
 from pytest_browsereval.datasets.ids import original_id, safe_id
-from pytest_browsereval.datasets.plugged import index_rows, read_row
+from pytest_browsereval.datasets.reader import index_rows, read_row
 from pytest_browsereval.datasets.rows import refuse
 from pytest_browsereval.datasets.selection import check_depends_on
 from pytest_browsereval.errors import ConfigError, DatasetError, PluginError, RegistryError, nearest

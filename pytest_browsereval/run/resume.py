@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pytest_browsereval.datasets.plugged import index_rows
+from pytest_browsereval.datasets.reader import index_rows
 from pytest_browsereval.errors import ConfigError, RunStopped
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import format_count

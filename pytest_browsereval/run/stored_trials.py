@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from pytest_browsereval.capture.trajectory import EVIDENCE_FILE, TASK_FILE
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef
 from pytest_browsereval.datasets.ids import safe_id
-from pytest_browsereval.datasets.plugged import index_rows, read_row
+from pytest_browsereval.datasets.reader import index_rows, read_row
 from pytest_browsereval.datasets.rows import refuse
 from pytest_browsereval.errors import DatasetError, ErrorSource, Fault, UsageError
 from pytest_browsereval.graders.base import GraderConfig

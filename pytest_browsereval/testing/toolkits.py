@@ -8,7 +8,7 @@ from typing import get_args
 
 from pytest_browsereval.testing.tools import tool_problems
 from pytest_browsereval.tools.base import ENDINGS
-from pytest_browsereval.tools.kit import Directive, Policy, ToolChoice, Toolkit, Turn
+from pytest_browsereval.tools.toolkit import Directive, Policy, ToolChoice, Toolkit, Turn
 from pytest_browsereval.tools.toolkits import CATALOG, check_names
 
 # Characters of one line of policy.

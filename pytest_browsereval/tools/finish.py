@@ -8,7 +8,7 @@ from pydantic import Field
 
 from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.tools.base import Tool, tool
-from pytest_browsereval.tools.kit import Toolkit
+from pytest_browsereval.tools.toolkit import Toolkit
 
 
 @tool(takes_picture=False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.tools.base import ENDINGS
-from pytest_browsereval.tools.kit import Directive, Policy, ToolChoice, Toolkit, Turn
+from pytest_browsereval.tools.toolkit import Directive, Policy, ToolChoice, Toolkit, Turn
 
 NO_PICTURES = "the model is shown no pictures"
 

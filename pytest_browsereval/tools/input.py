@@ -10,9 +10,9 @@ from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.browsers.playwright.waiting import is_playwright_error, quietly
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.tools.base import KEY_S, Tool, ToolError, tool
-from pytest_browsereval.tools.kit import Policy, Toolkit
 from pytest_browsereval.tools.points import mouse_point
 from pytest_browsereval.tools.targets import Target, act, ref_of, resolve
+from pytest_browsereval.tools.toolkit import Policy, Toolkit
 
 Button = Annotated[Literal["left", "right", "middle"], Field(description="Which mouse button.")]
 ClickCount = Annotated[int, Field(ge=1, le=3, description="2 is a double click.")]

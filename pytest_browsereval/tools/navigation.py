@@ -13,7 +13,7 @@ from pytest_browsereval.browsers.playwright.origins import origin_of, shorten
 from pytest_browsereval.browsers.playwright.waiting import is_playwright_error, quietly
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.tools.base import Tool, ToolError, tool
-from pytest_browsereval.tools.kit import Policy, Toolkit
+from pytest_browsereval.tools.toolkit import Policy, Toolkit
 
 if TYPE_CHECKING:
     from playwright.async_api import Response

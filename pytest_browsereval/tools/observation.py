@@ -6,8 +6,8 @@ from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.tools.base import Tool, tool
-from pytest_browsereval.tools.kit import Policy, Toolkit
 from pytest_browsereval.tools.targets import Target, act
+from pytest_browsereval.tools.toolkit import Policy, Toolkit
 
 MAX_LENGTH = 30_000
 """Characters of a page that one call returns."""

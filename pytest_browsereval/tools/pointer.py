@@ -10,8 +10,8 @@ from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.tools.base import Tool, tool
 from pytest_browsereval.tools.input import Button, ClickCount, Direction, Notches, describe_click, turn_wheel
-from pytest_browsereval.tools.kit import Policy, Toolkit
 from pytest_browsereval.tools.points import mouse_point
+from pytest_browsereval.tools.toolkit import Policy, Toolkit
 
 X = Annotated[float, Field(description="CSS pixels from the left edge of the viewport.")]
 Y = Annotated[float, Field(description="CSS pixels from the top edge of the viewport.")]

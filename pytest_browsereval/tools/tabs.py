@@ -10,8 +10,8 @@ from pytest_browsereval.browsers.base import Window
 from pytest_browsereval.browsers.playwright.origins import shorten
 from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow
 from pytest_browsereval.tools.base import Tool, tool
-from pytest_browsereval.tools.kit import Policy, Toolkit
 from pytest_browsereval.tools.navigation import Url, check_url, open_url
+from pytest_browsereval.tools.toolkit import Policy, Toolkit
 
 TabId = Annotated[int, Field(ge=1, description="The tab's number.")]
 

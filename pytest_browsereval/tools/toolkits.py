@@ -14,7 +14,7 @@ from pytest_browsereval.tools import finish, input, navigation, observation, poi
 from pytest_browsereval.tools.base import ENDINGS, Tool
 from pytest_browsereval.tools.catalog import Catalog
 from pytest_browsereval.tools.foreign import foreign_tools
-from pytest_browsereval.tools.kit import Toolkit, ToolkitConfig
+from pytest_browsereval.tools.toolkit import Toolkit, ToolkitConfig
 
 
 class WrongSwitch(ValueError):

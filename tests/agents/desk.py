@@ -19,7 +19,7 @@ from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.model.messages import AssistantMessage, ToolCallMessage
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.tools.base import Tool, Toolbox, ToolError, ToolResult, tool
-from pytest_browsereval.tools.kit import Toolkit
+from pytest_browsereval.tools.toolkit import Toolkit
 
 
 class PaperWindow(Window):

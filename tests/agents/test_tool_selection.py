@@ -14,7 +14,7 @@ from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.messages import ToolCallMessage, ToolResultMessage
 from pytest_browsereval.testing import ScriptedModel, call, calls, done, says
-from pytest_browsereval.tools.kit import Directive, Policy, Toolkit, Turn
+from pytest_browsereval.tools.toolkit import Directive, Policy, Toolkit, Turn
 from pytest_browsereval.tools.toolkits import CATALOG, resolve_tools
 from tests.agents.desk import PAPER_TOOLS, TOOLS_BY_NAME, Desk, MakeDesk
 

@@ -10,14 +10,14 @@ from pytest_browsereval.__main__ import main
 from pytest_browsereval.agents.base import AgentConfig, AgentContext, AgentEvaluator
 from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import EvalConfig, config_schema
-from pytest_browsereval.registry import Plugged
+from pytest_browsereval.registry import MemberOf
 
 
 class Pair(AgentConfig):
     """Two agents, one of which tells the other what to do."""
 
     type: Literal["acme/pair"] = "acme/pair"
-    executor: Annotated[AgentConfig, Plugged("agent")]
+    executor: Annotated[AgentConfig, MemberOf("agent")]
     """Does the work."""
     turns: int = Field(default=3, ge=1)
     """How often

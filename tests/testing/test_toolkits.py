@@ -9,7 +9,7 @@ import pytest
 
 from pytest_browsereval.testing import check_toolkit, toolkit_problems
 from pytest_browsereval.tools.base import tool
-from pytest_browsereval.tools.kit import Directive, Policy, Toolkit, Turn
+from pytest_browsereval.tools.toolkit import Directive, Policy, Toolkit, Turn
 from pytest_browsereval.tools.toolkits import CATALOG
 
 

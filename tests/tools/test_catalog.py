@@ -7,7 +7,7 @@ import pytest
 
 from pytest_browsereval.tools.base import tool
 from pytest_browsereval.tools.catalog import Catalog, ToolEntry, ToolkitEntry
-from pytest_browsereval.tools.kit import Toolkit
+from pytest_browsereval.tools.toolkit import Toolkit
 from pytest_browsereval.tools.toolkits import CATALOG
 
 

@@ -7,7 +7,7 @@ import pytest
 from pytest_browsereval.errors import ErrorSource, Fault
 from pytest_browsereval.tools.base import tool
 from pytest_browsereval.tools.guidance import Offer, offer, policy_text, veto_note, vetoes
-from pytest_browsereval.tools.kit import Directive, Policy, Toolkit, Turn
+from pytest_browsereval.tools.toolkit import Directive, Policy, Toolkit, Turn
 from pytest_browsereval.tools.toolkits import CATALOG
 
 KITS = tuple(CATALOG.values())

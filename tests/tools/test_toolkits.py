@@ -13,9 +13,9 @@ from pytest_browsereval.browsers.base import Browser, BrowserConfig, ForeignTool
 from pytest_browsereval.browsers.playwright.browser import PlaywrightBrowserConfig
 from pytest_browsereval.registry import Registry
 from pytest_browsereval.tools.base import Tool, tool
-from pytest_browsereval.tools.kit import Toolkit, ToolkitConfig
 from pytest_browsereval.tools.runner import runner_for
 from pytest_browsereval.tools.scripting import evaluate
+from pytest_browsereval.tools.toolkit import Toolkit, ToolkitConfig
 from pytest_browsereval.tools.toolkits import (
     CATALOG,
     build_plugged_kits,

@@ -23,7 +23,7 @@ STDOUT = "-"
 
 def import_rows(arguments: argparse.Namespace) -> int:
     """Write the rows as JSON Lines, and print their number, their hash and what was left out."""
-    from pytest_browsereval.datasets.plugged import index_rows, read_all
+    from pytest_browsereval.datasets.reader import index_rows, read_all
 
     here = Path.cwd()
     dataset = _dataset(arguments.type, arguments.path, arguments.set)

@@ -20,9 +20,9 @@ from pytest_browsereval.llm.conversation import Conversation
 from pytest_browsereval.model.results import AgentResult
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import Needs
-from pytest_browsereval.registry import Plugged
+from pytest_browsereval.registry import MemberOf
 from pytest_browsereval.tools.base import DONE, GIVE_UP, Tool
-from pytest_browsereval.tools.kit import Toolkit
+from pytest_browsereval.tools.toolkit import Toolkit
 
 ROLE = "orchestrator"
 
@@ -68,7 +68,7 @@ class OrchestratorExecutorConfig(AgentConfig):
     type: Literal["orchestrator-executor"] = "orchestrator-executor"
     orchestrator: OrchestratorBlock
     """The model that delegates."""
-    executor: Annotated[AgentConfig, Plugged("agent", default="single")]
+    executor: Annotated[AgentConfig, MemberOf("agent", default="single")]
     """Any other agent; a block without a ``type`` is the model of a ``single`` one."""
     max_steps_per_delegation: int | None = Field(default=None, ge=1)
     """Tool calls of one executor; may stand in the executor's block as well."""

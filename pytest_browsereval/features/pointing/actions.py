@@ -24,7 +24,7 @@ from pytest_browsereval.redaction.known import beginning
 from pytest_browsereval.tools.base import Tool, Toolbox
 from pytest_browsereval.tools.foreign import OutsideTool
 from pytest_browsereval.tools.input import NOTCH_PX
-from pytest_browsereval.tools.kit import Toolkit
+from pytest_browsereval.tools.toolkit import Toolkit
 from pytest_browsereval.tools.toolkits import CATALOG
 
 Coordinates = Literal["normalized", "pixels"]

@@ -24,7 +24,7 @@ from pytest_browsereval.features.programs.server.tokens import common_part
 from pytest_browsereval.needs import Needs
 from pytest_browsereval.tools.base import Tool
 from pytest_browsereval.tools.guidance import veto_note, vetoes
-from pytest_browsereval.tools.kit import Toolkit
+from pytest_browsereval.tools.toolkit import Toolkit
 
 MCP_PROMPT = """\
 You work in a web browser, to do one task for a user. The browser is open at {start_url}. You see and touch \

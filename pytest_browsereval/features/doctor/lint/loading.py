@@ -11,7 +11,7 @@ from pathlib import Path
 from pytest_browsereval.config import EvalConfig
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.datasets.base import DatasetConfig, RowRef, Select
-from pytest_browsereval.datasets.plugged import index_rows, read_row
+from pytest_browsereval.datasets.reader import index_rows, read_row
 from pytest_browsereval.datasets.selection import check_depends_on
 from pytest_browsereval.errors import ConfigError, DatasetError
 from pytest_browsereval.features.doctor.lint.base import Finding, Level, Row

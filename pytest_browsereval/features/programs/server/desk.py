@@ -12,7 +12,7 @@ from pytest_browsereval.capture.context import CaptureContext
 from pytest_browsereval.errors import ErrorSource, Fault, LimitReached
 from pytest_browsereval.tools.base import Tool, Toolbox
 from pytest_browsereval.tools.guidance import policy_text, vetoes
-from pytest_browsereval.tools.kit import Toolkit
+from pytest_browsereval.tools.toolkit import Toolkit
 
 PICTURE_TOOL = "screenshot"
 """The tool whose answer is a picture as well as a text."""

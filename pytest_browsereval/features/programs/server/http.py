@@ -22,7 +22,7 @@ from pytest_browsereval.features.programs.server.desk import ToolDesk
 from pytest_browsereval.features.programs.server.served import Receive, Scope, Send, ServedDesk
 from pytest_browsereval.features.programs.server.tokens import new_token
 from pytest_browsereval.tools.base import Toolbox
-from pytest_browsereval.tools.kit import Toolkit
+from pytest_browsereval.tools.toolkit import Toolkit
 
 if TYPE_CHECKING:
     from uvicorn import Server

@@ -22,7 +22,7 @@ from pytest_browsereval.features.programs.server.http import Endpoint, serving
 from pytest_browsereval.features.programs.server.tokens import common_part
 from pytest_browsereval.model.messages import ToolResultMessage
 from pytest_browsereval.tools.base import tool
-from pytest_browsereval.tools.kit import Policy, Toolkit
+from pytest_browsereval.tools.toolkit import Policy, Toolkit
 from tests.agents.desk import PAPER_TOOLS, Desk, MakeDesk, PaperWindow
 from tests.support import until
 

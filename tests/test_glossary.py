@@ -1,0 +1,216 @@
+"""One noun for each thing: names that plug-ins import and names of files are made of the glossary's words."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import pytest_browsereval
+from pytest_browsereval import testing
+
+PACKAGE = Path(pytest_browsereval.__file__).parent
+GLOSSARY = PACKAGE.parent / "docs/glossary.md"
+REFUSED_HEADING = "## Words that we do not use"
+
+PROPER_NAMES = """
+    agisdk assistantbench browsecomp browseros chromium evals2 fara gaia github infinity mind2web
+    miniwob odysseys playwright webarena webbench webtailbench webvoyager xdist
+"""
+WEB = """
+    address app cdp clipboard console dom download endpoint event frame har html http input link llm
+    local log login mcp navigation origin page pointer redirect response script server service stdio
+    stream timeline token trace view viewer wire
+"""
+CODE = """
+    base binary builtins cache callable choice contract control controller env environment file
+    filter fixture folder function guard hook hookspecs id import init install json jsonl junit key
+    lease lint listing load loop machine main manager mark markdown merge name noop output package
+    parse part partition path pattern place placeholder plan player prefetch preflight preset
+    process program progress protocol py queue read reader registration runner schema scope setting
+    size state static store suffix sync table temporary terminal termination text toml toolset
+    traceback use validation value verifier write writer yaml
+"""
+FIGURES = """
+    agreement alignment analysis calibration comparator compare comparison correction diff
+    evaluation measure observation pair passrate performance permutation plot quantity relevance
+    repeat statistics stats taskrate vote
+"""
+PLAIN = """
+    about afterwards ask assertion behaviour blank book bound catalog close closeness collection
+    combine computer conflict content conversation current date deadline delegate description desk
+    detail display draft drift ending example family feed fence finish flight follow foreign form
+    front further goal group guidance handwritten home interop journal kind known labelling leave
+    live lookup mapping multimodal new observe online orchestrator order original overview own pace
+    planning play point presence price protection provenance ready redaction redactor refusal
+    relation representation restore second select selection serve show single spelling stand start
+    suite surroundings tail target testing trust unobserved unsupported use verified visual volatile
+    wait whole workplace
+"""
+PUBLIC = """
+    action call client command completion conformance directive driver format metadata model reason
+    reply request source survey
+"""
+NOUNS = frozenset(PUBLIC.split())
+"""Last nouns of public names that readers know from elsewhere."""
+USUAL = frozenset((PROPER_NAMES + WEB + CODE + FIGURES + PLAIN).split())
+"""Words that files may have besides: those of the field, and those that mean what they mean in any text."""
+ENDINGS = (("s", ""), ("es", ""), ("ies", "y"), ("ing", ""), ("ing", "e"), ("ed", ""), ("d", ""))
+"""What a word may end in, and what stands there in the list."""
+NO_NOUNS = {
+    "ChecksRead": "completes a grader's `reads = ChecksRead(...)`",
+    "Exported": "what an export returns, as `Imported`",
+    "Imported": "what an import returns; 'import' is a keyword",
+    "LimitReached": "an exception, named by what happened",
+    "RowRef": "short for reference, as in Python's weakref",
+    "Select": "the block of the config key `select`",
+}
+"""Public names that do not end in a noun, each with its reason."""
+USED_ANYWAY = {
+    "JobPart": "a job of GitHub Actions",
+    "SlotScheduling": "a scheduler of pytest-xdist, which deals items out by slots",
+}
+"""Names with a word that the glossary replaces, each with its reason."""
+
+
+def _rows(text: str) -> list[list[str]]:
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    return [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in lines if not line.startswith("|---")
+    ]
+
+
+def _tables() -> tuple[list[list[str]], list[list[str]]]:
+    words, _, refused = GLOSSARY.read_text(encoding="utf-8").partition(REFUSED_HEADING)
+    return [row for row in _rows(words) if row[0] != "word"], _rows(refused)[1:]
+
+
+WORDS = frozenset(row[0].replace("-", "") for row in _tables()[0])
+REFUSED = {word: row[1] for row in _tables()[1] for word in row[0].split(", ")}
+
+
+def _forms(word: str) -> Iterator[str]:
+    """Yield the words that this one may be a form of: criteria, boxes, grading, stored."""
+    yield word
+    yield {"criteria": "criterion"}.get(word, word)
+    for ending, base in (
+        ("s", ""),
+        ("es", ""),
+        ("ies", "y"),
+        ("ing", ""),
+        ("ing", "e"),
+        ("ed", ""),
+        ("d", ""),
+    ):
+        if word.endswith(ending):
+            yield word.removesuffix(ending) + base
+
+
+def _split(name: str) -> list[str]:
+    return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+", name)]
+
+
+def find_unknown_noun(name: str) -> str | None:
+    """Return the last word of a class's name if neither the glossary nor the field has it."""
+    noun = _split(name)[-1]
+    return None if any(form in WORDS | NOUNS for form in _forms(noun)) else noun
+
+
+def find_unknown_words(name: str) -> list[str]:
+    """Return the words of a file's name that are in no list."""
+    return [word for word in _split(name) if not any(form in WORDS | NOUNS | USUAL for form in _forms(word))]
+
+
+def find_refused_words(name: str) -> list[str]:
+    """Return what to write instead of the words of a name that the glossary replaces."""
+    found = {word: form for word in _split(name) for form in _forms(word) if form in REFUSED}
+    return [f"{name}: {word}: write {REFUSED[form]}" for word, form in found.items()]
+
+
+def _public_classes() -> list[str]:
+    names = [*pytest_browsereval.__all__, *testing.__all__]
+    return [name for name in names if name[0].isupper()]
+
+
+def _paths() -> list[Path]:
+    return [path for path in PACKAGE.rglob("*") if "__pycache__" not in path.parts]
+
+
+def _all_names() -> list[str]:
+    """Return the names of all files, folders and classes of the package that do not begin with `_`."""
+    paths = _paths()
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in paths if path.suffix == ".py"]
+    classes = [node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    return [name for name in [*(path.stem for path in paths), *classes] if not name.startswith("_")]
+
+
+def test_the_glossary_has_one_line_for_each_word() -> None:
+    """Each word has its meaning and its place, no word twice, and no word is both used and refused."""
+    rows, refused = _tables()
+    assert [row for row in rows if len(row) != 3 or not all(row)] == []
+    assert [row for row in refused if len(row) != 2 or not all(row)] == []
+    words = [row[0] for row in rows]
+    assert sorted(words) == sorted(set(words))
+    assert WORDS & set(REFUSED) == set()
+
+
+def test_public_classes_end_in_words_of_the_glossary() -> None:
+    """What plug-ins import is named by a noun that the glossary or the field has."""
+    unknown = {name for name in _public_classes() if find_unknown_noun(name)}
+    assert unknown == set(NO_NOUNS), "add the word to docs/glossary.md, or take one that is there"
+
+
+def test_names_of_files_are_made_of_known_words() -> None:
+    """Files and folders have words of the glossary, or usual ones; a new word is a decision."""
+    found = {str(path.relative_to(PACKAGE)): find_unknown_words(path.stem) for path in _paths()}
+    unknown = {path: words for path, words in found.items() if words}
+    assert unknown == {}, "take a word of docs/glossary.md; if it is a new thing, add a line there"
+
+
+def test_no_name_has_a_word_that_the_glossary_replaces() -> None:
+    """No file, no folder and no class of the package has a second noun for a thing."""
+    found = {name: problem for name in _all_names() for problem in find_refused_words(name)}
+    assert {name: problem for name, problem in found.items() if name not in USED_ANYWAY} == {}
+    assert set(USED_ANYWAY) <= set(found), "no exceptions for names that are gone"
+
+
+@pytest.mark.parametrize(
+    ("name", "noun"),
+    [
+        ("AcmeGrader", None),
+        ("RowRefs", "refs"),
+        ("LLMConfig", None),
+        ("PageGizmo", "gizmo"),
+        ("Criteria", None),
+    ],
+)
+def test_an_unknown_noun_is_found(name: str, noun: str | None) -> None:
+    """The last word counts, in the singular or the plural."""
+    assert find_unknown_noun(name) == noun
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("answer", []), ("regrading", []), ("gizmo", ["gizmo"]), ("page_gizmos", ["gizmos"]), ("__init__", [])],
+)
+def test_an_unknown_word_of_a_file_is_found(name: str, words: list[str]) -> None:
+    """Each word counts, wherever it stands."""
+    assert find_unknown_words(name) == words
+
+
+@pytest.mark.parametrize(
+    ("name", "problems"),
+    [
+        ("tool_kit", ["tool_kit: kit: write toolkit"]),
+        ("ToolKits", ["ToolKits: kits: write toolkit"]),
+        ("scrubbing", []),
+        ("AnswerScorer", ["AnswerScorer: scorer: write grader, score"]),
+        ("toolkits", []),
+    ],
+)
+def test_a_refused_word_is_found(name: str, problems: list[str]) -> None:
+    """In names of files and classes, in any of its forms."""
+    assert find_refused_words(name) == problems
