@@ -38,7 +38,6 @@ MEMBERS: dict[str, tuple[tuple[str, str], ...]] = {
         ("command", "graders.command:CommandGrader"),
         ("rubric", "graders.rubric:RubricGrader"),
         ("trajectory_score", "graders.trajectory_score:TrajectoryScoreGrader"),
-        ("performance performance_grader", "graders.performance:PerformanceGrader"),
         ("combined", "graders.combined:CombinedGrader"),
     ),
 }

@@ -35,10 +35,6 @@ class Call:
         """Whether its result is a failure."""
         return self.succeeded is False
 
-    def repeats(self, before: Call) -> bool:
-        """Whether it is the same call with the same arguments."""
-        return (self.tool, self.params) == (before.tool, before.params)
-
 
 def list_calls(messages: Sequence[Message]) -> list[Call]:
     """Return the tool calls in the order in which they were made, the finishing one too."""
@@ -71,13 +67,6 @@ def _read_success(result: Any) -> bool | None:
 def count_retries(calls: Sequence[Call]) -> int:
     """Return how often a tool was called twice in a row, with any arguments."""
     return sum(before.tool == after.tool for before, after in pairwise(calls))
-
-
-def count_wasted(calls: Sequence[Call]) -> int:
-    """Return how many calls brought nothing: failed, never answered, or the same as the one before."""
-    # A call that is repeated and fails is wasted once, not twice.
-    again = {place for place, (a, b) in enumerate(pairwise(calls), 1) if b.repeats(a)}
-    return sum(place in again or not call.succeeded for place, call in enumerate(calls))
 
 
 def sum_durations(calls: Sequence[Call]) -> dict[str, JsonValue]:

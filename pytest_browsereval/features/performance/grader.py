@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, JsonValue
@@ -17,7 +19,7 @@ from pytest_browsereval.graders.judging.pictures import Shown, find_pictures, lo
 from pytest_browsereval.graders.judging.replies import JudgeReply, Replies
 from pytest_browsereval.graders.judging.steps import list_steps
 from pytest_browsereval.graders.judging.votes import Opinion
-from pytest_browsereval.graders.measures import Call, count_wasted, list_calls
+from pytest_browsereval.graders.measures import Call, list_calls
 from pytest_browsereval.model.grades import Criterion, Verdict
 from pytest_browsereval.tools.base import ENDINGS
 
@@ -244,8 +246,17 @@ def measure_attempt(recorded: Recorded, calls: list[Call], pictures: int) -> Fac
         termination_reason=str(recorded.termination_reason),
         input_tokens=usage.input_tokens if has_usage else None,
         output_tokens=usage.output_tokens if has_usage else None,
-        wasted_steps=count_wasted(steps),
+        wasted_steps=_count_wasted(steps),
     )
+
+
+def _count_wasted(calls: Sequence[Call]) -> int:
+    """Return how many calls brought nothing: failed, never answered, or the same as the one before."""
+    # A call that is repeated and fails is wasted once, not twice.
+    again = {
+        place for place, (a, b) in enumerate(pairwise(calls), 1) if (a.tool, a.params) == (b.tool, b.params)
+    }
+    return sum(place in again or not call.succeeded for place, call in enumerate(calls))
 
 
 def compute_efficiency(facts: Facts) -> float:

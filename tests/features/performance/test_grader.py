@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.capture.message_log import MessageLogger
-from pytest_browsereval.graders.base import Recorded
-from pytest_browsereval.graders.performance import (
+from pytest_browsereval.features.performance.grader import (
     Facts,
     Kind,
     PerformanceGrader,
     compute_efficiency,
     compute_speed,
 )
+from pytest_browsereval.graders.base import Recorded
 from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import Message
 from pytest_browsereval.model.usage import Usage

@@ -1,0 +1,14 @@
+"""``graders: [performance]``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_browsereval.registry import Registry
+
+
+def pytest_browsereval_register(registry: Registry) -> None:
+    """Register the grader; it is imported when a config or a row names it."""
+    place = f"{__package__}.grader:PerformanceGrader"
+    registry.announce("grader", "performance", place, aliases=("performance_grader",))
