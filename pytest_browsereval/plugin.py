@@ -178,7 +178,7 @@ def pytest_collection() -> Generator[None, Any, Any]:
 
 def _usage_error(error: pluggy.PluginValidationError) -> Exception:
     """Return what to raise for a plug-in that pytest refuses; the error itself if our hooks are right."""
-    from pytest_browsereval.hooks.hook_checks import find_refused_hooks
+    from pytest_browsereval.hooks.registration import find_refused_hooks
 
     wrong = list(find_refused_hooks(error.plugin))
     return pytest.UsageError("\n".join(wrong)) if wrong else error

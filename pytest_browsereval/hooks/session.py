@@ -18,7 +18,6 @@ from pytest_browsereval.config_text import format_path
 from pytest_browsereval.errors import ConfigError, RegistryError, UsageError, nearest
 from pytest_browsereval.hooks.behaviour import make_behaviour
 from pytest_browsereval.hooks.conflicts import check_conflicts
-from pytest_browsereval.hooks.homes import Homes
 from pytest_browsereval.hooks.names import is_controlled_key, is_eval
 from pytest_browsereval.hooks.registration import Registration
 from pytest_browsereval.redaction.known import redact_known
@@ -33,6 +32,32 @@ from pytest_browsereval.run.shards import Parts, check_resumed
 from pytest_browsereval.run.store import RunStore, home_of, new_run_id
 from pytest_browsereval.session_caches import begin_session, end_session
 from pytest_browsereval.temporary import sweep, use_parent
+
+
+class Homes:
+    """The folders that runs of this session go into, each with the eval that they are of."""
+
+    def __init__(self) -> None:
+        self._owners: dict[str, str] = {}
+
+    def claim(self, home: Path, owner: str) -> None:
+        """Take a folder for an eval.
+
+        Args:
+            home: the folder above its runs.
+            owner: its file, or its test, for messages; the same owner may ask again.
+
+        Raises:
+            UsageError: the folder is another eval's.
+        """
+        place = os.path.normcase(os.path.realpath(home))
+        other = self._owners.setdefault(place, owner)
+        if other != owner:
+            raise UsageError(
+                f"{other} and {owner} have one name and one output folder: both would write trials into "
+                f"{format_path(home)}. Write another `name` or another `output_dir` into one of them."
+            )
+
 
 eval_session_key = pytest.StashKey["EvalSession"]()
 

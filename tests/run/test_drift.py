@@ -14,8 +14,8 @@ from pydantic import Field
 
 from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import EvalConfig, load_config
-from pytest_browsereval.run.drift import TOLD, drift
 from pytest_browsereval.run.manifest import manifest
+from pytest_browsereval.run.preflight import TOLD, drift
 from pytest_browsereval.run.store import RunStore
 from pytest_browsereval.tools.base import Tool, tool
 
