@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pytest_browsereval.analysis.compare import Change, Pair, RunComparison
 from pytest_browsereval.model.display import percent
 from pytest_browsereval.report.comparison import LISTED, basis, counts, figures, task, verdict, why
-from pytest_browsereval.report.markdown import quote_text
+from pytest_browsereval.report.markdown import draw_table, join_sections, quote_text
 
 # Characters. A comment on GitHub may have 65,536.
 LONGEST = 60_000
@@ -23,17 +23,7 @@ _OPEN = frozenset({Change.LOST, Change.NEWLY_ERRORED, Change.ONLY_A})
 
 def markdown(found: RunComparison) -> str:
     """Return the report; sections that no longer fit are counted at its end."""
-    kept: list[str] = []
-    room = LONGEST
-    sections = list(_sections(found))
-    for section in sections:
-        if len(section) > room:
-            break
-        kept.append(section)
-        room -= len(section) + 2
-    if left := len(sections) - len(kept):
-        kept.append(f"{left} more sections are left out; the JSON report has all.")
-    return "\n\n".join(kept) + "\n"
+    return join_sections(list(_sections(found)), LONGEST, "are left out; the JSON report has all.")
 
 
 def _sections(found: RunComparison) -> Iterator[str]:
@@ -68,12 +58,12 @@ def _variants(found: RunComparison) -> str:
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> str:
-    head, *rest = ("| " + " | ".join(quote_text(cell.strip()) for cell in row) + " |" for row in rows)
-    return "\n".join((head, "|---|--:|--:|---|", *rest))
+    head, *rest = ([quote_text(cell.strip()) for cell in row] for row in rows)
+    return "\n".join(draw_table(head, rest, "lrrl"))
 
 
 def _list_pairs(change: Change, pairs: Sequence[Pair], *, has_variants: bool) -> str:
-    rows = ["| task | A | B | reason |", "|---|---|---|---|"]
+    rows = []
     for pair in pairs[:MOST_LISTED]:
         side = why(pair)
         cells = (
@@ -82,9 +72,9 @@ def _list_pairs(change: Change, pairs: Sequence[Pair], *, has_variants: bool) ->
             pair.b.outcome if pair.b else "",
             side.reason if side else "",
         )
-        rows.append("| " + " | ".join(quote_text(cell, REASON) for cell in cells) + " |")
+        rows.append([quote_text(cell, REASON) for cell in cells])
     title = f"{change[:1].upper()}{change[1:]} ({len(pairs):,})"
-    lines = [*rows, *_rest(len(pairs))]
+    lines = [*draw_table(("task", "A", "B", "reason"), rows), *_rest(len(pairs))]
     return "\n".join((f"**{title}**", "", *lines)) if change in _OPEN else _fold(title, lines)
 
 

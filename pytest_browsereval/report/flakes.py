@@ -9,7 +9,7 @@ from pytest_browsereval.analysis.repeats import Stability
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.model.display import fit, format_count, one_line, wrap_text
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.report.markdown import quote_text
+from pytest_browsereval.report.markdown import draw_table, quote_text
 from pytest_browsereval.report.table import count_rest
 
 WIDTH = 100
@@ -83,13 +83,16 @@ def markdown(found: Flakes) -> str:
     lines += [f"- {quote_text(run.name)}: {_counts(run)}" for run in found.runs]
     lines += [f"- {quote_text(note)}" for note in notes(found)]
     if listed := _choose_tasks(found):
-        lines += ["", "| task | class | passed | failed | errored | runs |", "|---|---|--:|--:|--:|---|"]
-        for one in listed[:MOST_LISTED]:
-            task = one.task
-            counts = f"{task.passed} | {task.failed} | {task.errored}"
-            lines.append(f"| {quote_text(_name(one))} | {task.stability} | {counts} | `{_marks(one)}` |")
+        head = ("task", "class", "passed", "failed", "errored", "runs")
+        lines += ["", *draw_table(head, map(_row, listed[:MOST_LISTED]), "llrrrl")]
         lines += ["", *count_rest(len(listed), MOST_LISTED), LEGEND]
     return "\n".join(lines) + "\n"
+
+
+def _row(one: TaskHistory) -> tuple[str, ...]:
+    task = one.task
+    counts = map(str, (task.passed, task.failed, task.errored))
+    return quote_text(_name(one)), str(task.stability), *counts, f"`{_marks(one)}`"
 
 
 def _choose_tasks(found: Flakes) -> list[TaskHistory]:

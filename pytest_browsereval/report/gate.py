@@ -11,7 +11,7 @@ from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.model.display import format_count, one_line, percent, wrap_text
 from pytest_browsereval.model.rules import RuleResult
-from pytest_browsereval.report.markdown import quote_text
+from pytest_browsereval.report.markdown import draw_table, quote_text
 from pytest_browsereval.report.table import count_rest, intervals
 
 WIDTH = 80
@@ -104,10 +104,8 @@ def markdown(root: Path, summary: RunSummary, selected: int | None, results: Seq
         f"- run: {quote_text(root.resolve().name)}",
         f"- {quote_text(facts(rate_of(summary, selected)))}",
         "",
-        "| rule | verdict | figures |",
-        "|---|---|---|",
     ]
-    for result in _first(results):
-        word = result.word if result.is_met else f"**{result.word}**"
-        lines.append(f"| {quote_text(result.name)} | {word} | {quote_text(result.message)} |")
+    words = ((r, r.word if r.is_met else f"**{r.word}**") for r in _first(results))
+    rows = ((quote_text(r.name), word, quote_text(r.message)) for r, word in words)
+    lines += draw_table(("rule", "verdict", "figures"), rows)
     return "\n".join([*lines, *("", *count_rest(len(results), MOST_LISTED, " rules"))]).rstrip() + "\n"

@@ -43,7 +43,7 @@ def table(summary: RunSummary, *, width: int = 80, ascii_only: bool = False) -> 
         bad = [t for t in trials if t.metadata.verdict is not Verdict.PASSED]
         trials = bad[:MOST_ROWS]
     cut = "..." if ascii_only else "…"
-    names = [_plain(name, ascii_only) for name in _names(trials, summary)]
+    names = [_plain(name, ascii_only) for name in name_trials(trials, summary)]
     grades = [_plain(_grades(trial), ascii_only) for trial in trials]
     tail = f" {'steps':>5} {'time':>7}"
     longest_grades = max(width_of(g) for g in (*grades, "grades"))
@@ -69,7 +69,7 @@ def table(summary: RunSummary, *, width: int = 80, ascii_only: bool = False) -> 
 def reasons(summary: RunSummary, *, width: int = 80, ascii_only: bool = False) -> Iterator[Line]:
     """Yield why trials were not passed, the first ten of them; for rows that a gate shows as expected."""
     bad = [t for t in summary.trials if t.metadata.verdict is not Verdict.PASSED]
-    for trial, name in zip(bad[:MOST_REASONS], _names(bad, summary), strict=False):
+    for trial, name in zip(bad[:MOST_REASONS], name_trials(bad, summary), strict=False):
         data = trial.metadata
         text = _plain(f"{name} {data.verdict}: {data.reason}", ascii_only)
         yield from (Line(part, data.verdict) for part in wrap_text(text, width))
@@ -83,7 +83,7 @@ def disagreements(summary: RunSummary, *, width: int = 80, ascii_only: bool = Fa
     if not split:
         return
     yield Line(f"graders disagree on {len(split)} of {format_count(len(summary.trials), 'trial')}:")
-    for trial, name in zip(split[:MOST_DISAGREEMENTS], _names(split, summary), strict=False):
+    for trial, name in zip(split[:MOST_DISAGREEMENTS], name_trials(split, summary), strict=False):
         grades = trial.metadata.grader_results.values()
         message = ", ".join(f"{grade.verdict} by {_title(grade)}" for grade in grades)
         text = _plain(f"- {name}: {message}", ascii_only)
@@ -92,7 +92,7 @@ def disagreements(summary: RunSummary, *, width: int = 80, ascii_only: bool = Fa
         yield Line(f"and {len(split) - MOST_DISAGREEMENTS} more; summary.json lists them all")
 
 
-def _names(trials: Iterable[TrialOutcome], summary: RunSummary) -> Iterator[str]:
+def name_trials(trials: Iterable[TrialOutcome], summary: RunSummary) -> Iterator[str]:
     """Yield the names, with variant and number where the run has several of them."""
     has_variants = len({trial.metadata.variant for trial in summary.trials}) > 1
     has_trials = len({trial.metadata.trial for trial in summary.trials}) > 1

@@ -12,8 +12,8 @@ from pytest_browsereval.datasets.base import RowRef
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.rules import RuleResult
-from pytest_browsereval.report.markdown import quote_text
-from pytest_browsereval.report.table import draw_repeats, totals
+from pytest_browsereval.report.markdown import draw_table, join_sections, quote_text
+from pytest_browsereval.report.table import draw_repeats, name_trials, totals
 from pytest_browsereval.run.store import TrialKey
 
 # GitHub refuses a summary of more than 1 MiB as a whole.
@@ -53,16 +53,13 @@ def job_summary(parts: Sequence[JobPart], room: int = MOST_BYTES) -> str:
     """
     sections = [section for part in parts for section in _head(part)]
     sections += [section for part in parts for section in _rows(part)]
-    kept: list[str] = []
-    room -= 200  # for the line that counts what was left out
-    for section in sections:
-        if len(section.encode()) + 2 > room:
-            break
-        kept.append(section)
-        room -= len(section.encode()) + 2
-    if left := len(sections) - len(kept):
-        kept.append(f"{left} more sections do not fit into a job's summary; the run's page has all.")
-    return "\n\n".join(kept) + "\n"
+    # 200 bytes are for the line that counts what was left out.
+    return join_sections(
+        sections,
+        room - 200,
+        "do not fit into a job's summary; the run's page has all.",
+        lambda text: len(text.encode()),
+    )
 
 
 def _head(part: JobPart) -> Iterator[str]:
@@ -87,27 +84,19 @@ def _rows(part: JobPart) -> Iterator[str]:
     for verdict in _ORDER:
         trials = [trial for trial in part.summary.trials if trial.metadata.verdict is verdict]
         if trials:
+            names = name_trials(trials[:MOST_ROWS], part.summary)
             cells = [
-                (_name(trial, part), trial.metadata.reason, str(trial.metadata.total_steps))
-                for trial in trials[:MOST_ROWS]
+                (name, trial.metadata.reason, str(trial.metadata.total_steps))
+                for name, trial in zip(names, trials, strict=False)
             ]
             table = _table((f"{verdict} in {part.name}", "why", "steps"), cells)
             left = len(trials) - len(cells)
             yield f"{table}\n\n{left:,} more are in the run's page." if left else table
 
 
-def _name(trial: TrialOutcome, part: JobPart) -> str:
-    data = trial.metadata
-    several = len({one.metadata.variant for one in part.summary.trials}) > 1
-    repeats = max(one.metadata.trial for one in part.summary.trials) > 1
-    more = [data.variant] * several + [str(data.trial)] * repeats
-    return f"{data.query_id} [{'-'.join(more)}]" if more else data.query_id
-
-
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    cells = [[cell if cell == "---" else quote_text(cell, 300) for cell in line] for line in lines]
-    return "\n".join(f"| {' | '.join(line)} |" for line in cells)
+    quoted = [[quote_text(cell, 300) for cell in line] for line in (head, *rows)]
+    return "\n".join(draw_table(quoted[0], quoted[1:]))
 
 
 # -- annotations
@@ -126,21 +115,16 @@ def annotations_of(part: JobPart, places: dict[TrialKey, RowRef], workspace: Pat
     missed = [rule for rule in part.rules if not rule.is_met]
     yield from _limit([("error", "", f"gate {part.name}", f"{r.name}: {r.message}") for r in missed])
     kind = "warning" if part.are_rows_expected else "error"
-    rows = [
-        (kind, _place(places.get(_key(trial)), workspace), f"{verdict}: {_name(trial, part)}", _why(trial))
-        for verdict in _ORDER
-        for trial in part.summary.trials
-        if trial.metadata.verdict is verdict
-    ]
+    bad = [t for verdict in _ORDER for t in part.summary.trials if t.metadata.verdict is verdict]
+    rows = []
+    for trial, name in zip(bad, name_trials(bad, part.summary), strict=True):
+        data, place = trial.metadata, _place(places.get(_key(trial)), workspace)
+        rows.append((kind, place, f"{data.verdict}: {name}", one_line(data.reason, 500)))
     yield from _limit(rows, MOST_ANNOTATIONS - (len(missed) if kind == "error" else 0))
 
 
 def _key(trial: TrialOutcome) -> TrialKey:
     return TrialKey(trial.metadata.query_id, trial.metadata.variant, trial.metadata.trial)
-
-
-def _why(trial: TrialOutcome) -> str:
-    return one_line(trial.metadata.reason, 500)
 
 
 def _limit(found: Sequence[tuple[str, str, str, str]], most: int = MOST_ANNOTATIONS) -> Iterator[str]:

@@ -10,7 +10,7 @@ from pytest_browsereval.analysis.calibration import Calibration
 from pytest_browsereval.config_text import format_path
 from pytest_browsereval.model.display import format_count, join_first, one_line, percent, wrap_text
 from pytest_browsereval.model.rules import RuleResult
-from pytest_browsereval.report.markdown import quote_text
+from pytest_browsereval.report.markdown import draw_table, quote_text
 from pytest_browsereval.report.table import count_rest
 from pytest_browsereval.stats.statistics import Interval, Share
 
@@ -207,23 +207,16 @@ def _section(one: Agreement, calibration: Calibration) -> Iterator[str]:
     yield f"{_describe_compared(one, calibration).capitalize()}."
     if one.n:
         (tp, fp), (fn, tn) = one.confusion.table
-        yield from ("", "| | label pass | label fail |", "|---|--:|--:|")
-        yield f"| grade passed | {tp} | {fp} |"
-        yield f"| grade failed | {fn} | {tn} |"
-        yield from ("", "| figure | value | 95 % interval | meaning |", "|---|--:|---|---|")
-        yield from (f"| {' | '.join(figure)} |" for figure in _figures(one))
+        rows = (("grade passed", str(tp), str(fp)), ("grade failed", str(fn), str(tn)))
+        yield from ("", *draw_table(("", "label pass", "label fail"), rows, "lrr"))
+        names = ("figure", "value", "95 % interval", "meaning")
+        yield from ("", *draw_table(names, _figures(one), "lrll"))
     for title, found in (("Disagreements", one.disagreements), ("Errored grades", one.errored)):
         if found:
-            yield from (
-                "",
-                f"{title}:",
-                "",
-                "| attempt | label | grade | reason | folder |",
-                "|---|---|---|---|---|",
-            )
-            yield from (_row(each) for each in found)
+            head = ("attempt", "label", "grade", "reason", "folder")
+            yield from ("", f"{title}:", "", *draw_table(head, map(_row, found)))
 
 
-def _row(one: Disagreement) -> str:
+def _row(one: Disagreement) -> list[str]:
     cells = (one.attempt, one.label, str(one.verdict), one.reason, format_path(Path(one.folder)))
-    return f"| {' | '.join(quote_text(cell) for cell in cells)} |"
+    return [quote_text(cell) for cell in cells]
