@@ -204,9 +204,8 @@ class CombinedGrader(GraderConfig):
             )
 
     def _compute_fingerprint(self, grades: Mapping[str, GraderResult], recorded: Recorded) -> str:
-        parts = [
-            grades[part.label].fingerprint or part.fingerprint(0, recorded.site_urls) for part in self.graders
-        ]
+        urls = recorded.site_urls
+        parts = [grades[part.label].fingerprint or part.fingerprint(0, urls) for part in self.graders]
         own = [self.rule, self.weights, self.threshold, [part.advisory for part in self.graders]]
         return f"{self.type}/1/{hash_json([own, parts])}"
 

@@ -122,9 +122,8 @@ def _equals(this: Comparator, actual: JsonValue, reading: Reading) -> str:
 
 
 def _not_equals(this: Comparator, actual: JsonValue, reading: Reading) -> str:
-    return (
-        f"it is {show(actual, 80)}, which it must not be" if is_same(this.expected, actual, reading) else ""
-    )
+    is_wrong = is_same(this.expected, actual, reading)
+    return f"it is {show(actual, 80)}, which it must not be" if is_wrong else ""
 
 
 def _contains(this: Comparator, actual: JsonValue, reading: Reading) -> str:

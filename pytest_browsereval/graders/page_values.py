@@ -215,9 +215,8 @@ async def _find_target(session: CDPSession, remote: dict[str, Any]) -> dict[str,
 
 async def _read_item(session: CDPSession, remote: dict[str, Any]) -> Any:
     if _is_object(remote):
-        return await _read_object(
-            session, await _call(session, remote, _SAME, serializationOptions=_BY_VALUE)
-        )
+        whole = await _call(session, remote, _SAME, serializationOptions=_BY_VALUE)
+        return await _read_object(session, whole)
     if remote["type"] in _LEFT_OUT or remote.get("unserializableValue") in _NOT_FINITE:
         return None
     return _read_primitive(remote)

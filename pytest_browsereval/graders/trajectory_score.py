@@ -139,9 +139,8 @@ class TrajectoryScoreGrader(ModelGrader):
                 raise one
         goal, plan = (one for one in rated if isinstance(one, Rated))
         judged = {"goalCompletion": goal.score, "planCorrectness": plan.score}
-        return self._opinion(
-            score_by_rules(messages) | judged, messages, f"Goal: {goal.reasoning} Plan: {plan.reasoning}"
-        )
+        reasoning = f"Goal: {goal.reasoning} Plan: {plan.reasoning}"
+        return self._opinion(score_by_rules(messages) | judged, messages, reasoning)
 
     def _opinion(self, scores: Categories, messages: Sequence[Message], reasoning: str) -> Opinion:
         calls = list_calls(messages)

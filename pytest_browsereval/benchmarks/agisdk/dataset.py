@@ -77,10 +77,8 @@ class AgisdkConfig(BenchmarkConfig):
         if original.get("possible") is False:
             raise Dropped("the benchmark says that they are infeasible")
         self._check_scripts(evals)
-        kind, level = (
-            text_of(original, "challengeType", default=""),
-            text_of(original, "difficulty", default=""),
-        )
+        kind = text_of(original, "challengeType", default="")
+        level = text_of(original, "difficulty", default="")
         has_model = any(check.get("type") == "llm_boolean" for check in evals)
         return {
             "query_id": f"agisdk-{name}",

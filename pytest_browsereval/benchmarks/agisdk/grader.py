@@ -187,9 +187,8 @@ class AgisdkGrader(ModelGrader):
         if file is None or not file.read_bytes().strip():
             message = "is not there" if file is None else "is empty there, so the task can never be scored"
             raise ValueError(
-                f"the script {check.subject!r} of the package agisdk {message}. Leave the row "
-                "out, or install "
-                "the version of the package that the row is from."
+                f"the script {check.subject!r} of the package agisdk {message}. Leave the row out, or "
+                "install the version of the package that the row is from."
             )
         return file
 
@@ -242,9 +241,8 @@ class AgisdkGrader(ModelGrader):
         task, base_dir = recorded.task, recorded.base_dir
         texts = [self._script(c, task, base_dir).read_bytes() for c in checks if c.kind == "script"]
         if not task.evals:
-            texts.append(
-                json.dumps(self._read_published(task, base_dir).get("evals"), sort_keys=True).encode()
-            )
+            published = self._read_published(task, base_dir).get("evals")
+            texts.append(json.dumps(published, sort_keys=True).encode())
         return [hash_bytes(*texts)] if texts else []
 
     async def prepare(self, recorded: Recorded, judge: Judge) -> list[Judged]:

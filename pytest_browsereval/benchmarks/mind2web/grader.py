@@ -176,21 +176,17 @@ class Mind2WebGrader(ModelGrader):
         reply = await judge.ask(KeyPoints, KEY_POINTS, [give_task(recorded)], call="key points")
         points = _points_part(reply.key_points)
         notes = await judge.gather(*(self._note(recorded, judge, points, picture) for picture in pictures))
-        noted = [
-            _Noted(path, note)
-            for path, note in zip(pictures, notes, strict=True)
-            if not isinstance(note, Fault)
-        ]
+        pairs = list(zip(pictures, notes, strict=True))
+        noted = [_Noted(path, note) for path, note in pairs if not isinstance(note, Fault)]
         faults = [note for note in notes if isinstance(note, Fault)]
         # A picture whose question failed shows nothing; with 3 points it would count as if it had been seen.
         if len(faults) > self.max_missing * len(pictures):
             message = f"{len(faults)} of {len(pictures)} pictures could not be scored; the first: {faults[0]}"
             raise GraderFault(message)
-        scored = {each.path for each in noted}
         return _Prepared(
             key_points=reply.key_points,
             noted=noted,
-            missing=[path for path in pictures if path not in scored],
+            missing=[path for path, note in pairs if isinstance(note, Fault)],
             # The last ones, as WebJudge has it: the end decides.
             kept=[each for each in noted if each.note.score >= self.threshold][-self.max_pictures :],
             actions=give_actions(steps, argument=ARGUMENT_LIMIT),

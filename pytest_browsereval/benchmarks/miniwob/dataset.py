@@ -79,9 +79,8 @@ class MiniwobConfig(BenchmarkConfig):
     def convert(self, original: Any) -> dict[str, Any]:
         """Return a page with its seed as a row."""
         page, seed = original["page"], original["seed"]
-        start = (
-            f"Math.seedrandom({seed}); core.EPISODE_MAX_TIME = {self.max_time_ms}; core.startEpisodeReal()"
-        )
+        limit = f"core.EPISODE_MAX_TIME = {self.max_time_ms}"
+        start = f"Math.seedrandom({seed}); {limit}; core.startEpisodeReal()"
         return {
             "query_id": f"{page}-{seed}",
             "query": self.query,

@@ -116,11 +116,9 @@ class WebArenaRows(BenchmarkConfig):
         # Before the first row: otherwise agents would be sent to an address "__SHOPPING__".
         missing = [name for name, count in counts.items() if count and name not in self.sites]
         if missing:
-            message = ", ".join(
-                (f"__{name.upper()}__ ({format_count(counts[name], 'row')})") for name in missing
-            )
+            named = ", ".join(f"__{name.upper()}__ ({format_count(counts[name], 'row')})" for name in missing)
             raise DocumentError(
-                f"rows name sites whose addresses are not given: {message}. Write  sites: "
+                f"rows name sites whose addresses are not given: {named}. Write  sites: "
                 f'{{{missing[0]}: http://localhost:7770}} , "{{name}}" for one of the config\'s sites, or '
                 "null to leave the rows of a site out."
             )
@@ -131,9 +129,8 @@ class WebArenaRows(BenchmarkConfig):
         rows = self.import_rows(base_dir).rows
         count = sum(bool(row["metadata"]["additional"].get("require_login")) for _, row in rows)
         message = (
-            f"{self.title}: {format_count(count, 'row needs', 'rows need')} a login "
-            "(require_login). Give the "
-            "browser a `storage_state` with the cookies of the sites."
+            f"{self.title}: {format_count(count, 'row needs', 'rows need')} a login (require_login). Give "
+            "the browser a `storage_state` with the cookies of the sites."
         )
         return (*super().notes(base_dir), *([message] if count else []))
 

@@ -242,11 +242,8 @@ class WebArenaGrader(ModelGrader):
     ) -> Criterion:
         task = give_task(recorded)
         if item.kind == "picture":
-            parts: list[Part] = [
-                Given("question", item.about),
-                Given("expected answer", item.expected),
-                *shown,
-            ]
+            asked = [Given("question", item.about), Given("expected answer", item.expected)]
+            parts: list[Part] = [*asked, *shown]
             seen = await judge.ask(PictureReply, PICTURE, parts, call=call)
             return criterion(item.name, item.expected, item.about, _problem(seen, holds=seen.is_right))
         if item.kind == "reason":

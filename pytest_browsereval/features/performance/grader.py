@@ -253,9 +253,8 @@ def measure_attempt(recorded: Recorded, calls: list[Call], pictures: int) -> Fac
 def _count_wasted(calls: Sequence[Call]) -> int:
     """Return how many calls brought nothing: failed, never answered, or the same as the one before."""
     # A call that is repeated and fails is wasted once, not twice.
-    again = {
-        place for place, (a, b) in enumerate(pairwise(calls), 1) if (a.tool, a.params) == (b.tool, b.params)
-    }
+    made = [(call.tool, call.params) for call in calls]
+    again = {place for place, (one, next_one) in enumerate(pairwise(made), 1) if one == next_one}
     return sum(place in again or not call.succeeded for place, call in enumerate(calls))
 
 

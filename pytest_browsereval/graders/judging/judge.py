@@ -194,11 +194,8 @@ class Judge:
             paid += completion.usage
             self._check(completion, question.call)
             try:
-                return (
-                    _check_reply(read_reply(completion.text, question.reply, mode, fence), question),
-                    paid,
-                    mode,
-                )
+                value = read_reply(completion.text, question.reply, mode, fence)
+                return _check_reply(value, question), paid, mode
             except (Unparseable, Fault) as error:
                 if is_second:
                     what = "in no usable form" if isinstance(error, Unparseable) else "that cannot be used"

@@ -185,11 +185,8 @@ def _items(given: JsonValue) -> tuple[Item, ...]:
             for key in named:
                 if not _ID.fullmatch(key):
                     wrong = f"names a criterion {beginning(key, 60)!r}."
-                    message = f"{wrong} Write letters, digits, dots and dashes, such as R1"
-                    raise ValueError(message)
-            return tuple(
-                _item(key, item, _REQUIREMENT, n) for n, (key, item) in enumerate(named.items(), start=1)
-            )
+                    raise ValueError(f"{wrong} Write letters, digits, dots and dashes, such as R1")
+            return tuple(_item(key, item, _REQUIREMENT, n) for n, (key, item) in enumerate(named.items(), 1))
     raise ValueError(f"is not a rubric: {beginning(str(given), 60)!r}. {_FORMS}")
 
 

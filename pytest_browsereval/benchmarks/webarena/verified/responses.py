@@ -85,9 +85,8 @@ class ResponseRules(BaseModel):
         expected = getattr(self.expected, name)
         seen = read_seen_value(TEXT, actual) if isinstance(actual, str) else None
         is_same = seen is not None and read_expected_value(TEXT, expected).same(seen)
-        return make_criterion(
-            name, expected, actual, "" if is_same else f"{name} is {actual!r}, not {expected!r}"
-        )
+        problem = "" if is_same else f"{name} is {actual!r}, not {expected!r}"
+        return make_criterion(name, expected, actual, problem)
 
     def _retrieved(self, actual: Any) -> Criterion:
         expected = self._data()

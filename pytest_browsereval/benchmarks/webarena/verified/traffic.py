@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from pytest_browsereval.benchmarks.webarena.verified.addresses import Address, Reading, read_address
 from pytest_browsereval.benchmarks.webarena.verified.comparing import (
@@ -62,7 +62,7 @@ class TrafficRules(BaseModel):
     ignored_query_params_patterns: tuple[str, ...] = ()
     decode_base64_query: bool = False
     query_params_schema: dict[str, JsonValue] | None = None
-    post_data_schema: dict[str, JsonValue] | None = Field(default=None)
+    post_data_schema: dict[str, JsonValue] | None = None
     ignored_post_data_params_patterns: tuple[str, ...] = ()
     should_not_exist: bool = False
 
@@ -82,10 +82,8 @@ class TrafficRules(BaseModel):
             if is_path(key):
                 check_path(key)
         self._expected()
-        for address in (
-            *self._addresses(),
-            *(a for name in _ADDRESSES for a in self._headers_addresses(name)),
-        ):
+        headers = [address for name in _ADDRESSES for address in self._headers_addresses(name)]
+        for address in (*self._addresses(), *headers):
             if address.is_pattern:
                 check_pattern(address.base)
 
@@ -97,10 +95,9 @@ class TrafficRules(BaseModel):
     @property
     def cookies(self) -> frozenset[str]:
         """The names of cookies that it looks at."""
-        sent = [
-            _texts(value) for name, value in (self.expected.headers or {}).items() if name.lower() == "cookie"
-        ]
-        named = _COOKIE.findall(" ".join(text for texts in sent for text in texts))
+        headers = (self.expected.headers or {}).items()
+        sent = [text for name, value in headers if name.lower() == "cookie" for text in _texts(value)]
+        named = _COOKIE.findall(" ".join(sent))
         return frozenset([*named, *(self.expected.response_cookies or ())])
 
     # -- the expectation
@@ -203,11 +200,8 @@ class TrafficRules(BaseModel):
             return None
 
     def _problems(self, event: Event) -> list[str]:
-        found = (
-            []
-            if self._has_address(event.url, self._addresses())
-            else [f"it went to {beginning(event.url, 300)}"]
-        )
+        is_there = self._has_address(event.url, self._addresses())
+        found = [] if is_there else [f"it went to {beginning(event.url, 300)}"]
         found += self._wrong_referers(event)
         wanted = self._expected()
         if "headers" in wanted:
