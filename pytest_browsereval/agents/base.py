@@ -42,11 +42,11 @@ class AgentContext:
     base_dir: Path
     """The folder of the eval config, which paths in the block are relative to."""
     max_steps: int = 100
-    """How many steps the attempt may take; the toolbox holds to it, a program outside has to be told."""
+    """How many steps the attempt may take; the toolbox holds to it; a program outside has to know it."""
     timeout_s: float = 1_800.0
     """How long the attempt may take, for the same reason."""
     kits: tuple[Toolkit, ...] = ()
-    """The toolkits of the run, for what a model is told of its tools."""
+    """The toolkits of the run, which say what a model reads about its tools."""
 
     @property
     def window_id(self) -> int:

@@ -135,8 +135,8 @@ def _import(name: str, folder: str, reference: str) -> ModuleType:
 
 def _broken(reference: str, error: BaseException, folder: str) -> str:
     where = place_of(error, Path(folder))
-    told = f"{type(error).__name__}: {error}"
-    return f"function is {reference!r}, and importing its module raised {told}, at {where}."
+    what = f"{type(error).__name__}: {error}"
+    return f"function is {reference!r}, and importing its module raised {what}, at {where}."
 
 
 def _refuse_mix_up(top: str, folder: str, reference: str) -> None:

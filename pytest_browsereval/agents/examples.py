@@ -64,7 +64,7 @@ def add_examples(conversation: Conversation, examples: Sequence[Example]) -> Non
 
 
 def opening(task: str) -> str:
-    """Return what the model is told before the page at the start."""
+    """Return what the model reads before the page at the start."""
     return f"The task:\n{task}\n\nThe page at the start:"
 
 

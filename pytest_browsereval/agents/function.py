@@ -77,8 +77,8 @@ class FunctionAgent(AgentEvaluator):
 
     def _fault(self, error: BaseException) -> Fault:
         where = place_of(error, self._context.base_dir)
-        told = f"{self._name} raised {name_raised(error)}: {error}, at {where}{advise(error)}"
-        return Fault(ErrorSource.AGENT, told)
+        message = f"{self._name} raised {name_raised(error)}: {error}, at {where}{advise(error)}"
+        return Fault(ErrorSource.AGENT, message)
 
     def _result(self, returned: Any) -> AgentResult:
         if isinstance(returned, AgentResult):

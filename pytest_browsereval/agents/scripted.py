@@ -48,11 +48,11 @@ class ScriptedConfig(AgentConfig):
 def _check_step(where: str, step: Mapping[str, JsonValue], tools: Mapping[str, Tool]) -> None:
     name, arguments = _parts(step)
     if not isinstance(name, str):
-        told = f"{where} is {dict(step)!r}, which names no tool. Write {EXAMPLE}"
-        raise ValueError(told)  # noqa: TRY004 the row is wrong, whatever its types
+        message = f"{where} is {dict(step)!r}, which names no tool. Write {EXAMPLE}"
+        raise ValueError(message)  # noqa: TRY004 the row is wrong, whatever its types
     if name not in tools:
         raise ValueError(
-            f"{where} calls {name!r}, which is no tool that is switched on.{nearest(name, tools)} "
+            f"{where} calls {name!r}, which is not a tool that is switched on.{nearest(name, tools)} "
             f"Tools: {', '.join(tools)}."
         )
     try:

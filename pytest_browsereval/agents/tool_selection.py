@@ -42,7 +42,7 @@ class TurnRule(BaseModel):
 
 
 class Focus:
-    """What one model is told and offered of the tools of an attempt.
+    """What one model reads about the tools of an attempt, and which it is offered.
 
     Args:
         tools: those of its toolbox.
@@ -124,7 +124,7 @@ def _check_name(
     known = [key for kit in kits for key in (kit.key, *kit.names)]
     if name not in known:
         raise ValueError(
-            f"{where} {name!r}, which is no tool or toolkit.{nearest(name, known)} "
+            f"{where} {name!r}, which is not a tool or toolkit.{nearest(name, known)} "
             f"Tools that are on: {', '.join(tools)}."
         )
     members = expanded([name], kits)

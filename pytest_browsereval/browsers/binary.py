@@ -168,7 +168,7 @@ def _find_named(given: str, source: str, *, headed: bool) -> Candidate:
     found = shutil.which(os.fspath(Path(given).expanduser()))
     if found is None:
         raise ConfigError(
-            f"{source} is {given!r}, which is no program that can be executed. Allowed: the path of a "
+            f"{source} is {given!r}, which is not a program that can be executed. Allowed: the path of a "
             f"Chromium or Chrome, or the name of one on PATH. Type  browsereval doctor  to see what is "
             f"found when {source} is not set."
         )

@@ -82,7 +82,7 @@ async def install_browser(say: Callable[[str], None]) -> Binary:
     Doing it again changes nothing: a browser that starts is all that is asked for.
 
     Args:
-        say: told what is being done, one line at a time.
+        say: called with each line about what is being done.
 
     Raises:
         ConfigError: the environment names a browser that is not there.

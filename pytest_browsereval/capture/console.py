@@ -57,7 +57,7 @@ class ConsoleLog:
     Args:
         folder: the attempt's folder, which exists.
         redact: replaces secrets in a text, wherever they stand in it.
-        warn: told of what a reader of the report should know of.
+        warn: called with what a reader of the report should know of.
     """
 
     def __init__(self, folder: Path, redact: Callable[[str], str], warn: Callable[[str], object]) -> None:

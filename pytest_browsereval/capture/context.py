@@ -145,7 +145,7 @@ class CaptureContext:
             self.add_warning(ErrorSource.MESSAGE_LOGGING, f"a message was not written: {error}")
 
     def log_user(self, content: str) -> None:
-        """Record what the agent was told."""
+        """Record what the agent was given to read."""
         self.log(UserMessage(content=content))
 
     def log_assistant(
@@ -219,7 +219,7 @@ class CaptureContext:
         """Ask a model in the block, and tell of a call that is given up before its reply.
 
         It has a price that nobody tells. Were the attempt's cost unknown for it, the first task that is out
-        of time would end a run with a budget, also each time that it is gone on with.
+        of time would end a run with a budget, also each time that it is resumed.
         """
         try:
             yield
@@ -391,9 +391,9 @@ class CaptureContext:
     def close(self) -> None:
         """Take over the window's warnings and close the log; a picture that is being drawn is given up."""
         self.afterwards.end()
-        told = {warning.message for warning in self.findings.warnings}
+        known = {warning.message for warning in self.findings.warnings}
         for text in self.window.warnings:
-            if self.config.redact(text) not in told:
+            if self.config.redact(text) not in known:
                 self.add_warning(ErrorSource.BROWSER, text)
         self.messages.close()
 

@@ -25,7 +25,7 @@ class MessageLogger:
     Args:
         folder: the attempt's folder, which exists.
         redact: replaces secrets in a text before it is written, wherever they stand in it.
-        on_message: told of every message after it is written.
+        on_message: called with every message after it is written.
     """
 
     def __init__(

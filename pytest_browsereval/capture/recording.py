@@ -53,7 +53,7 @@ class Recording:
             await self._trace.begin(window)
 
     async def end(self) -> None:
-        """Record no more: what graders look at is no part of the attempt. Ending twice is harmless."""
+        """Record no more: what graders look at does not belong to the attempt. Ending twice is harmless."""
         if self._console is not None:
             self._console.end()
         if self._trace is not None:

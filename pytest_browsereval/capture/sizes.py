@@ -39,7 +39,7 @@ class Shortener:
         folder: the attempt's, which exists.
         max_bytes: of a text.
         redact: replaces secrets in a text, before it is cut.
-        on_cut: told of each text that was cut.
+        on_cut: called with a sentence about each text that was cut.
     """
 
     def __init__(

@@ -41,7 +41,7 @@ class Trace:
 
     Args:
         redact: replaces secrets in a text, wherever they stand in it.
-        warn: told of what a reader of the report should know of.
+        warn: called with what a reader of the report should know of.
     """
 
     def __init__(self, redact: Callable[[str], str], warn: Callable[[str], object]) -> None:

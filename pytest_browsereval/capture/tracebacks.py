@@ -37,7 +37,7 @@ def details_of(error: BaseException) -> dict[str, JsonValue] | None:
     """Return what is kept of an exception beside its message: the traceback of somebody's own code.
 
     Args:
-        error: the exception. What browser, site and provider do is no code's fault.
+        error: the exception. What browser, site and provider do is not the fault of code.
     """
     text = traceback_of(error) if not isinstance(error, Fault) or error.source in _OF_CODE else ""
     return {TRACEBACK: text} if text else None
@@ -78,7 +78,7 @@ def _chain(found: traceback.TracebackException, seen: set[int]) -> Iterator[trac
 
 
 def _own(stack: traceback.StackSummary) -> traceback.StackSummary:
-    """Return the frames from the first one that is no caller's; all of them if there is none.
+    """Return the frames from the first one that is not a caller's; all of them if there is none.
 
     Without columns, for which Python parses the line: two threads that parse at once break each other in
     Python 3.11, and pytest parses in its own.

@@ -47,7 +47,7 @@ def write_whole(path: Path, text: str | bytes, *, fsync: bool = False) -> None:
         OSError: it could not be written; no part of it is left behind under its name.
     """
     if path.exists() and not path.is_file():  # it would take the place of a device or a pipe
-        raise OSError(errno.EEXIST, "it is there and is no file", str(path))
+        raise OSError(errno.EEXIST, "it is there and is not a file", str(path))
     # In the same folder: a rename across file systems is a copy, which a kill can cut.
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -106,12 +106,12 @@ def open_written(path: str) -> BinaryIO:
     A program of the attempt may have put a link to somewhere else in its place, or a pipe that never ends.
 
     Raises:
-        OSError: it is missing, cannot be read, or is no plain file.
+        OSError: it is missing, cannot be read, or is not a plain file.
     """
     file = os.fdopen(os.open(path, _CAREFULLY), "rb")
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
-        raise OSError(errno.EINVAL, "it is no plain file", path)
+        raise OSError(errno.EINVAL, "it is not a plain file", path)
     return file
 
 

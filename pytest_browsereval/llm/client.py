@@ -72,10 +72,10 @@ class ChatClient:
         Args:
             messages: as chat completions define them.
             tools: function tools, ``{"type": "function", "function": {...}}``. A model without native
-                tool calling is told them as text, and each of its replies is one call.
+                tool calling reads them as text, and each of its replies is one call.
             response_format: a JSON schema that the reply has to follow, for providers that know it.
             tool_choice: ``auto``, ``required``, ``none`` or a tool.
-            role: who asks; recorded calls are told apart by it.
+            role: who asks; it tells recorded calls apart.
 
         Raises:
             Fault: source *provider*; the provider refused the request, or gave no usable reply in time.

@@ -19,7 +19,7 @@ _REPLAYED = ("reasoning_content", "reasoning_details")
 _LONGEST_NAME = 64
 
 MOST_TOKENS = 10**12
-"""More than any model reads or writes in one call: a count beyond it is no count."""
+"""More than any model reads or writes in one call: a count beyond it is wrong."""
 
 UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 """What reading raises where a reply is not what chat completions define."""
@@ -35,7 +35,7 @@ class ToolRequest:
     """None: ``raw`` is not a JSON object."""
     raw: str
     problem: str = "The arguments are not a JSON object."
-    """What the model is told where ``arguments`` is None."""
+    """What the model reads where ``arguments`` is None."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,10 @@ def check_body(body: Any) -> dict[str, Any]:
     """Return the body of a reply, or refuse it.
 
     Raises:
-        TryFailed: it is no object, carries an error, has no choice with a message, or counts absurdly.
+        TryFailed: it is not an object, carries an error, has no choice with a message, or counts absurdly.
     """
     if not isinstance(body, dict):
-        raise TryFailed(f"the reply is no JSON object: {beginning(str(body), 100)!r}")
+        raise TryFailed(f"the reply is not a JSON object: {beginning(str(body), 100)!r}")
     if body.get("error"):
         # Gateways pass errors on with status 200.
         message, code = read_error(body, "an error without a message")
@@ -108,7 +108,7 @@ def _requests(calls: Any) -> list[ToolRequest]:
     found = []
     for number, call in enumerate(calls if isinstance(calls, list) else [], 1):
         function = call.get("function") if isinstance(call, Mapping) else None
-        # What is no function is a kind of call that we did not offer.
+        # Anything but a function is a kind of call that we did not offer.
         if not isinstance(function, Mapping):
             continue
         given = function.get("arguments")

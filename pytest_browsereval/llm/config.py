@@ -152,7 +152,7 @@ class LLMConfig(BaseModel):
                 "a base_url must not hold a user name or password. Write  api_key: NAME_OF_VARIABLE"
             )
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"{value!r} is no URL of a server. Write  base_url: https://HOST/v1")
+            raise ValueError(f"{value!r} is not the URL of a server. Write  base_url: https://HOST/v1")
         # People paste the whole address; the SDK adds the path itself.
         return value.rstrip("/").removesuffix("/chat/completions")
 
@@ -256,7 +256,7 @@ class LLMConfig(BaseModel):
         region = resolve_env_value(self.region or "", "region")
         if not _REGION.fullmatch(region):  # it becomes part of a host that is sent the key
             raise ConfigError(
-                f"region is {region!r}, which is no region. Write one such as  region: us-east-1"
+                f"region is {region!r}, which is not a region. Write one such as  region: us-east-1"
             )
         return region
 

@@ -63,7 +63,7 @@ class Conversation:
         self._entries.append(_Entry({"role": "system", "content": text}))
 
     def add_user(self, text: str, page: str = "") -> None:
-        """Add what the model is told, and after it the text of a page, which is fenced."""
+        """Add what the model reads, and after it the text of a page, which is fenced."""
         self._add({"role": "user"}, text, page)
 
     def add_reply(self, reply: Completion) -> None:

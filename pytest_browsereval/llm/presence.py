@@ -33,7 +33,7 @@ async def ask_server(config: LLMConfig) -> int:
 
     try:
         key = config.resolve_key()
-    except ConfigError:  # told with the agent
+    except ConfigError:  # reported with the agent
         key = None
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     # A proxy of the environment cannot reach this machine's own ports.

@@ -94,7 +94,7 @@ class RetryPolicy:
         jitter = self.draw() * min(self.cap_s, self.base_s * 2.0 ** (tries - 1))
         if failure.retry_after_s is None:
             return jitter
-        # All lanes are told the same moment; a little jitter keeps them from coming at once.
+        # All lanes hear the same moment; a little jitter keeps them from coming at once.
         return failure.retry_after_s + min(jitter, self.base_s)
 
 

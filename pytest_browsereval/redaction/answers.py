@@ -73,7 +73,7 @@ def _trim_to_words(text: str) -> str:
 
 
 def _border_words(words: list[str]) -> str:
-    """Return a pattern for words with anything between them that is no word; "5" is not in "15"."""
+    """Return a pattern for words with anything between them but words; "5" is not in "15"."""
     before = "" if _has_no_border(words[0][0]) else r"(?<![^\W_])"
     behind = "" if _has_no_border(words[-1][-1]) else r"(?![^\W_])"
     return before + r"[\W_]+".join(_spell_word(word) for word in words) + behind

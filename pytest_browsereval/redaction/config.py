@@ -11,7 +11,7 @@ from pytest_browsereval.redaction.names import is_secret_name
 from pytest_browsereval.redaction.redactor import Redactor
 
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]*\Z")
-"""The name of an environment variable is no secret; one word in capitals may be a key of Amazon's, say."""
+"""The name of an environment variable is not a secret; one word in capitals may be a key of Amazon's, say."""
 
 _USER_INFO = re.compile(r"(?<=://)[^/?#\s@]+@")
 """A user name and password in a URL."""
@@ -33,7 +33,7 @@ _GIVEN = re.compile(r"[\w.-]+(?=[\"']?\s*[=:])")
 def is_secret_path(path: Sequence[str | int]) -> bool:
     """Return whether what stands at this place of a config must not be shown.
 
-    What is no block of names, or stands in one without a name, is another tool's spelling of such a block:
+    What is not a block of names, or stands in one without a name, is another tool's spelling of such a block:
     ``env: [API_TOKEN=...]``.
 
     Args:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Request
 
 _DISPENSABLE = frozenset({"image", "media", "font", "texttrack", "manifest", "ping", "cspreport", "other"})
-"""Kinds of requests without whose reply a page works: they may be told apart by a number that is made up."""
+"""Kinds of requests without whose reply a page works: a number that is made up may tell them apart."""
 
 _GIVEN_UP = "net::ERR_ABORTED"
 """How a request fails that the page itself gave up, or left behind; one without an answer fails otherwise."""

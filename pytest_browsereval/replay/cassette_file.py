@@ -117,7 +117,7 @@ def read_cassette(path: Path) -> Cassette:
     try:
         return Cassette(tuple(_restore_calls(records[1:-1])), TerminationReason(records[-1]["ended"]))
     except (KeyError, TypeError, ValueError, IndexError) as error:
-        why = f"is no cassette: {type(error).__name__}: {error}"
+        why = f"is not a cassette: {type(error).__name__}: {error}"
         raise CassetteError(f"{file}: {why}. {RECORD_AGAIN}") from None
 
 
@@ -129,7 +129,9 @@ def _read_lines(file: str, lines: Sequence[str]) -> Iterator[dict[str, Any]]:
             record = json.loads(line)
             digest = record.pop("digest")
         except (ValueError, KeyError, TypeError, AttributeError):
-            why = "the cassette was cut off" if number == len(lines) > 1 else "this is no line of a cassette"
+            why = (
+                "the cassette was cut off" if number == len(lines) > 1 else "this is not a line of a cassette"
+            )
             raise CassetteError(f"{where}: {why}. {RECORD_AGAIN}") from None
         version = record.get("cassette", FORMAT)
         # Before the digest: a newer version may compute it in another way.

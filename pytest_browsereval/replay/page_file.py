@@ -91,7 +91,7 @@ def read_recording(path: Path) -> dict[str, Any]:
             f"{format_path(path)}: there is no such recording of pages. {RECORD_AGAIN}"
         ) from None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        why = f"is no whole recording of pages: {type(error).__name__}: {error}"
+        why = f"is not a whole recording of pages: {type(error).__name__}: {error}"
         raise CassetteError(f"{format_path(path)}: {why}. {RECORD_AGAIN}") from None
     # In the comment: other readers of HAR files pass it over.
     if comment != _SIGNED + compute_digest(entries):

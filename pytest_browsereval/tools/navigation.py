@@ -26,7 +26,7 @@ def check_url(window: PlaywrightWindow, url: str) -> str:
     """Return the absolute address of what an agent asks for.
 
     Raises:
-        ToolError: it is no web address, or not an allowed one.
+        ToolError: it is not a web address, or not an allowed one.
     """
     given, url = url, url.strip()
     # An empty tab has no address that a relative one could belong to.

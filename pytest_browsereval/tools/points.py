@@ -11,7 +11,7 @@ SCALE_S = 1.0
 
 
 async def mouse_point(window: PlaywrightWindow, x: float, y: float) -> tuple[float, float]:
-    """Return what the mouse is told so that it goes to a point of the viewport as a picture shows it.
+    """Return where the mouse has to go so that it gets to a point of the viewport as a picture shows it.
 
     The two are the same unless the page is zoomed by pinching. A picture shows the part that is visible
     then, enlarged; Chromium takes the mouse's coordinates from the corner of that part too, but in the

@@ -27,7 +27,7 @@ class Policy:
 
     text: str
     needs: tuple[str, ...] = ()
-    """Tools that the line is about: it is told if all of them are there. None: if any of the toolkit is."""
+    """Tools that the line is about: it is shown if all of them are there. None: if any of the toolkit is."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Toolkit:
         for name in named:
             if name not in self.names:
                 raise ValueError(
-                    f"the {where} of the toolkit {self.key!r} name {name!r}, which is no tool of it."
+                    f"the {where} of the toolkit {self.key!r} name {name!r}, which is not one of its tools."
                     f"{nearest(name, self.names)} Its tools: {', '.join(self.names)}."
                 )
 

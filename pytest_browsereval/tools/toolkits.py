@@ -132,7 +132,7 @@ def check_names(kits: Iterable[Toolkit]) -> None:
     """Check that each name stands for one thing. A toolkit may hold a tool of another one as it is.
 
     Raises:
-        ValueError: two have one name; both owners are told, and what to write.
+        ValueError: two have one name; the message names both owners and says what to write.
     """
     owners: dict[str, tuple[Toolkit, Tool | None]] = {}
     for kit in kits:

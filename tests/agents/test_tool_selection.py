@@ -177,7 +177,10 @@ BUILTIN = tuple(CATALOG.values())
 @pytest.mark.parametrize(
     ("rule", "told"),
     [
-        ({"active_tools": ["snapshto"]}, r"number 1 names 'snapshto', which is no tool.* mean 'snapshot'\?"),
+        (
+            {"active_tools": ["snapshto"]},
+            r"number 1 names 'snapshto', which is not a tool.* mean 'snapshot'\?",
+        ),
         (
             {"active_tools": ["click", "inputs"]},
             r"names 'inputs', .* Did you mean 'input'\? Tools that",

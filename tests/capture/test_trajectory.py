@@ -40,7 +40,7 @@ def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="taken"):
         write_whole(taken, "x")
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(OSError, match="is no file"):
+    with pytest.raises(OSError, match="is not a file"):
         write_whole(tmp_path / "pipe", "x")
     assert sorted(found.name for found in tmp_path.iterdir()) == ["metadata.json", "pipe", "taken.json"]
 

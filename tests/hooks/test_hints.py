@@ -75,4 +75,4 @@ def test_a_model_that_points_reads_hints_too(evals: Evals) -> None:
         evals.write_config(agent=agent, browser="playwright")
         assert evals.run("shop.eval.yaml").ret == pytest.ExitCode.OK
         (told,) = results(server.requests[-1])
-    assert told == "failed\n'clik' is no action. Did you mean 'click'?"
+    assert told == "failed\n'clik' is not an action. Did you mean 'click'?"

@@ -94,7 +94,7 @@ def single(model: ScriptedModel) -> dict[str, Any]:
 CLICKS = [{"tool": "click", "target": "text=Buy"}, {"tool": "done", "answer": "right"}]
 STATE = {"graders": ["page_state"], "checks": [{"title": "Shop"}], "answer": None}
 REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
-    "step": ({"solution": CLICKS}, {}, "step 1 of the solution calls 'click', which is no tool"),
+    "step": ({"solution": CLICKS}, {}, "step 1 of the solution calls 'click', which is not a tool"),
     "switch": ({}, {"tools": {"input": True}}, "input is on, and click, *cannot work: the windows of"),
     "tool": ({}, {"tools": {"evaluate": True}}, "evaluate is on, and evaluate cannot work: the windows of"),
     "grader": (

@@ -318,7 +318,7 @@ def test_what_a_page_asks_for_and_was_not_recorded_is_a_fault(evals: Evals) -> N
     whole = recording.read_text()
     for damage, told in (
         (whole.replace("3 mugs", "4 mugs"), "the recording was edited"),
-        (whole[: len(whole) // 2], "is no whole recording of pages"),
+        (whole[: len(whole) // 2], "is not a whole recording of pages"),
         (None, "there is no such recording of pages"),
     ):
         recording.unlink() if damage is None else recording.write_text(damage)

@@ -117,7 +117,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a row that calls what a variant has not": (
         {"variants": {"x": {"type": "scripted", "tools": {"words": False}}}},
-        "calls 'look_up', which is no tool that is switched on",
+        "calls 'look_up', which is not a tool that is switched on",
     ),
     "switches of an executor": (
         {
@@ -135,7 +135,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a row that calls what its sites do not bring": (
         {"agent": "scripted", "sites": {"shop": {"static": ".", "toolkits": ["words"]}}},
-        "calls 'look_up', which is no tool that is switched on",
+        "calls 'look_up', which is not a tool that is switched on",
     ),
 }
 

@@ -138,7 +138,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a directive about what there is not": (
         {"toolkits": ["words"], "agent": directing("lok_up")},
-        "*shop.eval.yaml:1: agent: directives: number 1 names 'lok_up', which is no tool *mean 'look_up'?*",
+        "*eval.yaml:1: agent: directives: number 1 names 'lok_up', which is not a tool *mean 'look_up'?*",
     ),
 }
 
@@ -164,4 +164,4 @@ def test_a_run_may_switch_a_plugged_toolkit_off(kits: Evals) -> None:
     kits.run("shop.eval.yaml").assert_outcomes(passed=1)
     result = kits.run("shop.eval.yaml", "--eval-set=tools.words=false")
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["*calls 'look_up', which is no tool that is switched on*"])
+    result.stderr.fnmatch_lines(["*calls 'look_up', which is not a tool that is switched on*"])

@@ -60,11 +60,11 @@ def test_every_field_of_browseros_is_accepted() -> None:
         ({"provider": "google", "seed": 3}, "leave  seed  out"),
         ({"provider": "ollama", "model": None}, "write  model: name"),
         ({"provider": "anthropic", "seed": 3}, "leave  seed  out"),
-        ({"base_url": "ftp://host"}, "'ftp://host' is no url"),
+        ({"base_url": "ftp://host"}, "'ftp://host' is not the url"),
         ({"base_url": "https://me:secret@host/v1"}, "must not hold a user name"),
         ({"provider": "bedrock"}, "bedrock' needs a region or a base_url. write  region: name"),
         ({"provider": "bedrock", "region": "EU_REGION"}, "type  export eu_region=..."),
-        ({"provider": "bedrock", "region": "x.example/#"}, "region is 'x.example/#', which is no region"),
+        ({"provider": "bedrock", "region": "x.example/#"}, "region is 'x.example/#', which is not a region"),
         (
             {"provider": "bedrock", "region": "us-east-1", "accessKeyId": "AKIA", "secretAccessKey": "s"},
             "write  api_key: aws_bearer_token_bedrock  and leave access_key_id",

@@ -154,8 +154,8 @@ def _newer(text: str) -> str:
         (lambda _: "", r"\.jsonl:1: the cassette was cut off"),
         (lambda text: text.replace('"n": 2', '"n": 3'), r"\.jsonl:4: the cassette was edited: .* Restore"),
         (_without_a_line, r"\.jsonl:3: the cassette was edited"),
-        (lambda text: "not JSON\n" + text, r"\.jsonl:1: this is no line of a cassette"),
-        (lambda text: "[1]\n" + text, r"\.jsonl:1: this is no line of a cassette"),
+        (lambda text: "not JSON\n" + text, r"\.jsonl:1: this is not a line of a cassette"),
+        (lambda text: "[1]\n" + text, r"\.jsonl:1: this is not a line of a cassette"),
         (_newer, r"\.jsonl:1: the cassette has format 2, of a newer version .* Upgrade"),
     ],
 )

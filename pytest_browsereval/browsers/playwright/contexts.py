@@ -98,7 +98,7 @@ class PageOptions(BrowserConfig):
         known = available_timezones()
         if known and value not in known:
             raise ValueError(
-                f"{value!r} is no time zone.{nearest(value, known)} Write one such as 'Europe/Berlin'."
+                f"{value!r} is not a time zone.{nearest(value, known)} Write one such as 'Europe/Berlin'."
             )
         return value
 
@@ -139,7 +139,7 @@ class PageOptions(BrowserConfig):
             "locale": self.locale,
             "timezone_id": self.timezone,
             "storage_state": self.storage_state,
-            # Nobody asks about a service worker's own requests, so that none would be told of.
+            # Nobody asks about a service worker's own requests, so that none would be noticed.
             "service_workers": "block" if self.allowed_origins else None,
         }
         return {name: value for name, value in options.items() if value is not None}

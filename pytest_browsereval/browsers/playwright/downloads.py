@@ -16,7 +16,7 @@ TOLD_DOWNLOADS = 5
 
 
 class Downloads:
-    """Those that the agent was not told of yet."""
+    """Those that the agent does not know of yet."""
 
     def __init__(self) -> None:
         self._fresh: list[Download] = []
@@ -32,7 +32,7 @@ class Downloads:
         await quietly(self._begun.wait(), limit_s)
 
     async def take(self, limit_s: float) -> AsyncIterator[str]:
-        """Yield what is to be told; each download is waited for within the limit."""
+        """Yield a sentence for each; each download is waited for within the limit."""
         fresh, self._fresh = self._fresh, []
         self._begun.clear()
         for download in fresh[:TOLD_DOWNLOADS]:
@@ -43,7 +43,7 @@ class Downloads:
 
 async def _describe_download(download: Download, limit_s: float) -> str:
     name = shorten(download.suggested_filename, 80)
-    # Playwright deletes the file with its context: its size is told now.
+    # Playwright deletes the file with its context: its size is read now.
     path = await quietly(download.path(), limit_s)
     if path is None:
         return f"The download of {name!r} failed or is not complete yet."

@@ -22,7 +22,7 @@ class OriginGuard:
 
     Args:
         allowed: what may be loaded.
-        notes: told of what was not.
+        notes: takes what was not loaded.
         background: where answers to the browser are awaited.
         behind: sees what Playwright does not ask about; None where no filter can be.
     """

@@ -74,7 +74,7 @@ class AllowedOrigins:
         """Read the patterns of a config.
 
         Raises:
-            ValueError: one of them is no pattern.
+            ValueError: one of them is not a pattern.
         """
         return cls(tuple(OriginPattern.parse(text) for text in patterns))
 

@@ -44,7 +44,7 @@ class Camera:
         self._dialogs = dialogs
         self._attach = attach
         self._density = 1.0
-        """Pixels of a picture for each of CSS, as the last one told: more than 1 where the browser itself
+        """Pixels of a picture for each of CSS, as the last one showed: more than 1 where the browser itself
         was started at another scale; a scale that a context is given does not show in pictures."""
 
     def point_at(self, tab: OpenTab) -> asyncio.Task[CDPSession]:

@@ -27,7 +27,7 @@ class WindowRules:
     load_s: float = 5.0
     """How much longer pictures, frames, new tabs and downloads are waited for."""
     title_s: float = 1.0
-    """How long a title, or the options of a list, are waited for, which only complete what is told."""
+    """How long a title, or the options of a list, are waited for, which only complete what is said."""
     picture_s: float = 5.0
     close_s: float = 5.0
     max_tabs: int = 20

@@ -124,5 +124,5 @@ async def _answers(ready: _Ready) -> bool:
 
 
 def _start(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-    # It is no part of the attempt that happens to run now.
+    # It does not belong to the attempt that happens to run now.
     return asyncio.get_running_loop().create_task(work, context=Context())

@@ -36,7 +36,7 @@ class Notes:
             self.warnings.append(text)
 
     def take(self) -> list[str]:
-        """Return what the agent was not told yet."""
+        """Return what the agent does not know yet."""
         said, self._said = list(dict.fromkeys(self._said)), []
         return said
 
@@ -61,7 +61,7 @@ class Tabs:
 
     Args:
         most: how many may be open; further ones are closed at once.
-        notes: told of tabs that close or crash.
+        notes: takes tabs that close or crash.
         opened: called with every tab that opens, to listen to its page and attach to it.
         flooded: called with every page that is too many, to close it.
     """
@@ -78,7 +78,7 @@ class Tabs:
         self.current: OpenTab | None = None
         """The tab that tools act on."""
         self.fresh: list[OpenTab] = []
-        """Those that pages opened and the agent was not told of yet."""
+        """Those that pages opened and the agent does not know of yet."""
         self.expected = 0
         """How many have begun to open, with no page to be seen yet."""
         self.arrived = asyncio.Event()
@@ -119,7 +119,7 @@ class Tabs:
         self.arrived.clear()
 
     def on_page(self, page: Page) -> None:
-        """Give a page that has opened a number; it becomes current when the agent is told of it."""
+        """Give a page that has opened a number; it becomes current when the agent hears of it."""
         self.expected = max(0, self.expected - 1)
         self.arrived.set()
         if len(self.open) >= self._most + self.spare:

@@ -33,7 +33,7 @@ class PlaywrightWindow(Window):
     Args:
         place: the context that it is in.
         rules: its limits.
-        events: told of what the connection has to know.
+        events: called with what the connection has to know.
     """
 
     def __init__(self, place: Place, rules: WindowRules, events: WindowEvents) -> None:
@@ -74,7 +74,7 @@ class PlaywrightWindow(Window):
             self._tabs.on_page(page)
         if self.place.is_guest or self._tabs.current is None:
             await self.open_tab()
-        # The tab that the attempt begins with is no news.
+        # The agent knows of the tab that the attempt begins with.
         self._tabs.fresh.clear()
 
     def hand_over(self, rules: WindowRules) -> None:
@@ -162,7 +162,7 @@ class PlaywrightWindow(Window):
         except Exception as error:
             if not is_playwright_error(error):
                 raise
-            self.mark_dead(self._dead or "The browser or its driver ended unexpectedly.")  # told meanwhile?
+            self.mark_dead(self._dead or "The browser or its driver ended unexpectedly.")  # set meanwhile?
 
     # -- tabs
 
@@ -257,7 +257,7 @@ class PlaywrightWindow(Window):
         return None if tab is None else tab.tab_id
 
     def expect_tab(self) -> None:
-        """A page of this window has opened another one, which is told of when it has an answer."""
+        """A page of this window has opened another one, which Playwright reports when it has an answer."""
         self._tabs.expect()
 
     # Playwright ends its connection when a listener raises: these stay simple.
@@ -388,8 +388,8 @@ class PlaywrightWindow(Window):
             is_current = "; it is the current tab" if tab is self._tabs.current else ""
             where = shorten(tab.page.url)
             self._notes.say(f"A new tab opened: tab {tab.tab_id} {title!r} ({where}){is_current}.")
-        async for told in self._downloads.take(self.rules.load_s):
-            self._notes.say(told)
+        async for note in self._downloads.take(self.rules.load_s):
+            self._notes.say(note)
         return self._notes.take()
 
     # -- pictures
@@ -429,7 +429,7 @@ class PlaywrightWindow(Window):
         # Pages of the browser's user open tabs of theirs, which are none of ours.
         if page not in self._not_ours:
             self._events.attached(info["targetInfo"]["targetId"], self)
-        if self.place.cdp_url is not None:  # a dialog that others have answered is not told by Playwright
+        if self.place.cdp_url is not None:  # Playwright does not report a dialog that others have answered
             session.on("Page.javascriptDialogClosed", lambda _: self._dialogs.forget(page))
             await session.send("Page.enable")
             await notice(session, lambda: self._follow(page))

@@ -22,7 +22,7 @@ _LONG_SEGMENT = 16
 
 
 class NoEndpoint(BrowserEvalError):
-    """The address is no endpoint of the DevTools protocol; the message goes on a sentence about it."""
+    """The address is not an endpoint of the DevTools protocol; the message continues a sentence about it."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class DevToolsUrl:
             bare = text if text and "/" not in text and not text.isdigit() else ""
             port = text if text.isdigit() else "9222"
             raise ValueError(
-                f"{text!r} is no address of a browser. Write "
+                f"{text!r} is not the address of a browser. Write "
                 f"{'http://' + (bare or f'127.0.0.1:{port}')}, or the ws:// address that the browser tells."
             )
         return cls(text)
@@ -93,14 +93,16 @@ class DevToolsUrl:
         if answer.status_code != 200:
             status = f"HTTP {answer.status_code} {answer.reason_phrase}".strip()
             raise NoEndpoint(
-                f"is no DevTools endpoint: /json/version answered {status}: {said or 'nothing'!r}"
+                f"is not a DevTools endpoint: /json/version answered {status}: {said or 'nothing'!r}"
             )
         try:
             has_socket = "webSocketDebuggerUrl" in answer.json()
         except (ValueError, TypeError):
             has_socket = False
         if not has_socket:
-            raise NoEndpoint(f"is no DevTools endpoint: /json/version has no webSocketDebuggerUrl: {said!r}")
+            raise NoEndpoint(
+                f"is not a DevTools endpoint: /json/version has no webSocketDebuggerUrl: {said!r}"
+            )
 
     async def _version(self, limit_s: float) -> Response:
         import httpx
@@ -121,4 +123,4 @@ class DevToolsUrl:
             ) from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             why = f"{type(error).__name__}: {shorten(str(error), 120)}"
-            raise NoEndpoint(f"is no DevTools endpoint: {why}") from None
+            raise NoEndpoint(f"is not a DevTools endpoint: {why}") from None

@@ -64,7 +64,7 @@ class McpBrowserConfig(BrowserConfig):
             return None
         parts = urlsplit(value)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"{value!r} is no URL of a server. Write  url: http://localhost:PORT/mcp")
+            raise ValueError(f"{value!r} is not the URL of a server. Write  url: http://localhost:PORT/mcp")
         if parts.username or parts.password:
             raise ValueError(
                 "a url must not hold a user name or password. Write  headers: {Authorization: Basic ${NAME}}"
@@ -119,7 +119,7 @@ class McpBrowserConfig(BrowserConfig):
         own_path = self.env["PATH"].get_secret_value() if "PATH" in self.env else None
         if shutil.which(str(cwd / first) if "/" in first else first, path=own_path) is None:
             raise ConfigError(
-                f"browser.command begins with {first!r}, which is no program on PATH nor one in "
+                f"browser.command begins with {first!r}, which is not a program on PATH or in "
                 f"{str(cwd)!r}. Install it, or write its path."
             )
         return self.model_copy(update={"cwd": cwd})

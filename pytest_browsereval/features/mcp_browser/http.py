@@ -53,7 +53,7 @@ def http_client(endpoint_url: str, headers: Mapping[str, str], watch: Watch) -> 
         endpoint_url: of the server; its query is added on the wire alone: the libraries log addresses, and
             keys stand in them.
         headers: sent with every request.
-        watch: told of what goes by.
+        watch: notes what goes by.
     """
     import httpx2
 

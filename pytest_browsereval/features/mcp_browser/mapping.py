@@ -51,7 +51,7 @@ class ToolUse(BaseModel):
         try:
             found = re.compile((value or "").replace("{page}", "1"))
         except re.error as error:
-            raise ValueError(f"{value!r} is no regular expression: {error}") from None
+            raise ValueError(f"{value!r} is not a regular expression: {error}") from None
         if wrong := set(found.groupindex) - set(GROUPS):
             raise ValueError(f"{value!r} has a group {wrong.pop()!r}. Allowed: {', '.join(GROUPS)}.")
         return value

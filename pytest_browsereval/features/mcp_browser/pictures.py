@@ -25,7 +25,7 @@ def convert_picture(encoded: str, picture: PictureFormat, quality: int) -> bytes
         quality: 0 to 100, for jpeg and webp.
 
     Raises:
-        ValueError: it is no picture.
+        ValueError: it is not a picture.
     """
     try:
         data = base64.b64decode(encoded, validate=True)

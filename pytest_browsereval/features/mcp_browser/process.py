@@ -106,7 +106,7 @@ class ServerProcess:
 
         Args:
             limit: bytes of a line; longer ones are left out as they come, so that they take no memory.
-            on_large: told once of each that is left out.
+            on_large: called once for each that is left out.
         """
         parts: list[bytes] = []
         size = 0

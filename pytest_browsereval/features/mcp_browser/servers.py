@@ -14,7 +14,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class KnownServer:
-    """One server, told by tools that it alone has."""
+    """One server, recognised by tools that it alone has."""
 
     name: str
     marks: frozenset[str]

@@ -39,7 +39,7 @@ class McpWindow(Window):
         mapped: which tools do what.
         call_s: how long a call of a tool may take.
         closes: whether there is something to close beside the session.
-        leftovers: told of what an attempt could not close; shown with the next window's warnings.
+        leftovers: takes what an attempt could not close; shown with the next window's warnings.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class McpWindow(Window):
 
     @property
     def url(self) -> str:
-        """The address of the page, as the last text told it; empty when none does."""
+        """The address of the page, as the last text said it; empty when none does."""
         return cap_text(self._url)
 
     @property
@@ -184,7 +184,7 @@ class McpWindow(Window):
         return result
 
     async def _late(self, name: str) -> ForeignResult:
-        """Return what a model is told of a call without an answer, unless it is the server that hangs."""
+        """Return what a model reads of a call without an answer, unless it is the server that hangs."""
         message = f"{name} took longer than {self._call_s:g} s."
         try:
             await self._session.check(min(ALIVE_S, self._call_s))

@@ -187,7 +187,7 @@ class McpSession:
         async def listen() -> None:
             async with heard:
                 async for line in process.lines(ANSWER_BYTES, self._watch.large.set):
-                    with contextlib.suppress(ValueError):  # a stray print is no message
+                    with contextlib.suppress(ValueError):  # a stray print is not a message
                         message = jsonrpc_message_adapter.validate_json(line, by_name=False)
                         await heard.send(SessionMessage(message))
                 await asyncio.to_thread(process.wait_a_moment)
@@ -303,7 +303,9 @@ class McpSession:
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
             raise ServerGone(self.gone or self._describe_loss("closed the connection")) from None
         except (RuntimeError, ValueError) as error:  # not as the protocol or the tool's own schema has it
-            raise CallRefused(f"it answered with what is no result: {_sentence(error)}") from None
+            raise CallRefused(
+                f"it answered with something that is not a result: {_sentence(error)}"
+            ) from None
         finally:
             too_large.cancel()
             if not request.done():

@@ -205,7 +205,7 @@ class Delegation:
     # -- the work
 
     async def _ended(self, instruction: str, url: str | None) -> _Ending:
-        # An empty tab is no start page that an executor could go back to.
+        # An executor could not go back to an empty tab.
         start = url if url and url.startswith(("http://", "https://")) else None
         task = self._attempt.task.model_copy(update={"query": instruction, "start_url": start})
         context = replace(self._context, task=task)

@@ -36,15 +36,15 @@ RAW_LENGTH = 1_000
 
 
 class BadAction(ValueError):
-    """What a model asked for is no action; the message tells it why."""
+    """What a model asked for is not an action; the message says why."""
 
 
 @dataclass(frozen=True)
 class Kind:
     """One action of the vocabulary."""
 
-    told: str
-    """What a model is told of it."""
+    description: str
+    """What a model reads about it."""
     tools: tuple[str, ...]
     """The tools that it is performed with."""
     needs: tuple[str, ...] = ()
@@ -113,7 +113,7 @@ ALWAYS = ("click", "double_click", "right_click", "hover", "type", "press", "scr
 
 def _no_bool(value: Any) -> Any:
     if isinstance(value, bool):
-        raise ValueError("a truth value is no number")  # noqa: TRY004 pydantic tells a ValueError
+        raise ValueError("a truth value is not a number")  # noqa: TRY004 pydantic takes a ValueError
     return value
 
 
@@ -156,7 +156,7 @@ class Action(BaseModel):
         name = str(fields["action"])
         if name not in KINDS:
             hint = nearest(name[:60], KINDS)
-            raise BadAction(f"{beginning(name, 60)!r} is no action.{hint}")
+            raise BadAction(f"{beginning(name, 60)!r} is not an action.{hint}")
         # Nothing to type is an action where the field is cleared; nothing to answer is an answer.
         empty = (None,) if name == "done" or fields.get("clear") else (None, "")
         lacking = [need for need in KINDS[name].needs if fields.get(need) in empty]

@@ -152,7 +152,7 @@ class ComputerUseAgent(AgentEvaluator):
         note = f"max_turns is {self._config.max_turns}; all were used"
         return AgentResult(None, TerminationReason.MAX_STEPS, note=note)
 
-    # -- what the model is told
+    # -- what the model reads
 
     async def _open(self) -> None:
         task, picture = self._context.task, await self._sight.now()
@@ -210,8 +210,8 @@ class ComputerUseAgent(AgentEvaluator):
                 return True
             is_valid |= outcome.is_valid
             why = "" if outcome.ok else "the action before it failed"
-            told = "\n".join(filter(None, ("ok" if outcome.ok else "failed", outcome.hint)))
-            self._tell(each.call_id, told, outcome.page)
+            said = "\n".join(filter(None, ("ok" if outcome.ok else "failed", outcome.hint)))
+            self._tell(each.call_id, said, outcome.page)
         if not wanted:
             self._talk.add_user(NO_ACTION + CUT * (reply.finish_reason == "length"))
         return is_valid
@@ -256,17 +256,17 @@ def specification(tools: Mapping[str, Tool]) -> dict[str, Any]:
     actions = offered(tools)
     used = {field for name in actions for field in (*KINDS[name].needs, *KINDS[name].takes)}
     fields = {
-        name: {"type": kind, "description": told} for name, (kind, told) in _FIELDS.items() if name in used
+        name: {"type": kind, "description": text} for name, (kind, text) in _FIELDS.items() if name in used
     }
-    told = {name: KINDS[name].told for name in actions}
+    texts = {name: KINDS[name].description for name in actions}
     # Executors have endings of their own, which ask for a report.
-    told |= {name: tools[name].description for name in ENDINGS if name in told}
+    texts |= {name: tools[name].description for name in ENDINGS if name in texts}
     parameters = {
         "type": "object",
         "properties": {"action": {"type": "string", "enum": list(actions)}, **fields},
         "required": ["action"],
         "additionalProperties": False,
     }
-    lines = ["Perform one action in the browser.", *(f"- {name}: {text}" for name, text in told.items())]
+    lines = ["Perform one action in the browser.", *(f"- {name}: {text}" for name, text in texts.items())]
     function = {"name": COMPUTER, "description": "\n".join(lines), "parameters": parameters}
     return {"type": "function", "function": function}

@@ -107,7 +107,7 @@ class ActionService:
             # A redirected POST would become a GET, or send the key elsewhere.
             raise TryFailed(f"it redirects to {headers.get('location', 'nowhere')!r}", status=status)
         if not isinstance(value, dict):
-            raise TryFailed(f"the reply is no JSON object: {beginning(text, 100)!r}")
+            raise TryFailed(f"the reply is not a JSON object: {beginning(text, 100)!r}")
         return value
 
     async def _post(self, body: Mapping[str, Any]) -> tuple[int, Mapping[str, str], str]:

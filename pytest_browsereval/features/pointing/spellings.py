@@ -118,7 +118,7 @@ def read_action(given: Mapping[str, Any], *, ending: str | None = None, unit: st
     kind = KINDS.get(str(meant["action"]))
     if kind is None:
         hint = nearest(name[:60], NAMES)
-        raise BadAction(f"{beginning(name, 60)!r} is no action.{hint}")
+        raise BadAction(f"{beginning(name, 60)!r} is not an action.{hint}")
     wanted = (*kind.needs, *kind.takes)
     fields = {key: value for key in wanted if (value := _first(flat, _FIELDS[key])) is not None}
     if "x" in wanted:
@@ -243,7 +243,7 @@ def _pair(value: Any) -> list[Any]:
     if isinstance(value, list) and len(value) == 2 and None not in value:
         return value
     raise BadAction(
-        f"{beginning(json.dumps(given, default=str), 60)} is no point; write x and y, a number each"
+        f"{beginning(json.dumps(given, default=str), 60)} is not a point; write x and y, a number each"
     )
 
 

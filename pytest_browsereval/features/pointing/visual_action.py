@@ -70,7 +70,7 @@ class VisualActionConfig(PointingConfig):
         if parts.username or parts.password:
             raise ValueError("a url must not hold a user name or password. Write  api_key: NAME_OF_VARIABLE")
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"{value!r} is no address of a service. Write  url: http://HOST:PORT/PATH")
+            raise ValueError(f"{value!r} is not the address of a service. Write  url: http://HOST:PORT/PATH")
         return value
 
     def key(self) -> str | None:

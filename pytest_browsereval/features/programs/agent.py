@@ -39,7 +39,7 @@ was asked for, and where something could not be done, what and why.
 The task:
 {task}
 """
-"""What a program is told that uses our tools, unless its block says it in its own words."""
+"""What a program reads that uses our tools, unless its block says it in its own words."""
 
 IN_PROMPTS = ("task", "start_url", "max_steps", "timeout_s")
 IN_COMMANDS = (
@@ -74,7 +74,7 @@ class CommandAgentConfig(AgentConfig):
     model_args: tuple[str, ...] = ()
     """Added to the command where there is a model."""
     prompt: str | None = None
-    """What the program is told, with ``{task}``, ``{start_url}``, ``{max_steps}``, ``{timeout_s}``."""
+    """What the program reads, with ``{task}``, ``{start_url}``, ``{max_steps}``, ``{timeout_s}``."""
     stdin: Literal["none", "task"] = "none"
     """What its standard input is: nothing, or the prompt."""
     mcp: Literal["http", "stdio", "off"] = "http"
@@ -192,9 +192,9 @@ class CommandAgentConfig(AgentConfig):
         if shutil.which(program, path=env.get("PATH")) is None:
             how = f"Install {own.title}:  {own.install}" if own else "Install it, or write its path"
             raise ConfigError(
-                f"the agent {self.label()!r} runs {program!r}, which is no program: it is not there or not "
-                f"executable. {how}  (a path is relative to the config; `program` stands in for the first "
-                "word of the command)."
+                f"the agent {self.label()!r} runs {program!r}, which is not a program: it is not there "
+                f"or not executable. {how}  (a path is relative to the config; `program` stands in for the "
+                "first word of the command)."
             )
         # Its home is an empty folder, so that no setting of the user's changes results.
         if own and own.needs_one_of and not any(env.get(name) for name in own.needs_one_of):
@@ -239,7 +239,7 @@ class CommandAgentConfig(AgentConfig):
             passed=self._passed(),
             env=self.env,
             answer=self.answer,
-            # Steps by MCP are recorded where they are served: told once more, they would count twice.
+            # Steps by MCP are recorded where they are served: reported once more, they would count twice.
             events=self.events if self.cdp else self.events.model_copy(update={"step": None}),
             usage=self.usage,
             grace_s=self.grace_s,

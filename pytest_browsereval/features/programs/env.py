@@ -27,7 +27,7 @@ def environment(names: Iterable[str], given: Mapping[str, str]) -> dict[str, str
     """
     passed = {name: os.environ[name] for name in (*BASE, *names) if name in os.environ}
     result = {**passed, **given}
-    if _PROXIES & {name.lower() for name in result}:  # our own server is no site of the world's
+    if _PROXIES & {name.lower() for name in result}:  # our own server is not reached by a proxy
         for name in ("NO_PROXY", "no_proxy"):
             result[name] = ",".join(filter(None, (result.get(name), _LOOPBACK)))
     return result

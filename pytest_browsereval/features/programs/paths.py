@@ -11,7 +11,7 @@ from pydantic import AfterValidator
 def _stays_inside(text: str) -> str:
     path = PurePosixPath(text)
     if not path.name or path.is_absolute() or ".." in path.parts or "\\" in text or "\0" in text:
-        raise ValueError(f"{text!r} is no path inside the attempt's folder. Write one such as answer.txt")
+        raise ValueError(f"{text!r} is not a path inside the attempt's folder. Write one such as answer.txt")
     return text
 
 

@@ -35,7 +35,7 @@ FOLDER = "agent"
 """In the attempt's folder: where the program runs, with its output and what it leaves there."""
 CDP_VARIABLE, OUTPUT_VARIABLE = "BROWSEREVAL_CDP_URL", "BROWSEREVAL_OUTPUT_DIR"
 
-ENDED_EARLY = "the program was ended while it ran: what it had not told of its usage yet is not in the cost"
+ENDED_EARLY = "the program was ended while it ran: usage that it had not reported yet is not in the cost"
 
 _MAX_ANSWER_BYTES = 1_000_000
 _POLL_S = 0.2
@@ -48,7 +48,7 @@ class Orders:
     words: tuple[str, ...]
     """The command."""
     prompt: str
-    """What the program is told, with placeholders."""
+    """What the program reads, with placeholders."""
     stdin: Literal["none", "task"]
     mcp: Literal["http", "stdio", "off"]
     mcp_file: McpFile
@@ -96,7 +96,7 @@ class ProgramPlayer(AgentEvaluator):
                 self._capture.add_warning(ErrorSource.AGENT, ENDED_EARLY)
             raise
         finally:
-            # A cost that nobody told is unknown, and not 0.
+            # A cost that nobody reported is unknown, and not 0.
             if self._was_started and not self._has_told_usage:
                 self._capture.spend_unseen()
         return self._result(code)
@@ -203,8 +203,8 @@ class ProgramPlayer(AgentEvaluator):
                 return exited.result()
             if lost.done():
                 raise Fault(ErrorSource.BROWSER, lost.result())
-            told = f"the program had not ended {limit_s:g} s after done, and was stopped"
-            self._capture.add_warning(ErrorSource.AGENT, told)
+            message = f"the program had not ended {limit_s:g} s after done, and was stopped"
+            self._capture.add_warning(ErrorSource.AGENT, message)
             return None
         finally:
             for task in waits:
@@ -246,15 +246,15 @@ class ProgramPlayer(AgentEvaluator):
         """Take the token, which opens nothing any more, and other secrets out of the files that are kept."""
         left = await asyncio.to_thread(redact_folder, self._folder, self._capture.config.redact, token)
         if left:
-            told = f"not searched for secrets, as they are many, large or locked: {', '.join(left)}"
-            self._capture.add_warning(ErrorSource.MESSAGE_LOGGING, told)
+            message = f"not searched for secrets, as they are many, large or locked: {', '.join(left)}"
+            self._capture.add_warning(ErrorSource.MESSAGE_LOGGING, message)
 
     def _close_logs(self) -> None:
         for log in (self._out, self._err):
             log.close()
             if log.trouble is not None:
-                told = f"a part of the program's output was not kept: {log.trouble}"
-                self._capture.add_warning(ErrorSource.MESSAGE_LOGGING, told)
+                message = f"a part of the program's output was not kept: {log.trouble}"
+                self._capture.add_warning(ErrorSource.MESSAGE_LOGGING, message)
 
     # -- what it came to
 
@@ -262,11 +262,11 @@ class ProgramPlayer(AgentEvaluator):
         tools, warn = self._context.tools, self._capture.add_warning
         if code:
             said = self._err.last_words or self._out.last_words
-            told = f"the program ended with code {code}: {ending(said, 500) or 'it printed nothing'}"
+            message = f"the program ended with code {code}: {ending(said, 500) or 'it printed nothing'}"
             # A program that fails while it tidies up has done its task all the same.
             if not tools.is_done:
-                raise Fault(ErrorSource.AGENT, f"{told} (its output is in {self._folder.name}/*.log)")
-            warn(ErrorSource.AGENT, told)
+                raise Fault(ErrorSource.AGENT, f"{message} (its output is in {self._folder.name}/*.log)")
+            warn(ErrorSource.AGENT, message)
         if tools.is_done:
             return AgentResult(tools.answer)
         answer = self._from_file() if isinstance(self._orders.answer, AnswerFile) else self._reader.final()
@@ -276,7 +276,7 @@ class ProgramPlayer(AgentEvaluator):
                 f"the answer is cut: the program printed more than {MAX_DOCUMENT} characters",
             )
         if answer is None:
-            idle = "" if self._capture.steps else " It has called no tool and told no step."
+            idle = "" if self._capture.steps else " It has called no tool and reported no step."
             warn(ErrorSource.AGENT, f"the program ended without an answer.{idle}")
         return AgentResult(answer)
 

@@ -151,8 +151,8 @@ class Program:
     def _count(self, chunk: bytes) -> None:
         self._printed += len(chunk)
         if self._printed > OUTPUT_LIMIT_BYTES:
-            told = f"the program printed more than {OUTPUT_LIMIT_BYTES} bytes and was stopped"
-            raise Fault(ErrorSource.AGENT, told)
+            message = f"the program printed more than {OUTPUT_LIMIT_BYTES} bytes and was stopped"
+            raise Fault(ErrorSource.AGENT, message)
 
     async def close(self) -> None:
         """Let go of the leash, which ends the program and all that it has started."""

@@ -32,7 +32,7 @@ def _compiles(expression: str) -> str:
     try:
         jmespath.compile(expression)
     except JMESPathError as error:
-        raise ValueError(f"{expression!r} is no JMESPath expression: {error}") from None
+        raise ValueError(f"{expression!r} is not a JMESPath expression: {error}") from None
     return expression
 
 
@@ -96,9 +96,9 @@ class UsageRule(_Rule):
             return None
         names = ("input_tokens", "output_tokens", "cache_read_tokens", "requests")
         # Programs print whatever they like: a count below 0 would give tokens back.
-        told = {name: max(0, int(_number(_found(getattr(self, name), record)) or 0)) for name in names}
+        counts = {name: max(0, int(_number(_found(getattr(self, name), record)) or 0)) for name in names}
         cost = _number(_found(self.cost_usd, record))
-        return Usage(**{**told, "requests": told["requests"] or 1}, cost_usd=cost)
+        return Usage(**{**counts, "requests": counts["requests"] or 1}, cost_usd=cost)
 
 
 class AnswerFile(_Rule):

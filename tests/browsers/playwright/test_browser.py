@@ -84,7 +84,7 @@ def test_a_wrong_config_is_refused(options: dict[str, Any], message: str) -> Non
 
 def test_an_unknown_time_zone_is_refused_with_the_nearest_one() -> None:
     """Otherwise every window would fail to open."""
-    with pytest.raises(ValidationError, match=r"no time zone\. Did you mean 'Europe/Berlin'\?"):
+    with pytest.raises(ValidationError, match=r"not a time zone\. Did you mean 'Europe/Berlin'\?"):
         PlaywrightBrowserConfig(timezone="Europe/Berln")
 
 

@@ -144,7 +144,7 @@ def test_any_block_of_browseros_can_be_an_executor(load: Load) -> None:
     [
         ({"provider": "clado-action"}, ":8: agent.executor: baseUrl is missing. Write `baseUrl: http"),
         ({**ACTIONS, "baseUrl": "nowhere"}, ":12: agent.executor.baseUrl: "),
-        ({**PAIR["executor"], "baseUrl": "ftp://x"}, ":13: agent.executor.baseUrl: 'ftp://x' is no URL"),
+        ({**PAIR["executor"], "baseUrl": "ftp://x"}, ":13: agent.executor.baseUrl: 'ftp://x' is not the URL"),
         (
             {**PAIR["executor"], "provider": "codex"},
             ":9: agent.executor.provider: provider 'codex' is a prog",

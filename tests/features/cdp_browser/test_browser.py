@@ -53,12 +53,12 @@ def attached(run: Run, url: str, **options: Any) -> Iterator[CdpBrowser]:
         ({}, "Field required"),
         (
             {"url": "9333"},
-            r"'9333' is no address of a browser\. Write http://127\.0\.0\.1:9333, or the ws://",
+            r"'9333' is not the address of a browser\. Write http://127\.0\.0\.1:9333, or the ws://",
         ),
         ({"url": "localhost:9222"}, r"Write http://localhost:9222,"),
-        ({"url": "ftp://host:1"}, "is no address of a browser"),
-        ({"url": "http://host:99999"}, "is no address of a browser"),
-        ({"url": "http://[::1"}, "is no address of a browser"),
+        ({"url": "ftp://host:1"}, "is not the address of a browser"),
+        ({"url": "http://host:99999"}, "is not the address of a browser"),
+        ({"url": "http://[::1"}, "is not the address of a browser"),
         (
             {"url": "http://h:1", "headless": False},
             r"headless \(--eval-headed sets headless\) needs a browser",
@@ -72,7 +72,7 @@ def attached(run: Run, url: str, **options: Any) -> Iterator[CdpBrowser]:
             "locale cannot be set in a context that",
         ),
         ({"url": "http://h:1", "context": "none"}, "'own' or 'shared'"),
-        ({"url": "http://h:1", "timezone": "Nowhere"}, "is no time zone"),
+        ({"url": "http://h:1", "timezone": "Nowhere"}, "is not a time zone"),
     ],
 )
 def test_a_wrong_config_is_refused(options: dict[str, Any], message: str) -> None:
@@ -121,7 +121,7 @@ def test_a_web_server_is_no_browser(pages: PageServer) -> None:
     """It is told by its status and what it says."""
     config = CdpBrowserConfig(url=f"{pages.url}/sub{TOKEN}")
     with pytest.raises(
-        ConfigError, match=r"no DevTools endpoint: /json/version answered HTTP 404 .*Nothing here"
+        ConfigError, match=r"not a DevTools endpoint: /json/version answered HTTP 404 .*Nothing here"
     ):
         asyncio.run(config.survey())
     pages.page("/sub/json/version/", '{"Browser": "none"}', media_type="application/json")

@@ -139,7 +139,7 @@ def test_online_mind2web_first_schema(source: Path, tmp_path: Path) -> None:
 
 
 def test_online_mind2web_second_schema(source: Path, tmp_path: Path) -> None:
-    """Steps are blocks with their pictures, and the last one's output is no action."""
+    """Steps are blocks with their pictures, and the last one's output is not an action."""
     online_mind2web_task(source, **SECOND_SCHEMA)
     folder, data = only(imported("online-mind2web", source / "fb7b4f78_110325", tmp_path))
     messages = messages_of(folder)

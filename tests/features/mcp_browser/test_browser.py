@@ -404,7 +404,7 @@ for line in sys.stdin:
 def test_answers_that_are_none_are_told(run: Run) -> None:
     """A server that speaks the protocol and answers with nonsense, twice, between stray prints."""
     config = odd.over_stdio(command=[sys.executable, "-c", GARBAGE], connect_timeout_s=60)
-    with pytest.raises(ConfigError, match=r"answered with what is no result: .*tools"):
+    with pytest.raises(ConfigError, match=r"answered with something that is not a result: .*tools"):
         run(config.survey())
 
 
@@ -419,11 +419,11 @@ def test_nobody_listens(run: Run) -> None:
     [
         ({}, "exactly one of  url"),
         ({"url": "http://a/mcp", "command": ["b"]}, "exactly one of  url"),
-        ({"url": "ftp://a"}, "no URL of a server"),
+        ({"url": "ftp://a"}, "not the URL of a server"),
         ({"url": "http://me:word@a/"}, "user name or password"),
         ({"url": "http://a", "env": {"A": "b"}}, "env goes with a command"),
         ({"command": ["b"], "sessions": "isolated"}, "sessions goes with a url"),
-        ({"url": "http://a", "tools": {"pages": {"tool": "a", "pattern": "("}}}, "no regular expression"),
+        ({"url": "http://a", "tools": {"pages": {"tool": "a", "pattern": "("}}}, "not a regular expression"),
         ({"url": "http://a", "tools": {"pages": {"tool": "a", "pattern": "(?P<site>a)"}}}, "a group 'site'"),
     ],
 )
@@ -436,7 +436,7 @@ def test_a_wrong_block_is_refused(block: dict[str, Any], told: str) -> None:
 
 def test_a_missing_program_or_folder_is_refused(tmp_path: Path) -> None:
     """Before it would be started."""
-    with pytest.raises(ConfigError, match="'no-such-program', which is no program"):
+    with pytest.raises(ConfigError, match="'no-such-program', which is not a program"):
         McpBrowserConfig(command=("no-such-program",)).prepare(tmp_path)
     with pytest.raises(ConfigError, match="there is no folder"):
         McpBrowserConfig(command=(sys.executable,), cwd=Path("nowhere")).prepare(tmp_path)

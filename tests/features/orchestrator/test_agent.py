@@ -338,7 +338,7 @@ def test_rows_are_checked_for_the_executor() -> None:
     for solution, told in (
         ([], "there is none"),
         ([click], "without a report"),
-        ([{"tool": "clack"}], "no tool that is switched on"),
+        ([{"tool": "clack"}], "not a tool that is switched on"),
     ):
         with pytest.raises(ValueError, match=told):
             scripted.check(Task.model_validate({**row, "solution": solution}), TOOLS_BY_NAME)

@@ -307,7 +307,7 @@ def test_the_answer_is_where_the_block_says(desk: Desk, rule: Any, answer: str |
         print('{"a": {"b": "inner"}}\\n{"a": {}}\\n\\nthe end')
         """
     assert run(desk, code, answer=rule).final_answer == answer
-    told = "the program ended without an answer. It has called no tool and told no step."
+    told = "the program ended without an answer. It has called no tool and reported no step."
     assert desk.warned == ("" if answer else told)
 
 
@@ -376,8 +376,8 @@ def test_files_that_are_too_much_to_search_are_told(desk: Desk, monkeypatch: pyt
         ({"command": ["x"], "prompt": "{cdp_url}"}, r"prompt has the placeholder \{cdp_url\}"),
         ({"command": ["x"], "mcp_config": {"http": {"a": ["{x}"]}}}, r"mcp_config\.http has the placeholder"),
         ({"preset": "claude"}, r"unknown preset 'claude'\. Did you mean 'claude-code'\?"),
-        ({"command": ["x"], "answer": {"json": "a b"}}, r"'a b' is no JMESPath expression"),
-        ({"command": ["x"], "answer": {"file": "../up"}}, r"'\.\./up' is no path inside"),
+        ({"command": ["x"], "answer": {"json": "a b"}}, r"'a b' is not a JMESPath expression"),
+        ({"command": ["x"], "answer": {"file": "../up"}}, r"'\.\./up' is not a path inside"),
         ({"command": ["x"], "answer": "first_line"}, r"last_line"),
         ({"command": ["x"], "comand": 1}, r"comand"),
         ({"command": "claude -p"}, r"tuple"),
@@ -398,7 +398,7 @@ def test_what_is_missing_is_found_before_anything_runs(
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(ConfigError, match=r"Install Claude Code:  npm install -g @anthropic-ai/claude-code"):
         agent(preset="claude-code").preflight(tmp_path)
-    with pytest.raises(ConfigError, match=r"runs '.*/my/claude', which is no program"):
+    with pytest.raises(ConfigError, match=r"runs '.*/my/claude', which is not a program"):
         agent(preset="claude-code", program="my/claude").preflight(tmp_path)
     with pytest.raises(ConfigError, match="passes on NOT_SET, and there is no such variable"):
         agent(command=["{python}"], pass_env=["NOT_SET"]).preflight(tmp_path)

@@ -42,7 +42,7 @@ def test_the_file_is_its_owner_s_and_in_the_folder(tmp_path: Path) -> None:
     assert server["url"] == VALUES["mcp_url"]
     assert server["headers"] == {"Authorization": "Bearer t0k"}
     for wrong in ("/etc/x", "../x", "a/../../x", "", "a\\b"):
-        with pytest.raises(ValidationError, match="is no path inside"):
+        with pytest.raises(ValidationError, match="is not a path inside"):
             McpFile(path=wrong)
 
 

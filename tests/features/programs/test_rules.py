@@ -73,7 +73,7 @@ def test_rules_pass_over_lines_that_they_do_not_fit() -> None:
 
 def test_an_expression_is_checked_when_it_is_read() -> None:
     """A slip is told with the expression."""
-    with pytest.raises(ValidationError, match=r"'a\[' is no JMESPath expression"):
+    with pytest.raises(ValidationError, match=r"'a\[' is not a JMESPath expression"):
         UsageRule(when="a[")
 
 

@@ -175,7 +175,7 @@ def test_programs_that_misbehave_end_in_the_right_verdict(evals: Evals) -> None:
     assert made["halves"].final_answer == "A-\ufffd"
     assert "the attempt's folder was removed while it ran" in made["wrecks"].reason
     assert "the program ended with code 3: no network" in made["fails"].reason
-    idle = "the program ended without an answer. It has called no tool and told no step."
+    idle = "the program ended without an answer. It has called no tool and reported no step."
     assert [warning.message for warning in made["silent"].warnings] == [idle]
     assert [error.message for error in made["stubborn"].errors] == ["stopped: limits.timeout_ms is 3000"]
 

@@ -45,7 +45,7 @@ class ToolDesk:
         self._capture = capture
         self._vetoed = vetoes(kits, [tool.name for tool in tools.tools])
         self.policy = policy_text(kits, [tool.name for tool in self.tools])
-        """What a program is told of the tools, beside their descriptions."""
+        """What a program reads about the tools, beside their descriptions."""
         self._turn = asyncio.Lock()
         self._context = contextvars.copy_context()
         self._running: set[asyncio.Task[Answer]] = set()

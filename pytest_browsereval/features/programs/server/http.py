@@ -165,7 +165,7 @@ async def serving(
     Args:
         tools: the attempt's toolbox.
         capture: the attempt's recorder.
-        kits: the toolkits of the run: programs are told their policy in the server's instructions, and
+        kits: the toolkits of the run: programs read their policy in the server's instructions, and are
             not offered what they veto.
 
     Raises:

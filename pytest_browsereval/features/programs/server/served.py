@@ -100,8 +100,8 @@ def _server(desk: ToolDesk) -> Server[Any]:
         del context
         return _result(await desk.call(params.name, dict(params.arguments or {})))
 
-    told = "\n\n".join(filter(None, (INSTRUCTIONS, desk.policy)))
-    return Server(NAME, instructions=told, on_list_tools=list_tools, on_call_tool=call_tool)
+    text = "\n\n".join(filter(None, (INSTRUCTIONS, desk.policy)))
+    return Server(NAME, instructions=text, on_list_tools=list_tools, on_call_tool=call_tool)
 
 
 def _result(answer: Answer) -> CallToolResult:
