@@ -1,4 +1,4 @@
-"""Connects the behaviour hooks to an eval_run, each only if some plug-in answers it."""
+"""Connects the behaviour hooks to an active_run, each only if some plug-in answers it."""
 
 from __future__ import annotations
 

@@ -11,14 +11,14 @@ import pytest
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.hooks.items import EvalItem
 from pytest_browsereval.hooks.session import EvalSession
-from pytest_browsereval.run.eval_run import EvalRun
+from pytest_browsereval.run.active import ActiveRun
 
 
 class EvalFile(pytest.Module):
     """An eval config. A Module, not a File: module-scoped fixtures find no node in a File."""
 
     obj = types.ModuleType("browsereval_rows")  # so that nothing is imported
-    eval_run: EvalRun
+    active_run: ActiveRun
     eval_session: EvalSession
 
     @classmethod
@@ -35,10 +35,10 @@ class EvalFile(pytest.Module):
         except UsageError as error:
             self.eval_session.problems.append(error)
 
-    def _items(self, eval_run: EvalRun) -> Iterator[EvalItem]:
+    def _items(self, active_run: ActiveRun) -> Iterator[EvalItem]:
         selects = bool(self.config.option.markexpr or self.config.option.keyword)
-        for entry in eval_run.plan.entries(only=self._asked_for()):
-            item = EvalItem.of(self, eval_run, entry)
+        for entry in active_run.plan.entries(only=self._asked_for()):
+            item = EvalItem.of(self, active_run, entry)
             if selects:  # else no more of a row is read than its id
                 item.add_marks()
             yield item

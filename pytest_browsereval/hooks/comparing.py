@@ -14,7 +14,7 @@ from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.errors import UsageError
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.report.comparison import text
-from pytest_browsereval.run.eval_run import EvalRun
+from pytest_browsereval.run.active import ActiveRun
 
 
 class Comparing:
@@ -26,21 +26,21 @@ class Comparing:
 
     def __init__(self, controller: Controller) -> None:
         self._controller = controller
-        self._found: dict[EvalRun, RunComparison | str] = {}
+        self._found: dict[ActiveRun, RunComparison | str] = {}
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Compare; runs that cannot be compared are not what was asked for, so the session is not green."""
-        for eval_run, summary in self._controller.summaries.items():
-            if eval_run.spec.baseline is not None:
-                found = self._found[eval_run] = _compare(eval_run, summary, eval_run.spec.baseline)
+        for active_run, summary in self._controller.summaries.items():
+            if active_run.spec.baseline is not None:
+                found = self._found[active_run] = _compare(active_run, summary, active_run.spec.baseline)
                 if isinstance(found, str) and session.exitstatus == pytest.ExitCode.OK:
                     session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print the comparisons."""
-        for eval_run, found in self._found.items():
-            name = eval_run.config.name
+        for active_run, found in self._found.items():
+            name = active_run.config.name
             terminalreporter.section(f"eval {name} against its baseline", red=isinstance(found, str))
             if isinstance(found, str):
                 terminalreporter.line(f"not compared: {found}", red=True)
@@ -50,8 +50,8 @@ class Comparing:
                 terminalreporter.line(line.encode(encoding, "replace").decode(encoding))
 
 
-def _compare(eval_run: EvalRun, summary: RunSummary, baseline: Path) -> RunComparison | str:
+def _compare(active_run: ActiveRun, summary: RunSummary, baseline: Path) -> RunComparison | str:
     try:
-        return compare(read_run(baseline), outcomes_of(eval_run.store, summary))
+        return compare(read_run(baseline), outcomes_of(active_run.store, summary))
     except UsageError as error:
         return str(error)

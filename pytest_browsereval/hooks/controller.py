@@ -20,7 +20,7 @@ from pytest_browsereval.hooks.records import RecordCheck
 from pytest_browsereval.hooks.redaction import safe_output
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.redaction.known import redact_known
-from pytest_browsereval.run.eval_run import EvalRun
+from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.new_trials import NewTrials
 from pytest_browsereval.run.regrade import RegradedTrials
 from pytest_browsereval.run.store import TrialKey
@@ -46,7 +46,7 @@ class Controller:
         self.session = session
         self.expected: dict[str, None] = {}
         """Node ids of all items that are to run."""
-        self.rows: dict[str, EvalRun] = {}
+        self.rows: dict[str, ActiveRun] = {}
         """The eval items among them."""
         self.ties: dict[str, frozenset[str]] = {}
         """What those are tied by that have to be run by one process."""
@@ -56,14 +56,14 @@ class Controller:
         """Rows that a fixture or a mark has skipped before their attempt."""
         self.unmade: dict[Unmade, set[str]] = {"budget": set(), "dashboard": set(), "stopped": set()}
         """Rows that were not run since something did not allow it: the run lacks them."""
-        self.summaries: dict[EvalRun, RunSummary] = {}
-        self.unsummed: dict[EvalRun, str] = {}
+        self.summaries: dict[ActiveRun, RunSummary] = {}
+        self.unsummed: dict[ActiveRun, str] = {}
         """Evals whose run folder cannot be read or written at the end, and why: their gate is undecided."""
-        self.broken_hooks: dict[EvalRun, str] = {}
+        self.broken_hooks: dict[ActiveRun, str] = {}
         """Evals whose plug-ins broke when they were handed the summary, and how."""
-        self.corrections: dict[EvalRun, tuple[Correction, ...]] = {}
+        self.corrections: dict[ActiveRun, tuple[Correction, ...]] = {}
         """Of evals whose config names a calibration: pass rates corrected for the errors of judges."""
-        self._calibrated: dict[EvalRun, tuple[Calibrated, ...]] = {}
+        self._calibrated: dict[ActiveRun, tuple[Calibrated, ...]] = {}
         self.records = RecordCheck(session)
         self.missing: list[str] = []
         self.has_looped = False
@@ -92,46 +92,46 @@ class Controller:
         except UsageError as error:
             raise pytest.UsageError(redact_known(str(error))) from None
 
-    def _check_named(self, eval_run: EvalRun, file: str, names: set[str]) -> None:
+    def _check_named(self, active_run: ActiveRun, file: str, names: set[str]) -> None:
         try:
-            self._check(eval_run, file, names)
+            self._check(active_run, file, names)
         except UsageError as error:  # what a plug-in raises may quote a key
-            raise pytest.UsageError(eval_run.redact(str(error))) from None
+            raise pytest.UsageError(active_run.redact(str(error))) from None
 
-    def _check(self, eval_run: EvalRun, file: str, names: set[str]) -> None:
-        prepared = self.session.prepared[eval_run] = eval_run.trials.prepare()
-        check_baseline(eval_run.config)
-        if (calibrated := calibration_of(eval_run.config)) is not None:
-            self._calibrated[eval_run] = calibrated
-        self._check_processes(eval_run, prepared.survey.max_windows)
-        self._note(eval_run, [*eval_run.spec.notes, *prepared.notes])
+    def _check(self, active_run: ActiveRun, file: str, names: set[str]) -> None:
+        prepared = self.session.prepared[active_run] = active_run.trials.prepare()
+        check_baseline(active_run.config)
+        if (calibrated := calibration_of(active_run.config)) is not None:
+            self._calibrated[active_run] = calibrated
+        self._check_processes(active_run, prepared.survey.max_windows)
+        self._note(active_run, [*active_run.spec.notes, *prepared.notes])
         given: dict[str, list[str]] = {}
         for name in names:  # with xdist's groups it ends in @group
             given.setdefault(name.partition("@")[0], []).append(name)
         rows = {name.partition("[")[0] for name in given}
-        entries = [entry for entry in eval_run.plan.entries(only=rows) if entry.name in given]
-        notes = eval_run.trials.check(entries, prepared)
+        entries = [entry for entry in active_run.plan.entries(only=rows) if entry.name in given]
+        notes = active_run.trials.check(entries, prepared)
         ids = {f"{file}::{name}": entry for entry in entries for name in given[entry.name]}
-        self.rows.update(dict.fromkeys(ids, eval_run))
-        self.ties.update({name: eval_run.plan.relations(entry).ties for name, entry in ids.items()})
-        self._check_distribution(eval_run)
-        self.records.take_stock(eval_run)
-        acting = describe_acting(self.session.config, eval_run, entries)
-        self._note(eval_run, [*notes, *eval_run.plan.notes(entries), *acting])
+        self.rows.update(dict.fromkeys(ids, active_run))
+        self.ties.update({name: active_run.plan.relations(entry).ties for name, entry in ids.items()})
+        self._check_distribution(active_run)
+        self.records.take_stock(active_run)
+        acting = describe_acting(self.session.config, active_run, entries)
+        self._note(active_run, [*notes, *active_run.plan.notes(entries), *acting])
 
-    def _check_distribution(self, eval_run: EvalRun) -> None:
+    def _check_distribution(self, active_run: ActiveRun) -> None:
         option = self.session.config.getoption
         dist = option("dist", "no") if option("tx", None) else "no"
         counts = Counter(tie for ties in self.ties.values() for tie in ties)
         if dist not in KEEPS_TOGETHER and any(count > 1 for count in counts.values()):
             raise UsageError(
-                f"eval {eval_run.config.name}: rows depend on each other or share the state of a site, and "
+                f"eval {active_run.config.name}: rows depend on each other or share the state of a site, and "
                 f"--dist {dist} would let several processes run them. Use --dist load or --dist loadgroup."
             )
 
-    def _check_processes(self, eval_run: EvalRun, limit: int | None) -> None:
+    def _check_processes(self, active_run: ActiveRun, limit: int | None) -> None:
         """Refuse more processes than the browser takes attempts."""
-        name = eval_run.config.name
+        name = active_run.config.name
         processes = self.session.config.getoption("numprocesses", None) or 1
         if limit is not None and processes > limit:
             raise UsageError(
@@ -139,10 +139,10 @@ class Controller:
                 f"{processes} would make {processes}. Leave -n out; lanes wait for their turn."
             )
 
-    def _note(self, eval_run: EvalRun, notes: Iterable[str]) -> None:
+    def _note(self, active_run: ActiveRun, notes: Iterable[str]) -> None:
         reporter: Any = self.session.config.pluginmanager.get_plugin("terminalreporter")
         for note in notes if reporter is not None else ():
-            reporter.write_line(f"eval {eval_run.config.name}: note: {note}")
+            reporter.write_line(f"eval {active_run.config.name}: note: {note}")
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
@@ -161,14 +161,14 @@ class Controller:
     def _start_browsers(self, session: pytest.Session) -> None:
         """Find out now, not at the first item, that there is no browser."""
         ahead: Any = session.config.pluginmanager.get_plugin("browsereval-ahead")
-        for eval_run in {i.eval_run: None for i in session.items if isinstance(i, EvalItem)}:
+        for active_run in {i.active_run: None for i in session.items if isinstance(i, EvalItem)}:
             try:
-                ahead.lanes.call(ahead.session_of(eval_run).start())
+                ahead.lanes.call(ahead.session_of(active_run).start())
             except RunStopped as stop:
                 raise pytest.UsageError(redact_known(str(stop))) from None
             except OSError as error:
                 raise pytest.UsageError(
-                    f"the run folder {eval_run.store.root} cannot be written: {error}. "
+                    f"the run folder {active_run.store.root} cannot be written: {error}. "
                     "Name another place with --eval-output=DIR."
                 ) from None
 
@@ -196,32 +196,32 @@ class Controller:
 
     def summarise(self) -> None:
         """Read the run folders and write ``summary.json`` into each."""
-        for eval_run in dict.fromkeys(self.rows.values()):
-            is_done = eval_run in self.summaries or eval_run in self.unsummed
-            if not is_done and eval_run.store.root.exists():
+        for active_run in dict.fromkeys(self.rows.values()):
+            is_done = active_run in self.summaries or active_run in self.unsummed
+            if not is_done and active_run.store.root.exists():
                 try:
-                    self._summarise(eval_run)
+                    self._summarise(active_run)
                 except (UsageError, OSError) as error:
-                    self.unsummed[eval_run] = str(error)
+                    self.unsummed[active_run] = str(error)
 
-    def label(self, eval_run: EvalRun) -> str:
+    def label(self, active_run: ActiveRun) -> str:
         """Return what reports call an eval: its name, and its file where another one has that name."""
-        name = eval_run.config.name
+        name = active_run.config.name
         if sum(one.config.name == name for one in self.summaries) < 2:
             return name
-        places = (path for path, one in self.session.runs.items() if one is eval_run)
-        return f"{name} ({self.session.nodeid_of(next(places, eval_run.config.path))})"
+        places = (path for path, one in self.session.runs.items() if one is active_run)
+        return f"{name} ({self.session.nodeid_of(next(places, active_run.config.path))})"
 
-    def count_selected(self, eval_run: EvalRun) -> int | None:
+    def count_selected(self, active_run: ActiveRun) -> int | None:
         """Return how many trials of an eval there are to be; None if nobody knows."""
-        return eval_run.trials.count_selected(sum(owner is eval_run for owner in self.rows.values()))
+        return active_run.trials.count_selected(sum(owner is active_run for owner in self.rows.values()))
 
     def lacking(self) -> list[str]:
         """Return the rows that have no result and were not skipped, in their order.
 
         In an earlier run these are the ones that this session has not come to.
         """
-        new = (one for eval_run, one in self.summaries.items() if type(eval_run.trials) is NewTrials)
+        new = (one for active_run, one in self.summaries.items() if type(active_run.trials) is NewTrials)
         recorded = {trial.metadata.node_id for summary in new for trial in summary.trials}  # some ran ahead
         done = self.verdicts.keys() | self.skipped | recorded
         return [name for name in self.rows if name not in done]
@@ -232,59 +232,59 @@ class Controller:
         own = (one.stopped for one in ahead.sessions.values() if one.stopped is not None)
         return list(dict.fromkeys([*own, *self.stopped_by_workers]))
 
-    def unmade_of(self, eval_run: EvalRun, why: Unmade) -> int:
+    def unmade_of(self, active_run: ActiveRun, why: Unmade) -> int:
         """Return how many trials of an eval were not allowed to run for that reason."""
-        return sum(self.rows[node_id] is eval_run for node_id in self.unmade[why])
+        return sum(self.rows[node_id] is active_run for node_id in self.unmade[why])
 
-    def keys_of(self, eval_run: EvalRun, node_ids: Iterable[str]) -> set[TrialKey]:
+    def keys_of(self, active_run: ActiveRun, node_ids: Iterable[str]) -> set[TrialKey]:
         """Return which trials of an eval items are of."""
-        ids = (node_id for node_id in node_ids if self.rows.get(node_id) is eval_run)
+        ids = (node_id for node_id in node_ids if self.rows.get(node_id) is active_run)
         names = {node_id.partition("::")[2].partition("@")[0] for node_id in ids}
         rows = {name.partition("[")[0] for name in names}
-        return {e.key for e in eval_run.plan.entries(only=rows) if e.name in names} if names else set()
+        return {e.key for e in active_run.plan.entries(only=rows) if e.name in names} if names else set()
 
-    def _count_skipped(self, eval_run: EvalRun) -> int:
+    def _count_skipped(self, active_run: ActiveRun) -> int:
         """Count skipped trials without a result, which an earlier session or a run ahead may have left."""
-        keys = self.keys_of(eval_run, self.skipped)
-        return eval_run.trials.count_skipped(sum(eval_run.store.verdict(key) is None for key in keys))
+        keys = self.keys_of(active_run, self.skipped)
+        return active_run.trials.count_skipped(sum(active_run.store.verdict(key) is None for key in keys))
 
-    def _summarise(self, eval_run: EvalRun) -> None:
-        self.records.check(eval_run, is_over=self.finished.issuperset(self.expected))
-        summary = summary_of(eval_run.store)
-        self.records.check_standing(eval_run.store, (trial.folder for trial in summary.trials))
-        self.summaries[eval_run] = summary
+    def _summarise(self, active_run: ActiveRun) -> None:
+        self.records.check(active_run, is_over=self.finished.issuperset(self.expected))
+        summary = summary_of(active_run.store)
+        self.records.check_standing(active_run.store, (trial.folder for trial in summary.trials))
+        self.summaries[active_run] = summary
         corrected: dict[str, Any] = {}
-        if calibrated := self._calibrated.get(eval_run):
+        if calibrated := self._calibrated.get(active_run):
             digests = (trial.metadata for trial in summary.trials)
-            found = corrections(digests, calibrated, eval_run.config.pass_when)
-            self.corrections[eval_run] = found
+            found = corrections(digests, calibrated, active_run.config.pass_when)
+            self.corrections[active_run] = found
             corrected["pass_rate_corrected"] = [one.as_json() for one in found]
-        lacking = {key: self.unmade_of(eval_run, why) for why, key in UNMADE_KEYS.items()}
-        is_run = not isinstance(eval_run.trials, RegradedTrials)
-        not_run = [name for name in self.lacking() if is_run and self.rows[name] is eval_run]
+        lacking = {key: self.unmade_of(active_run, why) for why, key in UNMADE_KEYS.items()}
+        is_run = not isinstance(active_run.trials, RegradedTrials)
+        not_run = [name for name in self.lacking() if is_run and self.rows[name] is active_run]
         counted = {
-            "selected": self.count_selected(eval_run),
-            "skipped": self._count_skipped(eval_run),
+            "selected": self.count_selected(active_run),
+            "skipped": self._count_skipped(active_run),
             **{key: count for key, count in lacking.items() if count},
             **({"not_run": [name.partition("::")[2] for name in not_run]} if not_run else {}),
             **corrected,
         }
-        gate = eval_run.config.public_dump()["gate"]
-        eval_run.store.write_summary({**counted, **summary.as_json(), "gate": gate})
-        self._tell_plugins(eval_run, summary)
+        gate = active_run.config.public_dump()["gate"]
+        active_run.store.write_summary({**counted, **summary.as_json(), "gate": gate})
+        self._tell_plugins(active_run, summary)
 
-    def _tell_plugins(self, eval_run: EvalRun, summary: RunSummary) -> None:
+    def _tell_plugins(self, active_run: ActiveRun, summary: RunSummary) -> None:
         """Hand the summary to plug-ins: one that breaks takes neither the gate nor the reports along."""
         name, hook = "pytest_browsereval_run_summary", self.session.config.hook
         try:
             with safe_output():
-                getattr(hook, name)(summary=summary, run_folder=eval_run.store.root)
+                getattr(hook, name)(summary=summary, run_folder=active_run.store.root)
         except OUTCOMES as outcome:
             if getattr(outcome, "returncode", None):  # somebody's own verdict on the run, and no green one
                 raise
-            self.broken_hooks[eval_run] = redact_known(describe_outcome(name, outcome))
+            self.broken_hooks[active_run] = redact_known(describe_outcome(name, outcome))
         except Exception as error:  # noqa: BLE001 the run is over and recorded
-            self.broken_hooks[eval_run] = redact_known(f"{name} raised {describe_error(error)}")
+            self.broken_hooks[active_run] = redact_known(f"{name} raised {describe_error(error)}")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -305,14 +305,14 @@ class Controller:
 
     def pytest_unconfigure(self) -> None:
         """Let others go on with the runs."""
-        for eval_run in self.session.runs.values():
-            eval_run.let_go()
+        for active_run in self.session.runs.values():
+            active_run.let_go()
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Tell of run folders that cannot be summed up, and of hooks that broke when they were to."""
-        for eval_run, problem in self.broken_hooks.items():
-            terminalreporter.section(f"eval {eval_run.config.name}", red=True)
+        for active_run, problem in self.broken_hooks.items():
+            terminalreporter.section(f"eval {active_run.config.name}", red=True)
             terminalreporter.line(problem, red=True)
-        for eval_run, problem in self.unsummed.items():
-            terminalreporter.section(f"eval {eval_run.config.name}", red=True)
+        for active_run, problem in self.unsummed.items():
+            terminalreporter.section(f"eval {active_run.config.name}", red=True)
             terminalreporter.line(f"summary.json was not written: {problem}", red=True)

@@ -34,7 +34,7 @@ def _handwritten(request: pytest.FixtureRequest) -> Iterator[Handwritten]:
 @pytest.fixture
 def eval_config(_handwritten: Handwritten) -> EvalConfig:
     """The eval config of the test: the ``browsereval`` marker's, else that of ``--eval-config``."""
-    return _handwritten.eval_run.config
+    return _handwritten.active_run.config
 
 
 @pytest.fixture

@@ -21,26 +21,26 @@ from pytest_browsereval.hooks.names import runs_nothing
 from pytest_browsereval.hooks.representation import represent
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.rules import RuleResult
-from pytest_browsereval.run.eval_run import EvalRun
+from pytest_browsereval.run.active import ActiveRun
 
 PREFIX = "gate::"
 
 
-def _rules(eval_run: EvalRun, summary: RunSummary) -> Iterator[RuleResult]:
+def _rules(active_run: ActiveRun, summary: RunSummary) -> Iterator[RuleResult]:
     """Yield what each rule says; a run that lacks trials misses the gate, whatever the others come to."""
-    config = eval_run.config
+    config = active_run.config
     compared: RunComparison | str | None = None
     if config.gate.baseline is not None:
         try:
             out = find_quarantined(config.gate, (trial.metadata for trial in summary.trials))
-            run = outcomes_of(eval_run.store, summary)
+            run = outcomes_of(active_run.store, summary)
             compared = against_baseline(config.gate, config.base_dir, run, left_out=out)
         except UsageError as error:
             compared = str(error)
     yield from decide(summary, config.gate, compared)
-    if incomplete := lacking(eval_run.store, summary):
+    if incomplete := lacking(active_run.store, summary):
         yield incomplete
-    if contradicted := contradicting(eval_run.store, summary):
+    if contradicted := contradicting(active_run.store, summary):
         yield contradicted
 
 
@@ -53,7 +53,7 @@ class Gating:
     def __init__(self, session: EvalSession, controller: Controller) -> None:
         self._session = session
         self._controller = controller
-        self.results: list[tuple[EvalRun, str, RuleResult]] = []
+        self.results: list[tuple[ActiveRun, str, RuleResult]] = []
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
@@ -62,15 +62,15 @@ class Gating:
         if not runs_nothing(session.config):
             self._controller.summarise()
             several = len(self._controller.summaries) > 1
-            for eval_run, summary in self._controller.summaries.items():
-                if eval_run.config.is_gated:
-                    for rule in _rules(eval_run, summary):
-                        name = f"{self._controller.label(eval_run)}::{rule.name}" if several else rule.name
-                        self.results.append((eval_run, name, rule))
-                        self._report(session, eval_run, name, rule)
+            for active_run, summary in self._controller.summaries.items():
+                if active_run.config.is_gated:
+                    for rule in _rules(active_run, summary):
+                        name = f"{self._controller.label(active_run)}::{rule.name}" if several else rule.name
+                        self.results.append((active_run, name, rule))
+                        self._report(session, active_run, name, rule)
         return result
 
-    def _report(self, session: pytest.Session, eval_run: EvalRun, name: str, rule: RuleResult) -> None:
+    def _report(self, session: pytest.Session, active_run: ActiveRun, name: str, rule: RuleResult) -> None:
         message = f"gate {rule.word}: {rule.message}"
         hook, node_id, location = session.config.hook, PREFIX + name, ("gate", None, name)
         session.testscollected += 1
@@ -82,7 +82,7 @@ class Gating:
                 location=location,
                 keywords={},
                 outcome="failed" if is_bad else "passed",
-                longrepr=represent(message, message, eval_run.config.path, 1) if is_bad else None,
+                longrepr=represent(message, message, active_run.config.path, 1) if is_bad else None,
                 when=when,
                 user_properties=[("gate", rule.name), ("figures", rule.message)],
             )

@@ -27,8 +27,8 @@ from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.report.assertion import explain
+from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.attempt import attempt, is_retried
-from pytest_browsereval.run.eval_run import EvalRun
 from pytest_browsereval.run.guard import CallGuard
 from pytest_browsereval.run.own_runs import new_trial
 from pytest_browsereval.run.plan import Entry
@@ -42,7 +42,7 @@ T = TypeVar("T")
 _DEFAULTS: dict[str, Any] = {"agent": "noop", "dataset": [{"type": "jsonl", "path": "no-rows.jsonl"}]}
 """For tests that want a window only: an agent that does nothing, and rows that are never read."""
 
-runs_key = pytest.StashKey[dict[str, EvalRun]]()
+runs_key = pytest.StashKey[dict[str, ActiveRun]]()
 
 
 def wait(config: pytest.Config, work: Coroutine[Any, Any, T]) -> T:
@@ -57,8 +57,8 @@ def _ahead(config: pytest.Config) -> Ahead:
     return ahead
 
 
-def eval_run_of(config: pytest.Config, node: pytest.Item | Any) -> EvalRun:
-    """Return the eval_run that a test's marker asks for, else the one of ``--eval-config``.
+def active_run_of(config: pytest.Config, node: pytest.Item | Any) -> ActiveRun:
+    """Return the active_run that a test's marker asks for, else the one of ``--eval-config``.
 
     The marker holds either ``config="file"`` or keys of a config; paths are relative to the test's file.
 
@@ -71,12 +71,12 @@ def eval_run_of(config: pytest.Config, node: pytest.Item | Any) -> EvalRun:
     if marker and marker.args:
         given["dataset"] = marker.args[0]
     try:
-        return _eval_run(session, given, Path(node.path))
+        return _active_run(session, given, Path(node.path))
     except UsageError as error:
         raise pytest.UsageError(redact_known(f"{node.nodeid}: {error}")) from None
 
 
-def _eval_run(session: EvalSession, given: Mapping[str, Any], test_file: Path) -> EvalRun:
+def _active_run(session: EvalSession, given: Mapping[str, Any], test_file: Path) -> ActiveRun:
     session.check_attempts()
     if "config" in given:
         return session.load_run(test_file.parent / given["config"])
@@ -98,9 +98,9 @@ def function_of(node: pytest.Item | Any) -> str:
     return "::".join((*classes, getattr(node, "originalname", None) or node.name))
 
 
-def name_own_run(node: pytest.Item | Any, eval_run: EvalRun) -> str:
+def name_own_run(node: pytest.Item | Any, active_run: ActiveRun) -> str:
     """Return the name of a test's own runs: its file and function, behind the name of its config."""
-    config, file = eval_run.config, Path(node.path).with_suffix("")
+    config, file = active_run.config, Path(node.path).with_suffix("")
     near = config.output_dir.parent
     place = file.relative_to(near) if file.is_relative_to(near) else Path(node.nodeid.partition("::")[0])
     name = f"{place.as_posix()}-{function_of(node).replace('::', '-')}"
@@ -113,11 +113,11 @@ def claim_run(config: pytest.Config, node: pytest.Item | Any) -> str:
     Raises:
         pytest.UsageError: another eval has it.
     """
-    session, eval_run = start(config), eval_run_of(config, node)
-    name = name_own_run(node, eval_run)
+    session, active_run = start(config), active_run_of(config, node)
+    name = name_own_run(node, active_run)
     owner = f"{session.nodeid_of(Path(node.path))}::{function_of(node)}"
     try:
-        session.homes.claim(home_of(eval_run.config.output_dir, name), owner)
+        session.homes.claim(home_of(active_run.config.output_dir, name), owner)
     except UsageError as error:
         raise pytest.UsageError(redact_known(str(error))) from None
     return name
@@ -131,7 +131,7 @@ def rows_of(config: pytest.Config, node: Any) -> list[Entry]:
     """
     try:
         claim_run(config, node)
-        return list(eval_run_of(config, node).plan.entries())
+        return list(active_run_of(config, node).plan.entries())
     except UsageError as error:
         raise pytest.UsageError(redact_known(f"{node.nodeid}: {error}")) from None
 
@@ -184,15 +184,15 @@ class Handwritten:
     def __init__(self, request: pytest.FixtureRequest) -> None:
         self._request = request
         self._config = request.config
-        self.eval_run = eval_run_of(request.config, request.node)
-        self._session = _ahead(request.config).session_of(self.eval_run)
+        self.active_run = active_run_of(request.config, request.node)
+        self._session = _ahead(request.config).session_of(self.active_run)
         self._stack = AsyncExitStack()
         self._window: Window | None = None
         self._capture: CaptureContext | None = None
         self._urls: Mapping[str, str] | None = None
-        self._graders: tuple[GraderConfig, ...] = self.eval_run.config.graders
+        self._graders: tuple[GraderConfig, ...] = self.active_run.config.graders
         self._begun: list[Coroutine[Any, Any, EvalOutcome]] = []
-        self._sites: frozenset[str] = frozenset(self.eval_run.config.sites)
+        self._sites: frozenset[str] = frozenset(self.active_run.config.sites)
         """Those that its row uses; all of them where it has no row."""
 
     @classmethod
@@ -234,12 +234,13 @@ class Handwritten:
                 'Write @pytest.mark.browsereval(dataset="rows.jsonl") or (config="eval.yaml").'
             )
         try:
-            ready = self.eval_run.plan.ready(entry)
-            self.eval_run.plan.check_agent(ready, entry, self._session.toolsets)
+            ready = self.active_run.plan.ready(entry)
+            if self._session.toolsets.by_variant:  # else the browser brings them and has not been asked yet
+                self.active_run.plan.check_agent(ready, entry, self._session.toolsets)
         except UsageError as error:
             raise pytest.UsageError(redact_known(str(error))) from None
         self._graders = ready.graders
-        used = self._session.toolsets.sites_used(ready.task, self.eval_run.config.sites)
+        used = self._session.toolsets.sites_used(ready.task, self.active_run.config.sites)
         self._sites = frozenset(used)
         return Task.model_validate(fill(ready.task.model_dump(), self._site_urls()))
 
@@ -251,7 +252,7 @@ class Handwritten:
                 urls = await self._stack.enter_async_context(services.sites.lease(services.config.sites))
                 return dict(urls)
 
-            self._urls = wait(self._config, lease()) if self.eval_run.config.sites else {}
+            self._urls = wait(self._config, lease()) if self.active_run.config.sites else {}
         return self._urls
 
     def open_window(self, task: Task | None) -> WindowHandle:
@@ -274,16 +275,16 @@ class Handwritten:
         assert self._window is not None  # noqa: S101 the fixture asks for the window first
         folder = Path(self._request.getfixturevalue("tmp_path")) / "attempt"
         folder.mkdir(exist_ok=True)
-        eval_run = self.eval_run
-        self._capture = open_capture(eval_run.config, self._window, folder, redact=eval_run.redact)
+        active_run = self.active_run
+        self._capture = open_capture(active_run.config, self._window, folder, redact=active_run.redact)
         return self._capture
 
     def agent(self, task: Task) -> AgentEvaluator:
         """Return the config's first agent, ready to execute in the test's window."""
         assert self._capture is not None  # noqa: S101 the fixture asks for it first
-        config, toolsets = self.eval_run.config, self._session.toolsets
+        config, toolsets = self.active_run.config, self._session.toolsets
         variant, agent = next(iter(config.variants.items()))
-        ask = self.eval_run.spec.behaviour.tool_call
+        ask = self.active_run.spec.behaviour.tool_call
         context = agent_context(
             config,
             agent,
@@ -300,11 +301,11 @@ class Handwritten:
         """Run a task from start to verdict; returns an ``EvalOutcome``, or its awaitable on the loop."""
 
         async def whole() -> EvalOutcome:
-            self.eval_run.budget.check()
+            self.active_run.budget.check()
             services = await self._session.services()
             name = claim_run(self._config, self._request.node)
-            store = self.eval_run.own_runs.of(name, self._session.manifest)
-            variant, agent = next(iter(self.eval_run.config.variants.items()))
+            store = self.active_run.own_runs.of(name, self._session.manifest)
+            variant, agent = next(iter(self.active_run.config.variants.items()))
             key, node_id = new_trial(store, task.query_id, variant), self._request.node.nodeid
             trial = Trial(key, task, self._graders, agent, is_output_passed_on=True, sites=self._sites)
             services = replace(services, store=store)

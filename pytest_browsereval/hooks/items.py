@@ -22,7 +22,7 @@ from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.report.assertion import explain, headline
 from pytest_browsereval.report.links import page_of
 from pytest_browsereval.report.viewer.attempts import names_in
-from pytest_browsereval.run.eval_run import EvalRun
+from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.record import AttemptRecord
 from pytest_browsereval.run.regrade import RegradedTrials
@@ -82,7 +82,7 @@ class PlainId(pytest.Item):
 class EvalItem(pytest.Function, PlainId):
     """One trial. Fixtures of conftests apply to it as to any test."""
 
-    eval_run: EvalRun
+    active_run: ActiveRun
     entry: Entry
     metadata: TaskMetadata | None = None
     folder: Path | None = None
@@ -108,10 +108,10 @@ class EvalItem(pytest.Function, PlainId):
         super().__init__(**given)
 
     @classmethod
-    def of(cls, parent: EvalFile, eval_run: EvalRun, entry: Entry) -> EvalItem:
+    def of(cls, parent: EvalFile, active_run: ActiveRun, entry: Entry) -> EvalItem:
         """Return the item of a trial."""
         item: EvalItem = cls.from_parent(parent, name=entry.name, callobj=eval_attempt)
-        item.eval_run = eval_run
+        item.active_run = active_run
         item.entry = entry
         if entry.ref.query_id not in entry.name:  # it is encoded there, and ``-k`` finds it as it is
             item.extra_keyword_matches.add(entry.ref.query_id)
@@ -130,7 +130,7 @@ class EvalItem(pytest.Function, PlainId):
 
     def add_marks(self) -> None:
         """Mark the item with its row's dataset and tags, registering each as a marker."""
-        for name in self.eval_run.plan.marks(self.entry):
+        for name in self.active_run.plan.marks(self.entry):
             if not take_mark(self.config, name):
                 if all(mark.name != name for mark in self._select_by):
                     self._select_by = (*self._select_by, getattr(pytest.mark, name).mark)
@@ -184,10 +184,10 @@ class EvalItem(pytest.Function, PlainId):
         """Return how long the trial's attempts of this session took, whenever that was."""
         assert self.metadata is not None  # noqa: S101 set by the caller
         assert self.folder is not None  # noqa: S101 the same
-        if isinstance(self.eval_run.trials, RegradedTrials):
+        if isinstance(self.active_run.trials, RegradedTrials):
             return self.metadata.grading_duration_ms / 1000
         earlier = [found for _, found in attempts_before(self.folder, self.metadata.attempt) if found]
-        began = datetime.fromtimestamp(self.eval_run.spec.began, UTC).isoformat()
+        began = datetime.fromtimestamp(self.active_run.spec.began, UTC).isoformat()
         own = [self.metadata, *(one for one in earlier if one.started_at >= began)]
         return sum(one.total_duration_ms or 0.0 for one in own) / 1000
 
@@ -397,8 +397,8 @@ def _expect(item: EvalItem, report: Any, reason: str) -> None:
 
     The gate decides by the run folder: what has another verdict there was not graded again, and stays red.
     """
-    eval_run = item.eval_run
-    is_expected = eval_run.config.are_rows_expected
-    if is_expected and item.metadata and eval_run.store.verdict(item.entry.key) is item.metadata.verdict:
+    active_run = item.active_run
+    is_expected = active_run.config.are_rows_expected
+    if is_expected and item.metadata and active_run.store.verdict(item.entry.key) is item.metadata.verdict:
         report.outcome = "skipped"
         report.wasxfail = one_line(reason)

@@ -11,7 +11,7 @@ import pytest
 from pytest_browsereval.hooks.names import ini_markers_key
 
 if TYPE_CHECKING:
-    from pytest_browsereval.run.eval_run import EvalRun
+    from pytest_browsereval.run.active import ActiveRun
     from pytest_browsereval.run.plan import Entry
 
 ACTING = frozenset(
@@ -56,11 +56,11 @@ def take_mark(config: pytest.Config, name: str) -> bool:
     return name not in acting
 
 
-def describe_acting(config: pytest.Config, eval_run: EvalRun, entries: Iterable[Entry]) -> Iterator[str]:
+def describe_acting(config: pytest.Config, active_run: ActiveRun, entries: Iterable[Entry]) -> Iterator[str]:
     """Yield a sentence for each tag or dataset of rows that is the name of a marker that acts."""
     found: dict[str, dict[str, None]] = {}
     for entry in entries:
-        for name in eval_run.plan.marks(entry):
+        for name in active_run.plan.marks(entry):
             if not take_mark(config, name):
                 found.setdefault(name, {})[f"{entry.ref.path.name}:{entry.ref.line}"] = None
     for name, places in found.items():

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.hooks.items import EvalItem
-from pytest_browsereval.run.eval_run import EvalRun
+from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.relations import ALONE, Relations
 from pytest_browsereval.run.store import TrialKey
 
-Trial = tuple[EvalRun, TrialKey]
+Trial = tuple[ActiveRun, TrialKey]
 """A trial of one of several evals."""
 
 
@@ -35,12 +35,12 @@ class Order:
 
 def drop_repeated(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave each trial one item: a second one (``--keep-duplicates``) would run a failed row again."""
-    seen: dict[EvalRun, set[str]] = {}
+    seen: dict[ActiveRun, set[str]] = {}
     once: list[pytest.Item] = []
     repeated: list[EvalItem] = []
     for item in items:
         if isinstance(item, EvalItem):
-            names = seen.setdefault(item.eval_run, set())
+            names = seen.setdefault(item.active_run, set())
             if item.name in names:
                 repeated.append(item)
                 continue
@@ -65,26 +65,26 @@ def drop_repeated(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 def relations_of(item: pytest.Item) -> Relations:
     """Return what an item's row has to do with others; nothing for an ordinary test."""
-    return item.eval_run.plan.relations(item.entry) if isinstance(item, EvalItem) else ALONE
+    return item.active_run.plan.relations(item.entry) if isinstance(item, EvalItem) else ALONE
 
 
 def find_related(items: Sequence[pytest.Item]) -> list[EvalItem]:
     """Return the items whose rows may have to do with others: none of most evals."""
     rows = [item for item in items if isinstance(item, EvalItem)]
-    relating = {one for one in {item.eval_run for item in rows} if one.plan.may_relate(len(rows))}
-    return [item for item in rows if item.eval_run in relating] if relating else []
+    relating = {one for one in {item.active_run for item in rows} if one.plan.may_relate(len(rows))}
+    return [item for item in rows if item.active_run in relating] if relating else []
 
 
 def needs_of(item: pytest.Item) -> Iterator[Trial]:
     """Yield the keys of the trials that an item's trial depends on."""
     if isinstance(item, EvalItem):
         for query_id in relations_of(item).depends_on:
-            yield item.eval_run, TrialKey(query_id, item.entry.variant, item.entry.trial)
+            yield item.active_run, TrialKey(query_id, item.entry.variant, item.entry.trial)
 
 
 def key_of(item: EvalItem) -> Trial:
     """Return the key of an item's trial."""
-    return item.eval_run, item.entry.key
+    return item.active_run, item.entry.key
 
 
 def in_order(items: Sequence[pytest.Item]) -> list[pytest.Item]:

@@ -13,7 +13,7 @@ from pytest_browsereval.hooks.items import EvalItem
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.report.plan import plan_lines
-from pytest_browsereval.run.eval_run import EvalRun
+from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.lookup import LATEST, run_folder
 from pytest_browsereval.run.store import RunStore
 
@@ -34,26 +34,26 @@ class Planning:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Tell the plan of each eval; no item is run."""
         reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
-        rows: dict[EvalRun, list[EvalItem]] = {}
+        rows: dict[ActiveRun, list[EvalItem]] = {}
         for item in session.items:
             if isinstance(item, EvalItem):
-                rows.setdefault(item.eval_run, []).append(item)
-        for eval_run, items in rows.items():
-            reporter.section(f"plan of eval {eval_run.config.name}")
-            for line in self._plan(eval_run, items):
+                rows.setdefault(item.active_run, []).append(item)
+        for active_run, items in rows.items():
+            reporter.section(f"plan of eval {active_run.config.name}")
+            for line in self._plan(active_run, items):
                 reporter.line(line)
         if others := len(session.items) - sum(map(len, rows.values())):
             reporter.line(f"besides, {others:,} tests that are no rows of an eval")
         reporter.line("nothing was run (--eval-plan)")
         return True
 
-    def _plan(self, eval_run: EvalRun, items: list[EvalItem]) -> list[str]:
-        config = eval_run.config
-        left = eval_run.trials.list_due(item.entry for item in items)
+    def _plan(self, active_run: ActiveRun, items: list[EvalItem]) -> list[str]:
+        config = active_run.config
+        left = active_run.trials.list_due(item.entry for item in items)
         basis: str | None = None
         attempts: list[AttemptDigest] = []
         why = "there is no earlier run of this config"
-        if folder := self._earlier(eval_run):
+        if folder := self._earlier(active_run):
             try:
                 attempts = [data for _, data in RunStore(folder).digests()]
                 basis = folder.name
@@ -64,9 +64,9 @@ class Planning:
         tasks = len({entry.ref.query_id for entry in left})
         return list(plan_lines(plan, config, tasks=tasks, at_once=at_once, basis=basis, why=why))
 
-    def _earlier(self, eval_run: EvalRun) -> Path | None:
+    def _earlier(self, active_run: ActiveRun) -> Path | None:
         try:
-            base = eval_run.config.base_dir
-            return run_folder(eval_run.config, LATEST, base, before=self._session.run_id)
+            base = active_run.config.base_dir
+            return run_folder(active_run.config, LATEST, base, before=self._session.run_id)
         except UsageError:
             return None

@@ -32,7 +32,7 @@ from pytest_browsereval.hooks.session import CLOSE_GRACE_S, EvalSession
 from pytest_browsereval.hooks.surroundings import Surroundings
 from pytest_browsereval.llm.client import close_clients
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.run.eval_run import EvalRun
+from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.lanes import Lanes, LoopLost
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.record import AttemptRecord
@@ -56,9 +56,9 @@ class Ahead:
         self._blocked: dict[EvalItem, str] = {}
         self._lost: set[EvalItem] = set()
         self._lanes: Lanes | None = None
-        self.sessions: dict[EvalRun, Session] = {}
+        self.sessions: dict[ActiveRun, Session] = {}
         """What the attempts of each run share in this process, once one is to be made."""
-        self._entries: dict[EvalRun, list[Entry]] = {}
+        self._entries: dict[ActiveRun, list[Entry]] = {}
         """The trials of the session's items, in all processes."""
         self._verdicts: dict[Trial, Verdict] = {}
         """Of trials that this process has made and others wait for, by their keys."""
@@ -88,19 +88,19 @@ class Ahead:
             )
         return self._lanes
 
-    def session_of(self, eval_run: EvalRun) -> Session:
+    def session_of(self, active_run: ActiveRun) -> Session:
         """Return what a run's attempts share in this process."""
-        if eval_run not in self.sessions:
+        if active_run not in self.sessions:
             lanes, shared = self.lanes, self.session
-            self.sessions[eval_run] = Session(
-                eval_run,
-                self._entries.get(eval_run, ()),
-                prepared=shared.prepared.get(eval_run),
-                parts=shared.parts.get(eval_run),
+            self.sessions[active_run] = Session(
+                active_run,
+                self._entries.get(active_run, ()),
+                prepared=shared.prepared.get(active_run),
+                parts=shared.parts.get(active_run),
                 lanes=lanes.width,
-                waiting=partial(_waiting, lanes, eval_run),
+                waiting=partial(_waiting, lanes, active_run),
             )
-        return self.sessions[eval_run]
+        return self.sessions[active_run]
 
     def _width(self, lanes: int, num_workers: int | None) -> int:
         if num_workers is None:
@@ -133,7 +133,7 @@ class Ahead:
             return self._settle(item, self._outcome(item))
         except RunStopped as stop:
             self._stop(item, str(stop))
-            if not self.session_of(item.eval_run).has_started:
+            if not self.session_of(item.active_run).has_started:
                 raise
             self._skip_stopped(item)
         except (OverBudget, CalledOff) as unmade:
@@ -141,8 +141,8 @@ class Ahead:
             self._unmade[key_of(item)] = type(unmade)
             pytest.skip(f"{item.unmade}: {unmade}")
         except OSError as error:  # whatever comes after it would be paid for and lost as well
-            unwritten = StoreError(item.eval_run.store.root, error)
-            self.session_of(item.eval_run).stop(str(unwritten))
+            unwritten = StoreError(item.active_run.store.root, error)
+            self.session_of(item.active_run).stop(str(unwritten))
             self._stop(item, str(unwritten))
             raise unwritten from error
         except (KeyboardInterrupt, SystemExit, pytest.exit.Exception):
@@ -170,12 +170,12 @@ class Ahead:
         """Return the result that an item has already, where a plug-in runs it again and must not."""
         if not item.was_judged or item.config.getoption("eval_allow_reruns"):
             return None
-        found = item.eval_run.store.last_result(item.entry.key)
+        found = item.active_run.store.last_result(item.entry.key)
         return None if found is None else AttemptRecord(*found)
 
     def _stop(self, item: EvalItem, why: str) -> None:
         if self.session.is_worker:
-            has_started = self.session_of(item.eval_run).has_started
+            has_started = self.session_of(item.active_run).has_started
             key = "browsereval_stopped" if has_started else "browsereval_problems"
             item.config.workeroutput[key] = why  # type: ignore[attr-defined]
         self._why_stopped = self._why_stopped or f"{item.nodeid}: {why.splitlines()[0]}"
@@ -219,7 +219,7 @@ class Ahead:
         for key in needs_of(item):
             if key not in self._selected:
                 continue  # told before the first attempt
-            verdict = self._verdicts.get(key) or item.eval_run.store.verdict(key[1])
+            verdict = self._verdicts.get(key) or item.active_run.store.verdict(key[1])
             if verdict is None:
                 return f"it depends on {key[1].query_id!r}, which has no result"
             if verdict is not Verdict.PASSED:
@@ -238,7 +238,7 @@ class Ahead:
 
     def _record_error(self, item: EvalItem, why: str) -> AttemptRecord:
         fault = Fault(ErrorSource.HARNESS, why)
-        record = item.eval_run.trials.record_fault(item.entry, item.nodeid, fault)
+        record = item.active_run.trials.record_fault(item.entry, item.nodeid, fault)
         self._note(item, record.metadata.verdict)
         return record
 
@@ -272,10 +272,10 @@ class Ahead:
 
     def _attempt(self, item: EvalItem) -> Callable[[], Coroutine[Any, Any, AttemptRecord]]:
         async def attempt() -> AttemptRecord:
-            outcome, trials = self._find_judged(item), item.eval_run.trials
+            outcome, trials = self._find_judged(item), item.active_run.trials
             if outcome is None:
                 try:
-                    session = self.session_of(item.eval_run)
+                    session = self.session_of(item.active_run)
                     outcome = await trials.make(session, item.entry, item.nodeid)
                 except Fault as fault:  # before the attempt could begin
                     outcome = trials.record_fault(item.entry, item.nodeid, fault)
@@ -292,15 +292,15 @@ class Ahead:
         By a worker that has died and did not report it, or by an earlier session of the run.
         """
         is_first, item.was_begun = not item.was_begun, True  # plug-ins that run items again want new ones
-        if not is_first or not (self._share.has_deaths() or item.eval_run.trials.has_earlier):
+        if not is_first or not (self._share.has_deaths() or item.active_run.trials.has_earlier):
             return None
         tied, done = self._tied_items
         if item in tied and item not in done:
             return None  # others rest on the state that it leaves, and that may be gone too
-        found = item.eval_run.trials.find_judged(item.entry)
+        found = item.active_run.trials.find_judged(item.entry)
         if found is not None:
-            item.eval_run.store.records.take_over(found.folder)
-        item.was_resumed = found is not None and item.eval_run.trials.has_earlier
+            item.active_run.store.records.take_over(found.folder)
+        item.was_resumed = found is not None and item.active_run.trials.has_earlier
         if found is None or not item.was_resumed:
             return found
         # What stopped that session is over.
@@ -325,7 +325,7 @@ class Ahead:
         """Note the final order, whatever has shuffled or deselected."""
         for item in session.items:
             if isinstance(item, EvalItem):
-                self._entries.setdefault(item.eval_run, []).append(item.entry)
+                self._entries.setdefault(item.active_run, []).append(item.entry)
         self._share.take(session.items)
         self._relating = find_related(session.items)
         needed = {key for item in self._relating for key in needs_of(item)}
@@ -368,7 +368,7 @@ def _find_tied(items: Sequence[EvalItem]) -> tuple[frozenset[EvalItem], frozense
         if len(group) > 1:
             tied.update(group)
             if all(
-                one.eval_run.trials.has_earlier and one.eval_run.trials.find_judged(one.entry)
+                one.active_run.trials.has_earlier and one.active_run.trials.find_judged(one.entry)
                 for one in group
             ):
                 done.update(group)
@@ -385,10 +385,10 @@ class StoreError(BrowserEvalError):
         )
 
 
-def _waiting(lanes: Lanes, eval_run: EvalRun) -> list[Entry]:
+def _waiting(lanes: Lanes, active_run: ActiveRun) -> list[Entry]:
     """Return the trials of an eval that wait for a lane."""
     items = (item for item in lanes.waiting if isinstance(item, EvalItem))
-    return [item.entry for item in items if item.eval_run is eval_run]
+    return [item.entry for item in items if item.active_run is active_run]
 
 
 def _groups(item: pytest.Item) -> set[str]:

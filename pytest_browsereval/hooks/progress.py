@@ -66,7 +66,7 @@ class Progress:
     def line(self) -> str:
         """Return the line."""
         verdicts = list(self._controller.verdicts.values())
-        stores = {eval_run.store for eval_run in self._controller.rows.values()}
+        stores = {active_run.store for active_run in self._controller.rows.values()}
         running = sum(len(store.in_flight()) for store in stores)
         failed, errored = verdicts.count("failed"), verdicts.count("errored")
         return (

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_browsereval.hooks.session import EvalSession
-from pytest_browsereval.run.eval_run import EvalRun
+from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.records import (
     NAMED,
     RECORD,
@@ -39,10 +39,10 @@ class RecordKeeping:
     def take_fresh(self) -> Fresh:
         """Return what was written and found since the last time."""
         fresh: dict[str, Mapping[str, Digests]] = {}
-        for path, eval_run in self._session.runs.items():
-            if found := eval_run.store.records.take_fresh():
+        for path, active_run in self._session.runs.items():
+            if found := active_run.store.records.take_fresh():
                 fresh[self._session.nodeid_of(path)] = found
-            for store in eval_run.own_runs.stores:
+            for store in active_run.own_runs.stores:
                 if found := store.records.take_fresh():
                     fresh[str(store.root)] = found
         return fresh
@@ -87,21 +87,21 @@ class RecordCheck:
         """Take over what a worker has written since its last report."""
         self._add(getattr(node, "workeroutput", {}).get("browsereval_records", {}))
 
-    def take_stock(self, eval_run: EvalRun) -> None:
+    def take_stock(self, active_run: ActiveRun) -> None:
         """Take over what the run of a config has before this session makes its first attempt."""
-        store = eval_run.store
+        store = active_run.store
         if store.root.exists():
-            self._of(eval_run).add_all(store.root, store.folders())
+            self._of(active_run).add_all(store.root, store.folders())
 
-    def _of(self, eval_run: EvalRun) -> KnownRecords:
-        places = (path for path, one in self._session.runs.items() if one is eval_run)
+    def _of(self, active_run: ActiveRun) -> KnownRecords:
+        places = (path for path, one in self._session.runs.items() if one is active_run)
         return self._known.setdefault(self._session.nodeid_of(next(places)), KnownRecords())
 
-    def check(self, eval_run: EvalRun, *, is_over: bool) -> None:
+    def check(self, active_run: ActiveRun, *, is_over: bool) -> None:
         """Look for records of a config's run that something else has changed or made.
 
         Args:
-            eval_run: of the config.
+            active_run: of the config.
             is_over: whether all its items have come to their end: else an attempt may be writing its record.
 
         Raises:
@@ -109,8 +109,8 @@ class RecordCheck:
             UsageError: the run folder cannot be read.
         """
         self._add(self._keeping.take_fresh())
-        known, store = self._of(eval_run), eval_run.store
-        changed = list(known.find_changed(store.root)) if is_over or not eval_run.trials.rewrites else []
+        known, store = self._of(active_run), active_run.store
+        changed = list(known.find_changed(store.root)) if is_over or not active_run.trials.rewrites else []
         foreign = known.find_foreign(store.root, store.folders()) if is_over else ()
         self._tell(store, [*changed, *foreign])
 

@@ -24,7 +24,7 @@ class ReplayHooks:
     @cached_property
     def _asks_nobody(self) -> bool:
         if self._session.model_calls is ModelCalls.AUTO:
-            return all(eval_run.asks_no_model() for eval_run in self._session.runs.values())
+            return all(active_run.asks_no_model() for active_run in self._session.runs.values())
         return self._session.model_calls is ModelCalls.REPLAY
 
     def pytest_unconfigure(self) -> None:

@@ -12,7 +12,7 @@ from pytest_browsereval.datasets.ids import safe_id
 from pytest_browsereval.errors import UsageError, nearest
 from pytest_browsereval.hooks.names import is_eval
 from pytest_browsereval.hooks.session import EvalSession
-from pytest_browsereval.run.eval_run import EvalRun
+from pytest_browsereval.run.active import ActiveRun
 
 LISTED = 10
 """Tags and trials that a message lists."""
@@ -88,37 +88,37 @@ def _base(name: str) -> str:
     return name.partition("[")[0]
 
 
-def item_name(eval_run: EvalRun, name: str, file: str) -> str:
+def item_name(active_run: ActiveRun, name: str, file: str) -> str:
     """Return the last part of a row's node id, for a name that is none itself.
 
     Args:
-        eval_run: of the config.
+        active_run: of the config.
         name: a row's own id, or that with variant and trial as a table prints it.
         file: what a message calls the config.
 
     Raises:
         UsageError: no row is called that; the message has the nearest name.
     """
-    if _trials(eval_run, safe_id(name)):
+    if _trials(active_run, safe_id(name)):
         return safe_id(name)
     head, bracket, suffix = name.rpartition("[")
-    if bracket and head and (f"{safe_id(head)}[{suffix}" in _trials(eval_run, safe_id(head))):
+    if bracket and head and (f"{safe_id(head)}[{suffix}" in _trials(active_run, safe_id(head))):
         return f"{safe_id(head)}[{suffix}"
-    if trials := _trials(eval_run, safe_id(head or name)):
+    if trials := _trials(active_run, safe_id(head or name)):
         hint = nearest(name, trials)
         raise UsageError(f"{file} has no trial {name!r}.{hint or f' The row has: {_join_names(trials)}.'}")
-    ids = dict.fromkeys(entry.ref.query_id for entry in eval_run.plan.entries())
+    ids = dict.fromkeys(entry.ref.query_id for entry in active_run.plan.entries())
     raise UsageError(f"{file} has no row {name!r}.{nearest(head or name, ids)}")
 
 
-def _trials(eval_run: EvalRun, name: str) -> list[str]:
+def _trials(active_run: ActiveRun, name: str) -> list[str]:
     """Return the names of the trials of a row, which is given by its name in node ids."""
-    return [entry.name for entry in eval_run.plan.entries(only={name})]
+    return [entry.name for entry in active_run.plan.entries(only={name})]
 
 
-def _tags(eval_run: EvalRun) -> Iterator[str]:
+def _tags(active_run: ActiveRun) -> Iterator[str]:
     """Yield the markers of all rows, whichever of them were asked for."""
-    plan = eval_run.plan
+    plan = active_run.plan
     try:
         for entry in plan.entries(is_limited=False):
             yield from plan.marks(entry)

@@ -22,7 +22,7 @@ from pytest_browsereval.hooks.names import is_controlled_key, is_eval
 from pytest_browsereval.hooks.registration import Registration
 from pytest_browsereval.redaction.known import redact_known
 from pytest_browsereval.replay.cassettes import ModelCalls
-from pytest_browsereval.run.eval_run import EvalRun, Prepared, RunSpec
+from pytest_browsereval.run.active import ActiveRun, Prepared, RunSpec
 from pytest_browsereval.run.evals2 import Evals2
 from pytest_browsereval.run.lookup import LATEST, run_folder
 from pytest_browsereval.run.new_trials import NewTrials
@@ -100,10 +100,10 @@ class EvalSession:
         self.began = float(given.get("browsereval_began") or time.time())
         self.model_calls = ModelCalls(config.getoption("eval_llm"))
         self.evals2 = Evals2.read(os.environ)
-        self.runs: dict[Path, EvalRun] = {}
-        self.prepared: dict[EvalRun, Prepared] = {}
+        self.runs: dict[Path, ActiveRun] = {}
+        self.prepared: dict[ActiveRun, Prepared] = {}
         """What the checks of each run have found out, in the process that makes them."""
-        self.parts: dict[EvalRun, Parts] = {}
+        self.parts: dict[ActiveRun, Parts] = {}
         """Which part of its run each is, where the session runs a part only."""
         self.homes = Homes()
         self.problems: list[UsageError] = []
@@ -122,8 +122,8 @@ class EvalSession:
 
     # -- configs
 
-    def load_run(self, path: Path) -> EvalRun:
-        """Return the eval_run of a config file, loaded at the first call.
+    def load_run(self, path: Path) -> ActiveRun:
+        """Return the active_run of a config file, loaded at the first call.
 
         Raises:
             UsageError: the file cannot be used, or members of plug-ins cannot.
@@ -135,7 +135,7 @@ class EvalSession:
             self.runs[path] = self._load(path)
         return self.runs[path]
 
-    def _load(self, path: Path) -> EvalRun:
+    def _load(self, path: Path) -> ActiveRun:
         loaded = self._read(path)
         baseline = self._baseline(loaded)
         if baseline is not None and loaded.gate.compares:
@@ -177,7 +177,7 @@ class EvalSession:
             return run_folder(loaded, given, base, before=own)
         return run_folder(loaded, given, base, before=before)
 
-    def _make_run(self, loaded: EvalConfig, baseline: Path | None) -> EvalRun:
+    def _make_run(self, loaded: EvalConfig, baseline: Path | None) -> ActiveRun:
         """Return the run of a config: a new one, or an earlier one.
 
         Raises:
@@ -188,16 +188,16 @@ class EvalSession:
         if (regraded := option("eval_regrade")) is not None:
             folder = self._earlier_run(loaded, regraded, "regrade")
             is_current = option("eval_regrade_rows") == "current"
-            return EvalRun(
+            return ActiveRun(
                 self._spec(loaded, folder, baseline), partial(RegradedTrials, is_current=is_current)
             )
         loaded = self._choose_agent(loaded)
         if (resumed := option("eval_resume")) is None:
-            return EvalRun(self._spec(loaded, None, baseline), NewTrials)
+            return ActiveRun(self._spec(loaded, None, baseline), NewTrials)
         folder = self._earlier_run(loaded, resumed, "resume", is_empty_allowed=True)
         check_resumed(folder.name, RunStore(folder).manifest(), option("eval_shard"))
         anyway = option("eval_resume_anyway")
-        return EvalRun(self._spec(loaded, folder, baseline), partial(ResumedTrials, anyway=anyway))
+        return ActiveRun(self._spec(loaded, folder, baseline), partial(ResumedTrials, anyway=anyway))
 
     def _spec(self, loaded: EvalConfig, folder: Path | None, baseline: Path | None) -> RunSpec:
         """Return what this session asks of a run.
@@ -260,8 +260,8 @@ class EvalSession:
                 "Name the configs only, without this test's file."
             )
 
-    def adopt(self, path: Path, loaded: EvalConfig) -> EvalRun:
-        """Return the eval_run of a config that is in no file, a marker's for example.
+    def adopt(self, path: Path, loaded: EvalConfig) -> ActiveRun:
+        """Return the active_run of a config that is in no file, a marker's for example.
 
         It has no items: all its attempts are of tests by hand, each of which has a run of its own.
 
@@ -274,7 +274,7 @@ class EvalSession:
         """
         check_conflicts(self.config)
         spec = replace(self._spec(loaded, None, None), limit=None, keeps_going=False, is_planned=False)
-        self.runs[path] = EvalRun(spec, NewTrials)
+        self.runs[path] = ActiveRun(spec, NewTrials)
         return self.runs[path]
 
     def _overrides(self) -> Iterator[str]:

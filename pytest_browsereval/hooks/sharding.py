@@ -13,7 +13,7 @@ from pytest_browsereval.hooks.items import EvalItem
 from pytest_browsereval.hooks.order import relations_of
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.redaction.known import redact_known
-from pytest_browsereval.run.eval_run import EvalRun
+from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.lookup import LATEST, run_folder
 from pytest_browsereval.run.relations import groups
 from pytest_browsereval.run.shards import HASH, Parts, Shard, division_of, read_shard, shards_of
@@ -55,36 +55,36 @@ class Sharding:
         Raises:
             pytest.UsageError: the run that durations are taken from cannot be read.
         """
-        rows: defaultdict[EvalRun, list[EvalItem]] = defaultdict(list)
+        rows: defaultdict[ActiveRun, list[EvalItem]] = defaultdict(list)
         for item in items:
             if isinstance(item, EvalItem):
-                rows[item.eval_run].append(item)
+                rows[item.active_run].append(item)
         try:
-            shards = {eval_run: self._shards(eval_run, of) for eval_run, of in rows.items()}
+            shards = {active_run: self._shards(active_run, of) for active_run, of in rows.items()}
         except UsageError as error:
             raise pytest.UsageError(redact_known(str(error))) from None
         yield
-        for eval_run, found in shards.items():
-            self._session.parts[eval_run] = self._parts(eval_run, found, items)
+        for active_run, found in shards.items():
+            self._session.parts[active_run] = self._parts(active_run, found, items)
         others = [item for item in items if self._shard_of(item, shards) != self._shard.number]
         if others:
             config.hook.pytest_deselected(items=others)
             items[:] = [item for item in items if self._shard_of(item, shards) == self._shard.number]
 
-    def _shards(self, eval_run: EvalRun, items: Sequence[EvalItem]) -> dict[str, int]:
+    def _shards(self, active_run: ActiveRun, items: Sequence[EvalItem]) -> dict[str, int]:
         """Return the part of each row.
 
         Raises:
             UsageError: the run that durations are taken from cannot be read; or the rows of a run that is
                 gone on with were divided otherwise.
         """
-        found = _row_groups(eval_run, items)
-        numbers = shards_of(found, self._shard.of, self._seconds(eval_run))
+        found = _row_groups(active_run, items)
+        numbers = shards_of(found, self._shard.of, self._seconds(active_run))
         shards = {query_id: number for ids, number in zip(found, numbers, strict=True) for query_id in ids}
-        before = Parts.of_run(eval_run.store.manifest()) if eval_run.trials.has_earlier else None
+        before = Parts.of_run(active_run.store.manifest()) if active_run.trials.has_earlier else None
         if before is not None and before.by != self._division(shards):
             raise UsageError(
-                f"the rows of the run {eval_run.store.root.name} were divided otherwise. Write the "
+                f"the rows of the run {active_run.store.root.name} were divided otherwise. Write the "
                 "--eval-shard-by that it was begun with: the run's id, if it was 'latest'."
             )
         return shards
@@ -92,24 +92,24 @@ class Sharding:
     def _division(self, shards: dict[str, int]) -> str:
         return HASH if self._session.config.getoption("eval_shard_by") is None else division_of(shards)
 
-    def _parts(self, eval_run: EvalRun, shards: dict[str, int], items: Iterable[pytest.Item]) -> Parts:
-        selected = (i for i in items if isinstance(i, EvalItem) and i.eval_run is eval_run)
+    def _parts(self, active_run: ActiveRun, shards: dict[str, int], items: Iterable[pytest.Item]) -> Parts:
+        selected = (i for i in items if isinstance(i, EvalItem) and i.active_run is active_run)
         counts = Counter(shards[item.entry.ref.query_id] for item in selected)
         trials = tuple(counts[number] for number in range(1, self._shard.of + 1))
         return Parts(self._shard.of, (self._shard.number,), trials, self._division(shards))
 
-    def _shard_of(self, item: pytest.Item, shards: dict[EvalRun, dict[str, int]]) -> int:
-        return shards[item.eval_run][item.entry.ref.query_id] if isinstance(item, EvalItem) else 1
+    def _shard_of(self, item: pytest.Item, shards: dict[ActiveRun, dict[str, int]]) -> int:
+        return shards[item.active_run][item.entry.ref.query_id] if isinstance(item, EvalItem) else 1
 
-    def _seconds(self, eval_run: EvalRun) -> dict[str, float]:
+    def _seconds(self, active_run: ActiveRun) -> dict[str, float]:
         """Return how long each row took in the run that the command line names."""
         given = self._session.config.getoption("eval_shard_by")
         if given is None:
             return {}
         base = self._session.config.invocation_params.dir
-        folder = run_folder(eval_run.config, given, base, before=self._session.run_id)
+        folder = run_folder(active_run.config, given, base, before=self._session.run_id)
         while given == LATEST and _lacks_parts(folder):  # another machine, that is done with its own part
-            folder = run_folder(eval_run.config, given, base, before=folder)
+            folder = run_folder(active_run.config, given, base, before=folder)
         found: defaultdict[str, float] = defaultdict(float)
         for _, data in RunStore(folder).digests():
             found[data.query_id] += (data.total_duration_ms or 0) / 1000
@@ -121,10 +121,10 @@ def _lacks_parts(run: Path) -> bool:
     return parts is not None and bool(parts.missing)
 
 
-def _row_groups(eval_run: EvalRun, items: Sequence[EvalItem]) -> list[list[str]]:
+def _row_groups(active_run: ActiveRun, items: Sequence[EvalItem]) -> list[list[str]]:
     """Return the ids of rows, together where they rest on each other, whatever their variants and trials."""
     first = {item.entry.ref.query_id: item for item in items}
-    if not eval_run.plan.may_relate(len(items)):
+    if not active_run.plan.may_relate(len(items)):
         return [[query_id] for query_id in first]
     ids = list(first)
     return [

@@ -28,7 +28,7 @@ from pytest_browsereval.report.table import (
     totals,
     warnings_of_passed,
 )
-from pytest_browsereval.run.eval_run import EvalRun
+from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.regrade import RegradedTrials
 from pytest_browsereval.run.resume import ResumedTrials
 
@@ -51,15 +51,15 @@ class Terminal:
         lines = self._about_reruns(config)
         if self._session.registration.packages:
             lines.append(f"eval plug-ins: {', '.join(self._session.registration.packages)}")
-        for eval_run in self._session.runs.values():
-            lines.extend(self._about(eval_run, config))
+        for active_run in self._session.runs.values():
+            lines.extend(self._about(active_run, config))
         return lines
 
-    def _about(self, eval_run: EvalRun, config: pytest.Config) -> list[str]:
-        loaded = eval_run.config
-        if isinstance(eval_run.trials, RegradedTrials):
-            by = " by the rows of today" * eval_run.trials.is_current
-            return [f"eval {loaded.name}: grading again {_short(eval_run.store.root, config)}{by}"]
+    def _about(self, active_run: ActiveRun, config: pytest.Config) -> list[str]:
+        loaded = active_run.config
+        if isinstance(active_run.trials, RegradedTrials):
+            by = " by the rows of today" * active_run.trials.is_current
+            return [f"eval {loaded.name}: grading again {_short(active_run.store.root, config)}{by}"]
         agents = ", ".join(f"{name}: {agent.label()}" for name, agent in loaded.variants.items())
         if list(loaded.variants) == ["default"]:
             agents = loaded.variants["default"].label()
@@ -75,22 +75,22 @@ class Terminal:
                 parts.append(f"--dist {config.getoption('dist')}: at most 2 lanes")
         if loaded.trials > 1:
             parts.append(f"{loaded.trials} trials")
-        if eval_run.spec.model_calls is not ModelCalls.LIVE:
+        if active_run.spec.model_calls is not ModelCalls.LIVE:
             parts.append(
-                f"model calls: {eval_run.spec.model_calls} ({_short(eval_run.cassettes.root, config)})"
+                f"model calls: {active_run.spec.model_calls} ({_short(active_run.cassettes.root, config)})"
             )
         parts.append(f"browser {loaded.browser.type}")
         if budget := _budget(loaded.budget):
             parts.append(f"budget {budget}")
-        if isinstance(eval_run.trials, ResumedTrials):
-            parts.append(f"going on with {_short(eval_run.store.root, config)}")
+        if isinstance(active_run.trials, ResumedTrials):
+            parts.append(f"going on with {_short(active_run.store.root, config)}")
         return [f"eval {loaded.name}: {', '.join(parts)}", *(f"  note: {note}" for note in loaded.notes)]
 
     def pytest_report_collectionfinish(self, config: pytest.Config, items: list[pytest.Item]) -> list[str]:
         """Tell how many trials of each eval there are; with xdist the workers collect them."""
         if config.get_verbosity() < 0:
             return []
-        counts = Counter(item.eval_run for item in items if isinstance(item, EvalItem))
+        counts = Counter(item.active_run for item in items if isinstance(item, EvalItem))
         lines = [f"eval {one.config.name}: {format_count(count, 'trial')}" for one, count in counts.items()]
         return [*lines, *self._about_reruns(config)]
 
@@ -102,8 +102,8 @@ class Terminal:
 
     def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
         """Print a table for each config, the pass rate, the gate and where the run folder is."""
-        for eval_run, summary in self._controller.summaries.items():
-            self._table(terminalreporter, eval_run, summary, config)
+        for active_run, summary in self._controller.summaries.items():
+            self._table(terminalreporter, active_run, summary, config)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
@@ -112,37 +112,39 @@ class Terminal:
         if reporter is not None and int(exitstatus) == pytest.ExitCode.INTERNAL_ERROR:
             self.pytest_terminal_summary(reporter, session.config)
 
-    def _table(self, out: Any, eval_run: EvalRun, summary: RunSummary, config: pytest.Config) -> None:
-        out.section(f"eval {self._controller.label(eval_run)}")
+    def _table(self, out: Any, active_run: ActiveRun, summary: RunSummary, config: pytest.Config) -> None:
+        out.section(f"eval {self._controller.label(active_run)}")
         encoding = getattr(out._tw._file, "encoding", None) or "utf-8"  # noqa: SLF001 no public way
         ascii_only, width = not _can_encode("✓✗…·", encoding), out._tw.fullwidth  # noqa: SLF001 the same
         for line in table(summary, width=width, ascii_only=ascii_only):
             out.line(line.text, **({COLOURS[line.verdict]: True} if line.verdict else {"bold": True}))
         out.line("")
-        if eval_run.config.are_rows_expected:  # pytest tells no reason of what it expects
+        if active_run.config.are_rows_expected:  # pytest tells no reason of what it expects
             for line in reasons(summary, width=width, ascii_only=ascii_only):
                 out.line(line.text, **({COLOURS[line.verdict]: True} if line.verdict else {}))
         for line in disagreements(summary, width=width, ascii_only=ascii_only):
             out.line(line.text)
-        self._rates(out, eval_run, summary, width, is_ascii=ascii_only)
+        self._rates(out, active_run, summary, width, is_ascii=ascii_only)
         self._write_repeats(out, summary, width, is_ascii=ascii_only)
         gating: Any = config.pluginmanager.get_plugin("browsereval-gating")
         for owner, name, rule in gating.results:
-            if owner is eval_run:
+            if owner is active_run:
                 text = f"gate {name}: {rule.message}"
                 for part in wrap_text(_ascii(text) if ascii_only else text, width):
                     out.line(part, **{"green" if rule.is_met else "red": True})
-        self._end(out, eval_run, summary, width)
-        out.line(f"run folder: {_short(eval_run.store.root, config)}")  # in one piece, to be copied
-        if (page := eval_run.store.root / PAGE).is_file():
+        self._end(out, active_run, summary, width)
+        out.line(f"run folder: {_short(active_run.store.root, config)}")  # in one piece, to be copied
+        if (page := active_run.store.root / PAGE).is_file():
             out.line(f"page: {_short(page, config)}")
 
-    def _rates(self, out: Any, eval_run: EvalRun, summary: RunSummary, width: int, *, is_ascii: bool) -> None:
+    def _rates(
+        self, out: Any, active_run: ActiveRun, summary: RunSummary, width: int, *, is_ascii: bool
+    ) -> None:
         """Print the pass rate, and beside it the one that is corrected for errors of judges."""
-        selected = self._controller.count_selected(eval_run)
+        selected = self._controller.count_selected(active_run)
         for text in totals(summary, selected, width=width):
             out.line(text.replace("·", "|") if is_ascii else text, bold=True)
-        if (found := self._controller.corrections.get(eval_run)) is not None:
+        if (found := self._controller.corrections.get(active_run)) is not None:
             for text in draw_corrections(found):
                 for part in wrap_text(_ascii(text) if is_ascii else text, width):
                     out.line(part)
@@ -152,25 +154,25 @@ class Terminal:
             for part in wrap_text(_ascii(text.replace("·", "|")) if is_ascii else text, width):
                 out.line(part)
 
-    def _end(self, out: Any, eval_run: EvalRun, summary: RunSummary, width: int) -> None:
+    def _end(self, out: Any, active_run: ActiveRun, summary: RunSummary, width: int) -> None:
         """Tell what grading again has changed, and the browser of the run."""
-        if isinstance(eval_run.trials, RegradedTrials):
-            for text in _list_changed(eval_run.trials, summary):
+        if isinstance(active_run.trials, RegradedTrials):
+            for text in _list_changed(active_run.trials, summary):
                 for part in wrap_text(text, width):
                     out.line(part, bold=True)
-        lines = [f"browser: {name}" for name in [eval_run.store.manifest().get("browser")] if name]
-        if eval_run.spec.model_calls is not ModelCalls.LIVE:
-            place = _short(eval_run.cassettes.root, self._session.config)
+        lines = [f"browser: {name}" for name in [active_run.store.manifest().get("browser")] if name]
+        if active_run.spec.model_calls is not ModelCalls.LIVE:
+            place = _short(active_run.cassettes.root, self._session.config)
             lines.append(_model_calls([trial.metadata.replayed for trial in summary.trials], place))
-            lines += _list_in_clear(eval_run)
+            lines += _list_in_clear(active_run)
         for part in (part for line in lines for part in wrap_text(line, width)):
             out.line(part)
 
 
-def _list_in_clear(eval_run: EvalRun) -> Iterator[str]:
+def _list_in_clear(active_run: ActiveRun) -> Iterator[str]:
     """Yield what to know before cassettes are committed."""
-    names = eval_run.config.names_in_clear()
-    if names and eval_run.spec.model_calls in (ModelCalls.RECORD, ModelCalls.AUTO):
+    names = active_run.config.names_in_clear()
+    if names and active_run.spec.model_calls in (ModelCalls.RECORD, ModelCalls.AUTO):
         message = ", ".join(f"${{{name}}}" for name in names)
         yield f"no secrets by their names, or too short, so in clear in what is recorded: {message}"
 

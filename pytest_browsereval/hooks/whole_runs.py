@@ -13,7 +13,7 @@ from pytest_browsereval.analysis.summary import RunSummary
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.model.display import format_count, wrap_text
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.run.eval_run import EvalRun
+from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.resume import ResumedTrials
 from pytest_browsereval.run.store import TrialKey
 
@@ -33,10 +33,10 @@ class WholeRuns:
         """Make exit code 0 a 1; the controller has summed the runs up before."""
         if int(session.exitstatus) != pytest.ExitCode.OK:
             return
-        for eval_run, summary in self._controller.summaries.items():
-            if not eval_run.config.is_gated and (wrong := list(self._wrong(eval_run, summary))):
+        for active_run, summary in self._controller.summaries.items():
+            if not active_run.config.is_gated and (wrong := list(self._wrong(active_run, summary))):
                 message = (
-                    f"eval {eval_run.config.name}: the run is not green: {'; '.join(wrong)} (exit code 1)"
+                    f"eval {active_run.config.name}: the run is not green: {'; '.join(wrong)} (exit code 1)"
                 )
                 self._lines.append(message)
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -48,12 +48,12 @@ class WholeRuns:
             for part in wrap_text(line, terminalreporter._tw.fullwidth):  # noqa: SLF001 no public way
                 terminalreporter.line(part, red=True)
 
-    def _wrong(self, eval_run: EvalRun, summary: RunSummary) -> Iterator[str]:
+    def _wrong(self, active_run: ActiveRun, summary: RunSummary) -> Iterator[str]:
         bad = [trial.metadata for trial in summary.trials if trial.metadata.verdict is not Verdict.PASSED]
         if bad:
-            reported = self._controller.keys_of(eval_run, self._controller.verdicts)
+            reported = self._controller.keys_of(active_run, self._controller.verdicts)
             unsaid = [one for one in bad if TrialKey(one.query_id, one.variant, one.trial) not in reported]
             for verdict, count in Counter(one.verdict for one in unsaid).items():
                 yield f"{format_count(count, 'trial')} {verdict} that no item of this session reports"
-        if isinstance(eval_run.trials, ResumedTrials) and (rule := lacking(eval_run.store, summary)):
+        if isinstance(active_run.trials, ResumedTrials) and (rule := lacking(active_run.store, summary)):
             yield rule.message

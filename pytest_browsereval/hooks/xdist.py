@@ -242,8 +242,8 @@ class Distribution:
         self._orphans.append(self._slots.pop(name))
         flying = [
             node_id
-            for eval_run in self._session.runs.values()
-            for node_id in eval_run.store.take_flight(name)
+            for active_run in self._session.runs.values()
+            for node_id in active_run.store.take_flight(name)
         ]
         if len(flying) == 1:
             self._deaths[flying[0]] += 1
@@ -278,15 +278,15 @@ class Distribution:
 
     def _record(self, node_id: str, report: Any) -> None:
         why = f"the worker process died while this attempt ran alone in it: {report.longrepr}"
-        eval_run = self._controller.rows[node_id]
-        entry = eval_run.plan.find(node_id.partition("::")[2])
-        eval_run.trials.record_fault(entry, node_id, Fault(ErrorSource.HARNESS, why))
+        active_run = self._controller.rows[node_id]
+        entry = active_run.plan.find(node_id.partition("::")[2])
+        active_run.trials.record_fault(entry, node_id, Fault(ErrorSource.HARNESS, why))
         message = f"errored (harness): {why}"
         report.when = "setup"
         report.longrepr = represent(message, message.partition("\n")[0], entry.ref.path, entry.ref.line)
         report.browsereval_verdict = "errored"
         self._controller.finished.add(node_id)
-        if eval_run.config.are_rows_expected:
+        if active_run.config.are_rows_expected:
             report.outcome, report.wasxfail = "skipped", f"errored: {why}"
 
     # -- the end

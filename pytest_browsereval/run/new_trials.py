@@ -7,8 +7,8 @@ from typing import Any
 
 from pytest_browsereval.errors import Fault, RunStopped
 from pytest_browsereval.model.grades import Verdict
+from pytest_browsereval.run.active import ActiveRun, Prepared
 from pytest_browsereval.run.attempt import attempt, is_retried, record_fault
-from pytest_browsereval.run.eval_run import EvalRun, Prepared
 from pytest_browsereval.run.plan import Entry, Plan
 from pytest_browsereval.run.preflight import check_trials, preflight
 from pytest_browsereval.run.record import AttemptRecord
@@ -27,7 +27,7 @@ class NewTrials:
     has_earlier = False
     rewrites = False
 
-    def __init__(self, run: EvalRun) -> None:
+    def __init__(self, run: ActiveRun) -> None:
         self.run = run
         spec = run.spec
         may_be_filled = spec.behaviour.modify_task is not None

@@ -12,8 +12,8 @@ from pytest_browsereval.contracts import naming
 from pytest_browsereval.errors import ConfigError
 from pytest_browsereval.needs import Offers
 from pytest_browsereval.replay.cassettes import ModelCalls
+from pytest_browsereval.run.active import ActiveRun, Prepared
 from pytest_browsereval.run.browser_checks import check_agents, check_capture, survey_of
-from pytest_browsereval.run.eval_run import EvalRun, Prepared
 from pytest_browsereval.run.lookup import age
 from pytest_browsereval.run.manifest import tool_hashes
 from pytest_browsereval.run.plan import Entry
@@ -23,7 +23,7 @@ from pytest_browsereval.sites import check
 from pytest_browsereval.tools.base import Tool
 
 
-def preflight(run: EvalRun) -> Prepared:
+def preflight(run: ActiveRun) -> Prepared:
     """Check what can be checked without a window; a browser that runs already is asked what it can do.
 
     Raises:
@@ -99,7 +99,7 @@ def _check_tools(config: EvalConfig, toolsets: Toolsets) -> Iterator[str]:
         yield from (f"agent {name}: {note}" for note in found if note)
 
 
-def check_trials(run: EvalRun, entries: Iterable[Entry], toolsets: Toolsets | None) -> None:
+def check_trials(run: ActiveRun, entries: Iterable[Entry], toolsets: Toolsets | None) -> None:
     """Read and check every row that is to run, and what its graders need.
 
     Args:

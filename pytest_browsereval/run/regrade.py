@@ -21,8 +21,8 @@ from pytest_browsereval.model.grades import GraderResult, Verdict
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.usage import Usage
+from pytest_browsereval.run.active import ActiveRun, Prepared
 from pytest_browsereval.run.current_rows import CurrentPlan
-from pytest_browsereval.run.eval_run import EvalRun, Prepared
 from pytest_browsereval.run.grading import Grading, grade_all, total_cost
 from pytest_browsereval.run.manifest import check_manifest
 from pytest_browsereval.run.plan import Entry
@@ -83,7 +83,7 @@ class RegradedTrials:
     rewrites = True
     needs_browser = False
 
-    def __init__(self, run: EvalRun, *, is_current: bool = False) -> None:
+    def __init__(self, run: ActiveRun, *, is_current: bool = False) -> None:
         self.run = run
         self.is_current = is_current
         self.plan = (CurrentPlan if is_current else StoredPlan)(run)

@@ -12,7 +12,7 @@ from pytest_browsereval.model.digest import AttemptDigest
 from pytest_browsereval.model.display import format_count
 from pytest_browsereval.model.grades import Verdict
 from pytest_browsereval.model.messages import now
-from pytest_browsereval.run.eval_run import EvalRun, Prepared
+from pytest_browsereval.run.active import ActiveRun, Prepared
 from pytest_browsereval.run.new_trials import NewTrials
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.provenance import differences
@@ -48,7 +48,7 @@ class ResumedTrials(NewTrials):
 
     has_earlier = True
 
-    def __init__(self, run: EvalRun, *, anyway: bool) -> None:
+    def __init__(self, run: ActiveRun, *, anyway: bool) -> None:
         super().__init__(run)
         self._anyway = anyway
         counts = (run.store.count_selected(), run.store.count_planned())

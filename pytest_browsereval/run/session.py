@@ -9,9 +9,9 @@ from typing import Any
 from pytest_browsereval.browsers.base import Browser
 from pytest_browsereval.browsers.playwright.manager import WindowManager
 from pytest_browsereval.errors import Fault, RunStopped, UsageError
+from pytest_browsereval.run.active import ActiveRun, Prepared
 from pytest_browsereval.run.attempt import Services
 from pytest_browsereval.run.browser_checks import close_browser, start_browser
-from pytest_browsereval.run.eval_run import EvalRun, Prepared
 from pytest_browsereval.run.manifest import config_folder, manifest
 from pytest_browsereval.run.plan import Entry
 from pytest_browsereval.run.preflight import prepare_browser
@@ -35,7 +35,7 @@ class Session:
 
     def __init__(
         self,
-        run: EvalRun,
+        run: ActiveRun,
         entries: Iterable[Entry] = (),
         *,
         prepared: Prepared | None = None,
@@ -156,7 +156,7 @@ class Session:
         self._browser = None
 
 
-def describe(run: EvalRun, toolsets: Toolsets, browser: str) -> dict[str, Any]:
+def describe(run: ActiveRun, toolsets: Toolsets, browser: str) -> dict[str, Any]:
     """Return the manifest of a run: all that its results depend on.
 
     Args:
@@ -169,7 +169,7 @@ def describe(run: EvalRun, toolsets: Toolsets, browser: str) -> dict[str, Any]:
 
 
 def make_services(
-    run: EvalRun,
+    run: ActiveRun,
     toolsets: Toolsets,
     browser: Browser | None = None,
     coming: Callable[[], int] = lambda: 0,

@@ -26,7 +26,7 @@ from pytest_browsereval.model.messages import read_message
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import Offers
 from pytest_browsereval.redaction.marks import MARK
-from pytest_browsereval.run.eval_run import EvalRun
+from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.plan import Entry, Plan, check_needs, mark_names, read_graders
 from pytest_browsereval.run.store import TrialKey
 from pytest_browsereval.run.toolsets import Toolsets
@@ -140,7 +140,7 @@ class StoredPlan(Plan):
         run: the run; its config's graders are asked, without any each attempt's own ones.
     """
 
-    def __init__(self, run: EvalRun) -> None:
+    def __init__(self, run: ActiveRun) -> None:
         spec = run.spec
         super().__init__(spec.config, spec.registry, limit=spec.limit, beside=spec.beside)
         self._store = spec.store

@@ -12,7 +12,7 @@ from pytest_browsereval.builtins import builtin_registry
 from pytest_browsereval.config import load_config
 from pytest_browsereval.graders.base import GraderConfig, Recorded
 from pytest_browsereval.model.grades import GraderResult
-from pytest_browsereval.run.eval_run import EvalRun, RunSpec
+from pytest_browsereval.run.active import ActiveRun, RunSpec
 from pytest_browsereval.run.new_trials import NewTrials
 from pytest_browsereval.run.store import RunStore
 
@@ -31,18 +31,18 @@ class Locked(GraderConfig):
 
 
 @pytest.fixture
-def eval_run(tmp_path: Path) -> EvalRun:
+def active_run(tmp_path: Path) -> ActiveRun:
     (tmp_path / "shop.eval.yaml").write_text("agent: noop\ndataset: rows.jsonl\n")
     registry = builtin_registry()
     config = load_config(tmp_path / "shop.eval.yaml", registry=registry)
-    return EvalRun(RunSpec(config=config, registry=registry, store=RunStore(tmp_path / "run")), NewTrials)
+    return ActiveRun(RunSpec(config=config, registry=registry, store=RunStore(tmp_path / "run")), NewTrials)
 
 
-def test_each_row_adds_its_secrets(eval_run: EvalRun) -> None:
+def test_each_row_adds_its_secrets(active_run: ActiveRun) -> None:
     """Those of a later row do not take the place of an earlier row's, whatever their order."""
     for key in ("key-of-the-first", "key-of-the-second", "key-of-the-first"):
-        eval_run.hide([Locked(key=SecretStr(key))])
-        assert key not in eval_run.redact(f"it is {key}")
-    text = eval_run.redact("key-of-the-first and key-of-the-second")
+        active_run.hide([Locked(key=SecretStr(key))])
+        assert key not in active_run.redact(f"it is {key}")
+    text = active_run.redact("key-of-the-first and key-of-the-second")
     assert "key-of" not in text
-    assert eval_run.redact("no key") == "no key"
+    assert active_run.redact("no key") == "no key"

@@ -20,7 +20,7 @@ from pytest_browsereval.model.messages import UserMessage
 from pytest_browsereval.model.results import TaskMetadata
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.model.usage import Usage
-from pytest_browsereval.run.eval_run import EvalRun, Prepared, RunSpec
+from pytest_browsereval.run.active import ActiveRun, Prepared, RunSpec
 from pytest_browsereval.run.lookup import run_folder
 from pytest_browsereval.run.regrade import RegradedTrials, history_record
 from pytest_browsereval.run.session import Session
@@ -66,7 +66,7 @@ class Eval:
         loaded = config_from(block, path=self.folder / "shop.eval.yaml", registry=builtin_registry())
         store = RunStore(self.store.root)
         spec = RunSpec(config=loaded, registry=builtin_registry(), store=store, limit=limit)
-        trials = EvalRun(spec, RegradedTrials).trials
+        trials = ActiveRun(spec, RegradedTrials).trials
         assert isinstance(trials, RegradedTrials)
         return trials
 

@@ -15,7 +15,7 @@ from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.session import EvalSession
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.redaction.known import redact_known
-from pytest_browsereval.run.eval_run import EvalRun
+from pytest_browsereval.run.active import ActiveRun
 from pytest_browsereval.run.journal import Journal, Places, Queued
 from pytest_browsereval.run.plan import Entry
 
@@ -37,7 +37,7 @@ class LiveView:
         self._controller = controller
         self._port = port
         self._server: DashboardServer | None = None
-        self._journals: dict[EvalRun, Journal] = {}
+        self._journals: dict[ActiveRun, Journal] = {}
         self._pytest: pytest.Session | None = None
         self._is_announced = False
         self._problem = ""
@@ -96,30 +96,30 @@ class LiveView:
         self._begin()
 
     def _begin(self) -> None:
-        for eval_run in dict.fromkeys(self._controller.rows.values()):
-            if eval_run not in self._journals:
-                journal = self._journals[eval_run] = Journal(eval_run.store, self._session.run_id)
-                self._keep(journal.begin, self._queue(eval_run), self._places(eval_run))
+        for active_run in dict.fromkeys(self._controller.rows.values()):
+            if active_run not in self._journals:
+                journal = self._journals[active_run] = Journal(active_run.store, self._session.run_id)
+                self._keep(journal.begin, self._queue(active_run), self._places(active_run))
 
-    def _queue(self, eval_run: EvalRun) -> list[Queued]:
+    def _queue(self, active_run: ActiveRun) -> list[Queued]:
         """Return the trials of an eval in the order of the session."""
         rows = self._controller.rows
         names = {
             node_id: node_id.partition("::")[2].partition("@")[0]
             for node_id in self._controller.expected
-            if rows.get(node_id) is eval_run
+            if rows.get(node_id) is active_run
         }
         only = {name.partition("[")[0] for name in names.values()}
-        entries = {entry.name: entry for entry in eval_run.plan.entries(only=only)}
+        entries = {entry.name: entry for entry in active_run.plan.entries(only=only)}
         found = ((node_id, entries[name]) for node_id, name in names.items() if name in entries)
-        return [Queued(node_id, entry.key, _task(eval_run, entry)) for node_id, entry in found]
+        return [Queued(node_id, entry.key, _task(active_run, entry)) for node_id, entry in found]
 
-    def _places(self, eval_run: EvalRun) -> Places:
+    def _places(self, active_run: ActiveRun) -> Places:
         option = self._session.config.option
         specs: list[str] = getattr(option, "tx", None) or []
         counts = [spec.partition("*")[0] if "*" in spec else "1" for spec in specs]
         processes = sum(int(count) for count in counts if count.isdecimal())
-        config = eval_run.config
+        config = active_run.config
         most = max(processes, 1)
         lanes = config.lanes if config.num_workers is None else -(-config.num_workers // most)
         if processes and option.dist not in ("load", "no"):
@@ -131,15 +131,15 @@ class LiveView:
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Record that a trial is over."""
-        eval_run = self._controller.rows.get(report.nodeid)
-        journal = self._journals.get(eval_run) if eval_run is not None else None
-        if eval_run is None or journal is None or report.when != "setup" or report.outcome == "rerun":
+        active_run = self._controller.rows.get(report.nodeid)
+        journal = self._journals.get(active_run) if active_run is not None else None
+        if active_run is None or journal is None or report.when != "setup" or report.outcome == "rerun":
             return
         verdict = getattr(report, "browsereval_verdict", None)
         if verdict is not None:
             self._keep(journal.over, report.nodeid, verdict)
         elif report.outcome != "passed":
-            self._keep(journal.over, report.nodeid, None, _why(report, eval_run.redact))
+            self._keep(journal.over, report.nodeid, None, _why(report, active_run.redact))
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Keep the session: it knows the exit code at the end."""
@@ -173,12 +173,12 @@ class LiveView:
             reporter.write_line(line)
 
 
-def _task(eval_run: EvalRun, entry: Entry) -> str:
+def _task(active_run: ActiveRun, entry: Entry) -> str:
     try:
-        query = eval_run.plan.ready(entry).task.query
+        query = active_run.plan.ready(entry).task.query
     except UsageError:  # a stored attempt that cannot be graded again: its item reports that
         return ""
-    return one_line(eval_run.redact(query), LONGEST)
+    return one_line(active_run.redact(query), LONGEST)
 
 
 def _why(report: Any, redact: Callable[[str], str]) -> str:

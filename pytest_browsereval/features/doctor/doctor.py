@@ -36,8 +36,8 @@ from pytest_browsereval.llm.retries import KEY_STATUSES
 from pytest_browsereval.model.tasks import Task
 from pytest_browsereval.needs import ModelNeed, ask_needs
 from pytest_browsereval.registry import Registry
+from pytest_browsereval.run.active import ActiveRun, RunSpec
 from pytest_browsereval.run.browser_checks import start_browser
-from pytest_browsereval.run.eval_run import EvalRun, RunSpec
 from pytest_browsereval.run.manifest import file_hash
 from pytest_browsereval.run.new_trials import NewTrials
 from pytest_browsereval.run.store import RunStore
@@ -116,12 +116,12 @@ def examine(config: EvalConfig, registry: Registry, wishes: Wishes) -> Report:
     """
     report = Report()
     store = RunStore.locate(config.output_dir, config.name, "doctor")  # never written
-    eval_run = EvalRun(RunSpec(config=config, registry=registry, store=store), NewTrials)
+    active_run = ActiveRun(RunSpec(config=config, registry=registry, store=store), NewTrials)
     loaded = load(config, registry)
     graders = _used_graders(config, loaded.rows)
     report.checks += _agents(config)
     report.checks += _judge(config)
-    report.checks += _tools(eval_run, report.checks)
+    report.checks += _tools(active_run, report.checks)
     report.checks += _rows(config, loaded.rows)
     report.checks += _grader_setups(config, graders)
     with tempfile.TemporaryDirectory(prefix="browsereval-doctor-") as name:
@@ -134,7 +134,7 @@ def examine(config: EvalConfig, registry: Registry, wishes: Wishes) -> Report:
         report.findings = asyncio.run(
             lint(config, registry, today=wishes.today, runs=runs, online=wishes.online, loaded=loaded)
         )
-    report.checks = [Check(c.state, c.area, c.subject, eval_run.redact(c.message)) for c in report.checks]
+    report.checks = [Check(c.state, c.area, c.subject, active_run.redact(c.message)) for c in report.checks]
     return report
 
 
@@ -164,12 +164,12 @@ def _name(judge: JudgeConfig) -> str:
     return judge.model or judge.provider
 
 
-def _tools(eval_run: EvalRun, before: Sequence[Check]) -> Iterator[Check]:
+def _tools(active_run: ActiveRun, before: Sequence[Check]) -> Iterator[Check]:
     try:
-        prepared = eval_run.trials.prepare()
+        prepared = active_run.trials.prepare()
     except (UsageError, Fault) as error:
         if not any(one.state is State.ERROR and one.message in str(error) for one in before):
-            yield Check(State.ERROR, "setup", eval_run.config.name, str(error))
+            yield Check(State.ERROR, "setup", active_run.config.name, str(error))
     else:
         yield Check(State.OK, "tools", "", f"{len(prepared.toolsets.tools)} are on")
         yield from (Check(State.WARNING, "setup", "", note) for note in prepared.notes)

@@ -21,7 +21,7 @@ from pytest_browsereval.features.github.plugin import SUMMARY
 from pytest_browsereval.features.github.summary import MOST_BYTES, JobPart, annotations_of, job_summary
 from pytest_browsereval.hooks.controller import Controller
 from pytest_browsereval.hooks.gating import Gating
-from pytest_browsereval.run.eval_run import EvalRun
+from pytest_browsereval.run.active import ActiveRun
 
 
 def without_commands(text: str) -> str:
@@ -84,7 +84,7 @@ class GitHub:
             for line in (self._commands.resume, *lines, self._commands.stop) if lines else ():
                 terminalreporter.line(line)
 
-    def _part(self, owner: EvalRun, summary: RunSummary) -> JobPart:
+    def _part(self, owner: ActiveRun, summary: RunSummary) -> JobPart:
         return JobPart(
             name=self._controller.label(owner),
             folder=owner.store.root,
@@ -103,7 +103,7 @@ class GitHub:
             out.line(f"{SUMMARY}: {file} cannot be written: {error.strerror}")
 
 
-def _annotations(owner: EvalRun, part: JobPart) -> list[str]:
+def _annotations(owner: ActiveRun, part: JobPart) -> list[str]:
     workspace = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
     places = {entry.key: entry.ref for entry in owner.plan.entries()}
     return list(annotations_of(part, places, workspace))

@@ -95,14 +95,14 @@ class HtmlReport:
         """Show the totals and the gate of each eval above the table."""
         prefix.append(STYLE)
         gating: Any = self._session.config.pluginmanager.get_plugin("browsereval-gating")
-        for eval_run, summary in self._controller.summaries.items():
-            selected = self._controller.count_selected(eval_run)
-            rules = [(name, rule) for owner, name, rule in gating.results if owner is eval_run]
-            found = self._controller.corrections.get(eval_run)
+        for active_run, summary in self._controller.summaries.items():
+            selected = self._controller.count_selected(active_run)
+            rules = [(name, rule) for owner, name, rule in gating.results if owner is active_run]
+            found = self._controller.corrections.get(active_run)
             beside = () if found is None else tuple(draw_corrections(found))
-            told = [f"<b>eval {html.escape(self._controller.label(eval_run))}</b>"]
+            told = [f"<b>eval {html.escape(self._controller.label(active_run))}</b>"]
             told += map(html.escape, [*totals(summary, selected), *beside])
-            if link := self._link(eval_run.store.root):
+            if link := self._link(active_run.store.root):
                 told.append(f'<a href="{link}/">run folder</a>, <a href="{link}/{PAGE}">its page</a>')
             prefix.append(f"<p>{'<br>'.join(told)}</p>{_gate(rules)}")
         if left_out := list(self._inside.values()).count(False):
@@ -121,9 +121,9 @@ class HtmlReport:
             return
         if self._controller.has_looped:
             self._controller.summarise()
-        for eval_run in self._controller.summaries:
-            run = about_run(eval_run.store.manifest(), eval_run.store.root.name, None)["facts"]
-            environment[html.escape(f"eval {self._controller.label(eval_run)}")] = {
+        for active_run in self._controller.summaries:
+            run = about_run(active_run.store.manifest(), active_run.store.root.name, None)["facts"]
+            environment[html.escape(f"eval {self._controller.label(active_run)}")] = {
                 html.escape(name): html.escape(value) for name, value in run.items() if name != "Eval"
             }
 

@@ -24,7 +24,7 @@ from pytest_browsereval.hooks.gating import Gating
 from pytest_browsereval.hooks.items import pictures_of, told_by
 from pytest_browsereval.model.display import one_line
 from pytest_browsereval.model.grades import Verdict
-from pytest_browsereval.run.eval_run import EvalRun
+from pytest_browsereval.run.active import ActiveRun
 
 # pytest writes this before the reason of an error.
 ON_SETUP = "failed on setup with "
@@ -82,7 +82,7 @@ class JUnit:
                 if reporter in self._reasons and error.get("message", "").startswith(ON_SETUP):
                     error.set("message", self._reasons[reporter])
 
-    def _properties(self, owner: EvalRun, summary: RunSummary) -> Iterator[tuple[str, Any]]:
+    def _properties(self, owner: ActiveRun, summary: RunSummary) -> Iterator[tuple[str, Any]]:
         """Yield the figures of a run; None where one is unknown or does not apply."""
         manifest, interval = owner.store.manifest(), summary.rate.interval
         rules = [rule for one, _, rule in self._gating.results if one is owner]

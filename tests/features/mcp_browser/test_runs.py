@@ -118,6 +118,22 @@ def test_a_tool_that_the_server_lacks_is_refused_before_the_first_task(evals: Ev
     assert not (evals.path / "results").exists()
 
 
+def test_tests_by_hand_use_the_tools_of_the_server(evals: Evals) -> None:
+    """The first one before the server was asked for its tools, the others after that."""
+    evals.write_rows(row("one"), row("two"))
+    evals.write_config(browser=PROGRAM)
+    evals.pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.browsereval(config="shop.eval.yaml")
+        def test_row(eval_task, run_eval):
+            run_eval(eval_task).assert_passed()
+        """
+    )
+    evals.run("test_tests_by_hand_use_the_tools_of_the_server.py").assert_outcomes(passed=2)
+
+
 CHANGING = """
 if [ -e seen ]; then echo leap > more; fi
 touch seen

@@ -161,7 +161,7 @@ class Trials(Protocol):
         """
 
 
-class EvalRun:
+class ActiveRun:
     """A config that is run in this process.
 
     Args:
@@ -172,7 +172,7 @@ class EvalRun:
         ConfigError: a tool switch names no tool, or a toolkit cannot be used.
     """
 
-    def __init__(self, spec: RunSpec, trials: Callable[[EvalRun], Trials]) -> None:
+    def __init__(self, spec: RunSpec, trials: Callable[[ActiveRun], Trials]) -> None:
         self.spec = spec
         self.config, self.store = spec.config, spec.store
         self._plugged = self._build_kits()
