@@ -218,7 +218,7 @@ class Moment:
 
     def mismatch(self, other: Moment) -> str | None:
         """Return the first field in which the other differs from this one, None if all known fields agree."""
-        mine, theirs = self._aligned(other), other._aligned(self)
+        mine, theirs = self._align(other), other._align(self)
         for name, want, got in zip(_FIELDS, mine, theirs, strict=True):
             if want is not None and got is None:
                 return f"it names no {name}"
@@ -226,7 +226,7 @@ class Moment:
                 return f"the {name} is {got}, not {want}"
         return None
 
-    def _aligned(self, other: Moment) -> tuple[int | None, ...]:
+    def _align(self, other: Moment) -> tuple[int | None, ...]:
         if self.zone is None or other.zone is None or None in self.fields[:4] + other.fields[:4]:
             return self.fields
         year, month, day, hour, minute, second = (field or 0 for field in self.fields)

@@ -140,11 +140,11 @@ class Judge:
         """
         question = _Question(reply, rules, (self._facts(), *parts), call, check)
         # All graders of a process share the limit of a model: providers refuse more with status 429.
-        async with _shared().gate(self.config):
+        async with _get_shared().gate(self.config):
             key = await asyncio.to_thread(self._key, question)
             file = self.recorded.folder / RECORD / f"{key}.json"
             # Two graders that ask the same at once would both pay for it.
-            async with _shared().lock(file):
+            async with _get_shared().lock(file):
                 return await self._get_reply(question, file)
 
     async def _get_reply(self, question: _Question[ReplyT], file: Path) -> ReplyT:
@@ -181,7 +181,7 @@ class Judge:
         return Given("facts", f"Date of the attempt: {date}\nStart page: {start}")
 
     async def _ask_twice(self, question: _Question[ReplyT]) -> tuple[ReplyT, Usage, Output]:
-        lowered, paid, is_second = _shared().lowered, Usage(), False
+        lowered, paid, is_second = _get_shared().lowered, Usage(), False
         # A provider that refused a form once refuses it each time, and each refusal costs a request.
         mode = lowered.get(self.config, self.config.strictest)
         while True:
@@ -359,5 +359,5 @@ class _Shared:
 _by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, _Shared] = WeakKeyDictionary()
 
 
-def _shared() -> _Shared:
+def _get_shared() -> _Shared:
     return _by_loop.setdefault(asyncio.get_running_loop(), _Shared())

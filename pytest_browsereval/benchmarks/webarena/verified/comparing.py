@@ -12,7 +12,7 @@ from pytest_browsereval.benchmarks.webarena.verified.kinds import (
     TEXT,
     Kind,
     Typed,
-    kind_named,
+    get_kind,
     read_expected_value,
     read_seen_value,
 )
@@ -39,7 +39,7 @@ def check_schema(schema: JsonValue) -> None:
         return
     name = schema.get("format") or schema.get("type", "string")
     if isinstance(name, str) and name not in (OBJECT, ARRAY):
-        kind_named(name)
+        get_kind(name)
     check_schema(schema.get("items"))
     properties = schema.get("properties")
     for part in properties.values() if isinstance(properties, dict) else ():
@@ -73,7 +73,7 @@ def _read(value: Any, schema: Schema, read: Read) -> Any:
         return _array(value, schema.get("items") or {}, read)
     if kind == OBJECT:
         return _object(value, schema.get("properties") or {}, read)
-    return read(kind_named(schema.get("format") or schema.get("type", "string")), value)
+    return read(get_kind(schema.get("format") or schema.get("type", "string")), value)
 
 
 def _array(value: Any, items: Schema, read: Read) -> Any:

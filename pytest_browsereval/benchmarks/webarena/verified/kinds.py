@@ -81,7 +81,7 @@ KINDS = {
 """By the ``format``, or else the ``type``, of a schema."""
 
 
-def kind_named(name: object) -> Kind:
+def get_kind(name: object) -> Kind:
     """Return a kind.
 
     Raises:

@@ -78,7 +78,7 @@ class ResponseRules(BaseModel):
         given = {"task_type": given.get("performed_operation"), **given}
         found = [self._word(name, given.get(name)) for name in ("task_type", "status")]
         if self.task_type == "retrieve":
-            found.append(self._retrieved(given.get("retrieved_data")))
+            found.append(self._compare_data(given.get("retrieved_data")))
         return found
 
     def _word(self, name: str, actual: Any) -> Criterion:
@@ -88,7 +88,7 @@ class ResponseRules(BaseModel):
         problem = "" if is_same else f"{name} is {actual!r}, not {expected!r}"
         return make_criterion(name, expected, actual, problem)
 
-    def _retrieved(self, actual: Any) -> Criterion:
+    def _compare_data(self, actual: Any) -> Criterion:
         expected = self._data()
         if not actual and not isinstance(actual, int | float):
             seen = None

@@ -81,7 +81,7 @@ class TrafficRules(BaseModel):
         for key in (*(self.expected.post_data or ()), *(self.expected.response_content or ())):
             if is_path(key):
                 check_path(key)
-        self._expected()
+        self._read_expected()
         headers = [address for name in _ADDRESSES for address in self._headers_addresses(name)]
         for address in (*self._addresses(), *headers):
             if address.is_pattern:
@@ -119,7 +119,7 @@ class TrafficRules(BaseModel):
         given = (self.expected.headers or {}).get(name, [])
         return [read_address(url, self._reading(read_expected)) for url in _texts(given)]
 
-    def _expected(self) -> dict[str, Any]:
+    def _read_expected(self) -> dict[str, Any]:
         """Return what is compared besides the address."""
         wanted = self.expected
         found: dict[str, Any] = {"http_method": wanted.http_method, "response_status": wanted.response_status}
@@ -186,14 +186,14 @@ class TrafficRules(BaseModel):
         ]
 
     def _is_at(self, url: str, addresses: Sequence[Address]) -> bool:
-        seen = self._seen_address(url)
+        seen = self._read_seen_address(url)
         return seen is not None and any(address.same_path(seen) for address in addresses)
 
     def _came_from(self, event: Event, referers: Sequence[Address]) -> bool:
         given = event.headers.get("referer")
         return not referers or not given or self._is_at(given, referers)
 
-    def _seen_address(self, url: str) -> Address | None:
+    def _read_seen_address(self, url: str) -> Address | None:
         try:
             return read_address(url, self._reading(read_seen))
         except ValueError:
@@ -202,29 +202,29 @@ class TrafficRules(BaseModel):
     def _problems(self, event: Event) -> list[str]:
         is_there = self._has_address(event.url, self._addresses())
         found = [] if is_there else [f"it went to {beginning(event.url, 300)}"]
-        found += self._wrong_referers(event)
-        wanted = self._expected()
+        found += self._find_wrong_referers(event)
+        wanted = self._read_expected()
         if "headers" in wanted:
             wanted["headers"] = {name: v for name, v in wanted["headers"].items() if v is not None}
         seen: dict[str, Any] = {
             "http_method": event.method,
             "response_status": event.status,
             "headers": self._headers(event),
-            "post_data": self._sent(event),
+            "post_data": self._read_sent(event),
             "response_content": _pick(event.replied, self.expected.response_content or {}),
             "response_cookies": {name: read_seen_value(TEXT, value) for name, value in event.cookies.items()},
         }
         return found + differences(wanted, seen, extra_keys=True)
 
     def _has_address(self, url: str, addresses: Sequence[Address]) -> bool:
-        seen = self._seen_address(url)
+        seen = self._read_seen_address(url)
 
         def same(one: Any, other: Any) -> bool:
             return not differences(one, other)
 
         return seen is not None and any(a.same_path(seen) and a.same_query(seen, same) for a in addresses)
 
-    def _wrong_referers(self, event: Event) -> list[str]:
+    def _find_wrong_referers(self, event: Event) -> list[str]:
         found = []
         for name, wanted in (self.expected.headers or {}).items():
             given = event.headers.get(name, "")
@@ -237,7 +237,7 @@ class TrafficRules(BaseModel):
         given = {name: event.headers[name.lower()] for name in wanted if name.lower() in event.headers}
         return {name: read_seen_value(TEXT, value) for name, value in given.items()}
 
-    def _sent(self, event: Event) -> Any:
+    def _read_sent(self, event: Event) -> Any:
         if not event.sent:
             return None
         fields = _pick(self._count(event.sent), self.expected.post_data or {}, missing=None)
