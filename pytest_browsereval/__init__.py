@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.agents.base import AgentContext as AgentContext
     from pytest_browsereval.agents.base import AgentEvaluator as AgentEvaluator
     from pytest_browsereval.agents.sync_front import SyncAgentContext as SyncAgentContext
+    from pytest_browsereval.analysis.passrate import PassRate as PassRate
     from pytest_browsereval.analysis.summary import RunSummary as RunSummary
     from pytest_browsereval.analysis.summary import TrialOutcome as TrialOutcome
     from pytest_browsereval.browsers.base import Browser as Browser
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.browsers.base import WindowRequest as WindowRequest
     from pytest_browsereval.browsers.playwright.windows import PlaywrightWindow as PlaywrightWindow
     from pytest_browsereval.capture.context import CaptureContext as CaptureContext
+    from pytest_browsereval.capture.context import NestedCapture as NestedCapture
     from pytest_browsereval.commands.base import Command as Command
     from pytest_browsereval.config import EvalConfig as EvalConfig
     from pytest_browsereval.config.gate import GateRule as GateRule
@@ -37,8 +39,10 @@ if TYPE_CHECKING:
     from pytest_browsereval.errors import ErrorSource as ErrorSource
     from pytest_browsereval.errors import Fault as Fault
     from pytest_browsereval.errors import LimitReached as LimitReached
+    from pytest_browsereval.errors import Outage as Outage
     from pytest_browsereval.errors import StopRun as StopRun
     from pytest_browsereval.errors import TerminationReason as TerminationReason
+    from pytest_browsereval.errors import UsageError as UsageError
     from pytest_browsereval.graders.base import Golden as Golden
     from pytest_browsereval.graders.base import GraderConfig as GraderConfig
     from pytest_browsereval.graders.base import Recorded as Recorded
@@ -46,9 +50,11 @@ if TYPE_CHECKING:
     from pytest_browsereval.llm.client import chat_client as chat_client
     from pytest_browsereval.llm.client import check_key as check_key
     from pytest_browsereval.llm.completion import Completion as Completion
+    from pytest_browsereval.llm.completion import ToolRequest as ToolRequest
     from pytest_browsereval.llm.config import LLMConfig as LLMConfig
     from pytest_browsereval.llm.judge import JudgeConfig as JudgeConfig
     from pytest_browsereval.model.digest import AttemptDigest as AttemptDigest
+    from pytest_browsereval.model.digest import GradeDigest as GradeDigest
     from pytest_browsereval.model.grades import Criterion as Criterion
     from pytest_browsereval.model.grades import GraderResult as GraderResult
     from pytest_browsereval.model.grades import Verdict as Verdict
@@ -61,19 +67,26 @@ if TYPE_CHECKING:
     from pytest_browsereval.model.messages import ToolResultMessage as ToolResultMessage
     from pytest_browsereval.model.messages import UserMessage as UserMessage
     from pytest_browsereval.model.results import AgentResult as AgentResult
+    from pytest_browsereval.model.results import EvalWarning as EvalWarning
+    from pytest_browsereval.model.results import TaskError as TaskError
     from pytest_browsereval.model.results import TaskMetadata as TaskMetadata
     from pytest_browsereval.model.rules import RuleResult as RuleResult
+    from pytest_browsereval.model.tasks import RowMetadata as RowMetadata
     from pytest_browsereval.model.tasks import Task as Task
     from pytest_browsereval.model.traffic import Traffic as Traffic
     from pytest_browsereval.model.usage import Usage as Usage
     from pytest_browsereval.needs import ChecksRead as ChecksRead
     from pytest_browsereval.needs import ModelNeed as ModelNeed
     from pytest_browsereval.needs import Needs as Needs
+    from pytest_browsereval.registry import Component as Component
+    from pytest_browsereval.registry import ConfigReader as ConfigReader
     from pytest_browsereval.registry import Registry as Registry
     from pytest_browsereval.run.foreign import Exported as Exported
     from pytest_browsereval.run.foreign import ExportFormat as ExportFormat
     from pytest_browsereval.run.foreign import Imported as Imported
     from pytest_browsereval.run.foreign import ImportFormat as ImportFormat
+    from pytest_browsereval.run.store import RunStore as RunStore
+    from pytest_browsereval.run.store import TrialKey as TrialKey
     from pytest_browsereval.tools.base import Tool as Tool
     from pytest_browsereval.tools.base import Toolbox as Toolbox
     from pytest_browsereval.tools.base import ToolError as ToolError
@@ -99,7 +112,9 @@ _HOMES = {
     "ChecksRead": "needs",
     "Command": "commands.base",
     "Completion": "llm.completion",
+    "Component": "registry",
     "ConfigError": "errors",
+    "ConfigReader": "registry",
     "Criterion": "model.grades",
     "DatasetConfig": "datasets.base",
     "DatasetError": "errors",
@@ -109,6 +124,7 @@ _HOMES = {
     "ErrorMessage": "model.messages",
     "ErrorSource": "errors",
     "EvalConfig": "config",
+    "EvalWarning": "model.results",
     "ExportFormat": "run.foreign",
     "Exported": "run.foreign",
     "Fault": "errors",
@@ -116,6 +132,7 @@ _HOMES = {
     "ForeignTool": "browsers.base",
     "GateRule": "config.gate",
     "Golden": "graders.base",
+    "GradeDigest": "model.digest",
     "GraderConfig": "graders.base",
     "GraderResult": "model.grades",
     "ImportFormat": "run.foreign",
@@ -126,13 +143,18 @@ _HOMES = {
     "Message": "model.messages",
     "ModelNeed": "needs",
     "Needs": "needs",
+    "NestedCapture": "capture.context",
+    "Outage": "errors",
+    "PassRate": "analysis.passrate",
     "PictureFormat": "browsers.base",
     "PlaywrightWindow": "browsers.playwright.windows",
     "Policy": "tools.toolkit",
     "Recorded": "graders.base",
     "Registry": "registry",
+    "RowMetadata": "model.tasks",
     "RowRef": "datasets.base",
     "RuleResult": "model.rules",
+    "RunStore": "run.store",
     "RunSummary": "analysis.summary",
     "Select": "datasets.base",
     "StopRun": "errors",
@@ -140,20 +162,24 @@ _HOMES = {
     "SyncAgentContext": "agents.sync_front",
     "Tab": "browsers.base",
     "Task": "model.tasks",
+    "TaskError": "model.results",
     "TaskMetadata": "model.results",
     "TerminationReason": "errors",
     "Tool": "tools.base",
     "ToolCallMessage": "model.messages",
     "ToolError": "tools.base",
+    "ToolRequest": "llm.completion",
     "ToolResult": "tools.base",
     "ToolResultMessage": "model.messages",
     "Toolbox": "tools.base",
     "Toolkit": "tools.toolkit",
     "ToolkitConfig": "tools.toolkit",
     "Traffic": "model.traffic",
+    "TrialKey": "run.store",
     "TrialOutcome": "analysis.summary",
     "Turn": "tools.toolkit",
     "Usage": "model.usage",
+    "UsageError": "errors",
     "UserMessage": "model.messages",
     "Verdict": "model.grades",
     "Window": "browsers.base",

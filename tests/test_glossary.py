@@ -51,8 +51,8 @@ PLAIN = """
     wait whole workplace
 """
 PUBLIC = """
-    action call client command completion conformance directive driver format metadata model reason
-    reply request source survey
+    action call client command completion component conformance directive driver format key metadata
+    model rate reader reason reply request source store survey warning
 """
 NOUNS = frozenset(PUBLIC.split())
 """Last nouns of public names that readers know from elsewhere."""

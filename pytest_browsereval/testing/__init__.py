@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pytest_browsereval.testing.replies import refuses as refuses
     from pytest_browsereval.testing.replies import says as says
     from pytest_browsereval.testing.replies import sends as sends
+    from pytest_browsereval.testing.site import ConformanceSite as ConformanceSite
     from pytest_browsereval.testing.toolkits import check_toolkit as check_toolkit
     from pytest_browsereval.testing.toolkits import toolkit_problems as toolkit_problems
     from pytest_browsereval.testing.tools import check_tool as check_tool
@@ -35,6 +36,7 @@ _HOMES = {
     "AgentConformance": "agents",
     "BrowserConformance": "browsers",
     "Call": "replies",
+    "ConformanceSite": "site",
     "EvalDriver": "evals",
     "EvalRun": "evals",
     "ModelRequest": "model_server",

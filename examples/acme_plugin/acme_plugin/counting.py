@@ -6,12 +6,8 @@ import argparse
 import csv
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from pytest_browsereval import Command, Exported, ExportFormat
-
-if TYPE_CHECKING:
-    from pytest_browsereval.run.store import RunStore
+from pytest_browsereval import Command, Exported, ExportFormat, RunStore
 
 
 def _rows(store: RunStore) -> Iterator[tuple[Path, str, int]]:
@@ -21,8 +17,6 @@ def _rows(store: RunStore) -> Iterator[tuple[Path, str, int]]:
 
 def count_steps(arguments: argparse.Namespace) -> int:
     """Print how many steps the trials of a run took."""
-    from pytest_browsereval.run.store import RunStore
-
     for _, query_id, steps in _rows(RunStore(Path(arguments.run_folder))):
         print(f"{query_id}: {steps}")
     return 0
