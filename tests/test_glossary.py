@@ -40,7 +40,7 @@ FIGURES = """
     repeat statistics stats taskrate vote
 """
 PLAIN = """
-    about afterwards ask assertion behaviour blank book bound catalog close closeness collection
+    about active afterwards ask assertion behaviour blank book bound catalog close closeness collection
     combine computer conflict content conversation current date deadline delegate description desk
     detail display draft drift ending example family feed fence finish flight follow foreign form
     front further goal group guidance handwritten home interop journal kind known labelling leave
