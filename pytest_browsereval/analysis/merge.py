@@ -12,6 +12,7 @@ from typing import Any
 from pytest_browsereval.analysis.evidence import describe_contradictions
 from pytest_browsereval.analysis.labels import FILE, rename_run
 from pytest_browsereval.analysis.new_run import make_run
+from pytest_browsereval.analysis.outcomes import check_run
 from pytest_browsereval.analysis.parts import count_trials, describe_shared_parts, join_parts
 from pytest_browsereval.analysis.summary import summary_of
 from pytest_browsereval.config_text import format_path
@@ -19,7 +20,6 @@ from pytest_browsereval.errors import UsageError
 from pytest_browsereval.model.display import join_first
 from pytest_browsereval.model.messages import now
 from pytest_browsereval.run.budget import LEDGER
-from pytest_browsereval.run.manifest import check_manifest
 from pytest_browsereval.run.provenance import differences
 from pytest_browsereval.run.records import Lost, describe_foreign_records
 from pytest_browsereval.run.resume import MACHINE, RESUMES_FILE
@@ -85,12 +85,10 @@ def _check_runs(stores: Sequence[RunStore]) -> None:
         raise UsageError("one run is merged with nothing. Name two or more.")
     seen: set[Path] = set()
     for store in stores:
-        if not (store.root / "tasks").is_dir():
-            raise UsageError(f"{store.root} is not a run folder: it has no folder 'tasks'.")
+        check_run(store.root)
         if store.root.resolve() in seen:
             raise UsageError(f"{store.root} is named twice. Name each run once.")
         seen.add(store.root.resolve())
-        check_manifest(store.root)
         # A running process may still add results.
         store.check_idle()
         _check_records(store)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_browsereval.commands.base import Command
+from pytest_browsereval.commands.reporting import write
 from pytest_browsereval.model.display import format_count
 
 if TYPE_CHECKING:
@@ -123,16 +124,10 @@ def _lines(tasks: Sequence[Task]) -> Iterator[str]:
 
 
 def _write(text: str, target: Path | None) -> None:
-    from pytest_browsereval.capture.trajectory import write_whole
-    from pytest_browsereval.errors import UsageError
-
     if target is None:
         sys.stdout.write(text)
-        return
-    try:
-        write_whole(target, text)
-    except OSError as error:
-        raise UsageError(f"{target} cannot be written: {error}.") from None
+    else:
+        write(target, text)
 
 
 def _list_dropped(dataset: DatasetConfig, here: Path) -> Iterator[str]:
