@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -20,7 +20,13 @@ class Overran(Exception):
         self.is_left_behind = is_left_behind
 
 
-async def within(limit_s: float, work: Coroutine[Any, Any, T], *, grace_s: float = GRACE_S) -> T:
+async def within(
+    limit_s: float,
+    work: Coroutine[Any, Any, T],
+    *,
+    grace_s: float = GRACE_S,
+    at_limit: Callable[[], None] = lambda: None,
+) -> T:
     """Await the work in a task of its own, and no longer than the limit and the grace.
 
     ``asyncio.timeout`` waits for ever where ``CancelledError`` is swallowed.
@@ -29,6 +35,7 @@ async def within(limit_s: float, work: Coroutine[Any, Any, T], *, grace_s: float
         limit_s: after how many seconds the work is cancelled.
         work: must not raise ``SystemExit`` or ``KeyboardInterrupt``, which would end the loop.
         grace_s: how long it may take to end once it is cancelled, also if the caller is.
+        at_limit: called before the work is cancelled: cancelled code may go on until the grace is over.
 
     Raises:
         Overran: the limit was met; what the work returned or raised after that is dropped.
@@ -41,6 +48,7 @@ async def within(limit_s: float, work: Coroutine[Any, Any, T], *, grace_s: float
             raise RuntimeError("it ended with a CancelledError, and nobody has cancelled it")
         if task.done():
             return task.result()
+        at_limit()
     finally:
         if not task.done():
             task.add_done_callback(_look_at)

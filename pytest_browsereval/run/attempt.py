@@ -198,7 +198,7 @@ async def _run_agent(course: Course, task: Task, window: Window) -> None:
     try:
         try:
             work = play(replace(context, kits=toolsets.kits_for(sites)), course.build_agent, "the agent")
-            result = await within(limit_ms / 1000, work)
+            result = await within(limit_ms / 1000, work, at_limit=context.tools.close)
         except LimitReached as limit:
             result = AgentResult(context.tools.answer, limit.reason, note=str(limit))
         except Overran as overran:
