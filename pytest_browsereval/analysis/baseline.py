@@ -119,6 +119,7 @@ def check_baseline(config: EvalConfig) -> None:
         return
     place = config.base_dir / config.gate.baseline
     try:
+        # A damaged file is found here, before a model is paid.
         if place.is_file():
             _read_file(place)
         else:

@@ -84,6 +84,7 @@ def calibrate(
     words = {folder: settle_labels(labels) for folder, labels in matched.by_attempt.items()}
     labelled = [(a, str(words[a.folder])) for a in attempts if words.get(a.folder) in ("pass", "fail")]
     said = Counter(words.values())
+    # A label that was taken back is on record, but says nothing.
     current = [one for labels in matched.by_attempt.values() for one in labels.values() if one.label]
     return Calibration(
         runs=tuple(store.root.resolve().name for store in runs),

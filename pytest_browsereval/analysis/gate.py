@@ -92,6 +92,7 @@ def _rules(
         yield _task_rate(data, gate.min_task_rate, gate)
     yield from _parts(data, gate)
     by_id: dict[str, list[AttemptDigest]] = {query_id: [] for query_id in gate.must_pass}
+    # One pass over the data: a gate may name thousands of rows.
     for one in data if by_id else ():
         if one.query_id in by_id:
             by_id[one.query_id].append(one)

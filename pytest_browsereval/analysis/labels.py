@@ -126,6 +126,7 @@ def read_labels(path: Path) -> list[LabelLine]:
         UsageError: it cannot be read, or a line is not a label; with file and line.
     """
     try:
+        # `splitlines` would also split at U+2028, which a note may hold.
         lines = read_text(path).split("\n")
     except DocumentError as error:
         raise UsageError(f"{format_path(path)}: {error}") from None

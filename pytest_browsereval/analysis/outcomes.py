@@ -109,9 +109,11 @@ def _outcome(trial: TrialOutcome, seen: dict[Any, Any]) -> Outcome:
         trial=data.trial,
         verdict=data.verdict,
         error_source=data.error_source,
+        # Reports show no more of it, and a reason may hold a whole page.
         reason=data.reason[:LONGEST],
         row_hash=data.row_hash,
         website=data.website,
+        # Equal tuples are kept once: large runs share a few of them.
         tags=seen.setdefault(data.tags, data.tags),
         steps=data.total_steps,
         duration_ms=data.total_duration_ms,

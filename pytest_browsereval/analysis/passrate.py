@@ -143,6 +143,7 @@ def pass_rate(
         verdict = trial.verdict
         verdicts[verdict] += 1
         if verdict is Verdict.ERRORED:
+            # In no group of a site or a task either: what broke says nothing of the agent.
             errored[str(trial.error_source or ErrorSource.UNKNOWN)] += 1
             continue
         for groups, name in ((sites, trial.website), (tasks, trial.query_id)):
@@ -157,6 +158,7 @@ def pass_rate(
         not_run=None if selected is None else max(0, selected - verdicts.total()),
         sites=len(sites),
         by_site=None if None in sites else _pool_groups(sites, confidence),
+        # With one trial each, tasks are the trials, and Wilson's interval says the same.
         by_task=_pool_groups(tasks, confidence) if judged > len(tasks) else None,
         tasks=len(tasks),
         confidence=confidence,

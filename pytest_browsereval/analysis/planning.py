@@ -68,6 +68,7 @@ def plan_run(trials: Sequence[TrialKey], earlier: Iterable[AttemptDigest], *, re
             unknown += 1
             continue
         expected.add(found, 1 / found.trials)
+        # Lanes do not make a single trial faster.
         longest = max(longest, found.duration_ms / found.trials)
         by_variant += (key.query_id, key.variant) not in of_task
     return RunPlan(len(trials), len(trials) * (1 + retries), expected, by_variant, unknown, longest)

@@ -22,6 +22,7 @@ class TaskRate:
 
     def interval(self, confidence: float) -> Interval | None:
         """Return where the rate lies; None where all are of one task: how tasks differ is unknown then."""
+        # One variant: each task is a case of its own.
         if len(self.by_id) == self.share.of:
             return wilson(self.share.hits, self.share.of, confidence)
         found = pool_groups(self.by_id, confidence)

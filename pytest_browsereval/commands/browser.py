@@ -13,6 +13,7 @@ def install_browser(_: argparse.Namespace) -> int:
     """Make sure that a browser starts, and print which."""
     from pytest_browsereval.browsers import install
 
+    # Progress goes to stderr: scripts read the path from stdout.
     print(asyncio.run(install.install_browser(lambda line: print(line, file=sys.stderr, flush=True))))
     return 0
 

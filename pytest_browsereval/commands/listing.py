@@ -16,6 +16,7 @@ def providers(_: argparse.Namespace) -> int:
     for provider in PROVIDERS.values():
         variable = provider.key_variable
         key = f"{variable} ({'set' if os.environ.get(variable) else 'not set'})" if variable else "no key"
+        # Any server can stand behind it, so no variable is known for its key.
         key = "key by api_key" if provider.base_url is None else key
         say(
             provider.name,

@@ -20,6 +20,7 @@ def merge(arguments: argparse.Namespace) -> int:
 
     runs = find_runs(arguments.run_names, arguments.config)
     merged = merge_runs(runs, arguments.output, is_partial=arguments.partial)
+    # The pages of the parts show their own trials only.
     write_viewer(arguments.output)
     for note in merged.notes:
         print(f"note: {note}")

@@ -73,6 +73,7 @@ def find_baseline(given: str, config: Path | None = None, *, of: Path | None = N
 
     if Path(given).is_file():
         return Path(given)
+    # The newest run may be the one that is compared.
     if given == LATEST and of is not None:
         home = of.resolve().parent
         return Runs(home, (home,)).find(given, Path(), before=of.resolve())

@@ -37,6 +37,7 @@ def show(arguments: argparse.Namespace) -> int:
     else:
         say_all("".join(f"{line}\n" for line in lines))
     for problem in problems:
+        # To stderr, so that the output of `--json` stays JSON.
         print(f"browsereval: {problem}", file=sys.stderr)
     return 1 if problems else 0
 

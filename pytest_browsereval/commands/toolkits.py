@@ -46,6 +46,7 @@ def _of_installed() -> Toolsets:
     from pytest_browsereval.run.toolsets import Toolsets
     from pytest_browsereval.tools.toolkits import CATALOG
 
+    # Conftests are not loaded: without a config it is unknown which ones count.
     registry: Registry = load_registry()
     plugged = []
     for name, member, owner in registry.members("toolkit"):

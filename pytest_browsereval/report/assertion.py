@@ -83,6 +83,7 @@ def _lines(metadata: TaskMetadata, folder: Path) -> Iterator[str]:
             f"{one_line(name)} {_format_usage(usage)}" for name, usage in asked.items()
         )
     for warning in metadata.warnings[-3:]:
+        # The reason of an error is often a warning as well.
         if not _is_said(warning.message, metadata.reason):
             yield f"warning  {warning.source}: {one_line(warning.message)}"
     yield from _steps(folder)

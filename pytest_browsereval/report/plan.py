@@ -32,6 +32,7 @@ def plan_lines(
     if basis is None:
         yield f"tokens, money and time: unknown, since {why}"
     else:
+        # More lanes than trials do not make a run faster.
         yield from _estimate(plan, max(1, min(at_once, plan.trials - plan.unknown)), basis)
     budget, limits = config.budget, config.limits
     given = {
@@ -51,6 +52,7 @@ def _estimate(plan: RunPlan, at_once: int, basis: str) -> Iterator[str]:
     cost = "cost unknown" if used.cost_usd is None else f"${used.cost_usd:,.2f} at the prices of then"
     yield f"estimate by run {basis}:"
     yield f"  {used.input_tokens:,.0f} tokens in, {used.output_tokens:,.0f} out, {cost}"
+    # However many lanes there are, the longest trial has to end.
     yield f"  {_time(max(used.duration_ms / at_once, plan.longest_ms))} with {at_once} at once"
     if plan.by_variant:
         many = format_count(plan.by_variant, "trial")

@@ -38,6 +38,7 @@ def table(summary: RunSummary, *, width: int = 80, ascii_only: bool = False) -> 
         width: columns of the terminal.
         ascii_only: for terminals that cannot show the marks.
     """
+    # Bad trials first: a long table is cut at its end.
     trials = sorted(summary.trials, key=lambda t: list(MARKS)[::-1].index(t.metadata.verdict))
     if len(trials) > MOST_ROWS:
         bad = [t for t in trials if t.metadata.verdict is not Verdict.PASSED]

@@ -61,6 +61,7 @@ class Room:
         """Run a coroutine on the loop, with a limit."""
 
         async def limited() -> T:
+            # An agent that hangs must not hang the author's test run.
             async with asyncio.timeout(LIMIT_S):
                 return await work
 

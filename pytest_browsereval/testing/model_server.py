@@ -142,6 +142,7 @@ class ScriptedModel:
 
     def _next(self, request: ModelRequest) -> Reply | str:
         with self._lock:
+            # Agents ask in parallel, and each request takes a reply of its own.
             number = len(self.requests)
             if not callable(self._script) and number >= len(self._script):
                 raise Refused(f"the script is over: it has {number} replies")
@@ -189,6 +190,7 @@ class _Handler(LocalHandler):
             return
         request = self._request(raw)
         reply = self.server.model.answer(request)
+        # The server is closing: an answer would only hold up the test.
         if reply.delay_s and self.server.model.wait(reply.delay_s):
             self.close_connection = True
         elif request.body.get("stream") and reply.status < 300 and reply.raw is None:

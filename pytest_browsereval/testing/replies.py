@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+# Unique in the process, so that a reply can be used in two conversations.
 _ids = itertools.count(1)
 
 

@@ -57,6 +57,7 @@ class ConformanceSite:
 
     def _answer(self, request: LocalHandler) -> None:
         path = request.path.partition("?")[0]
+        # Chromium asks for it by itself.
         if path != "/favicon.ico":
             with self._arrived:
                 self.requests.append((path, request.headers.get("Cookie", "")))

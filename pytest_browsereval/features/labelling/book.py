@@ -38,6 +38,7 @@ class LabelBook:
         self.labeller = labeller
         self._lock = threading.Lock()
         self._seen: set[int] = set()
+        # All lines are checked, also those of others: nothing is appended to a damaged file.
         known = match(read_labels(path), attempts).by_attempt if path.exists() else {}
         self._labels = {
             place: known[attempt.folder][labeller]
